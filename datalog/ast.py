@@ -1,0 +1,262 @@
+"""The query language as data: what the parser makes of a text and the planner reads.
+
+Frozen dataclasses with positions. Every node compares and hashes without its position, so equal text in two places
+is one node. Nothing here is checked beyond its grammar: scoping and safety are the planner's passes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from datalog.errors import Position
+
+
+def _position() -> Any:
+    return field(default=None, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Var:
+    """A variable, its name as written (`?x`, or a plain symbol `person`)."""
+
+    name: str
+    position: Position | None = _position()
+
+
+@dataclass(frozen=True, slots=True)
+class Blank:
+    """`_`: a fresh variable that nothing else sees."""
+
+    position: Position | None = _position()
+
+
+@dataclass(frozen=True, slots=True)
+class Const:
+    """A literal value, as `datalog.edn` reads it. `key` is its typed identity: 1, 1.0 and true differ."""
+
+    value: Any = field(compare=False)
+    key: Any = field(repr=False)
+    position: Position | None = _position()
+
+
+@dataclass(frozen=True, slots=True)
+class LookupRef:
+    """`[:person/email "x"]` or `[:person/email ?x]` where an entity is expected."""
+
+    attribute: Const
+    value: Const | Var
+    position: Position | None = _position()
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A database or relation by name: `$` or `$name`."""
+
+    name: str = "$"
+    position: Position | None = _position()
+
+
+Term = Var | Blank | Const | LookupRef
+
+
+# Bindings: the shape that a function's result or an input is taken apart into.
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarBinding:
+    """`?x`"""
+
+    target: Var | Blank
+
+
+@dataclass(frozen=True, slots=True)
+class TupleBinding:
+    """`[?a _ ?b]`: one tuple."""
+
+    targets: tuple[Var | Blank, ...]
+    position: Position | None = _position()
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionBinding:
+    """`[?x ...]`: one row for each element."""
+
+    target: Var | Blank
+    position: Position | None = _position()
+
+
+@dataclass(frozen=True, slots=True)
+class RelationBinding:
+    """`[[?a ?b]]`: one row for each tuple."""
+
+    targets: tuple[Var | Blank, ...]
+    position: Position | None = _position()
+
+
+Binding = ScalarBinding | TupleBinding | CollectionBinding | RelationBinding
+
+
+# Clauses
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """`[$src? e a v tx added?]` with 1 to 5 terms; missing ones are blanks and not in `terms`."""
+
+    source: Source
+    terms: tuple[Term, ...]
+    position: Position | None = _position()
+
+
+@dataclass(frozen=True, slots=True)
+class Predicate:
+    """`[(name arg …)]`: keeps the rows for which the built-in is true."""
+
+    name: str
+    args: tuple[Term | Source, ...]
+    position: Position | None = _position()
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """`[(name arg …) binding]`"""
+
+    name: str
+    args: tuple[Term | Source, ...]
+    binding: Binding
+    position: Position | None = _position()
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    clauses: tuple[Clause, ...]
+    position: Position | None = _position()
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    """Branches with the same free variables; each branch is the list of clauses that must all hold."""
+
+    branches: tuple[And, ...]
+    source: Source | None = None
+    position: Position | None = _position()
+
+
+@dataclass(frozen=True, slots=True)
+class OrJoin:
+    """`(or-join [[?required …] ?var …] branch …)`; variables not listed are local to their branch."""
+
+    required: tuple[Var, ...]
+    variables: tuple[Var, ...]
+    branches: tuple[And, ...]
+    source: Source | None = None
+    position: Position | None = _position()
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    clauses: tuple[Clause, ...]
+    source: Source | None = None
+    position: Position | None = _position()
+
+
+@dataclass(frozen=True, slots=True)
+class NotJoin:
+    """`(not-join [?var …] clause …)`; variables not listed are local."""
+
+    variables: tuple[Var, ...]
+    clauses: tuple[Clause, ...]
+    source: Source | None = None
+    position: Position | None = _position()
+
+
+@dataclass(frozen=True, slots=True)
+class RuleCall:
+    """`($src? name arg …)`"""
+
+    name: str
+    args: tuple[Term, ...]
+    source: Source
+    position: Position | None = _position()
+
+
+Clause = Pattern | Predicate | Function | And | Or | OrJoin | Not | NotJoin | RuleCall
+
+
+# Find and in
+
+
+@dataclass(frozen=True, slots=True)
+class FindVar:
+    var: Var
+
+
+@dataclass(frozen=True, slots=True)
+class FindAggregate:
+    """`(sum ?x)`, `(min 3 ?x)`: `args` holds the constant arguments before the variable."""
+
+    name: str
+    args: tuple[Const, ...]
+    var: Var
+    position: Position | None = _position()
+
+
+FindElement = FindVar | FindAggregate
+
+
+@dataclass(frozen=True, slots=True)
+class Find:
+    """`shape` is `relation`, `collection`, `tuple` or `scalar`; `keys` names map results (`:keys/:strs/:syms`)."""
+
+    elements: tuple[FindElement, ...]
+    shape: str = "relation"
+    keys: tuple[Any, ...] | None = None
+    position: Position | None = _position()
+
+
+@dataclass(frozen=True, slots=True)
+class SourceInput:
+    """`$` or `$name` in `:in`."""
+
+    name: str
+    position: Position | None = _position()
+
+
+@dataclass(frozen=True, slots=True)
+class RulesInput:
+    """`%` in `:in`."""
+
+    position: Position | None = _position()
+
+
+@dataclass(frozen=True, slots=True)
+class BindingInput:
+    """A variable, collection, tuple or relation in `:in`."""
+
+    binding: Binding
+    position: Position | None = _position()
+
+
+Input = SourceInput | RulesInput | BindingInput
+
+
+@dataclass(frozen=True, slots=True)
+class OrderKey:
+    var: Var
+    descending: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One parsed query. `inputs` always begins with the default source `$` (added when `:in` leaves it out)."""
+
+    find: Find
+    with_: tuple[Var, ...]
+    inputs: tuple[Input, ...]
+    where: tuple[Clause, ...]
+    order_by: tuple[OrderKey, ...] = ()
+    limit: int | None = None
+    offset: int = 0
+    timeout_ms: int | None = None
+    text: str = field(default="", compare=False, repr=False)

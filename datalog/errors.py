@@ -1,0 +1,83 @@
+"""Every error a user can meet: a code, where in the text, and what would be right.
+
+One exception type for the whole system. The gateway turns it into GraphQL `extensions`, the CLI into a message
+with a caret under the offending text. Nothing here knows about either.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Code(StrEnum):
+    """The contract's error codes."""
+
+    EDN_SYNTAX = "EDN_SYNTAX"
+    QUERY_INVALID = "QUERY_INVALID"
+    UNKNOWN_ATTRIBUTE = "UNKNOWN_ATTRIBUTE"
+    UNBOUND_VARIABLE = "UNBOUND_VARIABLE"
+    UNSTRATIFIABLE = "UNSTRATIFIABLE"
+    ARG_INVALID = "ARG_INVALID"
+    TX_INVALID = "TX_INVALID"
+    UNIQUE_CONFLICT = "UNIQUE_CONFLICT"
+    CAS_FAILED = "CAS_FAILED"
+    TX_CONFLICT = "TX_CONFLICT"
+    BASIS_CONFLICT = "BASIS_CONFLICT"
+    BASIS_GONE = "BASIS_GONE"
+    BASIS_FUTURE = "BASIS_FUTURE"
+    UNAUTHENTICATED = "UNAUTHENTICATED"
+    FORBIDDEN = "FORBIDDEN"
+    LIMIT_EXCEEDED = "LIMIT_EXCEEDED"
+    RATE_LIMITED = "RATE_LIMITED"
+    TIMEOUT = "TIMEOUT"
+    CANCELLED = "CANCELLED"
+    BACKEND_UNAVAILABLE = "BACKEND_UNAVAILABLE"
+    READ_ONLY = "READ_ONLY"
+    INTERNAL = "INTERNAL"
+
+
+RETRYABLE = frozenset(
+    {
+        Code.BASIS_CONFLICT,
+        Code.BASIS_FUTURE,
+        Code.RATE_LIMITED,
+        Code.TIMEOUT,
+        Code.CANCELLED,
+        Code.BACKEND_UNAVAILABLE,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A place in an EDN text: 1-based line and column, counted in characters."""
+
+    line: int
+    column: int
+
+
+class AdalogError(Exception):
+    """A refused request: `message` says what was wrong and, where it helps, what would be right."""
+
+    def __init__(
+        self, code: Code, message: str, position: Position | None = None, *, retryable: bool | None = None
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.position = position
+        self.retryable = code in RETRYABLE if retryable is None else retryable
+
+    def __str__(self) -> str:
+        if self.position is None:
+            return f"{self.code}: {self.message}"
+        return f"{self.code} at {self.position.line}:{self.position.column}: {self.message}"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Errors raised in Spark's Python workers travel to the driver; the default would lose the arguments.
+        return (_rebuild, (self.code, self.message, self.position, self.retryable))
+
+
+def _rebuild(code: Code, message: str, position: Position | None, retryable: bool) -> AdalogError:
+    return AdalogError(code, message, position, retryable=retryable)

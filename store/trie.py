@@ -1,0 +1,132 @@
+"""Two-level tries of int64 codes: from a key to its sorted values, as flat columns.
+
+For the store, which builds them, and the executor's extenders, which read them. A trie is a base (large, shared by
+many snapshots, often memory-mapped) and an overlay that replaces the runs of the few keys touched since.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+Codes = NDArray[np.int64]
+
+# A direct index is kept where it costs at most two slots a key.
+_DENSE_SLOTS_PER_KEY = 2
+_DENSE_SLACK = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Csr:
+    """Compressed sparse rows: the values of `keys[i]` are `values[offsets[i]:offsets[i + 1]]`, sorted and distinct.
+
+    keys: int64[k], sorted, distinct. offsets: int64[k + 1]. values: int64[n].
+    """
+
+    keys: Codes
+    offsets: Codes
+    values: Codes
+
+    @cached_property
+    def dense(self) -> NDArray[np.int32]:
+        """int32[span]: the position in `keys` of key `keys[0] + i`, or -1; empty where keys are too far apart."""
+        if len(self.keys) == 0:
+            return np.empty(0, np.int32)
+        span = int(self.keys[-1]) - int(self.keys[0]) + 1
+        if span > _DENSE_SLOTS_PER_KEY * len(self.keys) + _DENSE_SLACK:
+            return np.empty(0, np.int32)
+        index = np.full(span, -1, np.int32)
+        index[self.keys - self.keys[0]] = np.arange(len(self.keys), dtype=np.int32)
+        return index
+
+    @staticmethod
+    def from_sorted(keys: Codes, values: Codes) -> Csr:
+        """From pairs sorted by (key, value) and distinct; both int64[n]."""
+        n = len(keys)
+        if n == 0:
+            return EMPTY
+        first = np.empty(n, np.bool_)
+        first[0] = True
+        np.not_equal(keys[1:], keys[:-1], out=first[1:])
+        starts = np.flatnonzero(first)
+        offsets = np.empty(len(starts) + 1, np.int64)
+        offsets[:-1] = starts
+        offsets[-1] = n
+        return Csr(np.ascontiguousarray(keys[starts]), offsets, np.ascontiguousarray(values))
+
+    @staticmethod
+    def from_pairs(keys: Codes, values: Codes) -> Csr:
+        """From pairs in any order, repeats allowed; both int64[n]."""
+        order = np.lexsort((values, keys))
+        keys, values = keys[order], values[order]
+        if len(keys) > 1:
+            keep = np.empty(len(keys), np.bool_)
+            keep[0] = True
+            np.logical_or(keys[1:] != keys[:-1], values[1:] != values[:-1], out=keep[1:])
+            keys, values = keys[keep], values[keep]
+        return Csr.from_sorted(keys, values)
+
+    def row(self, key: int) -> Codes | None:
+        """The values of one key, or None where it has no row. O(1) or O(log k)."""
+        dense = self.dense
+        if len(dense):
+            at = key - int(self.keys[0])
+            if at < 0 or at >= len(dense):
+                return None
+            position = int(dense[at])
+            if position < 0:
+                return None
+        else:
+            position = int(np.searchsorted(self.keys, key))
+            if position == len(self.keys) or self.keys[position] != key:
+                return None
+        return self.values[self.offsets[position] : self.offsets[position + 1]]
+
+    def pairs(self) -> tuple[Codes, Codes]:
+        """(keys, values), both int64[n], sorted."""
+        return np.repeat(self.keys, np.diff(self.offsets)), self.values
+
+
+EMPTY = Csr(np.empty(0, np.int64), np.zeros(1, np.int64), np.empty(0, np.int64))
+
+
+@dataclass(frozen=True, eq=False)
+class Trie:
+    """A base and the rows that replace its rows. A key whose overlay row is empty is gone."""
+
+    base: Csr
+    over: Csr = EMPTY
+
+    def row(self, key: int) -> Codes:
+        """The values of one key, sorted; empty where there are none."""
+        if len(self.over.keys):
+            row = self.over.row(key)
+            if row is not None:
+                return row
+        row = self.base.row(key)
+        return EMPTY.values if row is None else row
+
+    @cached_property
+    def merged(self) -> Csr:
+        """Base and overlay as one. O(size) where there is an overlay; kept."""
+        if not len(self.over.keys):
+            return self.base
+        keys, values = self.base.pairs()
+        keep = ~np.isin(keys, self.over.keys)
+        over_keys, over_values = self.over.pairs()
+        keys = np.concatenate((keys[keep], over_keys))
+        values = np.concatenate((values[keep], over_values))
+        order = np.argsort(keys, kind="stable")
+        return Csr.from_sorted(keys[order], values[order])
+
+    @cached_property
+    def keys(self) -> Codes:
+        """The keys that have values: int64[k], sorted, distinct."""
+        if not len(self.over.keys):
+            return self.base.keys
+        kept = self.base.keys[~np.isin(self.base.keys, self.over.keys)]
+        live = self.over.keys[np.diff(self.over.offsets) > 0]
+        return np.sort(np.concatenate((kept, live)))

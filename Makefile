@@ -1,0 +1,74 @@
+# adalog. `make run` is all a newcomer needs; every target sets up what it needs, and costs nothing the second time.
+
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMPS := $(VENV)/stamps
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
+
+export ADALOG_DATA ?= data
+PYTEST_ARGS ?=
+
+.PHONY: help run test setup bench check format clean
+
+help: ## what can be asked for
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+run: $(STAMPS)/app $(STAMPS)/java ## set up, load the sample data the first time, serve on 127.0.0.1:8080
+	@source scripts/java-home.sh; $(BIN)/adalog sample --if-empty; exec $(BIN)/adalog serve
+
+setup: $(STAMPS)/app $(STAMPS)/java $(STAMPS)/test $(STAMPS)/browser ## the set-up alone
+
+test: setup ## every test
+	@source scripts/java-home.sh; $(BIN)/python -m pytest $(PYTEST_ARGS)
+
+check: $(STAMPS)/test ## format, lint, types, import rules
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(STAMPS)/test ## put the code into shape
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(STAMPS)/app $(STAMPS)/java $(STAMPS)/bench ## the benchmarks against their peers; tables and plots in bench/
+	@source scripts/java-home.sh; $(BIN)/python -m bench
+
+clean: ## forget caches and stamps (the data folder and .venv stay)
+	rm -rf $(STAMPS) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+
+$(BIN)/python:
+	@command -v $(PYTHON) >/dev/null || { echo "adalog needs Python 3.11 or newer: no '$(PYTHON)' here" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "adalog needs Python 3.11 or newer; choose one with: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
+	@scripts/ensure-venv.sh $(PYTHON) $(VENV)
+
+$(STAMPS):
+	@mkdir -p $@
+
+$(STAMPS)/app: pyproject.toml constraints.txt | $(BIN)/python $(STAMPS)
+	@echo "installing adalog and its libraries into $(VENV)"
+	@$(PIP) --editable .
+	@touch $@
+
+$(STAMPS)/test: $(STAMPS)/app
+	@echo "installing the tools of tests and checks"
+	@$(PIP) --editable '.[test]'
+	@touch $@
+
+$(STAMPS)/bench: $(STAMPS)/app
+	@echo "installing what the benchmarks compare with"
+	@$(PIP) --editable '.[bench]'
+	@touch $@
+
+$(STAMPS)/java: scripts/ensure-java.sh scripts/java-home.sh | $(BIN)/python $(STAMPS)
+	@scripts/ensure-java.sh && touch $@
+
+$(STAMPS)/browser: scripts/ensure-browser.sh | $(BIN)/python $(STAMPS)
+	@scripts/ensure-browser.sh && touch $@

@@ -1,0 +1,1 @@
+"""Running plans: extenders, kernels, the generic join, aggregates and the pool."""

@@ -1,0 +1,1 @@
+"""The process: web application, configuration, limits, metrics, explorer and command line."""

@@ -1,0 +1,1 @@
+"""The GraphQL surface: types, fields, values as JSON. Knows the store and the executor, nothing of HTTP."""

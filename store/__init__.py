@@ -1,0 +1,1 @@
+"""The database as a value: log, codes, tries, segments, snapshots and transactions."""

@@ -1,0 +1,105 @@
+"""Sources: `$name` databases at other points in time, and plain relations matched by position."""
+
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.fixture
+def ages(db):
+    db.tx('[{:db/id 1 :name "Ada" :age 36} {:db/id 2 :name "Byron" :age 40}]', "[[:db/add 1 :age 37]]")
+    return db
+
+
+def test_a_relation_by_position(db):
+    query = "[:find ?a ?b :in $ $edges :where [$edges ?a ?b]]"
+    assert db.q(query, "[[1 2] [2 3]]") == "#{[1 2] [2 3]}"
+
+
+def test_a_relation_joins_itself(db):
+    query = "[:find ?a ?c :in $ $g :where [$g ?a ?b] [$g ?b ?c]]"
+    assert db.q(query, "[[1 2] [2 3] [3 4]]") == "#{[1 3] [2 4]}"
+
+
+def test_a_relation_joins_the_database(ages):
+    query = "[:find ?n ?city :in $ $homes :where [?e :name ?n] [$homes ?n ?city]]"
+    assert ages.q(query, '[["Ada" "London"] ["Nobody" "Nowhere"]]') == '#{["Ada" "London"]}'
+
+
+def test_constants_blanks_and_repeats_in_a_relation(db):
+    rows = "[[1 :to 2] [2 :to 2] [3 :from 3]]"
+    assert db.q("[:find ?a :in $ $r :where [$r ?a :to _]]", rows) == "#{[1] [2]}"
+    assert db.q("[:find ?a :in $ $r :where [$r ?a _ ?a]]", rows) == "#{[2] [3]}"
+    assert db.q("[:find ?a :in $ $r :where [$r ?a]]", rows) == "#{[1] [2] [3]}"
+
+
+def test_repeated_rows_of_a_relation_count_once(db):
+    assert db.q("[:find (count ?a) . :in $ $r :where [$r ?a ?b]]", "[[1 2] [1 2] [2 2]]") == "2"
+    assert db.q("[:find (sum ?b) . :with ?a :in $ $r :where [$r ?a ?b]]", "[[1 2] [1 2] [2 2]]") == "4"
+
+
+def test_equality_in_a_relation_is_typed(db):
+    rows = '[[1 "long"] [1.0 "double"] [true "boolean"] [:a "keyword"] [":a" "string"]]'
+    assert db.q("[:find ?t :in $ $r :where [$r 1 ?t]]", rows) == '#{["long"]}'
+    assert db.q("[:find ?t :in $ $r :where [$r 1.0 ?t]]", rows) == '#{["double"]}'
+    assert db.q("[:find ?t :in $ $r :where [$r :a ?t]]", rows) == '#{["keyword"]}'
+
+
+def test_a_relation_may_be_wide(db):
+    query = "[:find ?f :in $ $r :where [$r ?a ?b ?c ?d ?e]  [$r _ _ _ _ ?f]]"
+    assert db.q(query, "[[1 2 3 4 5 6]]") == "#{[5]}"
+
+
+def test_an_empty_relation(db):
+    assert db.q("[:find ?a :in $ $r :where [$r ?a ?b]]", "[]") == "#{}"
+
+
+def test_a_pattern_longer_than_the_rows_is_refused(db):
+    db.refuses("ARG_INVALID", "[:find ?a :in $ $r :where [$r ?a ?b ?c]]", "[[1 2]]")
+
+
+def test_the_database_at_another_time(ages):
+    query = "[:find ?n ?before ?now :in $ $old :where [?e :name ?n] [?e :age ?now] [$old ?e :age ?before]]"
+    assert ages.q(query, ages.at(as_of=1)) == '#{["Ada" 36 37] ["Byron" 40 40]}'
+
+
+def test_what_changed_between_two_times(ages):
+    query = "[:find ?e ?v :in $ $old :where [?e :age ?v] (not [$old ?e :age ?v])]"
+    assert ages.q(query, ages.at(as_of=1)) == "#{[1 37]}"
+
+
+def test_history_as_a_source(ages):
+    query = "[:find ?n ?v ?added :in $ $h :where [?e :name ?n] [$h ?e :age ?v _ ?added]]"
+    assert ages.q(query, ages.at(history=True)) == (
+        '#{["Ada" 36 true] ["Ada" 36 false] ["Ada" 37 true] ["Byron" 40 true]}'
+    )
+
+
+def test_a_source_before_or_and_not(db):
+    query = "[:find ?x :in $ $r [?x ...] :where ($r not [?x :gone])]"
+    assert db.q(query, "[[1 :gone] [2 :here]]", "[1 2 3]") == "#{[2] [3]}"
+    query = "[:find ?x :in $ $r :where ($r or [?x :gone] [?x :here])]"
+    assert db.q(query, "[[1 :gone] [2 :here] [3 :lost]]") == "#{[1] [2]}"
+    query = "[:find ?x :in $ $r :where ($r or-join [?x] [?x :gone] (and [?x :here ?y] [?y :gone]))]"
+    assert db.q(query, "[[1 :gone 0] [2 :here 1] [3 :here 2]]") == "#{[1] [2]}"
+    query = "[:find ?x :in $ $r [?x ...] :where ($r not-join [?x] [?x ?y] [?y _])]"
+    assert db.q(query, "[[1 2] [2 3]]", "[1 2]") == "#{[2]}"
+
+
+def test_functions_name_their_source(ages):
+    query = "[:find ?e ?v :in $ $old :where [?e :name] [(get-else $old ?e :age 0) ?v]]"
+    assert ages.q(query, ages.at(as_of=1)) == "#{[1 36] [2 40]}"
+
+
+def test_an_unknown_source(db):
+    db.refuses("QUERY_INVALID", "[:find ?a :in $ $homes :where [‸$home ?a ?b]]", "[]", says="$home")
+    db.refuses("QUERY_INVALID", "[:find ?a :where [‸$other ?a ?b]]", says="$other")
+
+
+def test_a_source_twice(db):
+    db.refuses("QUERY_INVALID", "[:find ?a :in $ $r ‸$r :where [$r ?a]]", "[]", "[]")
+
+
+@pytest.mark.parametrize("argument", ["1", '"text"', "{:a 1}", "[1 2]", "[[1] 2]"])
+def test_what_is_no_relation(db, argument):
+    db.refuses("ARG_INVALID", "[:find ?a :in $ $r :where [$r ?a]]", argument)

@@ -1,0 +1,125 @@
+"""What the tests speak with: a database and its pool, asked in EDN and answering in EDN.
+
+Expected answers are EDN text, compared by typed identity, so that `#{[1]}` and `#{[1.0]}` differ as they do in the
+language. A `‸` in a refused text marks the place the error must point at.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from datalog.edn import read, write
+from datalog.errors import AdalogError, Position
+from datalog.values import identity
+from executor.pool import Pool, Request
+from executor.result import Result
+from store.database import Database, TxReport
+
+MARK = "‸"
+
+
+class Answer:
+    """A query's result in the shape of its find spec; equal to the EDN text that says the same."""
+
+    def __init__(self, result: Result) -> None:
+        self.result = result
+        self.rows = result.rows()
+        self.value = self._shaped()
+
+    def _shaped(self) -> Any:
+        if self.result.shape == "scalar":
+            return self.rows[0][0] if self.rows else None
+        if self.result.shape == "tuple":
+            return self.rows[0] if self.rows else None
+        if self.result.shape == "collection":
+            return [row[0] for row in self.rows]
+        if self.result.keys:
+            return [read(_map_text(self.result.keys, row)) for row in self.rows]
+        return [tuple(row) for row in self.rows]
+
+    def __eq__(self, other: object) -> bool:
+        assert isinstance(other, str), "an answer is compared with EDN text"
+        expected = read(other)
+        if not isinstance(self.value, list):
+            return identity(self.value) == identity(expected)
+        mine = [identity(item) for item in self.value]
+        if other.lstrip().startswith("#{"):
+            assert len(mine) == len(set(mine)), f"an answer is a set, this one repeats itself: {self!r}"
+            return set(mine) == {identity(item) for item in expected}
+        return mine == [identity(item) for item in expected]
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __repr__(self) -> str:
+        if isinstance(self.value, list):
+            return "#{" + " ".join(sorted(write(item) for item in self.value)) + "}"
+        return write(self.value)
+
+
+def _map_text(keys: Any, row: Any) -> str:
+    return "{" + " ".join(f"{write(key)} {write(value)}" for key, value in zip(keys, row, strict=True)) + "}"
+
+
+class World:
+    """A database, a pool over it, and the snapshot read (None: the latest)."""
+
+    def __init__(self, database: Database, pool: Pool, snapshot: Any = None) -> None:
+        self.database = database
+        self.pool = pool
+        self.snapshot = snapshot
+
+    def tx(self, *texts: str) -> TxReport:
+        """Apply each text as one transaction; the last one's report."""
+        assert texts
+        for text in texts:
+            report = self.database.transact(text)
+        return report
+
+    def at(self, **basis: Any) -> World:
+        """The same world at another basis: `t=`, `as_of=`, `since=`, `history=`."""
+        return World(self.database, self.pool, self.database.at(**basis))
+
+    def run(self, query: str, *args: Any, **options: Any) -> Result:
+        """The result; an argument that is text is EDN, a `World` is its snapshot, anything else itself."""
+        snapshot = self.snapshot if self.snapshot is not None else self.database.snapshot()
+        values = tuple(self._argument(arg) for arg in args)
+        return self.pool.run(Request(query=query, args=values, snapshot=snapshot, **options))
+
+    def _argument(self, arg: Any) -> Any:
+        if isinstance(arg, World):
+            return arg.snapshot if arg.snapshot is not None else arg.database.snapshot()
+        return read(arg) if isinstance(arg, str) else arg
+
+    def q(self, query: str, *args: Any, **options: Any) -> Answer:
+        return Answer(self.run(query, *args, **options))
+
+    def refuses(self, code: str, marked: str, *args: Any, says: str = "") -> AdalogError:
+        """The query is refused with this code, pointing at the mark, in a message that says this."""
+        return refused(code, marked, says, lambda text: self.q(text, *args))
+
+    def tx_refuses(self, code: str, marked: str, *, says: str = "") -> AdalogError:
+        """The transaction is refused likewise, and changes nothing."""
+        before = self.database.snapshot().t
+        error = refused(code, marked, says, self.tx)
+        assert self.database.snapshot().t == before
+        return error
+
+
+def refused(code: str, marked: str, says: str, act: Any) -> AdalogError:
+    """`act` on the text without its mark raises the error; without a mark the position is not looked at."""
+    text = marked.replace(MARK, "")
+    with pytest.raises(AdalogError) as caught:
+        act(text)
+    error = caught.value
+    assert str(error.code) == code, str(error)
+    assert says.lower() in error.message.lower(), str(error)
+    if MARK in marked:
+        before = marked[: marked.index(MARK)]
+        line, column = before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
+        assert error.position == Position(line, column), f"should point at {line}:{column}: {error}"
+    return error

@@ -1,1 +1,1 @@
-"""The process: web application, configuration, limits, metrics, explorer and command line."""
+"""The process: ASGI app, settings, authentication, guards, metrics, the explorer and the command line."""

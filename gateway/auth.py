@@ -1,0 +1,97 @@
+"""Who asks: bearer tokens from a file of `name:role:sha256hex` lines.
+
+Only hashes are kept, and they are compared in constant time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import string
+from dataclasses import dataclass
+from pathlib import Path
+
+from datalog.errors import AdalogError, Code
+from gateway.config import SettingError
+
+ROLES = ("read", "write")
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Somebody known, and what they may do."""
+
+    name: str
+    role: str
+
+    @property
+    def may_write(self) -> bool:
+        return self.role == "write"
+
+
+ANYONE = Principal("anyone", "write")
+
+
+class Tokens:
+    """The tokens of one file. Without a file everybody on this machine may do everything."""
+
+    def __init__(self, entries: list[tuple[Principal, bytes]] | None) -> None:
+        self._entries = entries
+
+    @classmethod
+    def load(cls, path: str | None) -> Tokens:
+        if path is None:
+            return cls(None)
+        entries = []
+        for number, line in enumerate(Path(path).read_text("utf-8").splitlines(), 1):
+            if line.strip() and not line.lstrip().startswith("#"):
+                entries.append(_entry(path, number, line.strip()))
+        if not entries:
+            raise SettingError(f"{path} holds no token; a line is `name:role:sha256hex`")
+        return cls(entries)
+
+    @property
+    def required(self) -> bool:
+        return self._entries is not None
+
+    def principal(self, authorization: str | None) -> Principal:
+        """Who the Authorization header names. Raises UNAUTHENTICATED."""
+        if self._entries is None:
+            return ANYONE
+        if not authorization:
+            raise AdalogError(Code.UNAUTHENTICATED, "a token is needed: send `Authorization: Bearer <token>`")
+        scheme, _, token = authorization.partition(" ")
+        if scheme.lower() != "bearer" or not token.strip():
+            raise AdalogError(Code.UNAUTHENTICATED, "the Authorization header must read `Bearer <token>`")
+        digest = hashlib.sha256(token.strip().encode("utf-8", "surrogateescape")).digest()
+        found = None
+        # Every entry is compared, so that the time taken tells nothing about which matched.
+        for principal, expected in self._entries:
+            if hmac.compare_digest(digest, expected):
+                found = principal
+        if found is None:
+            raise AdalogError(Code.UNAUTHENTICATED, "this token is not known here")
+        return found
+
+
+def _entry(path: str, number: int, line: str) -> tuple[Principal, bytes]:
+    parts = line.split(":")
+    if len(parts) != 3 or not parts[0]:
+        raise SettingError(f"{path}, line {number}: a line is `name:role:sha256hex`")
+    name, role, digest = parts
+    if role not in ROLES:
+        raise SettingError(f"{path}, line {number}: the role {role!r} of {name!r} is not read or write")
+    if len(digest) != 64 or not set(digest) <= set(string.hexdigits):
+        raise SettingError(
+            f"{path}, line {number}: the last part for {name!r} must be the SHA-256 of the token, 64 hexadecimal "
+            "digits (printf %s TOKEN | sha256sum)"
+        )
+    return Principal(name, role), bytes.fromhex(digest)
+
+
+def check_write(principal: Principal) -> None:
+    """Raises FORBIDDEN unless this principal may change the database."""
+    if not principal.may_write:
+        raise AdalogError(
+            Code.FORBIDDEN, f"{principal.name!r} has the role {principal.role!r}, which may query but not transact"
+        )

@@ -1,0 +1,103 @@
+"""Settings: every one has a default and an environment variable ADALOG_<NAME>. Nothing here starts anything."""
+
+from __future__ import annotations
+
+import dataclasses
+import ipaddress
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from schema.limits import Limits
+
+PREFIX = "ADALOG_"
+
+
+class SettingError(ValueError):
+    """A setting that cannot be used; the message names its variable."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How one adalog process runs."""
+
+    data: str = "data"
+    host: str = "127.0.0.1"
+    port: int = 8080
+    schema: str = "open"
+    auth: str | None = None
+    allowed_hosts: str = ""
+    request_bytes: int = 8 * 1024 * 1024
+    spark: bool = True
+    spark_master: str = "local[*]"
+    threads: int = 2
+    queries_at_once: int = 4
+    queries_waiting: int = 64
+    log_level: str = "info"
+    limits: Limits = field(default_factory=Limits)
+
+    @property
+    def in_memory(self) -> bool:
+        return self.data == ":memory:"
+
+    @property
+    def on_loopback(self) -> bool:
+        return is_loopback(self.host)
+
+    def checked(self) -> Settings:
+        """These settings, when a server may start with them. Raises SettingError."""
+        if self.schema not in ("open", "strict"):
+            raise SettingError(f"{PREFIX}SCHEMA is {self.schema!r}; it is open or strict")
+        if not self.on_loopback and not self.auth:
+            raise SettingError(
+                f"serving on {self.host} lets other machines in, and no authentication is set up. Set {PREFIX}AUTH "
+                "to a file of bearer tokens (one `name:role:sha256hex` a line, role read or write), or serve on "
+                "127.0.0.1"
+            )
+        if self.auth and not Path(self.auth).is_file():
+            raise SettingError(f"{PREFIX}AUTH names {self.auth!r}, which is no file of bearer tokens")
+        return self
+
+
+def is_loopback(host: str) -> bool:
+    """Whether `host` can only be reached from this machine."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def settings_from(environ: Mapping[str, str], **given: Any) -> Settings:
+    """Settings from ADALOG_* variables; what is `given` and not None wins. Raises SettingError."""
+    chosen = {**_read(Settings, environ), **{name: value for name, value in given.items() if value is not None}}
+    return Settings(limits=Limits(**_read(Limits, environ)), **chosen)
+
+
+def _read(settings: type[Any], environ: Mapping[str, str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for item in dataclasses.fields(settings):
+        text = environ.get(PREFIX + item.name.upper(), "").strip()
+        if text and item.name != "limits":
+            found[item.name] = _convert(item.name, str(item.type), text)
+    return found
+
+
+def _convert(name: str, kind: str, text: str) -> Any:
+    if kind == "int":
+        try:
+            number = int(text.replace("_", ""))
+        except ValueError:
+            raise SettingError(f"{PREFIX}{name.upper()} is {text!r}; it must be a whole number") from None
+        if number < 0:
+            raise SettingError(f"{PREFIX}{name.upper()} is {text!r}; it must not be negative")
+        return number
+    if kind == "bool":
+        if text.lower() in ("1", "true", "yes", "on"):
+            return True
+        if text.lower() in ("0", "false", "no", "off"):
+            return False
+        raise SettingError(f"{PREFIX}{name.upper()} is {text!r}; it is on or off")
+    return text

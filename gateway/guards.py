@@ -1,0 +1,73 @@
+"""What stands before every endpoint: the Host header on loopback, and the security headers of every answer."""
+
+from __future__ import annotations
+
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from datalog.errors import Code
+from gateway.config import Settings, is_loopback
+
+CONTENT_SECURITY_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self' data:; img-src 'self' data:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+
+_HEADERS = [
+    (b"content-security-policy", CONTENT_SECURITY_POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+]
+
+
+class Guard:
+    """Refuses requests meant for another host name (DNS rebinding) and adds the security headers."""
+
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        self.app = app
+        extra = {name.strip().lower() for name in settings.allowed_hosts.split(",") if name.strip()}
+        # On other interfaces a token is required of everyone, so any name may lead here.
+        self.hosts = extra if settings.on_loopback or extra else None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+
+        async def send_guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message.get("headers", ()), *_HEADERS]
+            await send(message)
+
+        if self.hosts is not None and not self._expected(scope):
+            await _misdirected(scope)(scope, receive, send_guarded)
+        else:
+            await self.app(scope, receive, send_guarded)
+
+    def _expected(self, scope: Scope) -> bool:
+        assert self.hosts is not None
+        name = host_name(scope)
+        return is_loopback(name) or name in self.hosts
+
+
+def host_name(scope: Scope) -> str:
+    """The Host header's name, without the port, in lower case."""
+    for key, value in scope["headers"]:
+        if key == b"host":
+            host: str = value.decode("latin-1").strip().lower()
+            if host.startswith("["):
+                return host.partition("]")[0].lstrip("[")
+            return host.partition(":")[0]
+    return ""
+
+
+def _misdirected(scope: Scope) -> JSONResponse:
+    message = (
+        f"this server answers to localhost only, not to {host_name(scope)!r}; "
+        "ADALOG_ALLOWED_HOSTS lists further names, separated by commas"
+    )
+    error = {"message": message, "extensions": {"code": Code.FORBIDDEN.value, "retryable": False}}
+    return JSONResponse({"errors": [error]}, status_code=403)

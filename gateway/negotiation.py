@@ -1,0 +1,145 @@
+"""GraphQL over HTTP: which media type answers, and what the request asks.
+
+https://graphql.github.io/graphql-over-http/draft/
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qs
+
+import orjson
+
+from datalog.errors import Code
+
+GRAPHQL_JSON = "application/graphql-response+json"
+JSON = "application/json"
+_RANGES = {
+    GRAPHQL_JSON: GRAPHQL_JSON,
+    JSON: JSON,
+    "application/*": GRAPHQL_JSON,
+    "*/*": GRAPHQL_JSON,
+}
+
+
+class BadRequestError(Exception):
+    """A request that is not GraphQL over HTTP; `status` is the answer's."""
+
+    def __init__(
+        self, status: int, message: str, code: Code = Code.ARG_INVALID, headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+        self.code = code
+        self.headers = dict(headers or {})
+
+
+@dataclass(frozen=True, slots=True)
+class GraphQLRequest:
+    """The four parameters of a GraphQL request."""
+
+    query: str
+    operation_name: str | None = None
+    variables: dict[str, Any] | None = None
+
+
+def accepted(header: str) -> str | None:
+    """The media type to answer with: the first of the best the client takes; None when it takes neither."""
+    if not header or header == "*/*":
+        return GRAPHQL_JSON
+    best, best_quality = None, 0.0
+    for part in header.lower().split(","):
+        media, *parameters = (piece.strip() for piece in part.split(";"))
+        chosen = _RANGES.get(media)
+        quality = _quality(parameters)
+        if chosen is not None and quality > best_quality:
+            best, best_quality = chosen, quality
+    return best
+
+
+def wants_page(header: str) -> bool:
+    """Whether a browser is asking for a page to look at."""
+    for part in header.lower().split(","):
+        media = part.partition(";")[0].strip()
+        if media in (GRAPHQL_JSON, JSON):
+            return False
+        if media in ("text/html", "application/xhtml+xml"):
+            return True
+    return False
+
+
+def _quality(parameters: list[str]) -> float:
+    for parameter in parameters:
+        name, _, value = parameter.partition("=")
+        if name.strip() == "q":
+            try:
+                return float(value)
+            except ValueError:
+                return 0.0
+    return 1.0
+
+
+def from_body(content_type: str, body: bytes) -> GraphQLRequest:
+    """A POST's request. Only JSON is taken: another site's page cannot send it without asking first (CSRF)."""
+    media, _, parameters = content_type.lower().partition(";")
+    if media.strip() != JSON:
+        shown = f"{content_type!r} was sent" if content_type else "none was sent"
+        raise BadRequestError(
+            415, f"a POST needs `Content-Type: application/json`; {shown}", headers={"Accept-Post": JSON}
+        )
+    charset = parameters.partition("charset=")[2].strip().strip('"')
+    if charset and charset not in ("utf-8", "utf8"):
+        raise BadRequestError(415, f"the request must be UTF-8, not {charset!r}")
+    try:
+        content = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise BadRequestError(
+            400, f"the request is not JSON: {error.msg} at line {error.lineno}, column {error.colno}"
+        ) from None
+    if isinstance(content, list):
+        raise BadRequestError(
+            400, "batches are not taken: send one object with `query`, `variables`, `operationName`"
+        )
+    if not isinstance(content, dict):
+        raise BadRequestError(400, "the request must be a JSON object with `query`, `variables`, `operationName`")
+    return _checked(content)
+
+
+def from_url(query_string: bytes) -> GraphQLRequest:
+    """A GET's request."""
+    try:
+        # A blank value stays, so that an empty query is told from none.
+        found = parse_qs(query_string.decode("ascii"), keep_blank_values=True, max_num_fields=20, errors="strict")
+    except ValueError:
+        raise BadRequestError(400, "the query string cannot be read: it must be URL-encoded UTF-8") from None
+    content: dict[str, Any] = {name: values[-1] for name, values in found.items()}
+    for name in ("variables", "extensions"):
+        if content.get(name):
+            try:
+                content[name] = orjson.loads(content[name])
+            except orjson.JSONDecodeError as error:
+                raise BadRequestError(400, f"{name} is not JSON: {error.msg}, column {error.colno}") from None
+        else:
+            content.pop(name, None)
+    return _checked(content)
+
+
+def _checked(content: dict[str, Any]) -> GraphQLRequest:
+    query = content.get("query")
+    operation_name = content.get("operationName")
+    variables = content.get("variables")
+    extensions = content.get("extensions")
+    if query is None:
+        raise BadRequestError(400, "`query` is missing: the text of a GraphQL document")
+    if not isinstance(query, str):
+        raise BadRequestError(400, "`query` must be a string: the text of a GraphQL document")
+    if operation_name is not None and not isinstance(operation_name, str):
+        raise BadRequestError(400, "`operationName` must be a string")
+    if variables is not None and not isinstance(variables, dict):
+        raise BadRequestError(400, "`variables` must be a JSON object")
+    if extensions is not None and not isinstance(extensions, dict):
+        raise BadRequestError(400, "`extensions` must be a JSON object")
+    return GraphQLRequest(query, operation_name or None, variables)

@@ -1,0 +1,72 @@
+"""Opens the database, starts the engines, and serves until told to stop."""
+
+from __future__ import annotations
+
+import logging
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import uvicorn
+from rich.console import Console
+
+from datalog.errors import AdalogError, Code
+from executor.pool import Pool
+from gateway.app import create_app
+from gateway.config import Settings
+from store.database import Database
+
+_GRACE_SECONDS = 5
+
+
+def run(settings: Settings, out: Console) -> None:
+    """Serves in this thread. Raises AdalogError when the folder or the port is taken."""
+    logging.basicConfig(level=settings.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    with _listening(settings) as listener, Database.open(settings.data, schema=settings.schema) as database:
+        pool = Pool(database)
+        try:
+            server = Server(create_app(database, pool, settings), settings)
+            host, port = listener.getsockname()[:2]
+            shown = f"[{host}]" if ":" in host else host
+            out.print(
+                f"adalog serves {settings.data}: explorer and GraphQL at http://{shown}:{port}/graphql",
+                markup=False,
+            )
+            server.run(sockets=[listener])
+        finally:
+            pool.close()
+
+
+class Server(uvicorn.Server):
+    """uvicorn as adalog runs it."""
+
+    def __init__(self, app: object, settings: Settings) -> None:
+        config = uvicorn.Config(
+            app,  # type: ignore[arg-type]
+            loop="uvloop",
+            http="httptools",
+            ws="none",
+            lifespan="off",
+            access_log=False,
+            server_header=False,
+            log_level="warning",
+            log_config=None,
+            timeout_graceful_shutdown=_GRACE_SECONDS,
+            h11_max_incomplete_event_size=None,
+        )
+        super().__init__(config)
+
+
+@contextmanager
+def _listening(settings: Settings) -> Iterator[socket.socket]:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    try:
+        listener = socket.create_server((settings.host, settings.port), family=family, backlog=1024)
+    except OSError as error:
+        raise AdalogError(
+            Code.BACKEND_UNAVAILABLE,
+            f"cannot listen on {settings.host}:{settings.port}: {error.strerror}; "
+            "--port takes another one (0: any free)",
+        ) from None
+    with listener:
+        yield listener

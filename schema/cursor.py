@@ -1,0 +1,69 @@
+"""Page cursors, bound to the snapshot and the question they were made for, and signed.
+
+A cursor is opaque to clients: base64url of a JSON body and an HMAC. One from another question, another server's key
+or a changed one is ARG_INVALID. The key lives in the data folder, so that cursors outlive a restart.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+from dataclasses import dataclass
+
+import orjson
+
+from datalog.errors import AdalogError, Code
+
+_SIGNATURE_BYTES = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """Where a page ended: `offset` rows of the answer to `question` on the view (t, since, history)."""
+
+    question: str
+    offset: int
+    t: int
+    since: int | None = None
+    history: bool = False
+
+
+class Cursors:
+    """Writes and reads cursors with one secret key."""
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+
+    def write(self, cursor: Cursor) -> str:
+        body = orjson.dumps([cursor.question, cursor.offset, cursor.t, cursor.since, cursor.history])
+        return base64.urlsafe_b64encode(self._sign(body) + body).decode("ascii").rstrip("=")
+
+    def read(self, text: str, question: str) -> Cursor:
+        """The cursor in `text`. Raises ARG_INVALID unless it was made here for the same question."""
+        try:
+            raw = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+        except (binascii.Error, ValueError):
+            raise _refused("is not a cursor") from None
+        signature, body = raw[:_SIGNATURE_BYTES], raw[_SIGNATURE_BYTES:]
+        if not hmac.compare_digest(signature, self._sign(body)):
+            raise _refused("was not made by this database, or was changed on the way")
+        cursor = Cursor(*orjson.loads(body))
+        if cursor.question != question:
+            raise _refused("belongs to another query, other arguments or another basis")
+        return cursor
+
+    def _sign(self, body: bytes) -> bytes:
+        return hmac.digest(self._key, body, "sha256")[:_SIGNATURE_BYTES]
+
+
+def question(*parts: object) -> str:
+    """A short name of what was asked: equal parts, equal name."""
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
+
+
+def _refused(why: str) -> AdalogError:
+    return AdalogError(
+        Code.ARG_INVALID, f"`after` {why}; hand back pageInfo.endCursor with the same query and arguments"
+    )

@@ -1,0 +1,296 @@
+"""EDN values as JSON in the contract's three encodings, a column at a time, and JSON arguments back as EDN values.
+
+PLAIN is for reading, TAGGED loses nothing, EDN is text. Columns of one type take a short way; only `any` and
+composite values are looked at one by one.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
+from decimal import Decimal
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from datalog import edn, values
+from schema.scalars import SAFE, write_long
+
+Value = Any
+Json = Any
+
+
+class Encoding(StrEnum):
+    """How values are written as JSON."""
+
+    PLAIN = "PLAIN"
+    TAGGED = "TAGGED"
+    EDN = "EDN"
+
+
+def encode(value: Value, encoding: Encoding) -> Json:
+    """One value as JSON."""
+    if encoding is Encoding.EDN:
+        return edn.write(value)
+    return _WRITERS[encoding](value)
+
+
+def encode_column(column: Sequence[Value], type_name: str, encoding: Encoding) -> Sequence[Json]:
+    """A whole result column. `type_name` is the column's attribute type, or `any`."""
+    if encoding is Encoding.EDN:
+        return _edn_column(column, type_name)
+    if type_name in ("string", "boolean"):
+        return column
+    if type_name in ("long", "ref"):
+        if not column or (min(column) > -SAFE and max(column) < SAFE):
+            return column
+        return list(map(_WRITERS[encoding], column))
+    if type_name == "double" and all(map(math.isfinite, column)):
+        return column
+    if type_name == "keyword":
+        return _each_distinct(column, _WRITERS[encoding])
+    return list(map(_WRITERS[encoding], column))
+
+
+def encode_rows(columns: Sequence[Sequence[Value]], types: Sequence[str], encoding: Encoding) -> list[Json]:
+    """Rows of JSON values; under EDN one string a row."""
+    encoded = [encode_column(column, name, encoding) for column, name in zip(columns, types, strict=True)]
+    if encoding is Encoding.EDN:
+        return ["[" + " ".join(row) + "]" for row in zip(*encoded, strict=True)]
+    return list(zip(*encoded, strict=True))
+
+
+def _edn_column(column: Sequence[Value], type_name: str) -> Sequence[str]:
+    if type_name in ("long", "ref"):
+        return list(map(str, column))
+    if type_name in ("keyword", "string"):
+        return _each_distinct(column, edn.write)
+    return list(map(edn.write, column))
+
+
+def _each_distinct(column: Sequence[Value], write: Callable[[Value], Json]) -> list[Json]:
+    memo: dict[Value, Json] = {}
+    written: list[Json] = []
+    for value in column:
+        text = memo.get(value)
+        if text is None:
+            text = memo[value] = write(value)
+        written.append(text)
+    return written
+
+
+def iso(instant: datetime) -> str:
+    """ISO-8601 in UTC to the millisecond, e.g. 2024-05-01T12:00:00.000Z."""
+    if instant.tzinfo is not None:
+        instant = instant.astimezone(UTC).replace(tzinfo=None)
+    return instant.isoformat(timespec="milliseconds") + "Z"
+
+
+def _double_text(value: float) -> str:
+    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+
+
+def _bytes_text(value: bytes) -> str:
+    return base64.b64encode(value).decode("ascii")
+
+
+def _decimal_text(value: Decimal) -> str:
+    return format(value, "f") if value.is_finite() and -30 < value.adjusted() < 30 else str(value)
+
+
+def _name(value: Value) -> str:
+    """A keyword's or symbol's text without the colon."""
+    return edn.write(value).removeprefix(":")
+
+
+def _plain(value: Value) -> Json:
+    match values.type_name(value):
+        case "nil" | "boolean" | "string" | "char" | "uri":
+            return value if value is None or isinstance(value, bool) else str(value)
+        case "long" | "bigint":
+            return write_long(value)
+        case "double" | "float":
+            return float(value) if math.isfinite(value) else _double_text(value)
+        case "bigdec":
+            return _decimal_text(value)
+        case "keyword" | "symbol":
+            return edn.write(value)
+        case "instant":
+            return iso(value)
+        case "uuid":
+            return str(value)
+        case "bytes":
+            return _bytes_text(value)
+        case "map":
+            return {_plain_key(key): _plain(item) for key, item in value.items()}
+        case "set":
+            return [_plain(item) for item in sorted(value, key=values.sort_key)]
+        case _:
+            return [_plain(item) for item in value]
+
+
+def _plain_key(key: Value) -> str:
+    return key if isinstance(key, str) and values.type_name(key) == "string" else edn.write(key)
+
+
+def _tagged(value: Value) -> Json:
+    kind = values.type_name(value)
+    match kind:
+        case "nil" | "boolean":
+            return value
+        case "string":
+            return str(value)
+        case "long":
+            return int(value) if -SAFE < value < SAFE else {"#long": str(int(value))}
+        case "double":
+            return value if math.isfinite(value) else {"#double": _double_text(value)}
+        case "float":
+            return {"#float": float(value) if math.isfinite(value) else _double_text(value)}
+        case "bigint":
+            return {"#bigint": str(int(value))}
+        case "bigdec":
+            return {"#dec": _decimal_text(value)}
+        case "keyword":
+            return {"#kw": _name(value)}
+        case "symbol":
+            return {"#sym": _name(value)}
+        case "char" | "uri":
+            return {f"#{kind}": str(value)}
+        case "instant":
+            return {"#inst": iso(value)}
+        case "uuid":
+            return {"#uuid": str(value)}
+        case "bytes":
+            return {"#bytes": _bytes_text(value)}
+        case "map":
+            return _tagged_map(value)
+        case "set":
+            return {"#set": [_tagged(item) for item in sorted(value, key=values.sort_key)]}
+        case "list":
+            return {"#list": [_tagged(item) for item in value]}
+        case _:
+            return [_tagged(item) for item in value]
+
+
+def _tagged_map(value: Value) -> Json:
+    pairs = [(key, _tagged(item)) for key, item in value.items()]
+    if all(values.type_name(key) == "string" and not key.startswith("#") for key, _ in pairs):
+        return {str(key): item for key, item in pairs}
+    return {"#map": [[_tagged(key), item] for key, item in pairs]}
+
+
+_WRITERS: dict[Encoding, Callable[[Value], Json]] = {Encoding.PLAIN: _plain, Encoding.TAGGED: _tagged}
+
+
+class TagError(ValueError):
+    """A JSON argument that is not what its tag promises."""
+
+
+def decode(value: Json) -> Value:
+    """A JSON argument as an EDN value: plain JSON as it stands, TAGGED objects by their tag.
+
+    A list is a vector; an object whose one key begins with `#` is tagged; any other object is a map with string
+    keys. Raises TagError.
+    """
+    if value is None or isinstance(value, (bool, str, float)):
+        return value
+    if isinstance(value, int):
+        return value if -(2**63) <= value < 2**63 else values.BigInt(value)
+    if isinstance(value, list):
+        return tuple(map(decode, value))
+    if isinstance(value, dict):
+        if len(value) == 1:
+            tag, content = next(iter(value.items()))
+            if tag.startswith("#"):
+                return _untag(tag, content)
+        return values.ImmutableDict({key: decode(item) for key, item in value.items()})
+    raise TagError(f"not a JSON value: {value!r}")
+
+
+def _untag(tag: str, content: Json) -> Value:
+    read = _READERS.get(tag)
+    if read is None:
+        raise TagError(f"unknown tag {tag!r}; known are {' '.join(sorted(_READERS))}")
+    try:
+        return read(content)
+    except TagError:
+        raise
+    except (ValueError, TypeError, ArithmeticError, LookupError) as error:
+        raise TagError(f'{{"{tag}": {content!r}}} cannot be read: {error}') from None
+
+
+def _long(content: Json) -> int:
+    number = _integer(content)
+    if not -(2**63) <= number < 2**63:
+        raise TagError(f'{{"#long": {content!r}}} does not fit 64 bits; use #bigint')
+    return number
+
+
+def _integer(content: Json) -> int:
+    if isinstance(content, bool) or not isinstance(content, (int, str)):
+        raise TypeError("an integer, or a string of digits, was expected")
+    return int(content)
+
+
+def _text(content: Json) -> str:
+    if not isinstance(content, str):
+        raise TypeError("a string was expected")
+    return content
+
+
+def _items(content: Json) -> Iterable[Value]:
+    if not isinstance(content, list):
+        raise TypeError("a list was expected")
+    return map(decode, content)
+
+
+def _through_edn(prefix: str) -> Callable[[Json], Value]:
+    """Reads by the language's own reader, so that a name or an instant is checked the same way everywhere."""
+
+    def read(content: Json) -> Value:
+        try:
+            return edn.read(prefix + _text(content))
+        except edn.EdnError as error:
+            raise TagError(f"{content!r}: {error.message}") from None
+
+    return read
+
+
+def _inst(content: Json) -> Value:
+    return _through_edn("#inst ")('"' + _text(content).replace("\\", "").replace('"', "") + '"')
+
+
+def _symbol(content: Json) -> Value:
+    value = _through_edn("")(content)
+    if values.type_name(value) != "symbol":
+        raise TypeError("a symbol's name was expected")
+    return value
+
+
+def _set(content: Json) -> Value:
+    return edn.read("#{" + " ".join(map(edn.write, _items(content))) + "}")
+
+
+def _map(content: Json) -> Value:
+    return values.ImmutableDict({decode(key): decode(item) for key, item in content})
+
+
+_READERS: dict[str, Callable[[Json], Value]] = {
+    "#kw": lambda content: _through_edn(":")(_text(content).removeprefix(":")),
+    "#sym": _symbol,
+    "#inst": _inst,
+    "#uuid": lambda content: UUID(_text(content)),
+    "#long": _long,
+    "#bigint": lambda content: values.BigInt(_integer(content)),
+    "#dec": lambda content: Decimal(str(content)),
+    "#double": lambda content: float(content),
+    "#float": lambda content: values.Float(float(content)),
+    "#bytes": lambda content: base64.b64decode(_text(content), validate=True),
+    "#char": lambda content: values.Char(_text(content)),
+    "#uri": lambda content: values.Uri(_text(content)),
+    "#set": _set,
+    "#list": lambda content: values.EdnList(_items(content)),
+    "#map": _map,
+}

@@ -1,0 +1,90 @@
+"""Errors as GraphQL answers them: message, locations, path, and extensions {code, line, column, retryable}.
+
+What the domain refused keeps its code. Anything unforeseen becomes INTERNAL with an id: the stack trace goes to the
+log under that id and never to the client.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from typing import Any
+
+from graphql import GraphQLError, GraphQLSyntaxError
+
+from datalog.errors import AdalogError, Code
+
+log = logging.getLogger("adalog.graphql")
+
+
+def format_error(error: GraphQLError) -> dict[str, Any]:
+    """One entry of the response's `errors`."""
+    original = _domain_error(error)
+    answer: dict[str, Any]
+    if original is not None:
+        answer = describe(original)
+    else:
+        cause = _cause(error)
+        answer = _describe_document_error(error) if cause is None else _internal(cause)
+    if error.locations:
+        answer["locations"] = [{"line": place.line, "column": place.column} for place in error.locations]
+    if error.path:
+        answer["path"] = list(error.path)
+    return answer
+
+
+def describe(error: AdalogError) -> dict[str, Any]:
+    """A domain error outside of any field: a refused request."""
+    extensions: dict[str, Any] = {"code": error.code.value, "retryable": error.retryable}
+    if error.position is not None:
+        extensions["line"] = error.position.line
+        extensions["column"] = error.position.column
+    return {"message": error.message, "extensions": extensions}
+
+
+def _describe_document_error(error: GraphQLError) -> dict[str, Any]:
+    # A wrong value for an argument or a variable is the caller's argument; all else is the document.
+    wrong_value = error.message.startswith(("Variable ", "Expected value of", "Long ", "EDN ")) or (
+        "invalid value" in error.message
+    )
+    code = Code.ARG_INVALID if wrong_value and not isinstance(error, GraphQLSyntaxError) else Code.QUERY_INVALID
+    extensions: dict[str, Any] = {"code": code.value, "retryable": False}
+    if error.locations:
+        extensions["line"] = error.locations[0].line
+        extensions["column"] = error.locations[0].column
+    return {"message": error.message, "extensions": extensions}
+
+
+def _cause(error: GraphQLError) -> BaseException | None:
+    """What lies under GraphQL's own wrapping; None where GraphQL itself refused."""
+    cause: BaseException | None = error
+    while isinstance(cause, GraphQLError):
+        cause = cause.original_error
+    return cause
+
+
+def _domain_error(error: GraphQLError) -> AdalogError | None:
+    cause = _cause(error)
+    if isinstance(cause, AdalogError):
+        return cause
+    if isinstance(cause, asyncio.CancelledError):
+        return AdalogError(Code.CANCELLED, "the request was cancelled")
+    if isinstance(cause, (MemoryError, RecursionError)):
+        return AdalogError(Code.LIMIT_EXCEEDED, "the request needs more memory than this server has for it")
+    return None
+
+
+def _internal(cause: BaseException) -> dict[str, Any]:
+    incident = secrets.token_hex(4)
+    log.error("incident %s", incident, exc_info=cause)
+    message = f"something went wrong inside adalog; its log has the details under incident {incident}"
+    return {
+        "message": message,
+        "extensions": {"code": Code.INTERNAL.value, "retryable": False, "incident": incident},
+    }
+
+
+def internal(cause: BaseException) -> dict[str, Any]:
+    """An unforeseen error outside of GraphQL's execution, logged the same way."""
+    return _internal(cause)

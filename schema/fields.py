@@ -1,0 +1,255 @@
+"""The root fields: what each asks of the database and the pool."""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, Any
+
+import strawberry
+
+from datalog import edn
+from datalog.errors import AdalogError, Code
+from executor.pool import Request
+from schema import types
+from schema.arguments import BasisInput, describe_arguments, read_arguments, snapshot_of
+from schema.context import Context, Services
+from schema.cursor import Cursor, question
+from schema.encoding import Encoding, iso
+from schema.limits import exceeded
+from schema.rows import Page
+from schema.scalars import EDN, JSON, Long
+
+if TYPE_CHECKING:
+    from executor.result import Result
+    from store.snapshot import Snapshot
+
+Info = strawberry.Info[Context, None]
+_DATOM_PAGE = 10_000
+
+
+def _check_first(first: int | None, most: int) -> None:
+    if first is None:
+        return
+    if first < 0:
+        raise AdalogError(Code.ARG_INVALID, f"first is {first}; a page has 0 rows or more")
+    if first > most:
+        raise exceeded(f"rows asked for with first: {first}", most, "rows")
+
+
+def _at_cursor(services: Services, cursor: Cursor) -> Snapshot:
+    return services.database.at(t=cursor.t, since=cursor.since, history=cursor.history)
+
+
+def _basis_name(basis: BasisInput | None) -> object:
+    return None if basis is None else (basis.t, basis.as_of, basis.since, basis.history)
+
+
+@strawberry.type
+class Query:
+    @strawberry.field(description="Run an EDN Datalog query.")
+    async def q(
+        self,
+        info: Info,
+        query: EDN,
+        args: Annotated[
+            list[JSON] | None,
+            strawberry.argument(
+                description="Values for :in after the default source `$`, in order, as JSON; TAGGED objects are "
+                'understood, and {"#basis": {"t": 5}} is another database value for a `$source`.'
+            ),
+        ] = None,
+        args_edn: Annotated[
+            list[EDN] | None,
+            strawberry.argument(
+                description="The same as EDN, when JSON cannot say it. At most one of args, argsEdn."
+            ),
+        ] = None,
+        basis: BasisInput | None = None,
+        first: Annotated[
+            int | None,
+            strawberry.argument(description="Page size; the cursor is bound to the snapshot it was made on."),
+        ] = None,
+        after: str | None = None,
+        encoding: Encoding = Encoding.PLAIN,
+        engine: types.Engine = types.Engine.AUTO,
+        timeout_ms: int | None = None,
+    ) -> types.QueryResult:
+        context = info.context
+        services = context.services
+        limits = services.limits
+        _check_first(first, limits.rows)
+        if timeout_ms is not None and timeout_ms <= 0:
+            raise AdalogError(Code.ARG_INVALID, f"timeoutMs is {timeout_ms}; give at least 1")
+        arguments = read_arguments(services.database, args, args_edn)
+        paged = first is not None or after is not None
+        asked = question("q", query, describe_arguments(arguments), _basis_name(basis)) if paged else ""
+        start = 0
+        if after is None:
+            snapshot = snapshot_of(services.database, basis)
+        else:
+            cursor = services.cursors.read(after, asked)
+            snapshot, start = _at_cursor(services, cursor), cursor.offset
+        result = await services.pool.arun(
+            Request(
+                query=query,
+                args=arguments,
+                snapshot=snapshot,
+                engine=engine.value,
+                timeout_ms=min(timeout_ms or limits.timeout_ms, limits.timeout_ms),
+                max_rows=limits.rows,
+                ordered=paged,
+            )
+        )
+        stop = len(result) if first is None else min(start + first, len(result))
+        context.rows += max(0, stop - start)
+        end = None
+        if paged and stop > start:
+            end = services.cursors.write(_cursor(asked, stop, result, basis))
+        return types.QueryResult(
+            result=result,
+            page=Page(result, start, max(start, stop), encoding, limits),
+            basis_t=Long(result.t),
+            page_info=types.PageInfo(has_next_page=stop < len(result), end_cursor=end),
+        )
+
+    @strawberry.field(description="The plan of a query, and with `analyze` what running it did.")
+    async def explain(
+        self,
+        info: Info,
+        query: EDN,
+        args: list[JSON] | None = None,
+        args_edn: list[EDN] | None = None,
+        basis: BasisInput | None = None,
+        engine: types.Engine = types.Engine.AUTO,
+        analyze: bool = False,
+    ) -> types.Explanation:
+        services = info.context.services
+        request = Request(
+            query=query,
+            args=read_arguments(services.database, args, args_edn),
+            snapshot=snapshot_of(services.database, basis),
+            engine=engine.value,
+            timeout_ms=services.limits.timeout_ms,
+            max_rows=services.limits.rows,
+        )
+        explanation = await asyncio.to_thread(services.pool.explain, request, analyze)
+        return types.Explanation(text=explanation.text, plan=JSON(types.fragment(explanation.plan)))
+
+    @strawberry.field(description="Raw datoms of one index, in its order, from the given leading components.")
+    async def datoms(
+        self,
+        info: Info,
+        index: types.Index,
+        components: list[EDN] | None = None,
+        basis: BasisInput | None = None,
+        first: int = 1000,
+        after: str | None = None,
+        encoding: Encoding = Encoding.PLAIN,
+    ) -> types.DatomPage:
+        services = info.context.services
+        _check_first(first, services.limits.rows)
+        asked = question("datoms", index.value, components, _basis_name(basis))
+        start = 0
+        if after is None:
+            snapshot = snapshot_of(services.database, basis)
+        else:
+            cursor = services.cursors.read(after, asked)
+            snapshot, start = _at_cursor(services, cursor), cursor.offset
+        leading = tuple(_component(number, text) for number, text in enumerate(components or ()))
+        items = await asyncio.to_thread(_datoms, snapshot, index.value, leading, start, first + 1)
+        page = items[:first]
+        end = None
+        if page:
+            since, history = (None, False) if basis is None else (basis.since, basis.history)
+            end = services.cursors.write(Cursor(asked, start + len(page), snapshot.t, since, history))
+        return types.DatomPage(
+            items=types.Datoms(page, encoding),
+            page_info=types.PageInfo(has_next_page=len(items) > first, end_cursor=end),
+        )
+
+    @strawberry.field(description="The transaction log, oldest first: from <= t < to.")
+    async def transactions(
+        self,
+        info: Info,
+        from_: Annotated[Long | None, strawberry.argument(name="from")] = None,
+        to: Long | None = None,
+        first: int = 100,
+        encoding: Encoding = Encoding.PLAIN,
+    ) -> list[types.TxReport]:
+        services = info.context.services
+        _check_first(first, services.limits.rows)
+        database = services.database
+        stop = database.snapshot().t + 1 if to is None else int(to)
+        reports = await asyncio.to_thread(database.transactions, 0 if from_ is None else int(from_), stop, first)
+        return [types.tx_report(report, encoding) for report in reports]
+
+    @strawberry.field
+    async def attributes(self, info: Info) -> list[types.Attribute]:
+        return await asyncio.to_thread(_attributes, info.context.services.database.snapshot())
+
+    @strawberry.field
+    async def database(self, info: Info) -> types.Database:
+        database = info.context.services.database
+        t = database.snapshot().t
+        last = await asyncio.to_thread(database.transactions, t, t + 1, 1)
+        return types.Database(
+            basis_t=Long(t),
+            tx_instant=iso(last[0].tx_instant) if last else None,
+            datom_count=Long(database.datom_count),
+            entity_count=Long(database.entity_count),
+        )
+
+
+@strawberry.type
+class Mutation:
+    @strawberry.mutation(
+        description="Apply EDN transaction data atomically. `expectedBasisT` makes it conditional on nothing "
+        "having happened since; the same `idempotencyKey` is applied once."
+    )
+    async def transact(
+        self,
+        info: Info,
+        tx: EDN,
+        expected_basis_t: Long | None = None,
+        idempotency_key: str | None = None,
+        encoding: Encoding = Encoding.PLAIN,
+    ) -> types.TxReport:
+        future = info.context.services.database.submit(
+            tx, expected_basis_t=expected_basis_t, idempotency_key=idempotency_key
+        )
+        # A client that goes away does not undo what is on its way to the disk.
+        report = await asyncio.shield(asyncio.wrap_future(future))
+        return types.tx_report(report, encoding)
+
+
+def _cursor(asked: str, offset: int, result: Result, basis: BasisInput | None) -> Cursor:
+    if basis is None:
+        return Cursor(asked, offset, result.t)
+    return Cursor(asked, offset, result.t, basis.since, basis.history)
+
+
+def _component(number: int, text: str) -> Any:
+    try:
+        return edn.read(text)
+    except AdalogError as error:
+        raise AdalogError(error.code, f"components[{number}]: {error.message}", error.position) from None
+
+
+def _datoms(snapshot: Snapshot, index: str, leading: tuple[Any, ...], start: int, count: int) -> list[Any]:
+    return list(islice(snapshot.datoms(index, leading), start, start + count))
+
+
+def _attributes(snapshot: Snapshot) -> list[types.Attribute]:
+    return [
+        types.Attribute(
+            ident=edn.write(attribute.ident),
+            value_type=attribute.value_type,
+            cardinality=attribute.cardinality,
+            unique=attribute.unique,
+            is_component=attribute.component,
+            doc=attribute.doc,
+            datom_count=Long(snapshot.statistics(attribute).count),
+        )
+        for attribute in snapshot.attributes()
+    ]

@@ -1,0 +1,19 @@
+"""The whole GraphQL schema, put together."""
+
+from __future__ import annotations
+
+import strawberry
+from strawberry.schema.config import StrawberryConfig
+
+from schema import encoding, fields, scalars
+
+strawberry.enum(encoding.Encoding, description="How values are written as JSON.")
+
+
+def build_schema() -> strawberry.Schema:
+    """A new schema with the contract's fields, as far as they are built."""
+    return strawberry.Schema(
+        query=fields.Query,
+        mutation=fields.Mutation,
+        config=StrawberryConfig(scalar_map=scalars.SCALARS),
+    )

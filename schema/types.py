@@ -1,0 +1,207 @@
+"""The GraphQL types of answers. Rows and datoms are prepared whole, column by column; nothing resolves per cell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import orjson
+import strawberry
+
+from datalog import edn
+from executor.result import Result
+from schema.encoding import Encoding, encode, iso
+from schema.rows import Page
+from schema.scalars import JSON, Long, write_long
+from store.database import Datom as StoreDatom
+from store.database import TxReport as StoreReport
+
+
+@strawberry.enum(description="Where a query runs. AUTO lets the planner's cost estimate choose.")
+class Engine(StrEnum):
+    AUTO = "AUTO"
+    LOCAL = "LOCAL"
+    SPARK = "SPARK"
+
+
+@strawberry.enum
+class CacheOutcome(StrEnum):
+    HIT = "HIT"
+    MISS = "MISS"
+    BYPASS = "BYPASS"
+
+
+@strawberry.enum
+class Index(StrEnum):
+    EAVT = "EAVT"
+    AEVT = "AEVT"
+    AVET = "AVET"
+    VAET = "VAET"
+
+
+@strawberry.type
+class Column:
+    name: str
+    type: str
+
+
+@strawberry.type
+class PageInfo:
+    has_next_page: bool
+    end_cursor: str | None
+
+
+@strawberry.type
+class QueryStats:
+    engine: Engine
+    cache: CacheOutcome
+    elapsed_ms: float
+    rows: int
+
+
+@strawberry.type
+class QueryResult:
+    result: strawberry.Private[Result]
+    page: strawberry.Private[Page]
+    basis_t: Long = strawberry.field(description="The transaction number of the snapshot that was read.")
+    page_info: PageInfo
+
+    @strawberry.field
+    def columns(self) -> list[Column]:
+        return [Column(name=column.name, type=column.type) for column in self.result.columns]
+
+    @strawberry.field(
+        description="The result relation, a JSON array per row (an EDN string per row under Encoding.EDN)."
+    )
+    async def rows(self) -> list[JSON]:
+        return await self.page.rows()  # type: ignore[return-value]
+
+    @strawberry.field(
+        description="The result in the shape of its find spec: relation, collection, tuple, scalar, or maps "
+        "for :keys."
+    )
+    async def value(self) -> JSON | None:
+        return await self.page.value()  # type: ignore[return-value]
+
+    @strawberry.field
+    def stats(self) -> QueryStats:
+        return QueryStats(
+            engine=Engine(self.result.engine),
+            cache=CacheOutcome(self.result.cache),
+            elapsed_ms=round(self.result.elapsed_ms, 3),
+            rows=len(self.result),
+        )
+
+
+@strawberry.type(
+    description="text is for people; plan is the same as data (levels, extenders, estimates, strata, engine; with "
+    "analyze also actual counts and times)."
+)
+class Explanation:
+    text: str
+    plan: JSON
+
+
+@strawberry.type
+class Datom:
+    e: Long
+    a: str
+    v: JSON
+    t: Long
+    added: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Datoms:
+    """Datoms as columns: GraphQL's completion takes the columns it was asked for, each made once."""
+
+    items: Sequence[StoreDatom]
+    encoding: Encoding
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def column(self, field: str) -> Sequence[Any]:
+        return _DATOM_COLUMNS[field](self.items, self.encoding)
+
+
+def _attribute_names(items: Sequence[StoreDatom]) -> list[str]:
+    names: dict[Any, str] = {}
+    for datom in items:
+        if datom.a not in names:
+            names[datom.a] = edn.write(datom.a)
+    return [names[datom.a] for datom in items]
+
+
+_DATOM_COLUMNS: dict[str, Callable[[Sequence[StoreDatom], Encoding], Sequence[Any]]] = {
+    "e": lambda items, _: [write_long(datom.e) for datom in items],
+    "a": lambda items, _: _attribute_names(items),
+    "v": lambda items, encoding: [encode(datom.v, encoding) for datom in items],
+    "t": lambda items, _: [datom.t for datom in items],
+    "added": lambda items, _: [datom.added for datom in items],
+}
+
+
+@strawberry.type
+class DatomPage:
+    items: strawberry.Private[Datoms]
+    page_info: PageInfo
+
+    @strawberry.field
+    def datoms(self) -> list[Datom]:
+        return self.items  # type: ignore[return-value]
+
+
+@strawberry.type
+class TxReport:
+    report: strawberry.Private[StoreReport]
+    encoding: strawberry.Private[Encoding]
+    t: Long = strawberry.field(description="The new transaction's number; equal to the new basis.")
+    basis_before: Long
+    tx_instant: str
+
+    @strawberry.field(description="Temporary id -> entity id.")
+    def tempids(self) -> JSON:
+        ids = {str(name): write_long(entity) for name, entity in self.report.tempids.items()}
+        return JSON(ids)
+
+    @strawberry.field
+    def datoms(self) -> list[Datom]:
+        return Datoms(self.report.datoms, self.encoding)  # type: ignore[return-value]
+
+
+def tx_report(report: StoreReport, encoding: Encoding) -> TxReport:
+    """A transaction's report as GraphQL shows it."""
+    return TxReport(
+        report=report,
+        encoding=encoding,
+        t=Long(report.t),
+        basis_before=Long(report.basis_before),
+        tx_instant=iso(report.tx_instant),
+    )
+
+
+@strawberry.type
+class Attribute:
+    ident: str
+    value_type: str | None
+    cardinality: str
+    unique: str | None
+    is_component: bool
+    doc: str | None
+    datom_count: Long
+
+
+@strawberry.type
+class Database:
+    basis_t: Long
+    tx_instant: str | None
+    datom_count: Long
+    entity_count: Long
+
+
+def fragment(value: Any) -> orjson.Fragment:
+    """Any JSON value, written out now."""
+    return orjson.Fragment(orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY))

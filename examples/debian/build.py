@@ -95,7 +95,7 @@ class Resolver:
                 self._providers.setdefault(names[0], row)
 
     def rows(self, fields: Iterable[str]) -> list[int]:
-        """The distinct rows that the groups of these fields lead to, ascending; without groups that lead nowhere."""
+        """The distinct rows that the groups of these fields lead to, ascending; dead ends left out."""
         found = {self._row(names) for field in fields for names in relations(field)}
         return sorted(row for row in found if row is not None)
 

@@ -95,7 +95,8 @@ def test_strings_and_chars_and_symbols_differ(db):
 def test_large_and_small_numbers(db):
     numbers = "[9223372036854775807 -9223372036854775808 576460752303423488 -576460752303423489 0 4294967296]"
     assert db.q("[:find [?x ...] :in [?x ...]]", numbers) == "#{" + numbers[1:-1] + "}"
-    db.tx(f"[{{:db/ident :n :db/valueType :db.type/long :db/cardinality :db.cardinality/many}} {{:db/id 1 :n {numbers}}}]")
+    db.tx("[{:db/ident :n :db/valueType :db.type/long :db/cardinality :db.cardinality/many}]")
+    db.tx(f"[{{:db/id 1 :n {numbers}}}]")
     assert db.q("[:find [?x ...] :where [1 :n ?x]]") == "#{" + numbers[1:-1] + "}"
     assert db.q("[:find ?e :where [?e :n 9223372036854775807] [?e :n -576460752303423489]]") == "#{[1]}"
 

@@ -1,0 +1,175 @@
+"""Aggregates run over the distinct tuples of find and `:with` variables, in written order among plain variables."""
+
+from __future__ import annotations
+
+import pytest
+
+from datalog.edn import read
+from datalog.values import identity
+
+
+@pytest.fixture
+def heads(db):
+    """The monsters of the Datomic documentation: four heads in all, two monsters with one head each."""
+    db.tx("""[{:db/id 1 :monster "Cerberus" :heads 3} {:db/id 2 :monster "Medusa" :heads 1}
+              {:db/id 3 :monster "Cyclops" :heads 1} {:db/id 4 :monster "Chimera" :heads 1}]""")
+    return db
+
+
+def test_a_set_before_the_aggregate(heads):
+    assert heads.q("[:find (sum ?h) . :where [_ :heads ?h]]") == "4"
+    assert heads.q("[:find (count ?h) . :where [_ :heads ?h]]") == "2"
+
+
+def test_with_keeps_duplicates_apart(heads):
+    assert heads.q("[:find (sum ?h) . :with ?m :where [?m :heads ?h]]") == "6"
+    assert heads.q("[:find (count ?h) . :with ?m :where [?m :heads ?h]]") == "4"
+
+
+def test_with_is_no_grouping_key(heads):
+    assert heads.q("[:find (sum ?h) :with ?m :where [?m :heads ?h]]") == "#{[6]}"
+
+
+def test_with_without_aggregates_is_projected_away(heads):
+    assert heads.q("[:find ?h :with ?m :where [?m :heads ?h]]") == "#{[3] [1]}"
+
+
+def test_with_a_find_variable(heads):
+    assert heads.q("[:find ?h (count ?m) :with ?h :where [?m :heads ?h]]") == "#{[3 1] [1 3]}"
+
+
+def test_several_with_variables(heads):
+    assert heads.q("[:find (sum ?h) . :with ?e ?n :where [?e :heads ?h] [?e :monster ?n]]") == "6"
+
+
+def test_groups(heads):
+    assert heads.q("[:find ?h (count ?m) :where [?m :heads ?h]]") == "#{[3 1] [1 3]}"
+    assert heads.q("[:find (count ?m) ?h :where [?m :heads ?h]]") == "#{[1 3] [3 1]}"
+    assert heads.q("[:find ?h (min ?n) (max ?n) :where [?m :heads ?h] [?m :monster ?n]]") == (
+        '#{[3 "Cerberus" "Cerberus"] [1 "Chimera" "Medusa"]}'
+    )
+
+
+def test_plain_variables_on_both_sides(db):
+    rows = "[[1 2 10] [1 2 20] [1 3 5]]"
+    assert db.q("[:find ?a (sum ?c) ?b :in [[?a ?b ?c]]]", rows) == "#{[1 30 2] [1 5 3]}"
+
+
+def test_an_aggregate_of_a_grouping_variable(heads):
+    assert heads.q("[:find ?h (sum ?h) :where [_ :heads ?h]]") == "#{[3 3] [1 1]}"
+
+
+def test_several_aggregates_share_the_tuples(heads):
+    """Tuples are distinct over all find variables together, so here every monster counts."""
+    assert heads.q("[:find (sum ?h) (count ?m) :where [?m :heads ?h]]") == "#{[6 4]}"
+
+
+def test_over_nothing_there_is_no_row(heads):
+    assert heads.q("[:find (count ?x) :where [?x :no-such]]") == "#{}"
+    assert heads.q("[:find (count ?x) . :where [?x :no-such]]") == "nil"
+    assert heads.q("[:find [(sum ?x)] :where [_ :no-such ?x]]") == "nil"
+    assert heads.q("[:find ?h (count ?x) :where [?x :no-such] [?x :heads ?h]]") == "#{}"
+
+
+TABLE = """
+(count ?x) | [1 2 2 3] => 3
+(count-distinct ?x) | [1 2 2 3] => 3
+(sum ?x) | [1 2 3] => 6
+(sum ?x) | [1 2.5] => 3.5
+(sum ?x) | [1.5 2.5] => 4.0
+(sum ?x) | [1M 2.5M] => 3.5M
+(sum ?x) | [9223372036854775807 1N] => 9223372036854775808N
+(avg ?x) | [1 2] => 1.5
+(avg ?x) | [1 2 3] => 2.0
+(median ?x) | [5 1 3] => 3
+(median ?x) | [1 2] => 1.5
+(median ?x) | [1.0 2.0 4.0 10.0] => 3.0
+(variance ?x) | [1 2 3 4] => 1.25
+(variance ?x) | [5] => 0.0
+(stddev ?x) | [1 2 3 4] => 1.118033988749895
+(min ?x) | [3 1 2] => 1
+(max ?x) | [3 1 2] => 3
+(min ?x) | ["b" "a"] => "a"
+(max ?x) | [:b :a] => :b
+(max ?x) | [#inst "2020-01-01" #inst "2021-01-01"] => #inst "2021-01-01"
+(min 2 ?x) | [3 1 2] => [1 2]
+(max 2 ?x) | [3 1 2] => [3 2]
+(min 5 ?x) | [3 1 2] => [1 2 3]
+(max 5 ?x) | [3 1 2] => [3 2 1]
+(distinct ?x) | [3 1 1] => #{1 3}
+(sample 5 ?x) | [3] => [3]
+(rand ?x) | [3] => 3
+(rand 3 ?x) | [7] => [7 7 7]
+"""
+
+
+@pytest.mark.parametrize("line", TABLE.strip().splitlines())
+def test_each_aggregate(db, line):
+    call, rest = line.split(" | ")
+    values, answer = rest.split(" => ")
+    assert db.q(f"[:find {call} . :in [?x ...]]", values) == answer
+
+
+def test_min_and_max_are_total_over_mixed_types(db):
+    """By type first, then by value: whatever the order of types, min and max are its two ends."""
+    values = '[2 1 1.5 "a" :k true nil #inst "2020-01-01"]'
+    ordered = db.q("[:find [?x ...] :in [?x ...] :order-by [?x]]", values).value
+    assert len(ordered) in (7, 8)
+    assert identity(db.q("[:find (min ?x) . :in [?x ...]]", values).value) == identity(ordered[0])
+    assert identity(db.q("[:find (max ?x) . :in [?x ...]]", values).value) == identity(ordered[-1])
+
+
+def test_min_n_keeps_what_with_tells_apart(db):
+    assert db.q("[:find (min 3 ?x) . :with ?k :in [[?k ?x]]]", "[[1 5] [2 5] [3 7] [4 9]]") == "[5 5 7]"
+    assert db.q("[:find (min 3 ?x) . :in [[_ ?x]]]", "[[1 5] [2 5] [3 7] [4 9]]") == "[5 7 9]"
+
+
+def test_count_distinct_under_with(db):
+    rows = "[[1 5] [2 5] [3 7]]"
+    assert db.q("[:find (count ?x) (count-distinct ?x) :with ?k :in [[?k ?x]]]", rows) == "#{[3 2]}"
+
+
+def test_typed_distinct(db):
+    assert db.q("[:find (count-distinct ?x) . :in [?x ...]]", "[1 1.0 true]") == "3"
+
+
+def test_sample_and_rand_take_from_the_values(db):
+    values = set(read("[1 2 3 4 5 6 7 8]"))
+    sample = db.q("[:find (sample 3 ?x) . :in [?x ...]]", "[1 2 3 4 5 6 7 8]").value
+    assert len(sample) == 3 == len(set(sample))
+    assert set(sample) <= values
+    assert db.q("[:find (rand ?x) . :in [?x ...]]", "[1 2 3 4 5 6 7 8]").value in values
+    assert len(db.q("[:find (rand 20 ?x) . :in [?x ...]]", "[1 2 3 4 5 6 7 8]").value) == 20
+    assert len(db.q("[:find (sample 20 ?x) . :in [?x ...]]", "[1 2 3]").value) == 3
+
+
+def test_counting_a_large_product_without_writing_it_out(db):
+    numbers = " ".join(str(number) for number in range(2000))
+    query = "[:find (count ?y) . :with ?x :in [?x ...] [?y ...]]"
+    assert db.q(query, f"[{numbers}]", f"[{numbers}]") == "4000000"
+
+
+def test_count_of_a_join_with_hidden_variables(db):
+    db.tx("[{:db/ident :to :db/valueType :db.type/ref :db/cardinality :db.cardinality/many}]")
+    db.tx("[{:db/id 1 :to [2 3]} {:db/id 2 :to [3 4]} {:db/id 3 :to [4]}]")
+    assert db.q("[:find (count ?c) . :where [?a :to ?b] [?b :to ?c]]") == "2"
+    assert db.q("[:find (count ?c) . :with ?a ?b :where [?a :to ?b] [?b :to ?c]]") == "4"
+    assert db.q("[:find ?a (count ?c) :where [?a :to ?b] [?b :to ?c]]") == "#{[1 2] [2 1]}"
+
+
+def test_a_sum_of_what_is_no_number(db):
+    db.refuses("QUERY_INVALID", "[:find ‸(sum ?x) . :in [?x ...]]", '[1 "a"]')
+
+
+def test_unknown_aggregate(db):
+    db.refuses("QUERY_INVALID", "[:find (‸totl ?x) :in [?x ...]]", "[1]")
+    db.refuses("QUERY_INVALID", "[:find (‸summ ?x) :in [?x ...]]", "[1]", says="sum")
+
+
+@pytest.mark.parametrize("element", ["(count)", "(count ?x ?y)", "(min :a ?x)", "(min -1 ?x)", "(sum 3 ?x)", "(count 1)"])
+def test_malformed_aggregates(db, element):
+    db.refuses("QUERY_INVALID", f"[:find {element} :in [?x ...] ?y]", "[1]", "1")
+
+
+def test_an_unbound_aggregate_variable(db):
+    db.refuses("UNBOUND_VARIABLE", "[:find (sum ‸?y) :in [?x ...]]", "[1]", says="?y")

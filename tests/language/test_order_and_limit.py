@@ -1,0 +1,152 @@
+"""`:order-by`, `:limit`, `:offset`, `:timeout`: a total order, and duplicates gone before the limit."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from datalog.errors import AdalogError
+from datalog.values import sort_key
+
+
+@pytest.fixture
+def people(db):
+    db.tx("""[{:db/id 1 :name "Ada" :age 36} {:db/id 2 :name "Byron" :age 36} {:db/id 3 :name "Zoe" :age 9}
+              {:db/id 4 :name "Cy" :age 50}]""")
+    return db
+
+
+WHERE = ":where [?e :name ?n] [?e :age ?a]"
+
+
+def test_ascending_and_descending(people):
+    assert people.q(f"[:find ?n ?a {WHERE} :order-by [?n]]") == '[["Ada" 36] ["Byron" 36] ["Cy" 50] ["Zoe" 9]]'
+    assert people.q(f"[:find ?n ?a {WHERE} :order-by [[?n :desc]]]") == '[["Zoe" 9] ["Cy" 50] ["Byron" 36] ["Ada" 36]]'
+
+
+def test_several_keys(people):
+    expected = '[["Cy" 50] ["Ada" 36] ["Byron" 36] ["Zoe" 9]]'
+    assert people.q(f"[:find ?n ?a {WHERE} :order-by [[?a :desc] ?n]]") == expected
+    assert people.q(f"[:find ?n ?a {WHERE} :order-by [[?a :desc] [?n :asc]]]") == expected
+
+
+def test_a_single_key_may_stand_alone_in_the_list_form(people):
+    assert people.q(f"[:find ?n {WHERE} :order-by ?n]") == '[["Ada"] ["Byron"] ["Cy"] ["Zoe"]]'
+
+
+def test_collection_in_order(people):
+    assert people.q(f"[:find [?n ...] {WHERE} :order-by [[?n :desc]]]") == '["Zoe" "Cy" "Byron" "Ada"]'
+
+
+def test_scalar_and_tuple_take_the_first(people):
+    assert people.q(f"[:find ?n . {WHERE} :order-by [[?n :desc]]]") == '"Zoe"'
+    assert people.q(f"[:find [?n ?a] {WHERE} :order-by [?a]]") == '["Zoe" 9]'
+
+
+def test_limit_and_offset(people):
+    assert people.q(f"[:find ?n {WHERE} :order-by [?n] :limit 2]") == '[["Ada"] ["Byron"]]'
+    assert people.q(f"[:find ?n {WHERE} :order-by [?n] :limit 2 :offset 1]") == '[["Byron"] ["Cy"]]'
+    assert people.q(f"[:find ?n {WHERE} :order-by [?n] :offset 3]") == '[["Zoe"]]'
+    assert people.q(f"[:find ?n {WHERE} :order-by [?n] :offset 4]") == "[]"
+    assert people.q(f"[:find ?n {WHERE} :order-by [?n] :limit 100]") == '[["Ada"] ["Byron"] ["Cy"] ["Zoe"]]'
+
+
+def test_duplicates_are_gone_before_the_limit(people):
+    assert people.q(f"[:find ?a {WHERE} :order-by [?a] :limit 2]") == "[[9] [36]]"
+    assert len(people.q(f"[:find ?a {WHERE} :limit 3]")) == 3
+    assert people.q(f"[:find ?a {WHERE} :order-by [?a] :offset 1]") == "[[36] [50]]"
+
+
+def test_limit_without_order(people):
+    answer = people.q(f"[:find ?n {WHERE} :limit 2]")
+    assert len(answer) == 2
+    assert {row[0] for row in answer.rows} < {"Ada", "Byron", "Cy", "Zoe"}
+
+
+def test_limit_over_projection_finds_enough_distinct_rows(db):
+    pairs = " ".join(f"[{number % 5} {number}]" for number in range(5000))
+    assert len(db.q("[:find ?x :in [[?x ?y]] :limit 4]", f"[{pairs}]")) == 4
+    assert len(db.q("[:find ?x :in [[?x ?y]] :limit 40]", f"[{pairs}]")) == 5
+
+
+def test_limit_comes_after_aggregates(people):
+    assert people.q("[:find (count ?e) . :where [?e :age] :limit 1]") == "4"
+    assert people.q("[:find ?a (count ?e) :where [?e :age ?a] :order-by [?a] :limit 2]") == "[[9 1] [36 2]]"
+
+
+def test_limit_zero(people):
+    assert people.q(f"[:find ?n {WHERE} :limit 0]") == "#{}"
+
+
+def test_limit_stops_early(db):
+    numbers = " ".join(str(number) for number in range(3000))
+    started = time.monotonic()
+    query = "[:find ?x ?y ?z :in [?x ...] [?y ...] [?z ...] :limit 10]"
+    assert len(db.q(query, f"[{numbers}]", f"[{numbers}]", f"[{numbers}]")) == 10
+    assert time.monotonic() - started < 10
+
+
+def test_order_is_total_over_mixed_types(db):
+    values = '[2 1 1.5 0.5 "b" "a" :k :j true false #inst "2020-01-01" 3N 2M [1 2]]'
+    mixed = db.q("[:find [?x ...] :in [?x ...] :order-by [?x]]", values).value
+    assert mixed == sorted(mixed, key=sort_key)
+    assert len(mixed) == 14
+    assert db.q("[:find [?x ...] :in [?x ...] :order-by [[?x :desc]]]", values).value == mixed[::-1]
+
+
+def test_order_by_negative_and_large_numbers(db):
+    values = "[3 -1 0 -9223372036854775808 9223372036854775807 576460752303423488]"
+    assert db.q("[:find [?x ...] :in [?x ...] :order-by [?x]]", values) == (
+        "[-9223372036854775808 -1 0 3 576460752303423488 9223372036854775807]"
+    )
+    assert db.q("[:find [?x ...] :in [?x ...] :order-by [?x]]", "[1.5 -1.5 0.0 ##-Inf ##Inf 1e300 -1e300]") == (
+        "[##-Inf -1e300 -1.5 0.0 1.5 1e300 ##Inf]"
+    )
+
+
+def test_order_by_keys_of_maps(people):
+    assert people.q(f"[:find ?n ?a :keys n a {WHERE} :order-by [?a] :limit 1]") == '[{:n "Zoe" :a 9}]'
+
+
+def test_order_by_what_is_not_found(people):
+    people.refuses("QUERY_INVALID", f"[:find ?n {WHERE} :order-by [‸?a]]", says="?a")
+    people.refuses("QUERY_INVALID", f"[:find ?n {WHERE} :order-by [‸?nobody]]", says="?nobody")
+
+
+@pytest.mark.parametrize(
+    "clause",
+    [":order-by [[?n ‸:down]]", ":order-by [‸42]", ":limit ‸-1", ":limit ‸1.5", ':limit ‸"2"', ":offset ‸-1",
+     ":timeout ‸0", ":timeout ‸:soon", ":limit ‸?n"],
+)
+def test_malformed(people, clause):
+    people.refuses("QUERY_INVALID", f"[:find ?n {WHERE} {clause}]")
+
+
+def test_timeout_stops_a_large_query(db):
+    numbers = " ".join(str(number) for number in range(3000))
+    arguments = [f"[{numbers}]"] * 4
+    query = """[:find (count ?x) . :in [?x ...] [?y ...] [?z ...] [?w ...]
+                :where [(+ ?x ?y) ?s] [(+ ?z ?w) ?t] [(= ?s ?t)] [(< ?x ?w)] :timeout 300]"""
+    started = time.monotonic()
+    with pytest.raises(AdalogError) as caught:
+        db.q(query, *arguments)
+    assert str(caught.value.code) == "TIMEOUT"
+    assert caught.value.retryable
+    assert time.monotonic() - started < 10
+
+
+def test_a_request_deadline_stops_it_too(db):
+    numbers = " ".join(str(number) for number in range(3000))
+    query = "[:find ?x ?y ?z :in [?x ...] [?y ...] [?z ...]]"
+    with pytest.raises(AdalogError) as caught:
+        db.q(query, *[f"[{numbers}]"] * 3, timeout_ms=300, max_rows=10**12)
+    assert str(caught.value.code) in ("TIMEOUT", "LIMIT_EXCEEDED")
+    assert db.q("[:find ?x :in ?x]", "1") == "#{[1]}"
+
+
+def test_max_rows_is_a_limit_not_a_cut(db):
+    numbers = " ".join(str(number) for number in range(100))
+    with pytest.raises(AdalogError) as caught:
+        db.q("[:find ?x ?y :in [?x ...] [?y ...]]", f"[{numbers}]", f"[{numbers}]", max_rows=1000)
+    assert str(caught.value.code) == "LIMIT_EXCEEDED"

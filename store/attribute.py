@@ -1,0 +1,47 @@
+"""An attribute as the schema declares it: a value, made anew whenever the schema changes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from datalog.values import Keyword
+
+# Entity ids: users' own below, then what has an ident, then one entity for each transaction.
+SCHEMA_BASE: Final = 1 << 41
+TX_BASE: Final = 1 << 42
+
+VALUE_TYPES: Final = frozenset(
+    "long bigint double float bigdec string keyword symbol boolean instant uuid uri bytes ref tuple".split()
+)
+
+Cardinality = Literal["one", "many"]
+Uniqueness = Literal["value", "identity"]
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """id: the entity id. ident_code: the ident keyword's code. value_type: a name of VALUE_TYPES."""
+
+    id: int
+    ident: Keyword
+    ident_code: int
+    value_type: str
+    cardinality: Cardinality = "one"
+    unique: Uniqueness | None = None
+    component: bool = False
+    doc: str | None = None
+    index: bool = False
+    no_history: bool = False
+    tuple_types: tuple[str, ...] | None = None
+    tuple_type: str | None = None
+
+    @property
+    def is_ref(self) -> bool:
+        """Whether its values are entity ids."""
+        return self.value_type == "ref"
+
+    @property
+    def is_many(self) -> bool:
+        """Whether an entity can hold several values of it."""
+        return self.cardinality == "many"

@@ -1,0 +1,298 @@
+"""Values as int64 codes and back: equal codes are equal values (dialect, 7).
+
+`Codes` is the database's shared dictionary; `Scratch` adds to it the values that one query makes up and forgets. The
+layout of a code is in `store.layout`, how a value is spelt as a dictionary key in `store.keys`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, Final, Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from datalog.errors import AdalogError, Code
+from datalog.values import type_name
+from store import layout
+from store.dictionary import Block, Dictionary
+from store.keys import TEXT_TAGS, inline_value, spell, value_of_key
+
+Int64s = NDArray[np.int64]
+
+_SCRATCH_LIMIT: Final = 20_000_000
+_PAYLOAD: Final = np.int64(layout.PAYLOAD_MASK)
+
+
+class Coder(Protocol):
+    """What the engine needs of codes, whether the database's or a query's own."""
+
+    def intern(self, value: Any) -> int:
+        """The value's code, made if need be."""
+
+    def lookup(self, value: Any) -> int | None:
+        """The value's code, or None where no datom can hold it."""
+
+    def decode(self, code: int) -> Any:
+        """The value of a code."""
+
+    def decode_many(self, codes: Int64s) -> list[Any]:
+        """The values of many codes."""
+
+    def to_arrow(self, codes: Int64s) -> pa.Array:
+        """The values as an Arrow column; ValueError where they are not all of one type that Arrow has."""
+
+    def tags(self, codes: Int64s) -> NDArray[np.int8]:
+        """The type tag of each code, 0 for a code that is its own long."""
+
+
+class Codes:
+    """The database's dictionaries: append-only, one thread interns, any number read."""
+
+    def __init__(self, dictionaries: Mapping[int, Dictionary] | None = None) -> None:
+        given = dictionaries or {}
+        self._dictionaries = {tag: given.get(tag) or Dictionary() for tag in layout.DICTIONARY_TAGS}
+
+    def intern(self, value: Any) -> int:
+        """The value's code, made if need be. For one thread at a time."""
+        tag, key = spell(value)
+        return key if isinstance(key, int) else layout.code_of(tag, self._dictionaries[tag].add(key))
+
+    def intern_text(self, tag: int, texts: pa.Array) -> Int64s:
+        """Codes of a column of strings (or of keywords' or uris' text): int64[n]; each distinct text is met once."""
+        encoded = texts.dictionary_encode()
+        dictionary = self._dictionaries[tag]
+        numbers = [dictionary.add(text.encode()) for text in encoded.dictionary.to_pylist()]
+        base = layout.code_of(tag, 0)
+        codes = np.array(numbers, np.int64) + base
+        result: Int64s = codes[encoded.indices.to_numpy(zero_copy_only=False)]
+        return result
+
+    def lookup(self, value: Any) -> int | None:
+        """The value's code, or None where it was never interned."""
+        tag, key = spell(value)
+        if isinstance(key, int):
+            return key
+        number = self._dictionaries[tag].find(key)
+        return None if number is None else layout.code_of(tag, number)
+
+    def decode(self, code: int) -> Any:
+        """The value of a code."""
+        tag = layout.tag_of(code)
+        if tag == 0:
+            return code
+        payload = code & layout.PAYLOAD_MASK
+        if tag in self._dictionaries:
+            return value_of_key(tag, self._dictionaries[tag].key(payload))
+        return inline_value(tag, payload)
+
+    def decode_many(self, codes: Int64s) -> list[Any]:
+        """The values of many codes; each distinct one is made once."""
+        tags = self.tags(codes)
+        present = np.flatnonzero(np.bincount(tags, minlength=16)).tolist()
+        if len(present) == 1:
+            return self._decode_tag(present[0], codes)
+        values = np.empty(len(codes), object)
+        for tag in present:
+            at = np.flatnonzero(tags == tag)
+            own = np.empty(len(at), object)
+            own[:] = self._decode_tag(tag, codes[at])
+            values[at] = own
+        return values.tolist()
+
+    def _decode_tag(self, tag: int, codes: Int64s) -> list[Any]:
+        if tag == 0:
+            return codes.tolist()
+        if tag == layout.TAG_DOUBLE:
+            return self.doubles(codes).tolist()
+        distinct, where = np.unique(codes & _PAYLOAD, return_inverse=True)
+        values = np.empty(len(distinct), object)
+        # Not `values[:] = list`: numpy would read a list of tuples as a matrix.
+        for i, value in enumerate(self._distinct_values(tag, distinct)):
+            values[i] = value
+        return values[where].tolist()
+
+    def _distinct_values(self, tag: int, payloads: Int64s) -> list[Any]:
+        if tag not in self._dictionaries:
+            return [inline_value(tag, payload) for payload in payloads.tolist()]
+        keys = self._dictionaries[tag].gather(payloads)
+        if tag == layout.TAG_STRING:
+            return keys.cast(pa.large_string()).to_pylist()
+        return [value_of_key(tag, key) for key in keys.to_pylist()]
+
+    def doubles(self, codes: Int64s) -> NDArray[np.float64]:
+        """float64[n]: the numbers of codes that are all doubles."""
+        keys = self._dictionaries[layout.TAG_DOUBLE].gather(codes & _PAYLOAD)
+        if len(keys) == 0:
+            return np.empty(0, np.float64)
+        heap, first = keys.buffers()[2], np.frombuffer(keys.buffers()[1], np.int64)[keys.offset]
+        return np.frombuffer(heap, "<f8", len(keys), int(first))
+
+    def to_arrow(self, codes: Int64s) -> pa.Array:
+        """The values as an Arrow column; ValueError where they are not all of one type that Arrow has."""
+        tags = self.tags(codes)
+        tag = int(tags[0]) if len(tags) else 0
+        if (tags != tag).any():
+            raise ValueError("values of more than one type")
+        return self._arrow_of(tag, codes)
+
+    def _arrow_of(self, tag: int, codes: Int64s) -> pa.Array:
+        payloads = codes & _PAYLOAD
+        match tag:
+            case 0:
+                return pa.array(codes)
+            case layout.TAG_DOUBLE:
+                return pa.array(self.doubles(codes))
+            case layout.TAG_BOOLEAN if not (payloads == layout.NIL & layout.PAYLOAD_MASK).any():
+                return pa.array(payloads == 1)
+            case layout.TAG_INSTANT:
+                return pa.array(payloads - layout.INSTANT_BIAS).cast(pa.timestamp("ms", "UTC"))
+            case layout.TAG_BYTES:
+                return self._dictionaries[tag].gather(payloads)
+            case _ if tag in TEXT_TAGS:
+                texts = self._dictionaries[tag].gather(payloads).cast(pa.large_string())
+                if tag == layout.TAG_KEYWORD:
+                    texts = pc.binary_join_element_wise(pa.scalar(":", pa.large_string()), texts, "")
+                return texts.cast(pa.string()) if texts.nbytes < 1 << 31 else texts
+        raise ValueError(f"no Arrow type for values with tag {tag}")
+
+    def tags(self, codes: Int64s) -> NDArray[np.int8]:
+        """The type tag of each code, 0 for a code that is its own long."""
+        return layout.tags_of(codes)
+
+    def dictionaries(self) -> Mapping[int, Dictionary]:
+        """The dictionary of each tag that has one, for those who store or ship them."""
+        return self._dictionaries
+
+    def adopt(self, blocks: Mapping[int, tuple[Block, ...]]) -> None:
+        """Take folded blocks as the old parts. Not while another thread interns."""
+        for tag, own in blocks.items():
+            self._dictionaries[tag].adopt(own)
+
+    def nbytes(self) -> int:
+        """Bytes held."""
+        return sum(dictionary.nbytes() for dictionary in self._dictionaries.values())
+
+
+class Scratch:
+    """One query's codes: the database's, and its own for values that the database does not hold.
+
+    Own codes have payloads from 2^40 up, so they meet no code of the database; a value gets an own code only while
+    the database does not know it, and keeps it for the query's life.
+    """
+
+    def __init__(self, base: Codes, limit: int = _SCRATCH_LIMIT) -> None:
+        self._base = base
+        self._limit = limit
+        self._codes: dict[Hashable, int] = {}
+        self._values: list[Any] = []
+        self._lock = threading.Lock()
+
+    def intern(self, value: Any) -> int:
+        """The value's code, made if need be; safe from several threads. LIMIT_EXCEEDED past the bound."""
+        tag, key = spell(value)
+        if isinstance(key, int):
+            return key
+        own = self._codes.get((tag, key))
+        if own is not None:
+            return own
+        with self._lock:
+            own = self._codes.get((tag, key))
+            if own is not None:
+                return own
+            code = self._base.lookup(value)
+            if code is None:
+                code = self._new_code(tag, value)
+            self._codes[tag, key] = code
+            return code
+
+    def _new_code(self, tag: int, value: Any) -> int:
+        if len(self._values) >= self._limit:
+            raise AdalogError(
+                Code.LIMIT_EXCEEDED,
+                f"the query made more than {self._limit:,} values that the database does not hold; "
+                "bind fewer rows before calling functions",
+            )
+        code = layout.code_of(tag, layout.SCRATCH_BASE + len(self._values))
+        self._values.append(value)
+        return code
+
+    def lookup(self, value: Any) -> int | None:
+        """The value's code where the query or the database has one."""
+        tag, key = spell(value)
+        if isinstance(key, int):
+            return key
+        own = self._codes.get((tag, key))
+        return self._base.lookup(value) if own is None else own
+
+    def decode(self, code: int) -> Any:
+        """The value of a code."""
+        number = self._own_number(code)
+        return self._base.decode(code) if number is None else self._values[number]
+
+    def decode_many(self, codes: Int64s) -> list[Any]:
+        """The values of many codes."""
+        own = self._own_mask(codes)
+        if not own.any():
+            return self._base.decode_many(codes)
+        values = np.empty(len(codes), object)
+        at = np.flatnonzero(~own)
+        for place, value in zip(at.tolist(), self._base.decode_many(codes[at]), strict=True):
+            values[place] = value
+        for place in np.flatnonzero(own).tolist():
+            values[place] = self.decode(int(codes[place]))
+        return values.tolist()
+
+    def to_arrow(self, codes: Int64s) -> pa.Array:
+        """The values as an Arrow column; ValueError where they are not all of one type that Arrow has."""
+        if not self._own_mask(codes).any():
+            return self._base.to_arrow(codes)
+        values = self.decode_many(codes)
+        if len({type_name(value) for value in values}) != 1:
+            raise ValueError("values of more than one type")
+        return _arrow_of_values(self.tags(codes)[0], values)
+
+    def doubles(self, codes: Int64s) -> NDArray[np.float64]:
+        """float64[n]: the numbers of codes that are all doubles."""
+        if not self._own_mask(codes).any():
+            return self._base.doubles(codes)
+        return np.array(self.decode_many(codes), np.float64)
+
+    def tags(self, codes: Int64s) -> NDArray[np.int8]:
+        """The type tag of each code, 0 for a code that is its own long."""
+        return layout.tags_of(codes)
+
+    def _own_number(self, code: int) -> int | None:
+        if layout.tag_of(code) not in self._base.dictionaries():
+            return None
+        number = (code & layout.PAYLOAD_MASK) - layout.SCRATCH_BASE
+        return number if number >= 0 else None
+
+    def _own_mask(self, codes: Int64s) -> NDArray[np.bool_]:
+        if not self._values:
+            return np.zeros(len(codes), np.bool_)
+        tags = self.tags(codes)
+        stored = (tags != 0) & (tags != layout.TAG_INSTANT) & (tags != layout.TAG_BOOLEAN)
+        mask: NDArray[np.bool_] = stored & ((codes & _PAYLOAD) >= layout.SCRATCH_BASE)
+        return mask
+
+
+_ARROW_TYPES: Final = {
+    layout.TAG_STRING: pa.string(),
+    layout.TAG_URI: pa.string(),
+    layout.TAG_DOUBLE: pa.float64(),
+    layout.TAG_BYTES: pa.large_binary(),
+}
+
+
+def _arrow_of_values(tag: int, values: Sequence[Any]) -> pa.Array:
+    if tag in (layout.TAG_KEYWORD, layout.TAG_SYMBOL):
+        return pa.array([str(value) for value in values], pa.string())
+    if tag not in _ARROW_TYPES:
+        raise ValueError(f"no Arrow type for values with tag {tag}")
+    return pa.array([None if value is None else value for value in values], _ARROW_TYPES[tag])
+
+

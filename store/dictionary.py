@@ -1,0 +1,216 @@
+"""One type's values by number: an append-only list of distinct byte keys, found by number and by content.
+
+The old part is a few immutable blocks (often memory-mapped), the young part Python objects. One thread adds; any
+number read, each from the state it sees when it starts. Knows bytes and numbers, not what they stand for.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+# A block takes in its younger neighbour once that has grown to this share of its size: log(n) blocks, each key
+# rewritten log(n) times.
+_MERGE_SHARE: Final = 0.5
+
+
+class BlockArrays(NamedTuple):
+    """What a block is made of, as a segment file stores it."""
+
+    offsets: NDArray[np.int64]
+    heap: NDArray[np.uint8]
+    hashes: NDArray[np.uint32]
+    order: NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Keys number `start` to `stop`: key i is `heap[offsets[i - start]:offsets[i - start + 1]]`.
+
+    hashes: the keys' CRC-32, sorted. order: the position of the key each hash belongs to.
+    """
+
+    start: int
+    arrays: BlockArrays
+
+    @property
+    def stop(self) -> int:
+        return self.start + len(self.arrays.order)
+
+    def key(self, number: int) -> bytes:
+        """The key of a number of this block."""
+        offsets = self.arrays.offsets
+        at = number - self.start
+        return self.arrays.heap[offsets[at] : offsets[at + 1]].tobytes()
+
+    def find(self, key: bytes, key_hash: int) -> int | None:
+        """The number of a key, given its CRC-32."""
+        hashes = self.arrays.hashes
+        at = int(hashes.searchsorted(np.uint32(key_hash)))
+        while at < len(hashes) and hashes[at] == key_hash:
+            number = self.start + int(self.arrays.order[at])
+            if self.key(number) == key:
+                return number
+            at += 1
+        return None
+
+    def arrow(self) -> pa.LargeBinaryArray:
+        """All its keys, without a copy."""
+        arrays = self.arrays
+        buffers = [None, pa.py_buffer(arrays.offsets), pa.py_buffer(arrays.heap)]
+        return pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(arrays.order), buffers)
+
+    @staticmethod
+    def build(start: int, keys: Sequence[bytes]) -> Block:
+        """A block of the given keys."""
+        offsets = np.zeros(len(keys) + 1, np.int64)
+        np.cumsum(np.fromiter(map(len, keys), np.int64, len(keys)), out=offsets[1:])
+        hashes = np.fromiter(map(zlib.crc32, keys), np.uint32, len(keys))
+        return _indexed(start, offsets, np.frombuffer(b"".join(keys), np.uint8), hashes)
+
+    @staticmethod
+    def merge(blocks: Sequence[Block]) -> Block:
+        """Neighbouring blocks, oldest first, as one."""
+        hashes, offsets, shift = [], [np.zeros(1, np.int64)], 0
+        for block in blocks:
+            own = np.empty(len(block.arrays.order), np.uint32)
+            own[block.arrays.order] = block.arrays.hashes
+            hashes.append(own)
+            offsets.append(block.arrays.offsets[1:] + shift)
+            shift += len(block.arrays.heap)
+        heap = np.concatenate([block.arrays.heap for block in blocks])
+        return _indexed(blocks[0].start, np.concatenate(offsets), heap, np.concatenate(hashes))
+
+    def nbytes(self) -> int:
+        """Bytes of all its arrays."""
+        return sum(array.nbytes for array in self.arrays)
+
+
+def _indexed(
+    start: int, offsets: NDArray[np.int64], heap: NDArray[np.uint8], hashes: NDArray[np.uint32]
+) -> Block:
+    order = np.argsort(hashes, kind="stable")
+    return Block(start, BlockArrays(offsets, heap, hashes[order], order.astype(np.int32)))
+
+
+class _State(NamedTuple):
+    blocks: tuple[Block, ...]
+    start: int
+    keys: list[bytes]
+    numbers: dict[bytes, int]
+
+
+class Dictionary:
+    """Distinct keys numbered 0, 1, 2 …"""
+
+    def __init__(self, blocks: Iterable[Block] = (), young: Iterable[bytes] = ()) -> None:
+        self._state = _young_state(tuple(blocks), list(young))
+
+    def __len__(self) -> int:
+        state = self._state
+        return state.start + len(state.keys)
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """The old part, oldest first."""
+        return self._state.blocks
+
+    @property
+    def young(self) -> list[bytes]:
+        """A copy of the keys that no block holds yet."""
+        return list(self._state.keys)
+
+    def add(self, key: bytes) -> int:
+        """The key's number, a new one where it has none. For one thread at a time."""
+        number = self.find(key)
+        if number is not None:
+            return number
+        state = self._state
+        number = state.start + len(state.keys)
+        # Readers find a key by `numbers` only, so it must be in `keys` before it can be found.
+        state.keys.append(key)
+        state.numbers[key] = number
+        return number
+
+    def find(self, key: bytes) -> int | None:
+        """The key's number, or None."""
+        state = self._state
+        number = state.numbers.get(key)
+        if number is not None or not state.blocks:
+            return number
+        key_hash = zlib.crc32(key)
+        for block in state.blocks:
+            number = block.find(key, key_hash)
+            if number is not None:
+                return number
+        return None
+
+    def key(self, number: int) -> bytes:
+        """The key of a number that was given out."""
+        state = self._state
+        if number >= state.start:
+            return state.keys[number - state.start]
+        for block in state.blocks:
+            if number < block.stop:
+                return block.key(number)
+        raise IndexError(number)
+
+    def gather(self, numbers: NDArray[np.int64]) -> pa.LargeBinaryArray:
+        """The keys of many numbers, in their order."""
+        state = self._state
+        parts, places = [], []
+        for block in state.blocks:
+            at = np.flatnonzero((numbers >= block.start) & (numbers < block.stop))
+            if len(at):
+                parts.append(block.arrow().take(pa.array(numbers[at] - block.start)))
+                places.append(at)
+        at = np.flatnonzero(numbers >= state.start)
+        if len(at):
+            distinct, where = np.unique(numbers[at], return_inverse=True)
+            keys = [state.keys[number - state.start] for number in distinct.tolist()]
+            parts.append(pa.array(keys, pa.large_binary()).take(pa.array(where)))
+            places.append(at)
+        if len(parts) == 1:
+            return parts[0]
+        if not parts:
+            return pa.array([], pa.large_binary())
+        back = np.empty(len(numbers), np.int64)
+        back[np.concatenate(places)] = np.arange(len(numbers))
+        return pa.concat_arrays(parts).take(pa.array(back))
+
+    def folded(self) -> tuple[Block, ...]:
+        """The blocks as they would be with the young keys of this moment in one; changes nothing."""
+        state = self._state
+        if not state.keys:
+            return state.blocks
+        blocks = [*state.blocks, Block.build(state.start, state.keys[:])]
+        first = len(blocks) - 1
+        size = len(blocks[first].arrays.order)
+        while first and size >= _MERGE_SHARE * len(blocks[first - 1].arrays.order):
+            first -= 1
+            size += len(blocks[first].arrays.order)
+        if first < len(blocks) - 1:
+            blocks[first:] = [Block.merge(blocks[first:])]
+        return tuple(blocks)
+
+    def adopt(self, blocks: tuple[Block, ...]) -> None:
+        """Take blocks made by `folded` (or read back from disk) as the old part. For the adding thread's lock."""
+        state = self._state
+        stop = blocks[-1].stop if blocks else 0
+        self._state = _young_state(blocks, state.keys[stop - state.start :])
+
+    def nbytes(self) -> int:
+        """Bytes held, the young part by estimate."""
+        state = self._state
+        return sum(block.nbytes() for block in state.blocks) + sum(len(key) + 130 for key in state.keys)
+
+
+def _young_state(blocks: tuple[Block, ...], keys: list[bytes]) -> _State:
+    start = blocks[-1].stop if blocks else 0
+    return _State(blocks, start, keys, {key: start + i for i, key in enumerate(keys)})

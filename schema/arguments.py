@@ -26,7 +26,7 @@ class BasisInput:
         default=None,
         description="Only what was asserted after this transaction number (Datomic's `since`).",
     )
-    history: bool = strawberry.field(
+    history: bool | None = strawberry.field(
         default=False, description="All datoms ever asserted or retracted (Datomic's `history`)."
     )
 
@@ -41,8 +41,8 @@ def snapshot_of(database: Database, basis: BasisInput | None) -> Snapshot:
         if number is not None and number < 0:
             raise AdalogError(Code.ARG_INVALID, f"basis.{name} is {number}; transaction numbers start at 0")
     if basis.as_of is not None:
-        return database.at(as_of=read_instant(basis.as_of), since=basis.since, history=basis.history)
-    return database.at(t=basis.t, since=basis.since, history=basis.history)
+        return database.at(as_of=read_instant(basis.as_of), since=basis.since, history=bool(basis.history))
+    return database.at(t=basis.t, since=basis.since, history=bool(basis.history))
 
 
 def read_instant(text: str) -> datetime:

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from store.snapshot import Snapshot
 
 Info = strawberry.Info[Context, None]
-_DATOM_PAGE = 10_000
 
 
 def _check_first(first: int | None, most: int) -> None:
@@ -71,8 +70,8 @@ class Query:
             strawberry.argument(description="Page size; the cursor is bound to the snapshot it was made on."),
         ] = None,
         after: str | None = None,
-        encoding: Encoding = Encoding.PLAIN,
-        engine: types.Engine = types.Engine.AUTO,
+        encoding: Encoding | None = Encoding.PLAIN,
+        engine: types.Engine | None = types.Engine.AUTO,
         timeout_ms: int | None = None,
     ) -> types.QueryResult:
         context = info.context
@@ -95,7 +94,7 @@ class Query:
                 query=query,
                 args=arguments,
                 snapshot=snapshot,
-                engine=engine.value,
+                engine=(engine or types.Engine.AUTO).value,
                 timeout_ms=min(timeout_ms or limits.timeout_ms, limits.timeout_ms),
                 max_rows=limits.rows,
                 ordered=paged,
@@ -108,7 +107,7 @@ class Query:
             end = services.cursors.write(_cursor(asked, stop, result, basis))
         return types.QueryResult(
             result=result,
-            page=Page(result, start, max(start, stop), encoding, limits),
+            page=Page(result, start, max(start, stop), encoding or Encoding.PLAIN, limits),
             basis_t=Long(result.t),
             page_info=types.PageInfo(has_next_page=stop < len(result), end_cursor=end),
         )
@@ -121,19 +120,19 @@ class Query:
         args: list[JSON] | None = None,
         args_edn: list[EDN] | None = None,
         basis: BasisInput | None = None,
-        engine: types.Engine = types.Engine.AUTO,
-        analyze: bool = False,
+        engine: types.Engine | None = types.Engine.AUTO,
+        analyze: bool | None = False,
     ) -> types.Explanation:
         services = info.context.services
         request = Request(
             query=query,
             args=read_arguments(services.database, args, args_edn),
             snapshot=snapshot_of(services.database, basis),
-            engine=engine.value,
+            engine=(engine or types.Engine.AUTO).value,
             timeout_ms=services.limits.timeout_ms,
             max_rows=services.limits.rows,
         )
-        explanation = await asyncio.to_thread(services.pool.explain, request, analyze)
+        explanation = await asyncio.to_thread(services.pool.explain, request, bool(analyze))
         return types.Explanation(text=explanation.text, plan=JSON(types.fragment(explanation.plan)))
 
     @strawberry.field(description="Raw datoms of one index, in its order, from the given leading components.")
@@ -143,11 +142,12 @@ class Query:
         index: types.Index,
         components: list[EDN] | None = None,
         basis: BasisInput | None = None,
-        first: int = 1000,
+        first: int | None = 1000,
         after: str | None = None,
-        encoding: Encoding = Encoding.PLAIN,
+        encoding: Encoding | None = Encoding.PLAIN,
     ) -> types.DatomPage:
         services = info.context.services
+        first = 1000 if first is None else first
         _check_first(first, services.limits.rows)
         asked = question("datoms", index.value, components, _basis_name(basis))
         start = 0
@@ -161,10 +161,10 @@ class Query:
         page = items[:first]
         end = None
         if page:
-            since, history = (None, False) if basis is None else (basis.since, basis.history)
+            since, history = (None, False) if basis is None else (basis.since, bool(basis.history))
             end = services.cursors.write(Cursor(asked, start + len(page), snapshot.t, since, history))
         return types.DatomPage(
-            items=types.Datoms(page, encoding),
+            items=types.Datoms(page, encoding or Encoding.PLAIN),
             page_info=types.PageInfo(has_next_page=len(items) > first, end_cursor=end),
         )
 
@@ -174,15 +174,16 @@ class Query:
         info: Info,
         from_: Annotated[Long | None, strawberry.argument(name="from")] = None,
         to: Long | None = None,
-        first: int = 100,
-        encoding: Encoding = Encoding.PLAIN,
+        first: int | None = 100,
+        encoding: Encoding | None = Encoding.PLAIN,
     ) -> list[types.TxReport]:
         services = info.context.services
+        first = 100 if first is None else first
         _check_first(first, services.limits.rows)
         database = services.database
         stop = database.snapshot().t + 1 if to is None else int(to)
         reports = await asyncio.to_thread(database.transactions, 0 if from_ is None else int(from_), stop, first)
-        return [types.tx_report(report, encoding) for report in reports]
+        return [types.tx_report(report, encoding or Encoding.PLAIN) for report in reports]
 
     @strawberry.field
     async def attributes(self, info: Info) -> list[types.Attribute]:
@@ -213,20 +214,20 @@ class Mutation:
         tx: EDN,
         expected_basis_t: Long | None = None,
         idempotency_key: str | None = None,
-        encoding: Encoding = Encoding.PLAIN,
+        encoding: Encoding | None = Encoding.PLAIN,
     ) -> types.TxReport:
         future = info.context.services.database.submit(
             tx, expected_basis_t=expected_basis_t, idempotency_key=idempotency_key
         )
         # A client that goes away does not undo what is on its way to the disk.
         report = await asyncio.shield(asyncio.wrap_future(future))
-        return types.tx_report(report, encoding)
+        return types.tx_report(report, encoding or Encoding.PLAIN)
 
 
 def _cursor(asked: str, offset: int, result: Result, basis: BasisInput | None) -> Cursor:
     if basis is None:
         return Cursor(asked, offset, result.t)
-    return Cursor(asked, offset, result.t, basis.since, basis.history)
+    return Cursor(asked, offset, result.t, basis.since, bool(basis.history))
 
 
 def _component(number: int, text: str) -> Any:

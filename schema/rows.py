@@ -71,8 +71,8 @@ class Page:
         if shape == "collection":
             columns, types = self._columns()
             return self._join(iter([list(encode_column(columns[0], types[0], self.encoding))]))
-        if shape == "maps":
-            keys = [key if type(key) is str else str(key).removeprefix(":") for key in self.result.keys or ()]
+        if self.result.keys:
+            keys = [key if type(key) is str else edn.write(key).removeprefix(":") for key in self.result.keys or ()]
             return self._join([dict(zip(keys, row, strict=True)) for row in part] for part in self._slices())
         return self._rows()
 
@@ -90,7 +90,7 @@ class Page:
         written = [encode_column(column, name, Encoding.EDN) for column, name in zip(columns, types, strict=True)]
         if shape == "collection":
             items: list[str] = list(written[0])
-        elif shape == "maps":
+        elif self.result.keys:
             keys = [edn.write(key) for key in self.result.keys or ()]
             items = [
                 "{" + " ".join(f"{k} {v}" for k, v in zip(keys, row, strict=True)) + "}"

@@ -1,0 +1,27 @@
+"""The GraphQL surface keeps every name, type and default that clients rely on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from graphql import build_schema as read_sdl
+from graphql import find_breaking_changes, find_dangerous_changes
+
+from schema.surface import build_schema
+
+CONTRACT = read_sdl(Path(__file__).with_name("contract.graphql").read_text("utf-8"))
+
+
+def test_nothing_of_the_contract_is_changed() -> None:
+    built = build_schema()._schema
+    changes = [*find_breaking_changes(CONTRACT, built), *find_dangerous_changes(CONTRACT, built)]
+    assert [change.description for change in changes] == []
+
+
+def test_what_is_not_built_is_absent() -> None:
+    built = build_schema()._schema
+    assert built.subscription_type is None
+    assert built.query_type is not None
+    assert set(built.query_type.fields) == {
+        "q", "explain", "datoms", "transactions", "attributes", "database"
+    }  # fmt: skip

@@ -1,0 +1,328 @@
+"""EDN values as Python objects: their types, their equality and their order.
+
+Python holds that 1 == 1.0 == True and that a URI is a string; the dialect does not. `identity` is the one typed
+equality behind literals, joins, sets and indexes, `sort_key` the one total order, `compare` what `<` means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Set
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+import edn_format
+
+Value = Any
+
+LONG_MIN = -(2**63)
+LONG_MAX = 2**63 - 1
+
+
+class Keyword(edn_format.Keyword):  # type: ignore[misc]
+    """`:name` or `:namespace/name`, `name` being all of it without the colon.
+
+    edn_format's keyword; its own hash builds a dictionary, which a transaction of 100,000 datoms would feel.
+    """
+
+    _name: str
+
+    def __hash__(self) -> int:
+        return hash(self._name) ^ 0x3A
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, edn_format.Keyword) and self._name == other.name)
+
+    @property
+    def namespace(self) -> str | None:
+        namespace, slash, _ = self._name.partition("/")
+        return namespace if slash else None
+
+    @property
+    def local(self) -> str:
+        """The part after the slash."""
+        return self._name.rpartition("/")[2]
+
+
+class Symbol(edn_format.Symbol):  # type: ignore[misc]
+    """A symbol; edn_format's, with the hash and equality of `Keyword`."""
+
+    _name: str
+
+    def __hash__(self) -> int:
+        return hash(self._name) ^ 0x27
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, edn_format.Symbol) and self._name == other.name)
+
+
+class BigInt(int):
+    """`12N`: an integer of any size, of another type than a long."""
+
+    __slots__ = ()
+
+
+class Float(float):
+    """A 32-bit float. No literal makes one: it comes from an attribute of type float."""
+
+    __slots__ = ()
+
+
+class Char(str):
+    r"""`\a`: one character, not a string."""
+
+    __slots__ = ()
+
+
+class Uri(str):
+    """`#uri "…"`, not a string."""
+
+    __slots__ = ()
+
+
+class EdnList(tuple[Value, ...]):
+    """`(1 2 3)`, where a plain tuple is the vector `[1 2 3]`."""
+
+    __slots__ = ()
+
+
+class EdnSet(Set[Value]):
+    """A set in its written order whose members are told apart by `identity`, so that `#{1 1.0 true}` has three."""
+
+    __slots__ = ("_by_identity",)
+    _by_identity: dict[Hashable, Value]
+
+    def __init__(self, members: Iterable[Value] = ()) -> None:
+        by_identity: dict[Hashable, Value] = {}
+        for member in members:
+            by_identity.setdefault(identity(member), member)
+        self._by_identity = by_identity
+
+    def __contains__(self, value: object) -> bool:
+        return identity(value) in self._by_identity
+
+    def __iter__(self) -> Iterator[Value]:
+        return iter(self._by_identity.values())
+
+    def __len__(self) -> int:
+        return len(self._by_identity)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, EdnSet) and self._by_identity.keys() == other._by_identity.keys()
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._by_identity))
+
+    def __repr__(self) -> str:
+        return f"EdnSet({list(self)!r})"
+
+
+class EdnMap(Mapping[Value, Value]):
+    """A map in its written order whose keys are told apart by `identity`."""
+
+    __slots__ = ("_by_identity",)
+    _by_identity: dict[Hashable, tuple[Value, Value]]
+
+    def __init__(self, entries: Mapping[Value, Value] | Iterable[tuple[Value, Value]] = ()) -> None:
+        pairs = entries.items() if isinstance(entries, Mapping) else entries
+        self._by_identity = {identity(key): (key, value) for key, value in pairs}
+
+    def __getitem__(self, key: Value) -> Value:
+        return self._by_identity[identity(key)][1]
+
+    def __iter__(self) -> Iterator[Value]:
+        return (key for key, _ in self._by_identity.values())
+
+    def __len__(self) -> int:
+        return len(self._by_identity)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, EdnMap) and _identity_of_map(self) == _identity_of_map(other)
+
+    def __hash__(self) -> int:
+        return hash(_identity_of_map(self))
+
+    def __repr__(self) -> str:
+        return f"EdnMap({list(self.items())!r})"
+
+
+_TYPE_NAMES: dict[type, str] = {
+    type(None): "nil",
+    bool: "boolean",
+    int: "long",
+    BigInt: "bigint",
+    float: "double",
+    Float: "float",
+    Decimal: "bigdec",
+    str: "string",
+    Keyword: "keyword",
+    Symbol: "symbol",
+    Char: "char",
+    datetime: "instant",
+    UUID: "uuid",
+    Uri: "uri",
+    bytes: "bytes",
+    tuple: "tuple",
+    EdnList: "list",
+    EdnMap: "map",
+    EdnSet: "set",
+}
+_RANKS = {name: rank for rank, name in enumerate(_TYPE_NAMES.values())}
+
+NUMERIC = frozenset({"long", "bigint", "double", "float", "bigdec"})
+
+
+def type_name(value: Value) -> str:
+    """The value's EDN type, as attribute types are named. Raises TypeError for what is not an EDN value."""
+    try:
+        return _TYPE_NAMES[type(value)]
+    except KeyError:
+        raise TypeError(f"{value!r} ({type(value).__name__}) is not an EDN value") from None
+
+
+def is_number(value: Value) -> bool:
+    return type_name(value) in NUMERIC
+
+
+def is_long(value: Value) -> bool:
+    """An integer of the type long, whatever its size; True is none."""
+    return type(value) is int
+
+
+# Identity
+
+
+def identity(value: Value) -> Hashable:
+    """A key that two values share exactly when they are the same value of the same type.
+
+    -0.0 is 0.0, NaN is NaN, and 1.0M is 1.00M; `[1 2]` and `(1 2)` differ by their type. Types that Python keeps
+    apart by itself are their own key.
+    """
+    kind = type(value)
+    if kind in _THEIR_OWN_IDENTITY:
+        return value  # type: ignore[no-any-return]
+    return _IDENTITIES[type_name(value)](value)
+
+
+def _identity_of_double(value: float) -> Hashable:
+    return ("double", value if value == value else "NaN")
+
+
+def _identity_of_float(value: float) -> Hashable:
+    return ("float", float(value) if value == value else "NaN")
+
+
+def _identity_of_map(value: EdnMap) -> Hashable:
+    return ("map", frozenset((key, identity(item)) for key, (_, item) in value._by_identity.items()))
+
+
+_THEIR_OWN_IDENTITY = frozenset({str, int, Keyword, Symbol, type(None), datetime, UUID, bytes})
+_IDENTITIES: dict[str, Callable[[Any], Hashable]] = {
+    "boolean": lambda value: ("boolean", value),
+    "bigint": lambda value: ("bigint", int(value)),
+    "double": _identity_of_double,
+    "float": _identity_of_float,
+    "bigdec": lambda value: ("bigdec", value),
+    "char": lambda value: ("char", str(value)),
+    "uri": lambda value: ("uri", str(value)),
+    "tuple": lambda value: ("tuple", *map(identity, value)),
+    "list": lambda value: ("list", *map(identity, value)),
+    "map": _identity_of_map,
+    "set": lambda value: ("set", frozenset(value._by_identity)),
+}
+
+
+# Order
+
+
+def sort_key(value: Value) -> Any:
+    """A key for `sorted` over any mixture of values: by type first, then by value. NaN comes after every number."""
+    name = type_name(value)
+    return (_RANKS[name], _ORDERS[name](value))
+
+
+def _order_of_float(value: float) -> Any:
+    return (0, float(value)) if value == value else (1, 0.0)
+
+
+def _order_of_keyword(value: Keyword) -> Any:
+    return (value.namespace or "", value.local)
+
+
+def _order_of_sequence(value: tuple[Value, ...]) -> Any:
+    return (len(value), tuple(map(sort_key, value)))
+
+
+def _order_of_map(value: EdnMap) -> Any:
+    return (len(value), tuple(sorted((sort_key(key), sort_key(item)) for key, item in value.items())))
+
+
+def _order_of_set(value: EdnSet) -> Any:
+    return (len(value), tuple(sorted(map(sort_key, value))))
+
+
+_ORDERS: dict[str, Callable[[Any], Any]] = {
+    "nil": lambda value: 0,
+    "boolean": bool,
+    "long": int,
+    "bigint": int,
+    "double": _order_of_float,
+    "float": _order_of_float,
+    "bigdec": lambda value: value,
+    "string": str,
+    "keyword": _order_of_keyword,
+    "symbol": lambda value: value.name,
+    "char": str,
+    "instant": lambda value: value,
+    "uuid": lambda value: value.int,
+    "uri": str,
+    "bytes": bytes,
+    "tuple": _order_of_sequence,
+    "list": _order_of_sequence,
+    "map": _order_of_map,
+    "set": _order_of_set,
+}
+
+_WITHOUT_ORDER = frozenset({"nil", "map", "set"})
+
+
+def compare(left: Value, right: Value) -> int | None:
+    """-1, 0 or 1 where the two have a common order, else None.
+
+    Numbers compare by value whatever their types, other values with their own type only. NaN, nil, maps and sets
+    have no order; vectors compare by length, then item by item, as in Clojure.
+    """
+    if type(left) is type(right) and type(left) in (int, str):
+        return _sign(left, right)
+    left_name, right_name = type_name(left), type_name(right)
+    if left_name in NUMERIC and right_name in NUMERIC:
+        if left != left or right != right:
+            return None
+        return _sign(left, right)
+    if left_name != right_name or left_name in _WITHOUT_ORDER:
+        return None
+    if left_name in ("tuple", "list"):
+        return _compare_sequences(left, right)
+    left_key, right_key = _ORDERS[left_name](left), _ORDERS[right_name](right)
+    return _sign(left_key, right_key)
+
+
+def _sign(left: Any, right: Any) -> int:
+    return int(left > right) - int(left < right)
+
+
+def _compare_sequences(left: tuple[Value, ...], right: tuple[Value, ...]) -> int | None:
+    if len(left) != len(right):
+        return -1 if len(left) < len(right) else 1
+    for ours, theirs in zip(left, right, strict=True):
+        order = compare(ours, theirs)
+        if order != 0:
+            return order
+    return 0
+
+
+def instant(moment: datetime) -> datetime:
+    """The moment in UTC, cut to the millisecond: the one form instants have everywhere."""
+    utc = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    return utc.replace(microsecond=utc.microsecond // 1000 * 1000)

@@ -12,7 +12,8 @@ SCHEMA_BASE: Final = 1 << 41
 TX_BASE: Final = 1 << 42
 
 VALUE_TYPES: Final = frozenset(
-    "long bigint double float bigdec string keyword symbol boolean instant uuid uri bytes ref tuple".split()
+    {"long", "bigint", "double", "float", "bigdec", "string", "keyword", "symbol", "boolean"}
+    | {"instant", "uuid", "uri", "bytes", "ref", "tuple"}
 )
 
 Cardinality = Literal["one", "many"]

@@ -1,7 +1,7 @@
 """Values as int64 codes and back: equal codes are equal values (dialect, 7).
 
-`Codes` is the database's shared dictionary; `Scratch` adds to it the values that one query makes up and forgets. The
-layout of a code is in `store.layout`, how a value is spelt as a dictionary key in `store.keys`.
+`Codes` is the database's shared dictionary; `Scratch` adds to it the values that one query makes up and forgets.
+The layout of a code is in `store.layout`, how a value is spelt as a dictionary key in `store.keys`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,14 @@ from store.keys import TEXT_TAGS, inline_value, spell, value_of_key
 Int64s = NDArray[np.int64]
 
 _SCRATCH_LIMIT: Final = 20_000_000
+_COLON: Final = pa.scalar(":", pa.large_string())
+_NOTHING: Final = pa.scalar("", pa.large_string())
 _PAYLOAD: Final = np.int64(layout.PAYLOAD_MASK)
+
+
+def _listed(array: NDArray[Any]) -> list[Any]:
+    values: list[Any] = array.tolist()
+    return values
 
 
 class Coder(Protocol):
@@ -62,7 +69,7 @@ class Codes:
         return key if isinstance(key, int) else layout.code_of(tag, self._dictionaries[tag].add(key))
 
     def intern_text(self, tag: int, texts: pa.Array) -> Int64s:
-        """Codes of a column of strings (or of keywords' or uris' text): int64[n]; each distinct text is met once."""
+        """Codes of a column of strings (or of keywords' or uris' text): int64[n]."""
         encoded = texts.dictionary_encode()
         dictionary = self._dictionaries[tag]
         numbers = [dictionary.add(text.encode()) for text in encoded.dictionary.to_pylist()]
@@ -101,26 +108,26 @@ class Codes:
             own = np.empty(len(at), object)
             own[:] = self._decode_tag(tag, codes[at])
             values[at] = own
-        return values.tolist()
+        return _listed(values)
 
     def _decode_tag(self, tag: int, codes: Int64s) -> list[Any]:
         if tag == 0:
-            return codes.tolist()
+            return _listed(codes)
         if tag == layout.TAG_DOUBLE:
-            return self.doubles(codes).tolist()
+            return _listed(self.doubles(codes))
         distinct, where = np.unique(codes & _PAYLOAD, return_inverse=True)
         values = np.empty(len(distinct), object)
         # Not `values[:] = list`: numpy would read a list of tuples as a matrix.
         for i, value in enumerate(self._distinct_values(tag, distinct)):
             values[i] = value
-        return values[where].tolist()
+        return _listed(values[where])
 
     def _distinct_values(self, tag: int, payloads: Int64s) -> list[Any]:
         if tag not in self._dictionaries:
             return [inline_value(tag, payload) for payload in payloads.tolist()]
         keys = self._dictionaries[tag].gather(payloads)
         if tag == layout.TAG_STRING:
-            return keys.cast(pa.large_string()).to_pylist()
+            return list(keys.cast(pa.large_string()).to_pylist())
         return [value_of_key(tag, key) for key in keys.to_pylist()]
 
     def doubles(self, codes: Int64s) -> NDArray[np.float64]:
@@ -155,7 +162,7 @@ class Codes:
             case _ if tag in TEXT_TAGS:
                 texts = self._dictionaries[tag].gather(payloads).cast(pa.large_string())
                 if tag == layout.TAG_KEYWORD:
-                    texts = pc.binary_join_element_wise(pa.scalar(":", pa.large_string()), texts, "")
+                    texts = pc.binary_join_element_wise(_COLON, texts, _NOTHING)
                 return texts.cast(pa.string()) if texts.nbytes < 1 << 31 else texts
         raise ValueError(f"no Arrow type for values with tag {tag}")
 
@@ -244,7 +251,7 @@ class Scratch:
             values[place] = value
         for place in np.flatnonzero(own).tolist():
             values[place] = self.decode(int(codes[place]))
-        return values.tolist()
+        return _listed(values)
 
     def to_arrow(self, codes: Int64s) -> pa.Array:
         """The values as an Arrow column; ValueError where they are not all of one type that Arrow has."""
@@ -294,5 +301,3 @@ def _arrow_of_values(tag: int, values: Sequence[Any]) -> pa.Array:
     if tag not in _ARROW_TYPES:
         raise ValueError(f"no Arrow type for values with tag {tag}")
     return pa.array([None if value is None else value for value in values], _ARROW_TYPES[tag])
-
-

@@ -92,9 +92,7 @@ class Block:
         return sum(array.nbytes for array in self.arrays)
 
 
-def _indexed(
-    start: int, offsets: NDArray[np.int64], heap: NDArray[np.uint8], hashes: NDArray[np.uint32]
-) -> Block:
+def _indexed(start: int, offsets: NDArray[np.int64], heap: NDArray[np.uint8], hashes: NDArray[np.uint32]) -> Block:
     order = np.argsort(hashes, kind="stable")
     return Block(start, BlockArrays(offsets, heap, hashes[order], order.astype(np.int32)))
 

@@ -85,6 +85,27 @@ class Csr:
                 return None
         return self.values[self.offsets[position] : self.offsets[position + 1]]
 
+    def find(self, keys: Codes) -> Codes:
+        """int64[m]: the position in `self.keys` of each of m keys, -1 where there is none."""
+        if len(self.keys) == 0:
+            return np.full(len(keys), -1, np.int64)
+        dense = self.dense
+        if len(dense):
+            at = keys - self.keys[0]
+            inside = (at >= 0) & (at < len(dense))
+            return np.where(inside, dense[np.where(inside, at, 0)], -1).astype(np.int64)
+        at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        return np.where(self.keys[at] == keys, at, -1)
+
+    def places(self, keys: Codes) -> tuple[Codes, Codes]:
+        """(sizes int64[m], places): the row length of each of m keys, and where in `values` all those rows are."""
+        at = self.find(keys)
+        found = at >= 0
+        at[~found] = 0
+        starts = self.offsets[at] if len(self.keys) else np.zeros(len(at), np.int64)
+        sizes = np.where(found, self.offsets[np.minimum(at + 1, len(self.keys))] - starts, 0)
+        return sizes, runs(starts, sizes)
+
     def pairs(self) -> tuple[Codes, Codes]:
         """(keys, values), both int64[n], sorted."""
         return np.repeat(self.keys, np.diff(self.offsets)), self.values
@@ -130,3 +151,66 @@ class Trie:
         kept = self.base.keys[~np.isin(self.base.keys, self.over.keys)]
         live = self.over.keys[np.diff(self.over.offsets) > 0]
         return np.sort(np.concatenate((kept, live)))
+
+    def pairs_of(self, keys: Codes) -> tuple[Codes, Codes]:
+        """(keys, values), both int64[n]: the pairs of the given keys, which are sorted and distinct."""
+        replaced = self.over.find(keys) >= 0
+        sizes, places = self.over.places(keys[replaced])
+        over = np.repeat(keys[replaced], sizes), self.over.values[places]
+        if replaced.all():
+            return over
+        sizes, places = self.base.places(keys[~replaced])
+        base = np.repeat(keys[~replaced], sizes), self.base.values[places]
+        pair_keys = np.concatenate((base[0], over[0]))
+        pair_values = np.concatenate((base[1], over[1]))
+        order = np.argsort(pair_keys, kind="stable")
+        return pair_keys[order], pair_values[order]
+
+    def advanced(self, keys: Codes, values: Codes, added: NDArray[np.bool_]) -> Trie:
+        """After these events, oldest first: `added[i]` puts or drops (keys[i], values[i]). Costs overlay + events.
+
+        An event that changes nothing is ignored.
+        """
+        if len(keys) == 0:
+            return self
+        touched = np.unique(keys)
+        old_keys, old_values = self.pairs_of(touched)
+        all_keys = np.concatenate((old_keys, keys))
+        all_values = np.concatenate((old_values, values))
+        alive = np.concatenate((np.ones(len(old_keys), np.bool_), added))
+        order = np.lexsort((all_values, all_keys))
+        all_keys, all_values, alive = all_keys[order], all_values[order], alive[order]
+        last = np.ones(len(order), np.bool_)
+        last[:-1] = (all_keys[1:] != all_keys[:-1]) | (all_values[1:] != all_values[:-1])
+        last &= alive
+        fresh = rows_of(touched, all_keys[last], all_values[last])
+        return Trie(self.base, replace_rows(self.over, fresh))
+
+
+def rows_of(keys: Codes, pair_keys: Codes, pair_values: Codes) -> Csr:
+    """A row for each of `keys` (sorted, distinct), empty ones too, from sorted pairs whose keys are among them."""
+    offsets = np.append(np.searchsorted(pair_keys, keys), len(pair_keys))
+    return Csr(keys, offsets, np.ascontiguousarray(pair_values))
+
+
+def replace_rows(old: Csr, fresh: Csr) -> Csr:
+    """`old` with the rows of `fresh` in place of its own, or added."""
+    if not len(old.keys):
+        return fresh
+    kept = np.isin(old.keys, fresh.keys, assume_unique=True, invert=True)
+    sizes = np.diff(old.offsets)
+    keys = np.concatenate((old.keys[kept], fresh.keys))
+    sizes = np.concatenate((sizes[kept], np.diff(fresh.offsets)))
+    values = np.concatenate((old.values[np.repeat(kept, np.diff(old.offsets))], fresh.values))
+    starts = np.cumsum(sizes) - sizes
+    order = np.argsort(keys, kind="stable")
+    offsets = np.zeros(len(order) + 1, np.int64)
+    np.cumsum(sizes[order], out=offsets[1:])
+    return Csr(keys[order], offsets, values[runs(starts[order], sizes[order])])
+
+
+def runs(starts: Codes, sizes: Codes) -> Codes:
+    """The numbers starts[0], starts[0] + 1 … (sizes[0] of them), then those of the next run, and so on."""
+    ends = np.cumsum(sizes)
+    total = int(ends[-1]) if len(ends) else 0
+    return np.arange(total) + np.repeat(starts - ends + sizes, sizes)

@@ -14,7 +14,7 @@ from decimal import Decimal
 from typing import Any, Final
 from uuid import UUID
 
-import msgpack
+import msgpack  # type: ignore[import-untyped]
 
 from datalog.values import BigInt, Char, EdnList, EdnMap, EdnSet, Float, Keyword, Symbol, Uri
 

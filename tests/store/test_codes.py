@@ -1,0 +1,196 @@
+"""Equal codes are equal values, whatever the type, before and after the young part is folded."""
+
+import math
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from uuid import UUID
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from datalog.errors import AdalogError, Code
+from datalog.values import BigInt, Char, EdnList, EdnMap, EdnSet, Float, Keyword, Symbol, Uri, identity
+from store import layout
+from store.codes import Codes, Scratch
+
+ONE_OF_EACH = [
+    1,
+    0,
+    -(2**59),
+    2**59 - 1,
+    2**59,
+    -(2**63),
+    2**63 - 1,
+    True,
+    False,
+    None,
+    1.0,
+    0.1,
+    math.inf,
+    math.nan,
+    Float(1.0),
+    BigInt(1),
+    BigInt(10**40),
+    Decimal(1),
+    Decimal("1.5"),
+    "a",
+    "",
+    "é😀",
+    Keyword("a"),
+    Keyword("a/b"),
+    Symbol("a"),
+    Char("a"),
+    Uri("a"),
+    b"a",
+    datetime(2026, 1, 2, 3, 4, 5, 678000, UTC),
+    datetime(1, 1, 1, tzinfo=UTC),
+    datetime(9999, 12, 31, tzinfo=UTC),
+    UUID(int=7),
+    (1, 2.0, "x"),
+    (),
+    EdnList([1, 2]),
+    (1, 2),
+    EdnMap({Keyword("a"): 1}),
+    EdnSet([1, 1.0, True]),
+]
+
+SCALARS = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(2**63), 2**63 - 1),
+    st.integers().map(BigInt),
+    st.floats(),
+    st.floats(width=32).map(Float),
+    st.decimals(allow_nan=False, allow_infinity=False, places=3),
+    st.text(st.characters(exclude_categories=["Cs"])),
+    st.sampled_from(["a", "b/c"]).map(Keyword),
+    st.sampled_from(["a", "b/c"]).map(Symbol),
+    st.text("ab", min_size=1).map(Uri),
+    st.binary(),
+    st.uuids(),
+    st.integers(-(10**12), 10**12).map(lambda ms: datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=ms)),
+)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3).map(tuple),
+        st.lists(inner, max_size=3).map(EdnList),
+        st.lists(inner, max_size=3).map(EdnSet),
+        st.lists(st.tuples(inner, inner), max_size=3).map(EdnMap),
+    ),
+    max_leaves=6,
+)
+
+
+def folded(codes: Codes) -> None:
+    codes.adopt({tag: dictionary.folded() for tag, dictionary in codes.dictionaries().items()})
+
+
+def test_every_type_comes_back() -> None:
+    codes = Codes()
+    interned = [codes.intern(value) for value in ONE_OF_EACH]
+    assert len(set(interned)) == len(ONE_OF_EACH)
+    for _ in range(2):
+        assert [identity(codes.decode(code)) for code in interned] == [identity(value) for value in ONE_OF_EACH]
+        many = codes.decode_many(np.array(interned, np.int64))
+        assert [identity(value) for value in many] == [identity(value) for value in ONE_OF_EACH]
+        assert [codes.lookup(value) for value in ONE_OF_EACH] == interned
+        folded(codes)
+
+
+def test_the_layout() -> None:
+    codes = Codes()
+    interned = np.array([codes.intern(value) for value in ONE_OF_EACH], np.int64)
+    tags = codes.tags(interned).tolist()
+    assert tags == [layout.tag_of(int(code)) for code in interned]
+    assert tags[:5] == [0, 0, 0, 0, layout.TAG_LONG]
+    assert codes.intern(7) == 7
+    assert codes.intern(True) == layout.TRUE
+
+
+@given(st.lists(VALUES, max_size=30), st.integers(0, 30))
+def test_equal_codes_are_equal_values(values: list[object], fold_at: int) -> None:
+    codes = Codes()
+    by_code: dict[int, object] = {}
+    for i, value in enumerate(values):
+        if i == fold_at:
+            folded(codes)
+        code = codes.intern(value)
+        assert identity(codes.decode(code)) == identity(value)
+        assert identity(by_code.setdefault(code, value)) == identity(value)
+    assert len(by_code) == len({identity(value) for value in values})
+
+
+def test_zeros_and_decimals_have_one_form() -> None:
+    codes = Codes()
+    assert codes.intern(0.0) == codes.intern(-0.0)
+    assert codes.intern((0.0,)) == codes.intern((-0.0,))
+    assert codes.intern(Decimal("1.00")) == codes.intern(Decimal(1))
+    assert codes.intern(Decimal("1E+2")) == codes.intern(Decimal("100.0"))
+    assert codes.lookup(1) != codes.lookup(1.0)
+
+
+def test_blocks_merge_and_keep_every_number() -> None:
+    codes = Codes()
+    expected = {}
+    for round_ in range(12):
+        for i in range(37 * (round_ % 3 + 1)):
+            text = f"{round_}-{i}"
+            expected[text] = codes.intern(text)
+        folded(codes)
+    assert len(codes.dictionaries()[layout.TAG_STRING].blocks) < 6
+    for text, code in expected.items():
+        assert codes.lookup(text) == code
+        assert codes.decode(code) == text
+    assert codes.lookup("absent") is None
+    many = np.array(list(expected.values())[::-1], np.int64)
+    assert codes.decode_many(many) == list(expected)[::-1]
+
+
+def test_arrow_columns() -> None:
+    codes = Codes()
+
+    def column(*values: object) -> pa.Array:
+        return codes.to_arrow(np.array([codes.intern(value) for value in values], np.int64))
+
+    assert column("a", "b", "a").to_pylist() == ["a", "b", "a"]
+    assert column(Keyword("x/y")).to_pylist() == [":x/y"]
+    assert column(1.5, -2.0).to_pylist() == [1.5, -2.0]
+    assert column(True, False).to_pylist() == [True, False]
+    assert column(3, 1).type == pa.int64()
+    now = datetime(2026, 1, 2, tzinfo=UTC)
+    assert column(now).to_pylist() == [now]
+    with pytest.raises(ValueError, match="more than one type"):
+        column(1, "a")
+    with pytest.raises(ValueError, match="no Arrow type"):
+        column(BigInt(1))
+
+
+def test_scratch_adds_nothing_to_the_database() -> None:
+    codes = Codes()
+    known = codes.intern("known")
+    scratch = Scratch(codes)
+    own = scratch.intern("new")
+    assert scratch.intern("known") == known
+    assert scratch.intern("new") == own
+    assert codes.lookup("new") is None
+    assert scratch.lookup("new") == own
+    assert scratch.lookup("never") is None
+    assert scratch.decode(own) == "new"
+    assert scratch.decode_many(np.array([own, known, 5], np.int64)) == ["new", "known", 5]
+    assert scratch.to_arrow(np.array([own, known], np.int64)).to_pylist() == ["new", "known"]
+    codes.intern("new")
+    assert scratch.intern("new") == own
+    assert scratch.decode(scratch.intern((1, "z"))) == (1, "z")
+
+
+def test_scratch_is_bounded() -> None:
+    scratch = Scratch(Codes(), limit=3)
+    for i in range(3):
+        scratch.intern(f"{i}")
+    with pytest.raises(AdalogError) as refused:
+        scratch.intern("one more")
+    assert refused.value.code is Code.LIMIT_EXCEEDED

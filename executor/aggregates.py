@@ -1,0 +1,146 @@
+"""Aggregates over groups of distinct tuples, on columns where numbers allow it.
+
+Weights say how many tuples a row stands for. What has no columnar form is left to `datalog.aggregates`, group by
+group, on decoded values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from datalog.aggregates import aggregate
+from datalog.ast import FindAggregate, FindElement
+from datalog.errors import AdalogError
+from executor import kernels
+from executor.batch import WEIGHT, Batch, Column, stack
+from store.codes import Scratch
+from store.layout import LONG_MAX, LONG_MIN, TAG_DOUBLE, tags_of
+
+_EXACT = 1 << 62
+
+
+def aggregated(rows: Batch, elements: Sequence[FindElement], values: Scratch) -> list[Column]:
+    """One code column for each find element, a row for each group; none where there are no tuples."""
+    if not rows.size:
+        return [np.empty(0, np.int64) for _ in elements]
+    plain = [element.var.name for element in elements if not isinstance(element, FindAggregate)]
+    if plain:
+        group, first = kernels.group_rows(stack(rows.columns[name] for name in plain))
+    else:
+        group, first = np.zeros(rows.size, np.int64), np.zeros(1, np.int64)
+    weight = rows.columns.get(WEIGHT)
+    if weight is None:
+        weight = np.ones(rows.size, np.int64)
+    made: list[Column] = []
+    for element in elements:
+        if not isinstance(element, FindAggregate):
+            made.append(rows.columns[element.var.name][first])
+        else:
+            made.append(_one(element, rows, group, weight, len(first), values))
+    return made
+
+
+def _one(
+    element: FindAggregate,
+    rows: Batch,
+    group: NDArray[np.int64],
+    weight: NDArray[np.int64],
+    groups: int,
+    values: Scratch,
+) -> Column:
+    if element.name == "count" and not element.args:
+        return _longs(kernels.sum_by_group(group, weight, groups), values)
+    codes = rows.columns[element.var.name]
+    if element.name == "count-distinct":
+        _pairs, firsts = kernels.group_rows(stack((group, codes)))
+        return np.bincount(group[firsts], minlength=groups)
+    quick = _on_longs(element, codes, group, weight, groups, values)
+    if quick is None:
+        quick = _on_doubles(element, codes, group, weight, groups, values)
+    return _by_values(element, codes, group, weight, groups, values) if quick is None else quick
+
+
+def _longs(numbers: NDArray[np.int64], values: Scratch) -> Column:
+    """Plain numbers as codes."""
+    if numbers.size and (numbers.min() < LONG_MIN or numbers.max() > LONG_MAX):
+        return np.array([values.intern(number) for number in numbers.tolist()], np.int64)
+    return numbers
+
+
+def _doubles(numbers: NDArray[np.float64], values: Scratch) -> Column:
+    return np.array([values.intern(number) for number in numbers.tolist()], np.int64)
+
+
+def _on_longs(
+    element: FindAggregate,
+    codes: Column,
+    group: NDArray[np.int64],
+    weight: NDArray[np.int64],
+    groups: int,
+    values: Scratch,
+) -> Column | None:
+    if element.args or element.name not in ("sum", "avg", "min", "max"):
+        return None
+    low, high = int(codes.min()), int(codes.max())
+    if low < LONG_MIN or high > LONG_MAX:
+        return None
+    if element.name in ("min", "max"):
+        best = np.full(groups, high if element.name == "min" else low, np.int64)
+        (np.minimum if element.name == "min" else np.maximum).at(best, group, codes)
+        return best
+    if max(abs(low), abs(high)) * int(weight.sum()) >= _EXACT:
+        return None
+    total = kernels.sum_by_group(group, codes * weight, groups)
+    if element.name == "sum":
+        return _longs(total, values)
+    return _doubles(total / kernels.sum_by_group(group, weight, groups), values)
+
+
+def _on_doubles(
+    element: FindAggregate,
+    codes: Column,
+    group: NDArray[np.int64],
+    weight: NDArray[np.int64],
+    groups: int,
+    values: Scratch,
+) -> Column | None:
+    if element.args or element.name not in ("sum", "avg") or not (tags_of(codes) == TAG_DOUBLE).all():
+        return None
+    unique, inverse = np.unique(codes, return_inverse=True)
+    numbers = np.array(values.decode_many(unique), np.float64)[inverse]
+    total: NDArray[np.float64] = np.bincount(group, weights=numbers * weight, minlength=groups)
+    if element.name == "avg":
+        total = total / kernels.sum_by_group(group, weight, groups)
+    return _doubles(total, values)
+
+
+def _by_values(
+    element: FindAggregate,
+    codes: Column,
+    group: NDArray[np.int64],
+    weight: NDArray[np.int64],
+    groups: int,
+    values: Scratch,
+) -> Column:
+    order = np.argsort(group, kind="stable")
+    ends = np.cumsum(np.bincount(group, minlength=groups))
+    decoded = values.decode_many(codes[order])
+    repeats = weight[order]
+    weighty = element.name in ("sum", "avg", "variance", "stddev", "median") and bool((repeats != 1).any())
+    arguments = [argument.value for argument in element.args]
+    results: list[Any] = []
+    start = 0
+    for end in ends.tolist():
+        members = decoded[start:end]
+        if weighty:
+            members = [v for v, n in zip(members, repeats[start:end].tolist(), strict=True) for _ in range(n)]
+        try:
+            results.append(aggregate(element.name, arguments, members))
+        except AdalogError as error:
+            raise AdalogError(error.code, error.message, error.position or element.position) from error
+        start = end
+    return np.array([values.intern(result) for result in results], np.int64)

@@ -1,0 +1,101 @@
+"""A batch of prefixes: equally long int64 columns, one for each bound variable.
+
+What flows through the join. Besides variables a batch may carry a weight (how many tuples of counted, dropped
+variables a row stands for) and, for each `or` under way, the set of branches still alive, as bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from executor import kernels
+
+Column = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+WEIGHT = "#weight"
+
+
+class Batch:
+    """`columns` maps a name to int64[size]. Immutable by convention: every method returns a new batch."""
+
+    __slots__ = ("columns", "size")
+
+    def __init__(self, size: int, columns: Mapping[str, Column]) -> None:
+        self.size = size
+        self.columns = columns
+
+    def __len__(self) -> int:
+        return self.size
+
+    def take(self, rows: NDArray[np.int64]) -> Batch:
+        """The rows at the given positions, in that order."""
+        return Batch(len(rows), {name: column[rows] for name, column in self.columns.items()})
+
+    def keep(self, mask: Mask) -> Batch:
+        """The rows where mask is true."""
+        if mask.all():
+            return self
+        return self.take(np.flatnonzero(mask))
+
+    def slice(self, start: int, stop: int) -> Batch:
+        """Rows start to stop, as views."""
+        if start == 0 and stop >= self.size:
+            return self
+        return Batch(min(stop, self.size) - start, {name: c[start:stop] for name, c in self.columns.items()})
+
+    def having(self, name: str, column: Column) -> Batch:
+        """The same rows with a column added or replaced."""
+        return Batch(self.size, {**self.columns, name: column})
+
+    def extend(self, parent: NDArray[np.int64], name: str, value: Column) -> Batch:
+        """One row for each (parent row, value)."""
+        columns = {key: column[parent] for key, column in self.columns.items()}
+        columns[name] = value
+        return Batch(len(value), columns)
+
+    def only(self, names: frozenset[str]) -> Batch:
+        """The columns among `names`."""
+        return Batch(self.size, {name: column for name, column in self.columns.items() if name in names})
+
+    def distinct(self) -> Batch:
+        """Each row once; weights of equal rows are summed."""
+        if self.size <= 1:
+            return self
+        names = [name for name in self.columns if name != WEIGHT]
+        weight = self.columns.get(WEIGHT)
+        if not names:
+            if weight is None:
+                return Batch(1, {})
+            return Batch(1, {WEIGHT: weight.sum(keepdims=True)})
+        group, first = kernels.group_rows(stack(self.columns[name] for name in names))
+        if len(first) == self.size:
+            return self
+        columns = {name: self.columns[name][first] for name in names}
+        if weight is not None:
+            columns[WEIGHT] = kernels.sum_by_group(group, weight, len(first))
+        return Batch(len(first), columns)
+
+
+def stack(columns: object) -> NDArray[np.int64]:
+    """Columns as one contiguous int64[k, n], the shape the kernels take."""
+    return np.ascontiguousarray(np.stack(list(columns)))
+
+
+def unit() -> Batch:
+    """The batch of one empty prefix, where a join without inputs starts."""
+    return Batch(1, {})
+
+
+def concatenate(batches: list[Batch]) -> Batch:
+    """All rows of batches with the same columns, in order."""
+    if len(batches) == 1:
+        return batches[0]
+    names = batches[0].columns
+    return Batch(
+        sum(batch.size for batch in batches),
+        {name: np.concatenate([batch.columns[name] for batch in batches]) for name in names},
+    )

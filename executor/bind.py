@@ -1,0 +1,371 @@
+"""Binds a plan to what it runs over: from the logical tree to extenders on tries, relations and built-ins.
+
+Here constants become codes, and what has no variable left is decided: a pattern that does not hold makes its
+conjunction dead, and a dead branch leaves its `or`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from datalog.ast import Const, LookupRef, Source
+from datalog.builtins import BUILTINS
+from datalog.errors import AdalogError, Code
+from datalog.values import EdnList
+from executor.attributes import AttributesExtender
+from executor.batch import Batch, Column, Mask
+from executor.cancel import Cancel
+from executor.connectives import Conjunction, NotExtender, OrExtender, state_name
+from executor.database_access import SnapshotAccess
+from executor.extender import START, Extender, PairExtender
+from executor.functions import Call, FilterExtender, FunctionExtender, UnnestExtender
+from executor.generic_join import Driver, GenericJoin, Level
+from executor.relation import RelationExtender
+from planner.explain import describe
+from planner.logical import (
+    AndNode,
+    DatomAtom,
+    FunctionAtom,
+    LevelPlan,
+    Node,
+    NotNode,
+    OrNode,
+    PredicateAtom,
+    RelationAtom,
+    Term,
+    UnnestAtom,
+)
+from planner.plan import Plan
+from planner.resolve import attribute_of, entity_code, value_code
+from store.attribute import Attribute
+from store.codes import Scratch
+from store.layout import FALSE, NIL, TRUE
+from store.snapshot import TX_BASE, Snapshot
+
+_SEED = "#seed"
+
+DEAD = False
+HOLDS = True
+Bound = Extender | bool
+"""An extender, or what is already decided."""
+
+
+@dataclass
+class Binding:
+    """Everything a plan is bound to. `relations`: int64 columns of each input relation and relation source."""
+
+    plan: Plan
+    databases: Mapping[str, Snapshot]
+    relations: Mapping[str, Sequence[Column]]
+    values: Scratch
+    cancel: Cancel
+    strict: bool = False
+    rank: dict[str, int] = field(default_factory=dict)
+
+    def join(self) -> GenericJoin | None:
+        """The bound join, or None where a part without variables already fails."""
+        return self._join(self.plan.body.items, self.plan.given, self.plan.levels, self.plan.weighted)
+
+    def _join(
+        self,
+        items: Sequence[Node],
+        given: Sequence[str],
+        levels: Sequence[LevelPlan],
+        weighted: bool,
+        seed: bool = False,
+    ) -> GenericJoin | None:
+        outer = self.rank
+        self.rank = dict.fromkeys(given, -1) | {level.variable: i for i, level in enumerate(levels)}
+        body = self._conjunction(AndNode(tuple(items)))
+        self.rank = outer
+        if isinstance(body, bool):
+            if not body:
+                return None
+            body = Conjunction(())
+        extra = frozenset((_SEED,)) if seed else frozenset()
+        return GenericJoin(
+            body,
+            [Level(x.variable, None if x.keep is None else x.keep | extra, x.merge, x.counted) for x in levels],
+            weighted,
+            self.plan.options.budget,
+        )
+
+    def _conjunction(self, node: AndNode) -> Conjunction | bool:
+        parts: list[Extender] = []
+        for item in node.items:
+            part = self.extender(item)
+            if part is DEAD:
+                return DEAD
+            if part is not HOLDS:
+                parts.append(part)  # type: ignore[arg-type]
+        return Conjunction(parts) if parts else HOLDS
+
+    def extender(self, node: Node) -> Bound:
+        """The extender of one node of the tree."""
+        match node:
+            case DatomAtom():
+                return self._datoms(node)
+            case RelationAtom():
+                return self._relation(node)
+            case PredicateAtom():
+                filtering = FilterExtender(describe(node), self._call(node), self.rank)
+                if filtering.call.variables:
+                    return filtering
+                return filtering.intersect(Batch(1, {}), START).size == 1
+            case FunctionAtom():
+                return FunctionExtender(describe(node), self._call(node), node.out, self.rank)
+            case UnnestAtom():
+                return UnnestExtender(
+                    describe(node), node.collection, node.out, self.values, node.position, self.rank
+                )
+            case AndNode():
+                return self._conjunction(node)
+            case OrNode():
+                return self._disjunction(node)
+            case NotNode():
+                return self._negation(node)
+
+    # Patterns
+
+    def _datoms(self, atom: DatomAtom) -> Bound:
+        snapshot = self.databases[atom.source]
+        if not isinstance(atom.attribute, Const):
+            return self._any_attribute(atom, snapshot)
+        attribute = attribute_of(snapshot, atom.attribute)
+        if attribute is None:
+            if self.strict:
+                from planner.resolve import unknown_attribute
+
+                raise unknown_attribute(snapshot, atom.attribute)
+            return DEAD
+        first = self._entity(snapshot, atom.entity)
+        second = self._value(snapshot, attribute, atom.value)
+        if first is DEAD or second is DEAD:
+            return DEAD
+        if atom.tx is not None or atom.added is not None:
+            columns = snapshot.columns(attribute)
+            return self._rows(
+                describe(atom),
+                (first, second, self._transaction(atom.tx), self._added(atom.added)),
+                (columns.e, columns.v, columns.t + TX_BASE, np.where(columns.added, TRUE, FALSE)),
+            )
+        return self._pair(describe(atom), snapshot, attribute, first, second)
+
+    def _pair(
+        self,
+        label: str,
+        snapshot: Snapshot,
+        attribute: Attribute,
+        first: str | int | None,
+        second: str | int | None,
+    ) -> PairExtender | bool:
+        pair = PairExtender(
+            label, first, second, lambda: snapshot.ev(attribute), lambda: snapshot.ve(attribute), self.rank
+        )
+        if pair.variables:
+            return pair
+        if isinstance(first, int):
+            row = snapshot.ev(attribute).row(first)
+            return len(row) > 0 if second is None else bool(np.isin(second, row))
+        if isinstance(second, int):
+            return len(snapshot.ve(attribute).row(second)) > 0
+        return len(snapshot.ev(attribute).keys) > 0
+
+    def _any_attribute(self, atom: DatomAtom, snapshot: Snapshot) -> Bound:
+        first = self._entity(snapshot, atom.entity)
+        if first is DEAD:
+            return DEAD
+        attributes = snapshot.attributes()
+        seconds = {a.id: self._value(snapshot, a, atom.value) for a in attributes}
+        attributes = tuple(a for a in attributes if seconds[a.id] is not DEAD)
+        if atom.tx is not None or atom.added is not None:
+            return self._all_rows(atom, snapshot, attributes, first, seconds)
+        pairs = {}
+        for each in attributes:
+            pair = self._pair(str(each.ident), snapshot, each, first, seconds[each.id])
+            if pair is not DEAD:
+                pairs[each.ident_code] = pair
+        if not pairs:
+            return DEAD
+        if any(pair is HOLDS for pair in pairs.values()):
+            if not isinstance(atom.attribute, str):
+                return HOLDS
+            codes = np.array([code for code, pair in pairs.items() if pair is HOLDS], np.int64)
+            return self._rows(describe(atom), (atom.attribute,), (codes,))
+        names = tuple(x for x in (first, atom.value) if isinstance(x, str))
+        attribute = atom.attribute if isinstance(atom.attribute, str) else None
+        return AttributesExtender(describe(atom), attribute, frozenset(names), pairs, self.rank)  # type: ignore[arg-type]
+
+    def _all_rows(
+        self,
+        atom: DatomAtom,
+        snapshot: Snapshot,
+        attributes: Sequence[Attribute],
+        first: str | int | None,
+        seconds: Mapping[int, str | int | None],
+    ) -> Bound:
+        """A pattern with a transaction place over every attribute: one relation of five columns."""
+        parts: list[list[Column]] = [[], [], [], [], []]
+        for each in attributes:
+            columns = snapshot.columns(each)
+            keep = np.ones(len(columns.e), np.bool_)
+            if isinstance(first, int):
+                keep &= columns.e == first
+            second = seconds[each.id]
+            if isinstance(second, int):
+                keep &= columns.v == second
+            rows = np.flatnonzero(keep)
+            parts[0].append(columns.e[rows])
+            parts[1].append(np.full(len(rows), each.ident_code, np.int64))
+            parts[2].append(columns.v[rows])
+            parts[3].append(columns.t[rows] + TX_BASE)
+            parts[4].append(np.where(columns.added[rows], TRUE, FALSE))
+        whole = tuple(np.concatenate(part) if part else np.empty(0, np.int64) for part in parts)
+        names = (
+            atom.entity if isinstance(atom.entity, str) else None,
+            atom.attribute if isinstance(atom.attribute, str) else None,
+            atom.value if isinstance(atom.value, str) else None,
+            self._transaction(atom.tx),
+            self._added(atom.added),
+        )
+        return self._rows(describe(atom), names, whole)
+
+    def _rows(self, label: str, terms: Sequence[str | int | None], columns: Sequence[Column]) -> Bound:
+        """A relation restricted by its constants and repeated variables, over its variables."""
+        keep = np.ones(len(columns[0]) if columns else 0, np.bool_)
+        named: dict[str, Column] = {}
+        for term, column in zip(terms, columns, strict=False):
+            if isinstance(term, str):
+                if term in named:
+                    keep &= named[term] == column
+                else:
+                    named[term] = column
+            elif term is not None:
+                keep &= column == term
+        if not named:
+            return bool(keep.any())
+        rows = np.flatnonzero(keep)
+        return RelationExtender.of(label, list(named), [c[rows] for c in named.values()], self.rank)
+
+    def _entity(self, snapshot: Snapshot, term: Term) -> str | int | bool | None:
+        if isinstance(term, Const | LookupRef):
+            code = entity_code(snapshot, term)
+            return DEAD if code is None else code
+        return term
+
+    def _value(self, snapshot: Snapshot, attribute: Attribute, term: Term) -> str | int | bool | None:
+        if isinstance(term, Const | LookupRef):
+            code = value_code(snapshot, attribute, term)
+            return DEAD if code is None else code
+        return term
+
+    def _transaction(self, term: Term) -> str | int | None:
+        """A transaction is written as its number or its entity id."""
+        if not isinstance(term, Const):
+            assert not isinstance(term, LookupRef)
+            return term
+        if type(term.value) is not int:
+            raise AdalogError(Code.QUERY_INVALID, "a transaction is a number or an entity id", term.position)
+        return term.value if term.value >= TX_BASE else term.value + TX_BASE
+
+    def _added(self, term: Term) -> str | int | None:
+        if not isinstance(term, Const):
+            assert not isinstance(term, LookupRef)
+            return term
+        return TRUE if term.value is True else FALSE if term.value is False else NIL
+
+    def _relation(self, atom: RelationAtom) -> Bound:
+        columns = self.relations[atom.relation]
+        terms: list[str | int | None] = []
+        for term in atom.terms:
+            if isinstance(term, LookupRef):
+                assert isinstance(term.value, Const)
+                terms.append(self.values.intern((term.attribute.value, term.value.value)))
+            else:
+                terms.append(self.values.intern(term.value) if isinstance(term, Const) else term)
+        if len(columns) < len(terms):
+            if not columns or not len(columns[0]):
+                return DEAD
+            raise AdalogError(
+                Code.ARG_INVALID,
+                f"this pattern has {len(terms)} places, but the tuples given have {len(columns)}",
+                atom.position,
+            )
+        if not any(isinstance(term, str) for term in terms) and not any(term is not None for term in terms):
+            return len(columns[0]) > 0 if columns else DEAD
+        return self._rows(describe(atom), terms, columns)
+
+    # Calls
+
+    def _call(self, node: PredicateAtom | FunctionAtom) -> Call:
+        arguments: list[str | int] = []
+        access: list[Any] = []
+        for argument in node.args:
+            if isinstance(argument, str):
+                arguments.append(argument)
+            elif isinstance(argument, Const):
+                arguments.append(self.values.intern(argument.value))
+            elif isinstance(argument, LookupRef):
+                assert isinstance(argument.value, Const)
+                arguments.append(self.values.intern((argument.attribute.value, argument.value.value)))
+            elif isinstance(argument, Source):
+                access.append(SnapshotAccess(self.databases[argument.name]))
+        return Call(node.name, tuple(arguments), self._applied(node.name, access), self.values, node.position)
+
+    def _applied(self, name: str, access: list[Any]) -> Callable[..., Any]:
+        if name == "%nth":
+            return _nth
+        built_in = BUILTINS[name]
+        if not built_in.needs_database:
+            return built_in.call
+        database = access[0] if access else SnapshotAccess(self.databases["$"])
+        return lambda *arguments: built_in.call(database, *arguments)
+
+    # Connectives
+
+    def _disjunction(self, node: OrNode) -> Bound:
+        branches: list[Conjunction] = []
+        places: dict[int, int] = {}
+        for i, branch in enumerate(node.branches):
+            bound = self._conjunction(branch)
+            if bound is HOLDS:
+                return HOLDS
+            if bound is not DEAD:
+                places[i] = len(branches)
+                branches.append(bound)  # type: ignore[arg-type]
+        if not branches:
+            return DEAD
+        # A local variable of a branch that died is still a level: some branch must carry its rows past it.
+        local = {name: places.get(owner, -1) for name, owner in node.local_to}
+        return OrExtender(describe(node), state_name(node.number), branches, local)
+
+    def _negation(self, node: NotNode) -> Bound:
+        inner = self._join(node.items, node.shared, node.levels, False, seed=True)
+        if inner is None:
+            return HOLDS
+        if not node.shared:
+            return HOLDS if not self._matches(inner, Batch(1, {})).any() else DEAD
+
+        return NotExtender(describe(node), node.shared, lambda batch: self._matches(inner, batch), self.rank)
+
+    def _matches(self, join: GenericJoin, batch: Batch) -> Mask:
+        """Which rows of a batch the join extends to at least one match."""
+        mask = np.zeros(batch.size, np.bool_)
+
+        def mark(found: Batch) -> bool:
+            mask[found.columns[_SEED]] = True
+            return not mask.all()
+
+        Driver(join, mark, self.cancel).run(batch.having(_SEED, np.arange(batch.size)))
+        return mask
+
+
+def _nth(value: Any, index: int) -> Any:
+    """Element `index` of a tuple; nil past its end."""
+    if isinstance(value, (tuple, list, EdnList)):
+        return value[index] if index < len(value) else None
+    raise AdalogError(Code.QUERY_INVALID, f"a tuple binding takes apart a vector or list, not {value!r}")

@@ -1,0 +1,33 @@
+"""The flag and the deadline that a running query looks at between chunks."""
+
+from __future__ import annotations
+
+import time
+
+from datalog.errors import AdalogError, Code
+
+
+class Cancel:
+    """`deadline` in seconds of `time.monotonic()`, or None."""
+
+    def __init__(self, deadline: float | None = None) -> None:
+        self.deadline = deadline
+        self._cancelled = False
+
+    @staticmethod
+    def after(timeout_ms: int | None) -> Cancel:
+        """A flag whose deadline is so many milliseconds from now."""
+        return Cancel(None if timeout_ms is None else time.monotonic() + timeout_ms / 1000)
+
+    def cancel(self) -> None:
+        """Makes the next check raise. Safe from any thread."""
+        self._cancelled = True
+
+    def check(self) -> None:
+        """Raises CANCELLED or TIMEOUT when the query should stop."""
+        if self._cancelled:
+            raise AdalogError(Code.CANCELLED, "the query was cancelled")
+        if self.deadline is not None and time.monotonic() > self.deadline:
+            raise AdalogError(
+                Code.TIMEOUT, "the query did not finish within its timeout; narrow it, or allow it more time"
+            )

@@ -1,0 +1,50 @@
+"""What the built-ins that look into a database (`get-else`, `missing?`, `tx-ids` …) may ask of a snapshot."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from datalog.values import Keyword
+from store.snapshot import TX_BASE, Snapshot
+
+
+class SnapshotAccess:
+    """`datalog.builtins.DatabaseAccess` over one snapshot."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+
+    def attribute_exists(self, attribute: Keyword) -> bool:
+        return self.snapshot.attribute(attribute) is not None
+
+    def values(self, entity: Any, attribute: Keyword) -> tuple[Any, ...]:
+        """The entity's values of the attribute; none where either is unknown."""
+        found = self.snapshot.attribute(attribute)
+        entity = self.snapshot.entid(entity)
+        if found is None or entity is None:
+            return ()
+        return tuple(self.snapshot.codes.decode_many(self.snapshot.ev(found).row(entity)))
+
+    def tx_ids(self, start: int | None, end: int | None) -> tuple[int, ...]:
+        """Transaction entities with start <= t < end; either may be a number, an entity id or nil."""
+
+        def number(bound: int | None, default: int) -> int:
+            if bound is None:
+                return default
+            return bound - TX_BASE if bound >= TX_BASE else bound
+
+        first = max(number(start, 1), 1)
+        last = min(number(end, self.snapshot.t + 1), self.snapshot.t + 1)
+        return tuple(TX_BASE + t for t in range(first, last))
+
+    def tx_data(self, transaction: int) -> tuple[tuple[Any, ...], ...]:
+        """The datoms of one transaction as [e a v tx added]."""
+        t = transaction - TX_BASE if transaction >= TX_BASE else transaction
+        rows: list[tuple[Any, ...]] = []
+        past = self.snapshot.history()
+        for attribute in past.attributes():
+            columns = past.columns(attribute)
+            for i in (columns.t == t).nonzero()[0].tolist():
+                value = past.codes.decode(int(columns.v[i]))
+                rows.append((int(columns.e[i]), attribute.ident, value, TX_BASE + t, bool(columns.added[i])))
+        return tuple(rows)

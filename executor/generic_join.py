@@ -1,0 +1,277 @@
+"""GenericJoin: binds one variable after another, a chunk of prefixes at a time, depth first.
+
+For each prefix the extender with the fewest extensions proposes them and the others intersect, which is what makes
+the join worst-case optimal. Counts are known before anything is extended, so a chunk is cut where its extensions
+would pass the budget, and memory stays bounded however many rows there are. A variable that nothing later needs
+is dropped at once: rows that become equal are merged, or their weights summed when the variable is counted.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from executor.batch import WEIGHT, Batch, concatenate
+from executor.cancel import Cancel
+from executor.connectives import ABSENT, Conjunction, choose, count_ranges, intersect_ranges
+from executor.extender import START, expand
+
+BUDGET = 1 << 19
+"""Extensions that one chunk may make, unless a single prefix makes more."""
+
+_WORTH_SHARING = 2048
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """What binding one variable comes to.
+
+    `keep`: the columns needed afterwards (None: all). `merge`: rows may be equal after dropping, so make them
+    distinct. `counted`: the variable itself is only counted, so its values need not be written out.
+    """
+
+    variable: str
+    keep: frozenset[str] | None = None
+    merge: bool = False
+    counted: bool = False
+
+
+@dataclass(slots=True)
+class LevelCounts:
+    """What explain analyze shows of a level: rows in, candidates looked at, rows out, seconds."""
+
+    prefixes: int = 0
+    candidates: int = 0
+    rows: int = 0
+    seconds: float = 0.0
+
+
+@dataclass
+class GenericJoin:
+    """One conjunction and the order in which to bind its variables. Safe to run from several threads at once."""
+
+    body: Conjunction
+    levels: Sequence[Level]
+    weighted: bool = False
+    budget: int = BUDGET
+    counts: list[LevelCounts] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if not self.counts:
+            self.counts = [LevelCounts() for _ in self.levels]
+
+    def start(self, batch: Batch) -> Batch:
+        """The first prefixes that pass what is bound already."""
+        if self.weighted:
+            batch = batch.having(WEIGHT, np.ones(batch.size, np.int64))
+        return self.body.intersect(batch, START)
+
+    def extend(self, batch: Batch, depth: int) -> Iterator[Batch]:
+        """The extensions of prefixes by the variable at `depth`, chunk by chunk."""
+        level = self.levels[depth]
+        ranged, others = self.body.at(level.variable)
+        began = time.perf_counter()
+        counts = self.counts[depth]
+        counts.prefixes += batch.size
+        if others:
+            produced = self._by_parts(batch, level, depth)
+        elif ranged:
+            produced = self._by_ranges(batch, level, depth)
+        else:
+            # Local to an `or` that constants decided: nothing constrains it and nothing asks for it.
+            produced = iter([batch.having(level.variable, np.full(batch.size, ABSENT, np.int64))])
+        for chunk in produced:
+            rows = chunk.size
+            chunk = self._project(chunk, level)
+            counts.rows += rows
+            counts.seconds += time.perf_counter() - began
+            if chunk.size:
+                yield chunk
+            began = time.perf_counter()
+        counts.seconds += time.perf_counter() - began
+
+    def _cuts(self, sizes: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+        """Row ranges whose sizes add up to at most the budget, each at least one row."""
+        ends = np.cumsum(sizes)
+        start, n = 0, len(sizes)
+        while start < n:
+            before = int(ends[start - 1]) if start else 0
+            stop = max(start + 1, int(np.searchsorted(ends, before + self.budget, "right")))
+            if int(ends[stop - 1]) > before:
+                yield start, stop
+            start = stop
+
+    def _by_ranges(self, batch: Batch, level: Level, depth: int) -> Iterator[Batch]:
+        """All who take part have ranges: the compiled intersection."""
+        narrow, checks = self.body.narrowed(batch, level.variable)
+        least = choose(narrow)
+        self.counts[depth].candidates += int(least.sum())
+        counting = level.counted and not checks
+        if counting and len(narrow) == 1:
+            yield self._weigh(batch, least)
+            return
+        for start, stop in self._cuts(least):
+            part = batch.slice(start, stop)
+            ranges = narrow if stop - start == batch.size else [each.slice(start, stop) for each in narrow]
+            if counting:
+                yield self._weigh(part, count_ranges(ranges, stop - start))
+                continue
+            if len(ranges) == 1:
+                parent, value = expand(ranges[0])
+            else:
+                parent, value = intersect_ranges(ranges, least[start:stop])
+            extended = part.extend(parent, level.variable, value)
+            yield self.body.accept(extended, level.variable, checks)
+
+    @staticmethod
+    def _weigh(batch: Batch, count: NDArray[np.int64]) -> Batch:
+        return batch.having(WEIGHT, batch.columns[WEIGHT] * count).keep(count > 0)
+
+    def _by_parts(self, batch: Batch, level: Level, depth: int) -> Iterator[Batch]:
+        """Some who take part are `or`, functions or filters: proposals and intersections over whole batches."""
+        sizes = self.body.count(batch, level.variable)
+        self.counts[depth].candidates += int(sizes.sum())
+        for start, stop in self._cuts(sizes):
+            yield self.body.propose(batch.slice(start, stop), level.variable)
+
+    @staticmethod
+    def _project(batch: Batch, level: Level) -> Batch:
+        if level.keep is not None:
+            batch = batch.only(level.keep)
+        return batch.distinct() if level.merge else batch
+
+
+class Driver:
+    """Runs a join to the end, its chunks depth first, on one or several threads.
+
+    A thread goes down with the chunk it has just made; it hands a chunk over only to a thread with nothing to do.
+    Where a level merges rows, chunks are gathered until there are enough to be worth going on with, so that rows
+    which became equal in different chunks are extended once.
+    """
+
+    def __init__(self, join: GenericJoin, sink: Callable[[Batch], bool], cancel: Cancel, threads: int = 1) -> None:
+        """`sink` takes finished rows, one call at a time, and returns False when it wants no more."""
+        self.join = join
+        self.sink = sink
+        self.cancel = cancel
+        self.threads = threads
+        self._lock = threading.Condition()
+        self._pending: list[list[Batch]] = [[] for _ in range(len(join.levels) + 1)]
+        self._rows = [0] * (len(join.levels) + 1)
+        self._helpers: list[threading.Thread] = []
+        self._idle = 0
+        self._busy = 0
+        self._stopped = False
+        self._failure: BaseException | None = None
+
+    def run(self, batch: Batch) -> None:
+        """Drives the prefixes in `batch` to the last variable."""
+        first = self.join.start(batch)
+        if not first.size:
+            return
+        self._put(0, first)
+        self._work()
+        for helper in self._helpers:
+            helper.join()
+        if self._failure is not None:
+            raise self._failure
+
+    def _gathers(self, depth: int) -> bool:
+        return depth > 0 and self.join.levels[depth - 1].merge
+
+    def _put(self, depth: int, batch: Batch) -> None:
+        self._pending[depth].append(batch)
+        self._rows[depth] += batch.size
+
+    def _share(self, depth: int, batch: Batch) -> bool:
+        """Hands a chunk to the other threads if it is large enough and one of them waits."""
+        if self.threads == 1 or batch.size < _WORTH_SHARING:
+            return False
+        with self._lock:
+            if not self._helpers:
+                self._helpers = [
+                    threading.Thread(target=self._work, name="join", daemon=True) for _ in range(self.threads - 1)
+                ]
+                self._idle = len(self._helpers)
+                for helper in self._helpers:
+                    helper.start()
+            elif not self._idle:
+                return False
+            step = -(-batch.size // (4 * self.threads))
+            for at in range(0, batch.size, step):
+                self._put(depth, batch.slice(at, at + step))
+            self._lock.notify_all()
+        return True
+
+    def _next(self) -> tuple[int, Batch] | None:
+        """The deepest work that is worth doing now; None when there is none (for now, if others are busy)."""
+        for depth in range(len(self._pending) - 1, -1, -1):
+            if self._pending[depth] and (not self._gathers(depth) or self._rows[depth] >= self.join.budget):
+                return depth, self._pop(depth)
+        if not self._busy:
+            # Nothing more will be gathered: go on with the shallowest level that has rows.
+            for depth, waiting in enumerate(self._pending):
+                if waiting:
+                    return depth, self._pop(depth)
+        return None
+
+    def _pop(self, depth: int) -> Batch:
+        if self._gathers(depth):
+            batches, self._pending[depth] = self._pending[depth], []
+            self._rows[depth] = 0
+            return concatenate(batches).distinct() if len(batches) > 1 else batches[0]
+        batch = self._pending[depth].pop()
+        self._rows[depth] -= batch.size
+        return batch
+
+    def _step(self, depth: int, batch: Batch) -> None:
+        self.cancel.check()
+        if depth == len(self.join.levels):
+            with self._lock:
+                if not self._stopped and not self.sink(batch):
+                    self._stopped = True
+            return
+        for extended in self.join.extend(batch, depth):
+            self.cancel.check()
+            if self._stopped:
+                return
+            if self._gathers(depth + 1):
+                with self._lock:
+                    self._put(depth + 1, extended)
+                    gathered = self._pop(depth + 1) if self._rows[depth + 1] >= self.join.budget else None
+                if gathered is not None:
+                    self._step(depth + 1, gathered)
+            elif depth + 1 == len(self.join.levels) or not self._share(depth + 1, extended):
+                self._step(depth + 1, extended)
+
+    def _work(self) -> None:
+        waiting = threading.current_thread() in self._helpers
+        while True:
+            with self._lock:
+                self._idle += not waiting
+                waiting = False
+                while True:
+                    done = self._stopped or self._failure is not None
+                    task = None if done else self._next()
+                    if done or task is not None or self._busy == 0:
+                        break
+                    self._lock.wait()
+                if task is None:
+                    self._lock.notify_all()
+                    return
+                self._idle -= 1
+                self._busy += 1
+            try:
+                self._step(*task)
+            except BaseException as failure:  # noqa: BLE001 - raised again by run, on the caller's thread
+                with self._lock:
+                    self._failure = self._failure or failure
+            finally:
+                with self._lock:
+                    self._busy -= 1
+                    self._lock.notify_all()

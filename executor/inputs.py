@@ -1,0 +1,181 @@
+"""Arguments of a query, matched to its `:in`: the first batch, relations and databases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from datalog import ast
+from datalog.errors import AdalogError, Code
+from datalog.values import Keyword, type_name
+from executor.batch import Batch, Column
+from store.codes import Scratch
+from store.snapshot import Snapshot
+
+
+@dataclass
+class Inputs:
+    """`start` is None where the scalar inputs contradict each other."""
+
+    start: Batch | None = field(default_factory=lambda: Batch(1, {}))
+    relations: dict[str, list[Column]] = field(default_factory=dict)
+    databases: dict[str, Snapshot] = field(default_factory=dict)
+
+
+def source_kinds(query: ast.Query, args: Sequence[Any]) -> tuple[frozenset[str], dict[str, int]]:
+    """(the sources given as relations, the number of tuples of every relation and collection input)."""
+    relations: set[str] = set()
+    sizes: dict[str, int] = {}
+    for place, (each, value) in enumerate(matched(query, args)):
+        if isinstance(each, ast.SourceInput) and not isinstance(value, Snapshot):
+            relations.add(each.name)
+            sizes[each.name] = len(value) if hasattr(value, "__len__") else 1
+        elif isinstance(each, ast.BindingInput) and isinstance(
+            each.binding, ast.CollectionBinding | ast.RelationBinding
+        ):
+            sizes[f"in {place}"] = len(value) if hasattr(value, "__len__") else 1
+    return frozenset(relations), sizes
+
+
+def matched(query: ast.Query, args: Sequence[Any]) -> list[tuple[ast.Input, Any]]:
+    """Each input with its argument; the default source, first, stands for the request's snapshot (None)."""
+    wanted = query.inputs[1:]
+    if len(args) != len(wanted):
+        names = " ".join(_shown(each) for each in wanted) or "nothing"
+        were = f"{len(args)} {'was' if len(args) == 1 else 'were'} given"
+        if not wanted:
+            raise AdalogError(Code.ARG_INVALID, f"the query has no :in after $, but {were}; add :in to the query")
+        raise AdalogError(
+            Code.ARG_INVALID, f"the query takes {len(wanted)} after $ ({names}), but {were}", wanted[0].position
+        )
+    return [(query.inputs[0], None), *zip(wanted, args, strict=True)]
+
+
+def _shown(each: ast.Input) -> str:
+    match each:
+        case ast.SourceInput():
+            return each.name
+        case ast.RulesInput():
+            return "%"
+        case ast.BindingInput():
+            match each.binding:
+                case ast.ScalarBinding():
+                    return _name(each.binding.target)
+                case ast.CollectionBinding():
+                    return f"[{_name(each.binding.target)} ...]"
+                case ast.TupleBinding():
+                    return f"[{' '.join(map(_name, each.binding.targets))}]"
+                case ast.RelationBinding():
+                    return f"[[{' '.join(map(_name, each.binding.targets))}]]"
+
+
+def _name(target: ast.Var | ast.Blank) -> str:
+    return target.name if isinstance(target, ast.Var) else "_"
+
+
+def bind_inputs(
+    query: ast.Query, args: Sequence[Any], snapshot: Snapshot, values: Scratch, entities: frozenset[str]
+) -> Inputs:
+    """Interns the arguments. `entities`: the variables that stand in entity places, where an argument may be an
+    ident or a lookup ref; these become entity ids."""
+    inputs = Inputs()
+    start: dict[str, int] = {}
+
+    def code(target: ast.Var | ast.Blank, value: Any) -> int:
+        if isinstance(target, ast.Var) and target.name in entities:
+            value = _entity(snapshot, value)
+        return values.intern(_plain(value))
+
+    for place, (each, value) in enumerate(matched(query, args)):
+        if isinstance(each, ast.SourceInput):
+            if value is None and place == 0:
+                inputs.databases[each.name] = snapshot
+            elif isinstance(value, Snapshot):
+                inputs.databases[each.name] = value
+            else:
+                inputs.relations[each.name] = _relation(each, None, value, values)
+        elif isinstance(each, ast.BindingInput):
+            binding = each.binding
+            match binding:
+                case ast.ScalarBinding():
+                    _bind(inputs, start, binding.target, code(binding.target, value))
+                case ast.TupleBinding():
+                    for target, item in zip(binding.targets, _tuple(each, binding.targets, value), strict=False):
+                        _bind(inputs, start, target, code(target, item))
+                case ast.CollectionBinding():
+                    items = _sequence(each, value)
+                    inputs.relations[f"in {place}"] = [
+                        np.array([code(binding.target, item) for item in items], np.int64)
+                    ]
+                case ast.RelationBinding():
+                    inputs.relations[f"in {place}"] = _relation(each, binding.targets, value, values, code)
+    if inputs.start is not None:
+        inputs.start = Batch(1, {name: np.array([x], np.int64) for name, x in start.items()})
+    return inputs
+
+
+def _bind(inputs: Inputs, start: dict[str, int], target: ast.Var | ast.Blank, code: int) -> None:
+    if isinstance(target, ast.Var) and start.setdefault(target.name, code) != code:
+        inputs.start = None
+
+
+def _entity(snapshot: Snapshot, value: Any) -> Any:
+    """Idents and lookup refs as entity ids; what names nothing stays, and matches nothing."""
+    if isinstance(value, Keyword) or (
+        isinstance(value, tuple | list) and len(value) == 2 and isinstance(value[0], Keyword)
+    ):
+        found = snapshot.entid(tuple(value) if isinstance(value, list) else value)
+        return value if found is None else found
+    return value
+
+
+def _plain(value: Any) -> Any:
+    return tuple(_plain(item) for item in value) if type(value) is list else value
+
+
+def _sequence(each: ast.Input, value: Any) -> Sequence[Any]:
+    if isinstance(value, str | bytes) or not hasattr(value, "__iter__") or hasattr(value, "items"):
+        raise _refused(each, "a list", value)
+    return list(value)
+
+
+def _tuple(each: ast.Input, targets: Sequence[Any], value: Any) -> Sequence[Any]:
+    items = _sequence(each, value)
+    if len(items) < len(targets):
+        raise _refused(each, f"a list of {len(targets)}", value)
+    return items
+
+
+def _relation(
+    each: ast.Input,
+    targets: Sequence[ast.Var | ast.Blank] | None,
+    value: Any,
+    values: Scratch,
+    code: Callable[[Any, Any], int] | None = None,
+) -> list[Column]:
+    pairs = getattr(value, "items", None)
+    rows = [tuple(_sequence(each, row)) for row in (list(pairs()) if pairs is not None else _sequence(each, value))]
+    if not rows:
+        return [np.empty(0, np.int64) for _ in targets or ()]
+    width = len(rows[0]) if targets is None else len(targets)
+    short = next((row for row in rows if len(row) < width or (targets is None and len(row) != width)), None)
+    if short is not None:
+        raise _refused(each, f"a list of tuples of {width}", short)
+    if targets is None or code is None:
+        return [np.array([values.intern(_plain(row[i])) for row in rows], np.int64) for i in range(width)]
+    return [np.array([code(targets[i], row[i]) for row in rows], np.int64) for i in range(width)]
+
+
+def _refused(each: ast.Input, wanted: str, value: Any) -> AdalogError:
+    from datalog.edn import write
+
+    shown = write(value)
+    shown = shown if len(shown) <= 60 else shown[:57] + "…"
+    return AdalogError(
+        Code.ARG_INVALID,
+        f"{_shown(each)} takes {wanted}, but was given {shown} (a {type_name(value)})",
+        each.position,
+    )

@@ -1,0 +1,400 @@
+"""The compiled inner loops: looking keys up in tries, intersecting sorted ranges, grouping rows.
+
+For the extenders and the join, which own every decision; a kernel sees int64 columns only. All of them release the
+interpreter lock and are kept on disk once compiled.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Index = NDArray[np.int32]
+Bytes = NDArray[np.uint8]
+Words = NDArray[np.uint64]
+Bools = NDArray[np.bool_]
+
+# Below this ratio of lengths two ranges are merged; above it the shorter one gallops through the longer.
+_GALLOP = 16
+# A bitmap pays when the range it marks is not tiny.
+_MIN_MARKED = 8
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _position(keys: Ints, dense: Index, key: Any) -> Any:
+    """The index of `key` in sorted `keys`, or -1."""
+    if dense.size > 0:
+        at = key - keys[0]
+        if at < 0 or at >= dense.size:
+            return np.int64(-1)
+        return np.int64(dense[at])
+    lo = np.int64(0)
+    hi = np.int64(keys.size)
+    while lo < hi:
+        mid = (lo + hi) >> 1
+        if keys[mid] < key:
+            lo = mid + 1
+        else:
+            hi = mid
+    if lo < keys.size and keys[lo] == key:
+        return lo
+    return np.int64(-1)
+
+
+@njit(cache=True, nogil=True)
+def lookup(
+    keys: Ints, dense: Index, offsets: Ints, over_keys: Ints, over_offsets: Ints, query: Ints
+) -> tuple[Bytes, Ints, Ints]:
+    """Per query key its run: (src, lo, hi), src 1 where it lies in the overlay. Missing keys get empty runs."""
+    n = query.size
+    src = np.zeros(n, np.uint8)
+    lo = np.zeros(n, np.int64)
+    hi = np.zeros(n, np.int64)
+    no_index = np.empty(0, np.int32)
+    for i in range(n):
+        key = query[i]
+        if i > 0 and key == query[i - 1]:
+            src[i], lo[i], hi[i] = src[i - 1], lo[i - 1], hi[i - 1]
+            continue
+        if over_keys.size > 0:
+            at = _position(over_keys, no_index, key)
+            if at >= 0:
+                src[i] = 1
+                lo[i] = over_offsets[at]
+                hi[i] = over_offsets[at + 1]
+                continue
+        if keys.size > 0:
+            at = _position(keys, dense, key)
+            if at >= 0:
+                lo[i] = offsets[at]
+                hi[i] = offsets[at + 1]
+    return src, lo, hi
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _lower_bound(values: Ints, lo: Any, hi: Any, x: Any) -> Any:
+    """The first index in [lo, hi) whose value is at least x, else hi."""
+    while lo < hi:
+        mid = (lo + hi) >> 1
+        if values[mid] < x:
+            lo = mid + 1
+        else:
+            hi = mid
+    return lo
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _gallop(values: Ints, lo: Any, hi: Any, x: Any) -> Any:
+    """`_lower_bound` by doubling steps from lo: O(log distance)."""
+    step = 1
+    probe = lo
+    while probe < hi and values[probe] < x:
+        lo = probe + 1
+        probe += step
+        step <<= 1
+    return _lower_bound(values, lo, min(probe, hi), x)
+
+
+@njit(cache=True, nogil=True)
+def find_in(values: Ints, lo: Ints, hi: Ints, query: Ints) -> Ints:
+    """Per row the index of query[i] in sorted values[lo[i]:hi[i]], or -1."""
+    n = query.size
+    found = np.empty(n, np.int64)
+    for i in range(n):
+        at = _lower_bound(values, lo[i], hi[i], query[i])
+        found[i] = at if at < hi[i] and values[at] == query[i] else -1
+    return found
+
+
+@njit(cache=True, nogil=True)
+def contains(base: Ints, over: Ints, src: Bytes, lo: Ints, hi: Ints, query: Ints) -> Bools:
+    """Mask of the rows whose run holds query[i]."""
+    n = query.size
+    mask = np.zeros(n, np.bool_)
+    for i in range(n):
+        values = over if src[i] else base
+        at = _lower_bound(values, lo[i], hi[i], query[i])
+        mask[i] = at < hi[i] and values[at] == query[i]
+    return mask
+
+
+@njit(cache=True, nogil=True)
+def contains_key(keys: Ints, dense: Index, over_keys: Ints, over_offsets: Ints, query: Ints) -> Bools:
+    """Mask of the query keys that have a non-empty run in a trie."""
+    n = query.size
+    mask = np.zeros(n, np.bool_)
+    no_index = np.empty(0, np.int32)
+    for i in range(n):
+        if over_keys.size > 0:
+            at = _position(over_keys, no_index, query[i])
+            if at >= 0:
+                mask[i] = over_offsets[at + 1] > over_offsets[at]
+                continue
+        mask[i] = keys.size > 0 and _position(keys, dense, query[i]) >= 0
+    return mask
+
+
+@njit(cache=True, nogil=True)
+def expand(base: Ints, over: Ints, src: Bytes, lo: Ints, hi: Ints, total: int) -> tuple[Ints, Ints]:
+    """Every value of every run: (parent, value), int64[total]."""
+    parent = np.empty(total, np.int64)
+    value = np.empty(total, np.int64)
+    at = 0
+    for i in range(lo.size):
+        values = over if src[i] else base
+        for p in range(lo[i], hi[i]):
+            parent[at] = i
+            value[at] = values[p]
+            at += 1
+    return parent, value
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _intersect_two(
+    a: Ints,
+    a_lo: Any,
+    a_hi: Any,
+    b: Ints,
+    b_lo: Any,
+    b_hi: Any,
+    row: int,
+    write: bool,
+    parent: Ints,
+    value: Ints,
+    at: Any,
+) -> Any:
+    """Writes the common values of two sorted ranges (when `write`) and returns the next free place."""
+    a_len = a_hi - a_lo
+    b_len = b_hi - b_lo
+    if a_len * _GALLOP < b_len:
+        for p in range(a_lo, a_hi):
+            x = a[p]
+            b_lo = _gallop(b, b_lo, b_hi, x)
+            if b_lo == b_hi:
+                break
+            if b[b_lo] == x:
+                if write:
+                    parent[at] = row
+                    value[at] = x
+                at += 1
+    elif b_len * _GALLOP < a_len:
+        for p in range(b_lo, b_hi):
+            x = b[p]
+            a_lo = _gallop(a, a_lo, a_hi, x)
+            if a_lo == a_hi:
+                break
+            if a[a_lo] == x:
+                if write:
+                    parent[at] = row
+                    value[at] = x
+                at += 1
+    else:
+        while a_lo < a_hi and b_lo < b_hi:
+            x = a[a_lo]
+            y = b[b_lo]
+            if write:
+                parent[at] = row
+                value[at] = x
+            at += x == y
+            a_lo += x <= y
+            b_lo += y <= x
+    return at
+
+
+@njit(cache=True, nogil=True)
+def intersect(
+    arrays: tuple[Ints, ...],
+    src: Bytes,
+    lo: Ints,
+    hi: Ints,
+    bitmap: Words,
+    low: int,
+    write: bool,
+    parent: Ints,
+    value: Ints,
+) -> Ints:
+    """Intersects k sorted ranges per prefix, k >= 2; returns the count per prefix, int64[n].
+
+    arrays: 2k columns, base and overlay of each participant. src: uint8[k, n]; lo, hi: int64[k, n].
+    The last participant is the one whose range changes most often. While the ranges of the others stay the same
+    from prefix to prefix their intersection is kept, and marked in `bitmap` (uint64 words for the values from
+    `low` on, all zero before and after; empty to do without), so that each prefix only scans the last range.
+    With `write` the rows go to `parent` and `value`, which must have room for the sum of the shortest lengths and
+    one more; without they are only counted.
+    """
+    k, n = lo.shape
+    counts = np.zeros(n, np.int64)
+    at = 0
+    kept = np.empty(0, np.int64)
+    scratch = np.empty(0, np.int64)
+    ignored = np.empty(0, np.int64)
+    kept_lo = np.int64(0)
+    kept_hi = np.int64(0)
+    marked = False
+    bits = np.uint64(bitmap.size * 64)
+    for i in range(n):
+        same = i > 0
+        if same:
+            for j in range(k - 1):
+                if lo[j, i] != lo[j, i - 1] or hi[j, i] != hi[j, i - 1] or src[j, i] != src[j, i - 1]:
+                    same = False
+                    break
+        if not same:
+            if marked:
+                for p in range(kept_lo, kept_hi):
+                    bitmap[(kept[p] - low) >> 6] = 0
+                marked = False
+            if k == 2:
+                kept = arrays[np.int64(src[0, i])]
+                kept_lo = lo[0, i]
+                kept_hi = hi[0, i]
+            else:
+                shortest = 0
+                for j in range(1, k - 1):
+                    if hi[j, i] - lo[j, i] < hi[shortest, i] - lo[shortest, i]:
+                        shortest = j
+                size = hi[shortest, i] - lo[shortest, i]
+                if hi[k - 1, i] - lo[k - 1, i] == 0:
+                    size = 0
+                if scratch.size < 2 * size + 2:
+                    scratch = np.empty(4 * size + 2, np.int64)
+                    ignored = np.empty(4 * size + 2, np.int64)
+                # Two halves of one buffer take turns as input and output.
+                half = scratch.size // 2
+                here = np.int64(0)
+                source = arrays[2 * shortest + np.int64(src[shortest, i])]
+                for p in range(size):
+                    scratch[p] = source[lo[shortest, i] + p]
+                for j in range(k - 1):
+                    if j != shortest and size > 0:
+                        there = half - here
+                        size = (
+                            _intersect_two(
+                                scratch,
+                                here,
+                                here + size,
+                                arrays[2 * j + np.int64(src[j, i])],
+                                lo[j, i],
+                                hi[j, i],
+                                0,
+                                True,
+                                ignored,
+                                scratch,
+                                there,
+                            )
+                            - there
+                        )
+                        here = there
+                kept = scratch
+                kept_lo = here
+                kept_hi = here + size
+        last = arrays[2 * (k - 1) + np.int64(src[k - 1, i])]
+        last_lo = lo[k - 1, i]
+        last_hi = hi[k - 1, i]
+        kept_len = kept_hi - kept_lo
+        last_len = last_hi - last_lo
+        if kept_len == 0 or last_len == 0:
+            continue
+        if not marked and bits > 0 and kept_len >= _MIN_MARKED and i + 1 < n and not same:
+            again = True
+            for j in range(k - 1):
+                if lo[j, i] != lo[j, i + 1] or hi[j, i] != hi[j, i + 1] or src[j, i] != src[j, i + 1]:
+                    again = False
+                    break
+            if again and np.uint64(kept[kept_hi - 1] - low) < bits and kept[kept_lo] >= low:
+                for p in range(kept_lo, kept_hi):
+                    x = kept[p] - low
+                    bitmap[x >> 6] |= np.uint64(1) << np.uint64(x & 63)
+                marked = True
+        before = at
+        if marked and last_len <= _GALLOP * kept_len:
+            for p in range(last_lo, last_hi):
+                x = np.uint64(last[p] - low)
+                hit = np.uint64(0)
+                if x < bits:
+                    hit = (bitmap[x >> np.uint64(6)] >> (x & np.uint64(63))) & np.uint64(1)
+                if write:
+                    parent[at] = i
+                    value[at] = last[p]
+                at += np.int64(hit)
+        else:
+            at = _intersect_two(kept, kept_lo, kept_hi, last, last_lo, last_hi, i, write, parent, value, at)
+        counts[i] = at - before
+    if marked:
+        for p in range(kept_lo, kept_hi):
+            bitmap[(kept[p] - low) >> 6] = 0
+    return counts
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _mix(h: Any, x: Any) -> Any:
+    h = (h ^ np.uint64(x)) * np.uint64(0x9E3779B97F4A7C15)
+    return h ^ (h >> np.uint64(29))
+
+
+@njit(cache=True, nogil=True)
+def group_rows(columns: Ints) -> tuple[Ints, Ints]:
+    """Numbers equal rows alike, in order of first occurrence: (group int64[n], first row of each group int64[m]).
+
+    columns: int64[k, n].
+    """
+    k, n = columns.shape
+    group = np.empty(n, np.int64)
+    first = np.empty(n, np.int64)
+    m = np.int64(0)
+    if k == 1 and n > 0:
+        low = columns[0].min()
+        high = columns[0].max()
+        # The difference of far apart codes wraps around: compare as unsigned.
+        span = np.uint64(high) - np.uint64(low)
+        if span < np.uint64(4 * n + 1024):
+            seen = np.full(np.int64(span) + 1, -1, np.int64)
+            for i in range(n):
+                x = columns[0, i] - low
+                if seen[x] < 0:
+                    seen[x] = m
+                    first[m] = i
+                    m += 1
+                group[i] = seen[x]
+            return group, first[:m]
+    size = 16
+    while size < 2 * n:
+        size <<= 1
+    table = np.full(size, -1, np.int64)
+    for i in range(n):
+        h = np.uint64(0x243F6A8885A308D3)
+        for j in range(k):
+            h = _mix(h, columns[j, i])
+        slot = np.int64(h & np.uint64(size - 1))
+        while True:
+            g = table[slot]
+            if g < 0:
+                table[slot] = m
+                first[m] = i
+                group[i] = m
+                m += 1
+                break
+            r = first[g]
+            equal = True
+            for j in range(k):
+                if columns[j, r] != columns[j, i]:
+                    equal = False
+                    break
+            if equal:
+                group[i] = g
+                break
+            slot = (slot + 1) & (size - 1)
+    return group, first[:m]
+
+
+@njit(cache=True, nogil=True)
+def sum_by_group(group: Ints, weight: Ints, groups: int) -> Ints:
+    """Sums int64 weights per group: int64[groups]."""
+    total = np.zeros(groups, np.int64)
+    for i in range(group.size):
+        total[group[i]] += weight[i]
+    return total

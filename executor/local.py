@@ -1,0 +1,154 @@
+"""The engine in this process: binds a plan, drives the join on a few threads, and shapes what comes out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from datalog.ast import FindAggregate
+from datalog.errors import AdalogError, Code
+from executor.aggregates import aggregated
+from executor.batch import WEIGHT, Batch, Column, concatenate
+from executor.bind import Binding
+from executor.cancel import Cancel
+from executor.generic_join import Driver, LevelCounts
+from executor.inputs import Inputs
+from executor.result import Column as ResultColumn
+from executor.result import Result, sorted_rows, type_of
+from planner.plan import Plan
+from store.codes import Scratch
+
+# What a join may hold for an aggregate, where the caller sets no limit on rows.
+_MOST_ROWS = 200_000_000
+
+
+@dataclass
+class Collector:
+    """Takes finished batches, keeps the answer's columns, and says when it has enough.
+
+    `enough`: stop after so many distinct rows. `most`: refuse more than so many.
+    """
+
+    names: tuple[str, ...]
+    distinct: bool
+    enough: int | None
+    most: int
+    _batches: list[Batch] = field(default_factory=list)
+    _rows: int = 0
+    _settled: int = 0
+
+    def __call__(self, batch: Batch) -> bool:
+        kept = batch.only(frozenset((*self.names, WEIGHT)))
+        self._batches.append(kept.distinct() if self.distinct else kept)
+        self._rows += self._batches[-1].size
+        limit = self.most if self.enough is None else min(self.most, self.enough)
+        if self._rows > limit or (self.enough is not None and self._rows >= self.enough):
+            # Repeats count once: make the rows distinct, but not anew for each batch.
+            if self.distinct and self._rows - self._settled > self._settled // 4:
+                self._settle()
+            if self.enough is not None and self._rows >= self.enough and not self._unsettled():
+                return False
+            if self._rows > self.most and not self._unsettled():
+                raise AdalogError(
+                    Code.LIMIT_EXCEEDED,
+                    f"the query has more than {self.most:,} rows; narrow it, aggregate, or use :limit",
+                )
+        return True
+
+    def _unsettled(self) -> bool:
+        return self.distinct and self._rows != self._settled
+
+    def _settle(self) -> None:
+        self._batches = [concatenate(self._batches).distinct()]
+        self._rows = self._settled = self._batches[0].size
+
+    def rows(self) -> Batch:
+        """All rows taken, each once."""
+        if not self._batches:
+            return Batch(0, {name: np.empty(0, np.int64) for name in self.names})
+        whole = concatenate(self._batches)
+        return whole.distinct() if self.distinct else whole
+
+
+def run_join(
+    plan: Plan,
+    inputs: Inputs,
+    values: Scratch,
+    cancel: Cancel,
+    *,
+    threads: int,
+    most: int | None,
+    strict: bool = False,
+) -> tuple[Batch, list[LevelCounts]]:
+    """(the distinct tuples of the answer's variables, with weights where the plan says so; counts per level)."""
+    join = Binding(plan, inputs.databases, inputs.relations, values, cancel, strict).join()
+    collector = collector_for(plan, most)
+    if join is None or inputs.start is None:
+        return collector.rows(), [LevelCounts() for _ in plan.levels]
+    Driver(join, collector, cancel, threads).run(inputs.start)
+    return collector.rows(), join.counts
+
+
+def collector_for(plan: Plan, most: int | None) -> Collector:
+    """The sink that suits a plan: early stop for a limit without an order, a bound on rows otherwise."""
+    query = plan.query
+    aggregates = any(isinstance(element, FindAggregate) for element in query.find.elements)
+    enough = None
+    if not aggregates and not query.order_by and query.limit is not None and not query.with_:
+        enough = query.offset + query.limit
+    if not aggregates and query.find.shape in ("scalar", "tuple") and not query.order_by:
+        enough = min(enough, 1 + query.offset) if enough is not None else None
+    bound = _MOST_ROWS if aggregates or most is None else most
+    return Collector(plan.answer, plan.distinct or plan.weighted, enough, bound)
+
+
+def shape_result(
+    plan: Plan, rows: Batch, values: Scratch, *, t: int, engine: str, started: float, ordered: bool
+) -> Result:
+    """Aggregates, order, offset and limit over the distinct tuples."""
+    query = plan.query
+    elements = query.find.elements
+    codes: Sequence[Column]
+    if any(isinstance(element, FindAggregate) for element in elements):
+        codes = aggregated(rows, elements, values)
+    else:
+        names = [element.var.name for element in elements]
+        if query.with_ and set(plan.answer) != set(names):
+            # :with keeps apart only what aggregates see; the rows shown are a set again.
+            rows = rows.only(frozenset(names)).distinct()
+        codes = [rows.columns[name] for name in names]
+    if query.order_by or ordered:
+        keys = [(_place(query.find.elements, key.var.name), key.descending) for key in query.order_by]
+        order = sorted_rows(codes, values, keys)
+        codes = [column[order] for column in codes]
+    if query.offset or query.limit is not None:
+        stop = None if query.limit is None else query.offset + query.limit
+        codes = [column[query.offset : stop] for column in codes]
+    columns = tuple(
+        ResultColumn(_name_of(element), type_of(column)) for element, column in zip(elements, codes, strict=True)
+    )
+    return Result(
+        columns,
+        codes,
+        values,
+        len(codes[0]) if codes else 0,
+        "maps" if query.find.keys else query.find.shape,
+        query.find.keys,
+        t,
+        engine,
+        (time.perf_counter() - started) * 1000,
+    )
+
+
+def _name_of(element: object) -> str:
+    if isinstance(element, FindAggregate):
+        constants = "".join(f"{argument.value} " for argument in element.args)
+        return f"({element.name} {constants}{element.var.name})"
+    return element.var.name  # type: ignore[attr-defined, no-any-return]
+
+
+def _place(elements: Sequence[object], name: str) -> int:
+    return next(i for i, element in enumerate(elements) if _name_of(element) == name)

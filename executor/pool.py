@@ -1,0 +1,220 @@
+"""Where queries run: chooses the engine, bounds how many run at once, and lets a caller wait or walk away."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from datalog.errors import AdalogError, Code
+from executor.batch import Batch
+from executor.cancel import Cancel
+from executor.compile import Compiled, Compiler
+from executor.generic_join import LevelCounts
+from executor.inputs import bind_inputs
+from executor.local import run_join, shape_result
+from executor.result import Result
+from planner.explain import explain_plan, text_of
+from planner.plan import Engine, Options
+from store.codes import Scratch
+from store.database import Database
+from store.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from executor.spark.engine import SparkEngine
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A query to run. `args` are EDN values as `datalog.edn` reads them, or snapshots for database sources.
+
+    `engine`: AUTO, LOCAL or SPARK. `ordered`: sort the rows by the total order of values, so that pages agree.
+    """
+
+    query: str
+    args: Sequence[Any] = ()
+    snapshot: Snapshot | None = None
+    engine: str = "AUTO"
+    timeout_ms: int | None = None
+    max_rows: int | None = None
+    ordered: bool = False
+    options: Options = field(default_factory=Options)
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A plan for people and for programs."""
+
+    text: str
+    plan: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class PoolSettings:
+    """`threads` a query may use; `running` queries at once; `waiting` more before the rest are refused.
+
+    `spark_cost`: estimated cost above which AUTO prefers Spark (about half a second of local work), where Spark
+    has more cores than `threads`.
+    """
+
+    threads: int = min(os.cpu_count() or 1, 2)
+    running: int = max(os.cpu_count() or 1, 2) * 2
+    waiting: int = 256
+    spark_cost: float = 1e7
+
+
+class Pool:
+    """Runs queries over one database. Thread-safe."""
+
+    def __init__(
+        self, database: Database, settings: PoolSettings | None = None, spark: SparkEngine | None = None
+    ) -> None:
+        self.database = database
+        self.settings = settings or PoolSettings()
+        self.spark = spark
+        self._compiler = Compiler()
+        self._threads = ThreadPoolExecutor(self.settings.running, thread_name_prefix="query")
+        self._lock = threading.Lock()
+        self._inside = 0
+
+    def close(self) -> None:
+        """Stops taking queries; those that run are finished."""
+        self._threads.shutdown(wait=True, cancel_futures=True)
+        if self.spark is not None:
+            self.spark.close()
+
+    @property
+    def waiting(self) -> int:
+        """Queries that wait for a place."""
+        return max(0, self._inside - self.settings.running)
+
+    @property
+    def spark_state(self) -> str:
+        """off, starting, ready or failed."""
+        return "off" if self.spark is None else self.spark.state
+
+    def run(self, request: Request, cancel: Cancel | None = None) -> Result:
+        """Runs a query on the calling thread.
+
+        Raises what is wrong with the text or the arguments, LIMIT_EXCEEDED, TIMEOUT, CANCELLED, and
+        BACKEND_UNAVAILABLE when Spark was asked for and is not there.
+        """
+        return self._run(request, cancel)[0]
+
+    async def arun(self, request: Request) -> Result:
+        """Runs a query on the pool's threads; cancelling the task stops the query."""
+        with self._lock:
+            if self._inside >= self.settings.running + self.settings.waiting:
+                raise AdalogError(
+                    Code.LIMIT_EXCEEDED,
+                    f"{self.settings.waiting} queries are waiting already; try again shortly",
+                    retryable=True,
+                )
+            self._inside += 1
+        cancel = Cancel.after(request.timeout_ms)
+        future = self._threads.submit(self._entered, request, cancel)
+        try:
+            return await asyncio.wrap_future(future)
+        except asyncio.CancelledError:
+            cancel.cancel()
+            if future.cancel():
+                self._leave()
+            raise
+
+    def _entered(self, request: Request, cancel: Cancel) -> Result:
+        try:
+            return self._run(request, cancel)[0]
+        finally:
+            self._leave()
+
+    def _leave(self) -> None:
+        with self._lock:
+            self._inside -= 1
+
+    def _run(self, request: Request, cancel: Cancel | None) -> tuple[Result, Compiled, list[LevelCounts], str]:
+        started = time.perf_counter()
+        snapshot = request.snapshot or self.database.snapshot()
+        compiled = self._compiler.compile(request.query, request.args, snapshot, request.options)
+        plan = compiled.plan
+        cancel = cancel or Cancel.after(request.timeout_ms)
+        if plan.query.timeout_ms is not None:
+            own = time.monotonic() + plan.query.timeout_ms / 1000
+            cancel.deadline = own if cancel.deadline is None else min(cancel.deadline, own)
+        cancel.check()
+        engine, reason = self.choose(request, compiled)
+        values = Scratch(snapshot.codes)
+        inputs = bind_inputs(plan.query, request.args, snapshot, values, compiled.entities)
+        strict = self.database.schema == "strict"
+        rows: Batch
+        if engine is Engine.SPARK:
+            assert self.spark is not None
+            rows, counts = self.spark.run_join(plan, inputs, values, cancel, most=request.max_rows, strict=strict)
+        else:
+            rows, counts = run_join(
+                plan,
+                inputs,
+                values,
+                cancel,
+                threads=self.settings.threads,
+                most=request.max_rows,
+                strict=strict,
+            )
+        result = shape_result(
+            plan, rows, values, t=snapshot.t, engine=str(engine), started=started, ordered=request.ordered
+        )
+        if request.max_rows is not None and len(result) > request.max_rows:
+            raise AdalogError(
+                Code.LIMIT_EXCEEDED,
+                f"the query has more than {request.max_rows:,} rows; narrow it, aggregate, or use :limit",
+            )
+        return result, compiled, counts, reason
+
+    def choose(self, request: Request, compiled: Compiled) -> tuple[Engine, str]:
+        """(the engine, why)."""
+        if request.engine == "LOCAL":
+            return Engine.LOCAL, "asked for"
+        if request.engine == "SPARK":
+            if self.spark is None:
+                raise AdalogError(
+                    Code.BACKEND_UNAVAILABLE, "this gateway runs without Spark; ask for engine LOCAL or AUTO"
+                )
+            return Engine.SPARK, "asked for"
+        cost = compiled.plan.cost
+        if cost < self.settings.spark_cost:
+            return Engine.LOCAL, f"estimated cost {cost:,.0f} is small"
+        if self.spark is None:
+            return Engine.LOCAL, f"estimated cost {cost:,.0f} is large, but there is no Spark"
+        if self.spark.state != "ready":
+            return Engine.LOCAL, f"estimated cost {cost:,.0f} is large, but Spark is {self.spark.state}"
+        if self.spark.cores <= self.settings.threads:
+            return (
+                Engine.LOCAL,
+                f"estimated cost {cost:,.0f} is large, but Spark has no more cores than this process",
+            )
+        return Engine.SPARK, f"estimated cost {cost:,.0f} is large"
+
+    def explain(self, request: Request, analyze: bool = False) -> Explanation:
+        """The plan of a query; with `analyze` what running it did, level by level."""
+        snapshot = request.snapshot or self.database.snapshot()
+        if not analyze:
+            compiled = self._compiler.compile(request.query, request.args, snapshot, request.options)
+            engine, reason = self.choose(request, compiled)
+            shown = explain_plan(compiled.plan, str(engine), reason)
+            return Explanation(text_of(shown), shown)
+        result, compiled, counts, reason = self._run(replace(request, snapshot=snapshot), None)
+        shown = explain_plan(compiled.plan, result.engine, reason)
+        for level, count in zip(shown["levels"], counts, strict=True):
+            level["actual"] = {
+                "prefixes": count.prefixes,
+                "candidates": count.candidates,
+                "rows": count.rows,
+                "ms": round(count.seconds * 1000, 3),
+            }
+        shown["rows"] = len(result)
+        shown["elapsedMs"] = round(result.elapsed_ms, 3)
+        return Explanation(text_of(shown), shown)

@@ -1,0 +1,97 @@
+"""Relations of any width as extenders: inputs, tuples given as sources, patterns with a transaction place.
+
+The rows are sorted in the order in which the join binds their columns and kept level by level: the distinct values
+under each prefix, and where each value's own children begin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from executor import kernels
+from executor.batch import Batch, Column, Mask
+from executor.extender import START, RangeExtender, Ranges
+from store.trie import EMPTY
+
+
+class Levels:
+    """A sorted relation as nested levels: `values[j]` are the nodes of level j; the children of node i of level j
+    are `values[j + 1][offsets[j][i]:offsets[j][i + 1]]`."""
+
+    def __init__(self, columns: Sequence[Column]) -> None:
+        self.values: list[Column] = []
+        self.offsets: list[Column] = []
+        order = np.lexsort(tuple(reversed(columns)))
+        rows = [column[order] for column in columns]
+        n = len(order)
+        changed = np.zeros(n, np.bool_)
+        changed[:1] = True
+        parents: NDArray[np.int64] | None = None
+        for column in rows:
+            if n:
+                changed[1:] |= column[1:] != column[:-1]
+            starts = np.flatnonzero(changed)
+            self.values.append(np.ascontiguousarray(column[starts]))
+            if parents is not None:
+                self.offsets.append(np.append(np.searchsorted(starts, parents), len(starts)))
+            parents = starts
+
+    @property
+    def size(self) -> int:
+        return len(self.values[-1])
+
+
+class RelationExtender(RangeExtender):
+    """Rows over distinct variables, as `Levels` in the order of `variables_in_order`."""
+
+    def __init__(self, label: str, order: Sequence[str], levels: Levels, rank: dict[str, int]) -> None:
+        self.label = label
+        self.order = tuple(order)
+        self.levels = levels
+        self.rank = rank
+        self.variables = frozenset(order)
+
+    @staticmethod
+    def of(label: str, names: Sequence[str], columns: Sequence[Column], rank: dict[str, int]) -> RelationExtender:
+        """From columns in any order; repeats are dropped."""
+        order = sorted(range(len(names)), key=lambda i: rank[names[i]])
+        return RelationExtender(label, [names[i] for i in order], Levels([columns[i] for i in order]), rank)
+
+    def _walk(self, batch: Batch, depth: int) -> tuple[Column, Column]:
+        """(lo, hi) of the nodes of level `depth` under each prefix."""
+        lo = np.zeros(batch.size, np.int64)
+        hi = np.full(batch.size, len(self.levels.values[0]), np.int64)
+        for j in range(depth):
+            node = kernels.find_in(self.levels.values[j], lo, hi, batch.columns[self.order[j]])
+            missing = node < 0
+            node[missing] = 0
+            offsets = self.levels.offsets[j]
+            if len(offsets) > 1:
+                lo, hi = offsets[node], offsets[node + 1]
+            lo[missing] = 0
+            hi[missing] = 0
+        return lo, hi
+
+    def whole(self, batch: Batch, variable: str) -> Column | None:
+        return self.levels.values[0] if variable == self.order[0] else None
+
+    def ranges(self, batch: Batch, variable: str) -> Ranges:
+        depth = self.order.index(variable)
+        lo, hi = self._walk(batch, depth)
+        values = self.levels.values[depth]
+        return Ranges(
+            values,
+            EMPTY.values,
+            np.zeros(batch.size, np.uint8),
+            lo,
+            hi,
+            lambda: (int(values.min()), int(values.max())) if len(values) else (0, 0),
+        )
+
+    def holds(self, batch: Batch, variable: str) -> Mask:
+        depth = len(self.order) - 1 if variable == START else self.order.index(variable)
+        lo, hi = self._walk(batch, depth)
+        return kernels.find_in(self.levels.values[depth], lo, hi, batch.columns[self.order[depth]]) >= 0

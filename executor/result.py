@@ -1,0 +1,143 @@
+"""The answer to a query: columns of codes, decoded when somebody looks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from datalog.values import sort_key
+from executor.batch import Column as Codes
+from store.codes import Scratch
+from store.layout import (
+    TAG_BIGDEC,
+    TAG_BIGINT,
+    TAG_BOOLEAN,
+    TAG_BYTES,
+    TAG_DOUBLE,
+    TAG_FLOAT,
+    TAG_INSTANT,
+    TAG_KEYWORD,
+    TAG_LONG,
+    TAG_STRING,
+    TAG_SYMBOL,
+    TAG_URI,
+    TAG_UUID,
+    tags_of,
+)
+
+_TYPES = {
+    0: "long",
+    TAG_LONG: "long",
+    TAG_STRING: "string",
+    TAG_KEYWORD: "keyword",
+    TAG_SYMBOL: "symbol",
+    TAG_DOUBLE: "double",
+    TAG_FLOAT: "float",
+    TAG_BOOLEAN: "boolean",
+    TAG_INSTANT: "instant",
+    TAG_UUID: "uuid",
+    TAG_BIGINT: "bigint",
+    TAG_BIGDEC: "bigdec",
+    TAG_URI: "uri",
+    TAG_BYTES: "bytes",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """`type` is the name of the one type that all its values have, or `any`."""
+
+    name: str
+    type: str
+
+
+@dataclass(slots=True)
+class Result:
+    """Rows as int64 code columns, each row once; `shape` says what the find spec makes of them."""
+
+    columns: tuple[Column, ...]
+    codes: Sequence[Codes]
+    values: Scratch
+    size: int
+    shape: str
+    keys: tuple[Any, ...] | None
+    t: int
+    engine: str
+    elapsed_ms: float
+    cache: str = "MISS"
+
+    def __len__(self) -> int:
+        return self.size
+
+    def column(self, index: int, start: int = 0, stop: int | None = None) -> list[Any]:
+        """The values of one column, decoded."""
+        codes = self.codes[index][start:stop]
+        if self.columns[index].type == "long" and not len(codes):
+            return []
+        return self.values.decode_many(codes)
+
+    def rows(self, start: int = 0, stop: int | None = None) -> list[tuple[Any, ...]]:
+        """The rows as tuples of values."""
+        return list(zip(*(self.column(i, start, stop) for i in range(len(self.columns))), strict=True))
+
+    def to_arrow(self) -> pa.Table:
+        """One Arrow column each; columns of several types are written as EDN text."""
+        from datalog.edn import write
+
+        arrays = []
+        for i, codes in enumerate(self.codes):
+            try:
+                arrays.append(self.values.to_arrow(codes))
+            except ValueError:
+                arrays.append(pa.array([write(value) for value in self.column(i)], pa.string()))
+        return pa.table(arrays, names=[column.name for column in self.columns])
+
+
+def type_of(codes: Codes) -> str:
+    """The type that all codes share, or `any`."""
+    if not len(codes):
+        return "any"
+    first = int(tags_of(codes[:1])[0])
+    tags = tags_of(codes)
+    if (tags == first).all():
+        return _TYPES.get(first, "any")
+    if np.isin(tags, (0, TAG_LONG)).all():
+        return "long"
+    return "any"
+
+
+def sorted_rows(codes: Sequence[Codes], values: Scratch, keys: Sequence[tuple[int, bool]]) -> NDArray[np.int64]:
+    """The row positions in order of `keys`: (column, descending), ties broken by the other columns in turn.
+
+    The order is total: by type, then by value.
+    """
+    n = len(codes[0]) if codes else 0
+    order = list(keys) + [(i, False) for i in range(len(codes)) if all(i != k for k, _ in keys)]
+    ranked = []
+    for column, descending in order:
+        rank = ranks(codes[column], values)
+        ranked.append(-rank if descending else rank)
+    if not ranked:
+        return np.arange(n)
+    return np.lexsort(tuple(reversed(ranked)))
+
+
+def ranks(codes: Codes, values: Scratch) -> NDArray[np.int64]:
+    """Per row the place of its value in the total order."""
+    unique, inverse = np.unique(codes, return_inverse=True)
+    tags = tags_of(unique)
+    if not tags.any():
+        return inverse.astype(np.int64)
+    decoded = values.decode_many(unique)
+    if len(tags) and (tags == TAG_STRING).all():
+        place = sorted(range(len(decoded)), key=decoded.__getitem__)
+    else:
+        place = sorted(range(len(decoded)), key=lambda i: sort_key(decoded[i]))
+    rank = np.empty(len(place), np.int64)
+    rank[place] = np.arange(len(place))
+    return rank[inverse]

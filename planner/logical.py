@@ -1,0 +1,155 @@
+"""A query as a tree of atoms over unique variables: what the passes work on.
+
+Scopes are gone: a local variable of an `or-join`, `not` or `not-join` has been renamed apart, a binding has been
+taken to pieces, a blank is None. Frozen, so that a plan can be kept and sent to workers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from datalog.ast import Const, LookupRef, Source
+from datalog.errors import Position
+
+Term = str | Const | LookupRef | None
+"""A variable's unique name, a constant, a lookup ref by constants, or None for a blank."""
+
+
+@dataclass(frozen=True, slots=True)
+class DatomAtom:
+    """A data pattern over a database: always five terms."""
+
+    source: str
+    entity: Term
+    attribute: Term
+    value: Term
+    tx: Term = None
+    added: Term = None
+    position: Position | None = field(default=None, compare=False)
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        return (self.entity, self.attribute, self.value, self.tx, self.added)
+
+
+@dataclass(frozen=True, slots=True)
+class RelationAtom:
+    """A pattern over a relation: an input (`:in` place number) or a source that is a list of tuples."""
+
+    relation: str
+    terms: tuple[Term, ...]
+    position: Position | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class PredicateAtom:
+    name: str
+    args: tuple[Term | Source, ...]
+    position: Position | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionAtom:
+    """`[(name args…) out]`; the name `%nth` takes an element out of a tuple."""
+
+    name: str
+    args: tuple[Term | Source, ...]
+    out: str
+    position: Position | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class UnnestAtom:
+    """One row of `out` for each element of the value of `collection`."""
+
+    collection: str
+    out: str
+    position: Position | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class AndNode:
+    items: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OrNode:
+    """`number` names its state column. `local_to` says which branch a branch-local variable belongs to."""
+
+    number: int
+    branches: tuple[AndNode, ...]
+    required: frozenset[str] = frozenset()
+    local_to: tuple[tuple[str, int], ...] = ()
+    position: Position | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class NotNode:
+    """`shared` are bound outside; `order` is filled in by the ordering pass: the inner variables' levels."""
+
+    items: tuple[Node, ...]
+    shared: tuple[str, ...]
+    levels: tuple[LevelPlan, ...] = ()
+    position: Position | None = field(default=None, compare=False)
+
+
+Leaf = DatomAtom | RelationAtom | PredicateAtom | FunctionAtom | UnnestAtom | NotNode
+Node = Leaf | AndNode | OrNode
+
+
+@dataclass(frozen=True, slots=True)
+class LevelPlan:
+    """The planner's side of a level: the variable, what to keep after it, and what it expected."""
+
+    variable: str
+    keep: frozenset[str] | None = None
+    merge: bool = False
+    counted: bool = False
+    estimate: float = 0.0
+
+
+def variables(node: Node) -> frozenset[str]:
+    """The variables that a node constrains; of a `not` only the shared ones."""
+    match node:
+        case DatomAtom() | RelationAtom():
+            return frozenset(term for term in node.terms if isinstance(term, str))
+        case PredicateAtom():
+            return frozenset(term for term in node.args if isinstance(term, str))
+        case FunctionAtom():
+            return frozenset(term for term in node.args if isinstance(term, str)) | {node.out}
+        case UnnestAtom():
+            return frozenset((node.collection, node.out))
+        case NotNode():
+            return frozenset(node.shared)
+        case AndNode():
+            return frozenset().union(*(variables(item) for item in node.items))
+        case OrNode():
+            return node.required.union(*(variables(branch) for branch in node.branches))
+
+
+def leaves(node: Node) -> Iterator[Leaf]:
+    """The leaves below a node, a `not` counting as one."""
+    match node:
+        case AndNode():
+            for item in node.items:
+                yield from leaves(item)
+        case OrNode():
+            for branch in node.branches:
+                yield from leaves(branch)
+        case _:
+            yield node
+
+
+def disjunctions(node: Node) -> Iterator[OrNode]:
+    """Every `or` below a node, outside a `not`."""
+    match node:
+        case AndNode():
+            for item in node.items:
+                yield from disjunctions(item)
+        case OrNode():
+            yield node
+            for branch in node.branches:
+                yield from disjunctions(branch)
+        case _:
+            return

@@ -1,0 +1,52 @@
+"""A planned query: plain data that says how to run it, on this machine or another.
+
+The stages are types: text → `ast.Query` → (scoping, safety) `AndNode` → (ordering, projection) `Plan`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from datalog.ast import Query
+from planner.logical import AndNode, LevelPlan
+
+
+class Engine(StrEnum):
+    """Where a query runs."""
+
+    LOCAL = "LOCAL"
+    SPARK = "SPARK"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Switches that change how a query is evaluated, never what it answers: the tests compare them."""
+
+    reorder: bool = True
+    project: bool = True
+    budget: int = 1 << 19
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """`given`: the variables of the first batch, from scalar inputs. `answer`: the variables of find and with.
+
+    `weighted`: rows carry weights. `distinct`: rows may repeat, across chunks. `cost`: estimated candidates plus
+    prefixes, the unit in which the engine is chosen.
+    """
+
+    query: Query
+    body: AndNode
+    given: tuple[str, ...]
+    levels: tuple[LevelPlan, ...]
+    answer: tuple[str, ...]
+    weighted: bool
+    distinct: bool
+    cost: float
+    rows: float
+    options: Options
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        return tuple(level.variable for level in self.levels)

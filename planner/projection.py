@@ -1,0 +1,129 @@
+"""What each level may forget: variables that nothing later needs, and counts that need no rows.
+
+Datalog's answers are sets, so a variable that the answer does not show can be dropped as soon as its last atom is
+done, and rows that become equal are one. A variable that the answer only counts (it is in `:with`, or the argument
+of `count`) can be dropped too, the rows keeping a weight, once no variable outside the answer is left.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from planner.logical import (
+    AndNode,
+    DatomAtom,
+    LevelPlan,
+    Node,
+    NotNode,
+    OrNode,
+    RelationAtom,
+    disjunctions,
+    leaves,
+    variables,
+)
+
+WEIGHT = "#weight"
+
+
+def state_name(number: int) -> str:
+    """The batch column in which an `or` keeps its live branches."""
+    return f"#or{number}"
+
+
+def blank_singletons(body: AndNode, needed: frozenset[str]) -> AndNode:
+    """Makes a blank of each variable that occurs once, in a data pattern or relation, and is not in the answer."""
+    uses: dict[str, int] = {}
+    for leaf in leaves(body):
+        terms = leaf.terms if isinstance(leaf, DatomAtom | RelationAtom) else tuple(variables(leaf))
+        for term in terms:
+            if isinstance(term, str):
+                uses[term] = uses.get(term, 0) + 1
+    required = frozenset().union(*(node.required for node in disjunctions(body)))
+    alone = {name for name, count in uses.items() if count == 1 and name not in needed and name not in required}
+    return _blank(body, alone) if alone else body  # type: ignore[return-value]
+
+
+def _blank(node: Node, alone: set[str]) -> Node:
+    match node:
+        case DatomAtom():
+            entity, attribute, value, tx, added = (
+                None if isinstance(term, str) and term in alone else term for term in node.terms
+            )
+            return DatomAtom(node.source, entity, attribute, value, tx, added, position=node.position)
+        case RelationAtom():
+            return replace(
+                node, terms=tuple(None if isinstance(term, str) and term in alone else term for term in node.terms)
+            )
+        case AndNode():
+            return AndNode(tuple(_blank(item, alone) for item in node.items))
+        case OrNode():
+            branches = tuple(_blank(branch, alone) for branch in node.branches)
+            local = tuple((name, owner) for name, owner in node.local_to if name not in alone)
+            return replace(node, branches=branches, local_to=local)  # type: ignore[arg-type]
+        case _:
+            return node
+
+
+def project(
+    body: AndNode,
+    given: tuple[str, ...],
+    order: tuple[str, ...],
+    estimates: tuple[float, ...],
+    needed: frozenset[str],
+    counted: frozenset[str],
+) -> tuple[LevelPlan, ...]:
+    """The levels of an order. `counted`: those of `needed` that the answer only counts (a weighted join)."""
+    rank = dict.fromkeys(given, -1) | {name: i for i, name in enumerate(order)}
+
+    def end(node: Node) -> int:
+        return max((rank[name] for name in variables(node)), default=-1)
+
+    last_use: dict[str, int] = {}
+    for leaf in leaves(body):
+        for name in variables(leaf):
+            last_use[name] = max(last_use.get(name, -1), end(leaf))
+    ors = list(disjunctions(body))
+    or_end = {state_name(node.number): end(node) for node in ors}
+    with_locals = {state_name(node.number) for node in ors if node.local_to}
+    hidden = [name for name in rank if name not in needed]
+    levels: list[LevelPlan] = []
+    alive = frozenset(given)
+    states: frozenset[str] = frozenset()
+    for i, name in enumerate(order):
+        alive |= {name}
+        states = frozenset(state for state, last in or_end.items() if last > i)
+        kept = frozenset(x for x in alive if x in needed or last_use.get(x, -1) > i)
+        # A row stands for one tuple until all that the answer does not show is gone: only then may rows be summed.
+        settled = not any(x in alive or rank[x] > i for x in hidden)
+        if counted and settled and not any(or_end[state] >= i for state in with_locals):
+            kept -= frozenset(x for x in counted if last_use.get(x, -1) <= i)
+        ended = {state for state, last in or_end.items() if last == i}
+        merge = kept != alive or bool(ended & with_locals)
+        forgets_state = bool(ended)
+        if merge or forgets_state:
+            keep = kept | states | ({WEIGHT} if counted else frozenset())
+        else:
+            keep = None
+        only_counted = bool(counted) and name in counted and name not in kept
+        levels.append(LevelPlan(name, keep, merge, only_counted, estimates[i]))
+        alive = kept
+    return tuple(levels)
+
+
+def hidden_variables(body: AndNode, needed: frozenset[str]) -> bool:
+    """Whether rows can repeat: some variable of the join is not in the answer."""
+    return any(name not in needed for item in leaves(body) for name in variables(item))
+
+
+def with_inner(node: Node, inner: dict[int, NotNode]) -> Node:
+    """The tree with each `not` (by identity) replaced by its planned form."""
+    match node:
+        case NotNode():
+            return inner[id(node)]
+        case AndNode():
+            return AndNode(tuple(with_inner(item, inner) for item in node.items))
+        case OrNode():
+            branches = tuple(with_inner(branch, inner) for branch in node.branches)
+            return replace(node, branches=branches)  # type: ignore[arg-type]
+        case _:
+            return node

@@ -1,0 +1,137 @@
+"""What the planner believes about sizes: how many extensions each atom gives, from per-attribute counts.
+
+Uniformity and independence are assumed; a constant's own count is looked up. Estimates steer, they never decide
+what is correct.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from datalog.ast import Const, LookupRef
+from datalog.errors import AdalogError
+from planner.logical import (
+    AndNode,
+    DatomAtom,
+    FunctionAtom,
+    Node,
+    NotNode,
+    OrNode,
+    PredicateAtom,
+    RelationAtom,
+    UnnestAtom,
+    variables,
+)
+from planner.resolve import attribute_of, entity_code, value_code
+from store.snapshot import Snapshot
+
+FILTER = 1e18
+"""The estimated count of what cannot propose."""
+
+_SELECTIVITY = {"=": 0.1, "==": 0.1, "not=": 0.9, "!=": 0.9}
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """Of a binary relation: rows, distinct firsts and seconds, and the constants' own counts where known."""
+
+    rows: float
+    firsts: float
+    seconds: float
+    fixed: float | None = None
+
+
+@dataclass
+class Statistics:
+    """Estimates for one query over the databases and relations it was given."""
+
+    databases: Mapping[str, Snapshot]
+    relation_rows: Mapping[str, int]
+    _sizes: dict[DatomAtom, Size] = field(default_factory=dict)
+
+    def size(self, atom: DatomAtom) -> Size:
+        """The size of a data pattern; of all attributes together where the attribute is a variable."""
+        known = self._sizes.get(atom)
+        if known is None:
+            known = self._sizes[atom] = self._size(atom)
+        return known
+
+    def _size(self, atom: DatomAtom) -> Size:
+        snapshot = self.databases[atom.source]
+        if not isinstance(atom.attribute, Const):
+            everything = [snapshot.statistics(attribute) for attribute in snapshot.attributes()]
+            rows = float(sum(each.count for each in everything))
+            firsts = float(max((each.entities for each in everything), default=0))
+            return Size(rows, max(firsts, 1.0), max(float(sum(e.values for e in everything)), 1.0))
+        attribute = attribute_of(snapshot, atom.attribute)
+        if attribute is None:
+            return Size(0.0, 1.0, 1.0, 0.0)
+        counts = snapshot.statistics(attribute)
+        fixed: float | None = None
+        try:
+            if isinstance(atom.value, Const | LookupRef):
+                code = value_code(snapshot, attribute, atom.value)
+                fixed = 0.0 if code is None else float(len(snapshot.ve(attribute).row(code)))
+            elif isinstance(atom.entity, Const | LookupRef):
+                entity = entity_code(snapshot, atom.entity)
+                fixed = 0.0 if entity is None else float(len(snapshot.ev(attribute).row(entity)))
+        except AdalogError:
+            fixed = 0.0  # binding the plan reports what is wrong with the constant
+        return Size(float(counts.count), max(float(counts.entities), 1.0), max(float(counts.values), 1.0), fixed)
+
+    def domain(self, node: Node, variable: str) -> float:
+        """How many values of the variable the node knows at most."""
+        return max(self.count(node, variable, frozenset()), 1.0)
+
+    def count(self, node: Node, variable: str, bound: frozenset[str]) -> float:
+        """Expected extensions of a prefix by `variable` once `bound` are bound; FILTER where it cannot propose."""
+        match node:
+            case DatomAtom():
+                return self._datom_count(node, variable, bound)
+            case RelationAtom():
+                rows = float(self.relation_rows.get(node.relation, 1))
+                share = len(variables(node) & bound)
+                return max(rows ** (1.0 - share / max(len(node.terms), 1)), 1.0) if rows else 0.0
+            case FunctionAtom():
+                inputs = variables(node) - {node.out}
+                return 1.0 if variable == node.out and inputs <= bound and variable not in node.args else FILTER
+            case UnnestAtom():
+                return 4.0 if variable == node.out and node.collection in bound else FILTER
+            case PredicateAtom() | NotNode():
+                return FILTER
+            case AndNode():
+                return min(
+                    (self.count(i, variable, bound) for i in node.items if variable in variables(i)), default=FILTER
+                )
+            case OrNode():
+                if variable in node.required:
+                    return FILTER
+                owners = dict(node.local_to)
+                if variable in owners:
+                    return self.count(node.branches[owners[variable]], variable, bound) + 1.0
+                return min(sum(self.count(branch, variable, bound) for branch in node.branches), FILTER)
+
+    def _datom_count(self, atom: DatomAtom, variable: str, bound: frozenset[str]) -> float:
+        size = self.size(atom)
+        if variable == atom.attribute:
+            return 16.0
+        entity_known = atom.entity in bound or isinstance(atom.entity, Const | LookupRef)
+        value_known = atom.value in bound or isinstance(atom.value, Const | LookupRef)
+        if variable == atom.entity:
+            if size.fixed is not None and isinstance(atom.value, Const | LookupRef):
+                return size.fixed
+            return size.rows / size.seconds if value_known else size.firsts
+        if variable == atom.value:
+            if size.fixed is not None and isinstance(atom.entity, Const | LookupRef):
+                return size.fixed
+            return size.rows / size.firsts if entity_known else size.seconds
+        if atom.entity in bound or atom.value in bound or size.fixed is not None:
+            return 1.0
+        return max(size.rows, 1.0)
+
+    def selectivity(self, node: Node) -> float:
+        """The share of rows that a filter is expected to keep."""
+        if isinstance(node, PredicateAtom):
+            return _SELECTIVITY.get(node.name, 0.4)
+        return 0.5

@@ -112,7 +112,8 @@ def _on_doubles(
         return None
     unique, inverse = np.unique(codes, return_inverse=True)
     numbers = np.array(values.decode_many(unique), np.float64)[inverse]
-    total: NDArray[np.float64] = np.bincount(group, weights=numbers * weight, minlength=groups)
+    total = np.zeros(groups, np.float64)
+    np.add.at(total, group, numbers * weight)
     if element.name == "avg":
         total = total / kernels.sum_by_group(group, weight, groups)
     return _doubles(total, values)

@@ -6,7 +6,7 @@ variables a row stands for) and, for each `or` under way, the set of branches st
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,7 +80,7 @@ class Batch:
         return Batch(len(first), columns)
 
 
-def stack(columns: object) -> NDArray[np.int64]:
+def stack(columns: Iterable[Column]) -> NDArray[np.int64]:
     """Columns as one contiguous int64[k, n], the shape the kernels take."""
     return np.ascontiguousarray(np.stack(list(columns)))
 

@@ -345,7 +345,7 @@ def group_rows(columns: Ints) -> tuple[Ints, Ints]:
     k, n = columns.shape
     group = np.empty(n, np.int64)
     first = np.empty(n, np.int64)
-    m = np.int64(0)
+    m = 0
     if k == 1 and n > 0:
         low = columns[0].min()
         high = columns[0].max()

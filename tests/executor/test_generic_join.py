@@ -1,0 +1,132 @@
+"""The join over graphs against brute force: any order, any chunk size, one thread or two, base and overlay."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Iterable
+
+import numpy as np
+import pytest
+
+from datalog.errors import AdalogError, Code
+from executor.batch import WEIGHT, Batch, unit
+from executor.cancel import Cancel
+from executor.connectives import Conjunction
+from executor.extender import PairExtender
+from executor.generic_join import Driver, GenericJoin, Level
+from store.trie import Csr, Trie
+
+TRIANGLE = [("a", "b"), ("a", "c"), ("b", "c")]
+CLIQUE = [*TRIANGLE, ("a", "d"), ("b", "d"), ("c", "d")]
+LOOPED = [("a", "b"), ("b", "a"), ("a", "a")]
+
+Edges = set[tuple[int, int]]
+
+
+def csr(pairs: Iterable[tuple[int, int]]) -> Csr:
+    array = np.array(sorted(pairs), np.int64).reshape(-1, 2)
+    return Csr.from_pairs(array[:, 0].copy(), array[:, 1].copy())
+
+
+def trie(edges: Edges, stale: Edges) -> Trie:
+    """The edges as a base that has `stale` in place of some rows, and an overlay that puts those rows right."""
+    touched = {a for a, _ in edges ^ stale}
+    base = csr(stale)
+    rows = {key: sorted(b for a, b in edges if a == key) for key in touched}
+    keys = np.array(sorted(touched), np.int64)
+    lengths = [len(rows[key]) for key in sorted(touched)]
+    offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+    values = np.array([x for key in sorted(touched) for x in rows[key]], np.int64)
+    return Trie(base, Csr(keys, offsets, values))
+
+
+def join(atoms: list[tuple[str, str]], order: str, edges: Edges, stale: Edges, budget: int) -> GenericJoin:
+    forward = trie(edges, stale)
+    backward = trie({(b, a) for a, b in edges}, {(b, a) for a, b in stale})
+    rank = {name: i for i, name in enumerate(order)}
+    parts = [PairExtender(f"{a}{b}", a, b, lambda: forward, lambda: backward, rank) for a, b in atoms]
+    return GenericJoin(Conjunction(parts), [Level(name) for name in order], budget=budget)
+
+
+def answers(work: GenericJoin, order: str, threads: int) -> list[tuple[int, ...]]:
+    found: list[tuple[int, ...]] = []
+
+    def sink(batch: Batch) -> bool:
+        found.extend(zip(*(batch.columns[name].tolist() for name in sorted(order)), strict=True))
+        return True
+
+    Driver(work, sink, Cancel(), threads).run(unit())
+    return sorted(found)
+
+
+@pytest.mark.parametrize("atoms", [TRIANGLE, CLIQUE, LOOPED, [("a", "b"), ("b", "c")]])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_every_order_gives_the_same_rows(atoms: list[tuple[str, str]], threads: int) -> None:
+    rng = random.Random(7)
+    names = sorted({name for atom in atoms for name in atom})
+    for budget in (1, 16, 1 << 19):
+        edges = {(rng.randrange(14), rng.randrange(14)) for _ in range(70)}
+        stale = {edge for edge in edges if rng.random() < 0.8} | {(rng.randrange(20), 3) for _ in range(4)}
+        expected = sorted(
+            row
+            for row in itertools.product(range(14), repeat=len(names))
+            if all((row[names.index(a)], row[names.index(b)]) in edges for a, b in atoms)
+        )
+        for order in itertools.islice(itertools.permutations(names), 6):
+            assert answers(join(atoms, "".join(order), edges, stale, budget), "".join(order), threads) == expected
+
+
+def test_dropped_variables_leave_their_number_behind() -> None:
+    rng = random.Random(3)
+    edges = {(rng.randrange(30), rng.randrange(30)) for _ in range(200)}
+    paths = sum(1 for a, b in edges for c, d in edges if b == c)
+    levels = [
+        Level("a", frozenset(("a", WEIGHT))),
+        Level("b", frozenset(("b", WEIGHT)), merge=True),
+        Level("c", frozenset((WEIGHT,)), merge=True, counted=True),
+    ]
+    for budget in (1, 50, 1 << 19):
+        work = join([("a", "b"), ("b", "c")], "abc", edges, edges, budget)
+        total = 0
+
+        def sink(batch: Batch) -> bool:
+            nonlocal total
+            total += int(batch.columns[WEIGHT].sum())
+            return True
+
+        Driver(GenericJoin(work.body, levels, weighted=True, budget=budget), sink, Cancel()).run(unit())
+        assert total == paths
+
+
+def test_a_sink_that_has_enough_stops_the_join() -> None:
+    edges = {(a, b) for a in range(60) for b in range(60)}
+    calls = 0
+
+    def sink(batch: Batch) -> bool:
+        nonlocal calls
+        calls += 1
+        return False
+
+    work = join(TRIANGLE, "abc", edges, edges, 64)
+    Driver(work, sink, Cancel()).run(unit())
+    assert calls == 1
+    assert work.counts[2].rows < 60**3 // 10
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_deadline_and_a_cancel_end_the_join(threads: int) -> None:
+    edges = {(a, b) for a in range(100) for b in range(100)}
+    late = Cancel(deadline=0.0)
+    with pytest.raises(AdalogError) as caught:
+        Driver(join(CLIQUE, "abcd", edges, edges, 4096), lambda batch: True, late, threads).run(unit())
+    assert caught.value.code == Code.TIMEOUT
+    cancel = Cancel()
+
+    def sink(batch: Batch) -> bool:
+        cancel.cancel()
+        return True
+
+    with pytest.raises(AdalogError) as caught:
+        Driver(join(CLIQUE, "abcd", edges, edges, 4096), sink, cancel, threads).run(unit())
+    assert caught.value.code == Code.CANCELLED

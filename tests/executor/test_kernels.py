@@ -1,0 +1,89 @@
+"""The compiled loops against NumPy and Python sets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from executor import kernels
+
+run = st.lists(st.integers(0, 120), max_size=60).map(lambda xs: sorted(set(xs)))
+far = st.sampled_from([0, -(1 << 62), (1 << 61) + 5])
+
+
+def flat(runs: list[list[int]]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """(values, lo, hi) of runs laid end to end."""
+    lengths = np.array([len(each) for each in runs], np.int64)
+    hi = np.cumsum(lengths)
+    return np.array([x for each in runs for x in each], np.int64), hi - lengths, hi
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.integers(2, 4).flatmap(lambda k: st.lists(st.tuples(st.integers(1, 4), *[run] * k), min_size=1, max_size=6)),
+    st.booleans(),
+    far,
+)
+def test_intersect_is_set_intersection(groups: list[Any], marked: bool, shift: int) -> None:
+    """The older ranges stay the same over some prefixes, the last range changes; some ranges are overlays."""
+    k = len(groups[0]) - 1
+    rows = [[*older, [x for x in last if (x + i) % 3]] for times, *older, last in groups for i in range(times)]
+    rows = [[[x + shift for x in each] for each in row] for row in rows]
+    arrays: tuple[Any, ...] = ()
+    src, lo, hi = [], [], []
+    for j in range(k):
+        values, starts, ends = flat([row[j] for row in rows])
+        # Equal runs must be the same run for the kernel to keep what it knows of them.
+        for i in range(1, len(rows)):
+            if j < k - 1 and rows[i][j] == rows[i - 1][j]:
+                starts[i], ends[i] = starts[i - 1], ends[i - 1]
+        over = j % 2
+        arrays += (np.empty(0, np.int64), values) if over else (values, np.empty(0, np.int64))
+        src.append(np.full(len(rows), over, np.uint8))
+        lo.append(starts)
+        hi.append(ends)
+    room = int(np.min([h - s for s, h in zip(lo, hi, strict=True)], axis=0).sum()) + 1
+    parent, value = np.empty(room, np.int64), np.empty(room, np.int64)
+    bitmap = np.zeros(3 if marked else 0, np.uint64)
+    stacked = np.stack(src), np.stack(lo), np.stack(hi)
+    counts = kernels.intersect(arrays, *stacked, bitmap, shift, True, parent, value)
+    expected = [(i, x) for i, row in enumerate(rows) for x in sorted(set(row[0]).intersection(*row[1:]))]
+    total = int(counts.sum())
+    assert list(zip(parent[:total].tolist(), value[:total].tolist(), strict=True)) == expected
+    assert not bitmap.any()
+    again = kernels.intersect(arrays, *stacked, bitmap, shift, False, parent[:1], value[:1])
+    assert (again == counts).all()
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from([0, 1, 1 << 61, -(1 << 63), 7])), max_size=40))
+def test_group_rows_numbers_equal_rows_alike(rows: list[tuple[int, int]]) -> None:
+    for width in (1, 2):
+        columns = np.array([[row[i + 2 - width] for row in rows] for i in range(width)], np.int64).reshape(
+            width, -1
+        )
+        group, first = kernels.group_rows(columns)
+        seen: dict[tuple[int, ...], int] = {}
+        for i in range(len(rows)):
+            key = tuple(columns[:, i].tolist())
+            assert group[i] == seen.setdefault(key, len(seen))
+        assert len(first) == len(seen)
+        assert [tuple(columns[:, f].tolist()) for f in first] == list(seen)
+
+
+def test_lookup_prefers_the_overlay_and_knows_what_is_gone() -> None:
+    keys, offsets = np.array([1, 5, 9]), np.array([0, 2, 3, 6])
+    over_keys, over_offsets = np.array([5, 7]), np.array([0, 0, 2])
+    for dense in (np.empty(0, np.int32), np.array([0, -1, -1, -1, 1, -1, -1, -1, 2], np.int32)):
+        src, lo, hi = kernels.lookup(
+            keys, dense, offsets, over_keys, over_offsets, np.array([1, 5, 7, 9, 4, 99, -3])
+        )
+        assert src.tolist() == [0, 1, 1, 0, 0, 0, 0]
+        assert list(zip(lo.tolist(), hi.tolist(), strict=True)) == [
+            (0, 2), (0, 0), (0, 2), (3, 6), (0, 0), (0, 0), (0, 0),
+        ]  # fmt: skip
+        found = kernels.contains_key(keys, dense, over_keys, over_offsets, np.array([1, 5, 7, 4]))
+        assert found.tolist() == [True, False, True, False]

@@ -30,7 +30,8 @@ query Sections {
     query: """
       [:find ?section (count ?p) (sum ?size)
        :with ?p
-       :where [?p :package/section ?section]
+       :where [?s :section/name ?section]
+              [?p :package/section ?s]
               [?p :package/size ?size]
        :order-by [?section]]
     """

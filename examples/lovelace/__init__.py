@@ -1,0 +1,1 @@
+"""A family of six and what may be asked about it: `or`, `and` and `not`."""

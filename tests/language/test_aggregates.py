@@ -166,7 +166,9 @@ def test_unknown_aggregate(db):
     db.refuses("QUERY_INVALID", "[:find (‸summ ?x) :in [?x ...]]", "[1]", says="sum")
 
 
-@pytest.mark.parametrize("element", ["(count)", "(count ?x ?y)", "(min :a ?x)", "(min -1 ?x)", "(sum 3 ?x)", "(count 1)"])
+@pytest.mark.parametrize(
+    "element", ["(count)", "(count ?x ?y)", "(min :a ?x)", "(min -1 ?x)", "(sum 3 ?x)", "(count 1)"]
+)
 def test_malformed_aggregates(db, element):
     db.refuses("QUERY_INVALID", f"[:find {element} :in [?x ...] ?y]", "[1]", "1")
 

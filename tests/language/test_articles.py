@@ -32,7 +32,9 @@ def test_and_inside_or(lovelace):
 
 
 def test_not(lovelace):
-    query = """{:find [p] :where [[a :first-name "Ada"] [a :gender g] [p :last-name "Lovelace"] (not [p :gender g])]}"""
+    query = (
+        """{:find [p] :where [[a :first-name "Ada"] [a :gender g] [p :last-name "Lovelace"] (not [p :gender g])]}"""
+    )
     assert lovelace.q(query) == "#{[2] [3]}"
 
 

@@ -52,7 +52,7 @@ def test_a_bound_output_joins_a_pattern(db):
 
 
 def test_an_output_finds_an_entity(db):
-    db.tx("[{:db/id 1 :next-to 5 :name \"one\"} {:db/id 6 :name \"six\"}]")
+    db.tx('[{:db/id 1 :next-to 5 :name "one"} {:db/id 6 :name "six"}]')
     assert db.q("[:find ?n :where [1 :next-to ?x] [(inc ?x) ?e] [?e :name ?n]]") == '#{["six"]}'
 
 
@@ -130,5 +130,7 @@ def test_empty_bindings_are_refused(db):
 
 
 def test_ground_many_rows_join(db):
-    db.tx('[{:db/id 1 :age 1} {:db/id 2 :age 2} {:db/id 3 :age 3}]')
-    assert db.q("[:find ?e ?w :where [?e :age ?a] [(ground [[1 :one] [2 :two]]) [[?a ?w]]]]") == "#{[1 :one] [2 :two]}"
+    db.tx("[{:db/id 1 :age 1} {:db/id 2 :age 2} {:db/id 3 :age 3}]")
+    assert (
+        db.q("[:find ?e ?w :where [?e :age ?a] [(ground [[1 :one] [2 :two]]) [[?a ?w]]]]") == "#{[1 :one] [2 :two]}"
+    )

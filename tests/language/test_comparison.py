@@ -45,7 +45,10 @@ def test_comparisons_across_numeric_types_are_exact(db):
 
 
 def test_strings_compare_by_character(db):
-    assert db.q('[:find [?x ...] :in [?x ...] :where [(< ?x "b")]]', '["a" "ab" "B" "b" "ba" ""]') == '#{"a" "ab" "B" ""}'
+    assert (
+        db.q('[:find [?x ...] :in [?x ...] :where [(< ?x "b")]]', '["a" "ab" "B" "b" "ba" ""]')
+        == '#{"a" "ab" "B" ""}'
+    )
 
 
 def test_a_range_on_an_attribute(db):

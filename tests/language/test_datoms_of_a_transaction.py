@@ -63,7 +63,7 @@ def test_the_same_form_twice(numbers):
 
 def test_two_values_for_a_cardinality_one_attribute(numbers):
     numbers.tx_refuses("TX_CONFLICT", "[[:db/add 1 :one 5] [:db/add 1 :one 6]]", says=":one")
-    numbers.tx_refuses("TX_CONFLICT", '[{:db/id 1 :one 5} {:db/id 1 :one 6}]')
+    numbers.tx_refuses("TX_CONFLICT", "[{:db/id 1 :one 5} {:db/id 1 :one 6}]")
 
 
 def test_two_values_through_one_upsert(db):
@@ -111,7 +111,9 @@ def test_tx_instant_never_goes_backwards(numbers):
 def test_tx_instant_may_be_given(db):
     report = db.tx('[[:db/add 1 :n 1] [:db/add "datomic.tx" :db/txInstant #inst "2020-01-01T00:00:00.000Z"]]')
     assert report.tx_instant.year == 2020
-    assert db.q("[:find ?i . :where [1 :n _ ?tx] [?tx :db/txInstant ?i]]") == '#inst "2020-01-01T00:00:00.000-00:00"'
+    assert (
+        db.q("[:find ?i . :where [1 :n _ ?tx] [?tx :db/txInstant ?i]]") == '#inst "2020-01-01T00:00:00.000-00:00"'
+    )
 
 
 def test_a_given_tx_instant_may_not_go_backwards(db):

@@ -75,7 +75,7 @@ def test_keys_strs_syms(people):
     where = ":where [?e :name ?n] [?e :age ?a] [(= ?a 9)]]"
     assert people.q("[:find ?n ?a :keys name age " + where) == '#{{:name "Zoe" :age 9}}'
     assert people.q("[:find ?n ?a :strs name age " + where) == '#{{"name" "Zoe" "age" 9}}'
-    assert people.q("[:find ?n ?a :syms name age " + where) == "#{{name \"Zoe\" age 9}}"
+    assert people.q("[:find ?n ?a :syms name age " + where) == '#{{name "Zoe" age 9}}'
 
 
 def test_keys_with_namespaces_and_aggregates(people):

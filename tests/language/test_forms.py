@@ -31,7 +31,7 @@ def test_ways_to_write_one_query(lovelace, query):
 
 
 def test_plain_symbols_and_question_marks_mix(lovelace):
-    query = "{:find [p ?l] :where [[p :last-name ?l] [p :first-name \"Ada\"]]}"
+    query = '{:find [p ?l] :where [[p :last-name ?l] [p :first-name "Ada"]]}'
     assert lovelace.q(query) == '#{[1 "Lovelace"]}'
 
 

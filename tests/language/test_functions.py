@@ -184,19 +184,24 @@ def test_functions_over_rows(db):
 
 
 def test_different_inputs_one_result(db):
-    assert db.q('[:find ?c :in [?s ...] :where [(count ?s) ?c]]', '["ab" "cd" "e"]') == "#{[2] [1]}"
+    assert db.q("[:find ?c :in [?s ...] :where [(count ?s) ?c]]", '["ab" "cd" "e"]') == "#{[2] [1]}"
 
 
 def test_a_type_error_in_one_row_points_at_the_call(db):
-    db.tx('[[:db/add 1 :v 1]]')
-    db.refuses("QUERY_INVALID", '[:find ?y :in $ [?x ...] :where ‸[(inc ?x) ?y]]', '[1 "a"]')
+    db.tx("[[:db/add 1 :v 1]]")
+    db.refuses("QUERY_INVALID", "[:find ?y :in $ [?x ...] :where ‸[(inc ?x) ?y]]", '[1 "a"]')
 
 
 def test_get_else(db):
     db.tx('[{:db/id 1 :name "Ada" :born 1815} {:db/id 2 :name "Nobody"}]')
     assert db.q("[:find ?n ?b :where [?e :name ?n] [(get-else $ ?e :born 0) ?b]]") == '#{["Ada" 1815] ["Nobody" 0]}'
-    assert db.q('[:find ?n ?b :where [?e :name ?n] [(get-else $ ?e :born "?") ?b]]') == '#{["Ada" 1815] ["Nobody" "?"]}'
-    assert db.q("[:find ?n ?b :where [?e :name ?n] [(get-else $ ?e :never/seen 0) ?b]]") == '#{["Ada" 0] ["Nobody" 0]}'
+    assert (
+        db.q('[:find ?n ?b :where [?e :name ?n] [(get-else $ ?e :born "?") ?b]]')
+        == '#{["Ada" 1815] ["Nobody" "?"]}'
+    )
+    assert (
+        db.q("[:find ?n ?b :where [?e :name ?n] [(get-else $ ?e :never/seen 0) ?b]]") == '#{["Ada" 0] ["Nobody" 0]}'
+    )
 
 
 def test_get_else_refuses_nil_and_many(db):

@@ -66,7 +66,9 @@ def test_for_all(people):
 
 def test_predicates_inside(people):
     assert people.q('[:find ?p :where [?p :name ?n] (not [(= ?n "Ada")])]') == "#{[2] [3] [4]}"
-    assert people.q('[:find ?p :where [?p :name ?n] (not [?p :friend ?f] [?f :name ?m] [(< ?m ?n)])]') == "#{[1] [3]}"
+    assert (
+        people.q("[:find ?p :where [?p :name ?n] (not [?p :friend ?f] [?f :name ?m] [(< ?m ?n)])]") == "#{[1] [3]}"
+    )
 
 
 def test_functions_inside(people):
@@ -79,7 +81,7 @@ def test_a_function_output_inside_unifies_with_outside(db):
 
 
 def test_or_inside(people):
-    query = '[:find ?p :where [?p :name] (not (or [?p :sex :m] [?p :friend 2]))]'
+    query = "[:find ?p :where [?p :name] (not (or [?p :sex :m] [?p :friend 2]))]"
     assert people.q(query) == "#{[3] [4]}"
 
 

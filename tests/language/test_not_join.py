@@ -70,4 +70,6 @@ def test_malformed(graph):
 
 
 def test_unbound_inside(graph):
-    graph.refuses("UNBOUND_VARIABLE", "[:find ?x :where [?x :w ?n] (not-join [?x] [?x :to ?y] [(> ‸?n ?y)])]", says="?n")
+    graph.refuses(
+        "UNBOUND_VARIABLE", "[:find ?x :where [?x :w ?n] (not-join [?x] [?x :to ?y] [(> ‸?n ?y)])]", says="?n"
+    )

@@ -49,7 +49,9 @@ def test_halves_of_branches_do_not_mix_over_three_variables(db):
 
 
 def test_halves_do_not_mix_when_joined_from_outside(db):
-    db.tx("[[:db/add 1 :a 10] [:db/add 1 :b 20] [:db/add 10 :c 7] [:db/add 20 :c 7] [:db/add 20 :d 8] [:db/add 10 :d 9]]")
+    db.tx(
+        "[[:db/add 1 :a 10] [:db/add 1 :b 20] [:db/add 10 :c 7] [:db/add 20 :c 7] [:db/add 20 :d 8] [:db/add 10 :d 9]]"
+    )
     query = "[:find ?y ?z :where (or (and [?x :a ?y] [?y :c ?z]) (and [?x :b ?y] [?y :d ?z])) [?x :a] [?y :c]]"
     assert db.q(query) == "#{[10 7] [20 8]}"
 
@@ -107,7 +109,7 @@ def test_gates_as_branches(family):
 
 
 def test_not_inside_or(family):
-    query = "[:find ?p :where [?p :first] (or [?p :last \"Lovelace\"] (not [?p :sex :m]))]"
+    query = '[:find ?p :where [?p :first] (or [?p :last "Lovelace"] (not [?p :sex :m]))]'
     assert family.q(query) == "#{[1] [2] [4]}"
 
 
@@ -123,7 +125,9 @@ def test_or_binds_what_a_later_function_needs(db):
 
 def test_branches_need_the_same_variables(family):
     family.refuses("QUERY_INVALID", '[:find ?p :where (or [?p :first "Ada"] ‸[?p :last ?l])]', says="or-join")
-    family.refuses("QUERY_INVALID", "[:find ?p ?l :where (or (and [?p :last ?l] [?p :sex :m]) ‸[?p :first])]", says="?l")
+    family.refuses(
+        "QUERY_INVALID", "[:find ?p ?l :where (or (and [?p :last ?l] [?p :sex :m]) ‸[?p :first])]", says="?l"
+    )
 
 
 def test_an_empty_or(family):
@@ -131,7 +135,7 @@ def test_an_empty_or(family):
 
 
 def test_an_empty_branch(family):
-    family.refuses("QUERY_INVALID", '[:find ?p :where [?p :first] (or [?p :sex :m] ‸(and))]')
+    family.refuses("QUERY_INVALID", "[:find ?p :where [?p :first] (or [?p :sex :m] ‸(and))]")
 
 
 def test_an_unbound_branch(family):

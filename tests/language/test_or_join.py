@@ -53,7 +53,9 @@ def test_a_required_binding_that_nothing_binds(graph):
 
 
 def test_a_listed_variable_that_a_branch_does_not_bind_must_be_bound_outside(graph):
-    assert graph.q("[:find ?x ?y :where [?x :to ?y] (or-join [?x ?y] [?x :w 5] [?y :w 5])]") == "#{[1 2] [3 1] [3 4]}"
+    assert (
+        graph.q("[:find ?x ?y :where [?x :to ?y] (or-join [?x ?y] [?x :w 5] [?y :w 5])]") == "#{[1 2] [3 1] [3 4]}"
+    )
     graph.refuses("UNBOUND_VARIABLE", "[:find ?x ?y :where (or-join [?x ?y] [?x :w 5] [?y :w 5])]")
 
 

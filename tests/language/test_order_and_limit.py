@@ -22,7 +22,9 @@ WHERE = ":where [?e :name ?n] [?e :age ?a]"
 
 def test_ascending_and_descending(people):
     assert people.q(f"[:find ?n ?a {WHERE} :order-by [?n]]") == '[["Ada" 36] ["Byron" 36] ["Cy" 50] ["Zoe" 9]]'
-    assert people.q(f"[:find ?n ?a {WHERE} :order-by [[?n :desc]]]") == '[["Zoe" 9] ["Cy" 50] ["Byron" 36] ["Ada" 36]]'
+    assert (
+        people.q(f"[:find ?n ?a {WHERE} :order-by [[?n :desc]]]") == '[["Zoe" 9] ["Cy" 50] ["Byron" 36] ["Ada" 36]]'
+    )
 
 
 def test_several_keys(people):
@@ -116,8 +118,17 @@ def test_order_by_what_is_not_found(people):
 
 @pytest.mark.parametrize(
     "clause",
-    [":order-by [[?n ‸:down]]", ":order-by [‸42]", ":limit ‸-1", ":limit ‸1.5", ':limit ‸"2"', ":offset ‸-1",
-     ":timeout ‸0", ":timeout ‸:soon", ":limit ‸?n"],
+    [
+        ":order-by [[?n ‸:down]]",
+        ":order-by [‸42]",
+        ":limit ‸-1",
+        ":limit ‸1.5",
+        ':limit ‸"2"',
+        ":offset ‸-1",
+        ":timeout ‸0",
+        ":timeout ‸:soon",
+        ":limit ‸?n",
+    ],
 )
 def test_malformed(people, clause):
     people.refuses("QUERY_INVALID", f"[:find ?n {WHERE} {clause}]")

@@ -101,8 +101,8 @@ def test_a_repeated_variable_with_other_patterns(db):
 
 
 def test_a_pattern_without_variables_is_a_gate(family):
-    assert family.q('[:find ?n :where [1 :age 36] [2 :name ?n]]') == '#{["Byron"]}'
-    assert family.q('[:find ?n :where [1 :age 37] [2 :name ?n]]') == "#{}"
+    assert family.q("[:find ?n :where [1 :age 36] [2 :name ?n]]") == '#{["Byron"]}'
+    assert family.q("[:find ?n :where [1 :age 37] [2 :name ?n]]") == "#{}"
     assert family.q("[:find ?n :where [1 :age _] [2 :name ?n]]") == '#{["Byron"]}'
     assert family.q("[:find ?n :where [_ :likes :chess] [2 :name ?n]]") == "#{}"
 

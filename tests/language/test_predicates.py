@@ -38,7 +38,7 @@ def test_truth_is_not_nil_and_not_false(people):
 
 
 def test_missing(people):
-    people.tx("[[:db/add 1 :email \"ada@x\"]]")
+    people.tx('[[:db/add 1 :email "ada@x"]]')
     assert people.q("[:find ?e :where [?e :name] [(missing? $ ?e :email)]]") == "#{[2] [3]}"
 
 

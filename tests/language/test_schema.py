@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-MANY = "[{:db/ident :tags :db/valueType :db.type/keyword :db/cardinality :db.cardinality/many :db/doc \"Labels\"}]"
+MANY = '[{:db/ident :tags :db/valueType :db.type/keyword :db/cardinality :db.cardinality/many :db/doc "Labels"}]'
 
 
 def test_an_attribute_is_declared_as_data(db):
@@ -28,9 +28,20 @@ def test_open_schema_declares_by_first_use(db):
 
 @pytest.mark.parametrize(
     ("value", "kind"),
-    [("1", "long"), ("1.5", "double"), ("1N", "bigint"), ("1M", "bigdec"), ('"a"', "string"), (":a", "keyword"),
-     ("a", "symbol"), ("true", "boolean"), ('#inst "2020-01-01"', "instant"), ('#uri "x:y"', "uri"),
-     ('#uuid "f81d4fae-7dec-11d0-a765-00a0c91e6bf6"', "uuid"), ('#bytes "AA=="', "bytes")],
+    [
+        ("1", "long"),
+        ("1.5", "double"),
+        ("1N", "bigint"),
+        ("1M", "bigdec"),
+        ('"a"', "string"),
+        (":a", "keyword"),
+        ("a", "symbol"),
+        ("true", "boolean"),
+        ('#inst "2020-01-01"', "instant"),
+        ('#uri "x:y"', "uri"),
+        ('#uuid "f81d4fae-7dec-11d0-a765-00a0c91e6bf6"', "uuid"),
+        ('#bytes "AA=="', "bytes"),
+    ],
 )
 def test_the_type_of_first_use(db, value, kind):
     db.tx(f"[[:db/add 1 :v {value}]]")
@@ -54,13 +65,13 @@ def test_a_nested_map_as_first_use_is_a_ref(db):
 def test_strict_schema_refuses_the_undeclared(strict):
     strict.tx_refuses("UNKNOWN_ATTRIBUTE", '[[:db/add 1 ‸:name "Ada"]]', says=":name")
     strict.tx_refuses("UNKNOWN_ATTRIBUTE", '[{:db/id 1 ‸:name "Ada"}]')
-    strict.tx('[{:db/ident :name :db/valueType :db.type/string :db/cardinality :db.cardinality/one}]')
+    strict.tx("[{:db/ident :name :db/valueType :db.type/string :db/cardinality :db.cardinality/one}]")
     strict.tx('[[:db/add 1 :name "Ada"]]')
     strict.tx_refuses("UNKNOWN_ATTRIBUTE", '[[:db/add 1 ‸:nam "Ada"]]', says=":name")
 
 
 def test_strict_schema_refuses_queries_of_the_undeclared(strict):
-    strict.tx('[{:db/ident :name :db/valueType :db.type/string :db/cardinality :db.cardinality/one}]')
+    strict.tx("[{:db/ident :name :db/valueType :db.type/string :db/cardinality :db.cardinality/one}]")
     strict.refuses("UNKNOWN_ATTRIBUTE", "[:find ?e :where [?e ‸:nam _]]", says=":name")
 
 
@@ -116,7 +127,9 @@ def test_doc_may_be_added_later(db):
 def test_an_attribute_and_its_first_data_in_one_transaction(db):
     """DataScript and XTDB have no such order; Datomic refuses it. Here the declaration counts at once or is refused."""
     try:
-        db.tx("[{:db/ident :t :db/valueType :db.type/keyword :db/cardinality :db.cardinality/many} {:db/id 1 :t [:a :b]}]")
+        db.tx(
+            "[{:db/ident :t :db/valueType :db.type/keyword :db/cardinality :db.cardinality/many} {:db/id 1 :t [:a :b]}]"
+        )
     except Exception as error:
         assert getattr(error, "code", None) == "TX_INVALID", error
     else:

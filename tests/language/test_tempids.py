@@ -23,7 +23,9 @@ def test_a_string(people):
 
 def test_a_negative_number(people):
     report = people.tx('[[:db/add -1 :name "Ada"] {:db/id -2 :name "Bob" :friend -1}]')
-    assert people.q("[:find ?a ?b :where [?a :friend ?b]]") == f"#{{[{report.tempids['-2']} {report.tempids['-1']}]}}"
+    assert (
+        people.q("[:find ?a ?b :where [?a :friend ?b]]") == f"#{{[{report.tempids['-2']} {report.tempids['-1']}]}}"
+    )
 
 
 def test_different_tempids_are_different_entities(people):
@@ -115,7 +117,7 @@ def test_an_upsert_may_not_change_an_explicit_entity(people):
 
 def test_upsert_by_a_ref(db):
     db.tx("[{:db/ident :owner :db/valueType :db.type/ref :db/unique :db.unique/identity}]")
-    db.tx("[{:db/id 1 :owner 9 :n 1} {:db/id 9 :name \"Nine\"}]")
+    db.tx('[{:db/id 1 :owner 9 :n 1} {:db/id 9 :name "Nine"}]')
     assert db.tx('[{:db/id "t" :owner 9 :n 2}]').tempids == {"t": 1}
 
 

@@ -133,7 +133,7 @@ def test_retract_what_does_not_hold(shop):
 
 
 def test_retract_entity(shop):
-    shop.tx('[{:db/id 1 :n 1 :tags [:a :b]} {:db/id 2 :boss 1 :friend [1 3] :n 2} {:db/id 3 :n 3}]')
+    shop.tx("[{:db/id 1 :n 1 :tags [:a :b]} {:db/id 2 :boss 1 :friend [1 3] :n 2} {:db/id 3 :n 3}]")
     shop.tx("[[:db/retractEntity 1]]")
     assert shop.q(ALL, "1") == "#{}"
     assert shop.q(ALL, "2") == "#{[:friend 3] [:n 2]}"
@@ -203,7 +203,7 @@ def test_an_ident_that_names_nobody(shop):
 
 def test_the_transaction_entity(shop):
     shop.tx('[[:db/add 1 :n 1] [:db/add "datomic.tx" :source "a"]]')
-    shop.tx("[[:db/add 2 :n 2] [:db/add :db/current-tx :source \"b\"]]")
+    shop.tx('[[:db/add 2 :n 2] [:db/add :db/current-tx :source "b"]]')
     shop.tx('[{:db/id 3 :n 3} {:db/id "datomic.tx" :source "c"}]')
     assert shop.q("[:find ?e ?s :where [?e :n _ ?tx] [?tx :source ?s]]") == '#{[1 "a"] [2 "b"] [3 "c"]}'
 
@@ -226,7 +226,7 @@ def test_an_empty_transaction_is_a_transaction(db):
         "[‸42]",
         "[‸[]]",
         "[‸[:db/add]]",
-        '[‸[:db/add 1 :name]]',
+        "[‸[:db/add 1 :name]]",
         '[‸[:db/add 1 :name "a" "b"]]',
         '[[‸:db/ad 1 :name "a"]]',
         '[[:db/add ‸"" :name "a"]]',
@@ -248,7 +248,7 @@ def test_malformed_forms(db, text):
     db.tx_refuses("TX_INVALID", text)
 
 
-@pytest.mark.parametrize("text", ["", "[", "[[:db/add 1 :name \"a]]", "[] []", "[{:db/id 1 :a 1 :a 2}]"])
+@pytest.mark.parametrize("text", ["", "[", '[[:db/add 1 :name "a]]', "[] []", "[{:db/id 1 :a 1 :a 2}]"])
 def test_broken_edn(db, text):
     assert db.tx_refuses("EDN_SYNTAX", text).position is not None
 

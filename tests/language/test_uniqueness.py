@@ -31,7 +31,7 @@ def test_the_same_entity_again(accounts):
 def test_a_value_moves_within_one_transaction(accounts):
     accounts.tx('[{:db/id 1 :iban "X"}]')
     accounts.tx('[[:db/add 2 :iban "X"] [:db/retract 1 :iban "X"]]')
-    assert accounts.q("[:find ?e :where [?e :iban \"X\"]]") == "#{[2]}"
+    assert accounts.q('[:find ?e :where [?e :iban "X"]]') == "#{[2]}"
 
 
 def test_two_entities_swap_their_values(accounts):

@@ -1,0 +1,364 @@
+"""A naive evaluator of parsed queries over a list of datoms: the specification that the engine is compared with.
+
+No indexes, no cleverness: clause by clause in the first order in which each becomes evaluable, rows as dictionaries,
+made distinct by typed identity after every clause.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+from datalog import ast
+from datalog.builtins import BUILTINS
+from datalog.values import BigInt, EdnSet, Keyword, identity, sort_key, type_name
+
+Row = dict[str, Any]
+MOST_ROWS = 20_000
+
+
+class Unbound(Exception):
+    """No order of the clauses binds every variable before it is needed."""
+
+
+class TooMuch(Exception):
+    """More intermediate rows than a test should wait for."""
+
+
+class Facts:
+    """A database as a list of datoms `(e, a, v, tx, added)`; what is known of its schema is in the datoms."""
+
+    def __init__(self, datoms: Iterable[tuple[int, Keyword, Any, int, bool]]) -> None:
+        self.datoms = list(datoms)
+
+    @cached_property
+    def idents(self) -> dict[Keyword, int]:
+        return {v: e for e, a, v, _, _ in self.datoms if a == Keyword("db/ident")}
+
+    @cached_property
+    def types(self) -> dict[Keyword, str]:
+        names = {e: ident for ident, e in self.idents.items()}
+        typed = [(e, v) for e, a, v, _, _ in self.datoms if a == Keyword("db/valueType")]
+        return {names[e]: names[v].local for e, v in typed}
+
+    def values(self, e: Any, a: Keyword) -> tuple[Any, ...]:
+        return tuple(d[2] for d in self.datoms if d[0] == e and d[1] == a)
+
+    def attribute_exists(self, a: Keyword) -> bool:
+        return a in self.idents
+
+    def entity(self, term: Any) -> Any:
+        """The entity that a number, an ident or a lookup ref names; None: nobody."""
+        if isinstance(term, Keyword):
+            return self.idents.get(term)
+        if isinstance(term, tuple):
+            a, wanted = term[0], identity(coerced(term[1], self.types.get(term[0])))
+            return next((d[0] for d in self.datoms if d[1] == a and identity(d[2]) == wanted), None)
+        return term
+
+    def value(self, a: Keyword, term: Any) -> Any:
+        if self.types.get(a) == "ref" and isinstance(term, Keyword | tuple):
+            return self.entity(term)
+        return coerced(term, self.types.get(a))
+
+
+def coerced(value: Any, kind: str | None) -> Any:
+    """A literal as its attribute's declared type, where nothing is lost."""
+    if kind == "double" and type_name(value) == "long" and int(float(value)) == value:
+        return float(value)
+    if kind == "long" and type_name(value) in ("double", "bigint") and value == value // 1:
+        return int(value)
+    if kind == "bigint" and type_name(value) == "long":
+        return BigInt(value)
+    return value
+
+
+def same(left: Any, right: Any) -> bool:
+    return identity(left) == identity(right)
+
+
+# Variables
+
+
+def terms_of(clause: ast.Clause) -> Iterator[Any]:
+    """Everything that stands in the clause's own places."""
+    if isinstance(clause, ast.Pattern):
+        yield from clause.terms
+    elif isinstance(clause, ast.Predicate | ast.Function):
+        yield from clause.args
+
+
+def needs(terms: Iterable[Any]) -> set[str]:
+    """The variables that these terms read."""
+    terms = [term.value if isinstance(term, ast.LookupRef) else term for term in terms]
+    return {term.name for term in terms if isinstance(term, ast.Var)}
+
+
+def outputs(binding: ast.Binding) -> list[Any]:
+    return [binding.target] if hasattr(binding, "target") else list(binding.targets)
+
+
+def binds(clause: ast.Clause) -> set[str]:
+    """The variables that a clause can bind."""
+    match clause:
+        case ast.Pattern():
+            return needs(term for term in clause.terms if isinstance(term, ast.Var))
+        case ast.Function():
+            return needs(outputs(clause.binding))
+        case ast.And():
+            return set().union(*map(binds, clause.clauses))
+        case ast.Or():
+            return set().union(*map(binds, clause.branches))
+        case ast.OrJoin():
+            return needs(clause.required + clause.variables)
+    return set()
+
+
+def mentions(clause: ast.Clause) -> set[str]:
+    """The variables that others can see in a clause."""
+    match clause:
+        case ast.And() | ast.Not():
+            return set().union(*map(mentions, clause.clauses))
+        case ast.Or():
+            return set().union(*map(mentions, clause.branches))
+        case ast.NotJoin():
+            return needs(clause.variables)
+    return needs(terms_of(clause)) | binds(clause)
+
+
+# Clauses
+
+
+def flat(clauses: Sequence[ast.Clause]) -> list[ast.Clause]:
+    return [
+        inner for clause in clauses for inner in (flat(clause.clauses) if isinstance(clause, ast.And) else [clause])
+    ]
+
+
+def order(clauses: Sequence[ast.Clause], bound: set[str], outer: set[str]) -> list[ast.Clause]:
+    """The clauses in the first order in which each can be evaluated; `outer`: what enclosing clauses may bind."""
+    waiting, ordered = flat(clauses), []
+    context = outer.union(*map(binds, waiting))
+    while waiting:
+        ready = next((clause for clause in waiting if evaluable(clause, bound, context)), None)
+        if ready is None:
+            raise Unbound(waiting)
+        waiting.remove(ready)
+        ordered.append(ready)
+        bound = bound | binds(ready)
+    return ordered
+
+
+def evaluable(clause: ast.Clause, bound: set[str], context: set[str]) -> bool:
+    match clause:
+        case ast.Pattern():
+            return needs(term for term in clause.terms if isinstance(term, ast.LookupRef)) <= bound
+        case ast.Predicate() | ast.Function():
+            return needs(clause.args) <= bound
+        case ast.Or():
+            return all(orderable(branch.clauses, bound, context) for branch in clause.branches)
+        case ast.OrJoin():
+            listed = binds(clause)
+            inside = bound & listed
+            return needs(clause.required) <= bound and all(
+                orderable(branch.clauses, inside, listed) and listed <= inside | binds(branch)
+                for branch in clause.branches
+            )
+        case ast.Not():
+            seen = mentions(clause)
+            shared = seen & context
+            return shared <= bound and bool(shared or not seen) and orderable(clause.clauses, bound, context)
+        case ast.NotJoin():
+            listed = needs(clause.variables)
+            return listed <= bound and orderable(clause.clauses, listed, listed)
+    raise AssertionError(clause)
+
+
+def orderable(clauses: Sequence[ast.Clause], bound: set[str], outer: set[str]) -> bool:
+    try:
+        order(clauses, bound, outer)
+    except Unbound:
+        return False
+    return True
+
+
+def solve(clauses: Sequence[ast.Clause], rows: list[Row], outer: set[str], sources: dict[str, Any]) -> list[Row]:
+    """Every row extended in every way that makes all clauses true. All rows bind the same variables."""
+    if not rows:
+        return rows
+    context = outer.union(*map(binds, flat(clauses)))
+    for clause in order(clauses, set(rows[0]), outer):
+        rows = distinct(grown for row in rows for grown in extend(clause, row, context, sources))
+        if not rows:
+            return rows
+    return rows
+
+
+def extend(clause: ast.Clause, row: Row, context: set[str], sources: dict[str, Any]) -> Iterable[Row]:
+    match clause:
+        case ast.Pattern():
+            return match_pattern(clause, row, sources[clause.source.name])
+        case ast.Predicate():
+            return [row] if call(clause, row, sources) not in (None, False) else []
+        case ast.Function():
+            return bind(clause.binding, call(clause, row, sources), row)
+        case ast.Or():
+            return [grown for branch in clause.branches for grown in solve(branch.clauses, [row], context, sources)]
+        case ast.OrJoin():
+            listed = binds(clause)
+            inside = {name: row[name] for name in listed & row.keys()}
+            found = [g for branch in clause.branches for g in solve(branch.clauses, [inside], listed, sources)]
+            return [row | {name: grown[name] for name in listed} for grown in found]
+        case ast.Not():
+            return [] if solve(clause.clauses, [row], context, sources) else [row]
+        case ast.NotJoin():
+            listed = needs(clause.variables)
+            inside = {name: row[name] for name in listed}
+            return [] if solve(clause.clauses, [inside], listed, sources) else [row]
+    raise AssertionError(clause)
+
+
+def distinct(rows: Iterable[Row]) -> list[Row]:
+    kept: dict[Any, Row] = {}
+    for row in rows:
+        kept.setdefault(frozenset((name, identity(value)) for name, value in row.items()), row)
+        if len(kept) > MOST_ROWS:
+            raise TooMuch
+    return list(kept.values())
+
+
+def match_pattern(clause: ast.Pattern, row: Row, source: Any) -> Iterator[Row]:
+    for fact in source.datoms if isinstance(source, Facts) else source:
+        grown: Row | None = row
+        for place, (term, value) in enumerate(zip(clause.terms, fact, strict=False)):
+            grown = unify(resolve(term, place, fact, grown, source), value, grown)
+            if grown is None:
+                break
+        else:
+            yield grown
+
+
+def resolve(term: Any, place: int, fact: Any, row: Row, source: Any) -> Any:
+    """A constant as the value it stands for in its place; other terms as they are."""
+    if isinstance(term, ast.LookupRef):
+        value = row[term.value.name] if isinstance(term.value, ast.Var) else term.value.value
+        constant = (term.attribute.value, value)
+    elif isinstance(term, ast.Const):
+        constant = term.value
+    else:
+        return term
+    if isinstance(source, Facts):
+        constant = (
+            source.entity(constant) if place == 0 else source.value(fact[1], constant) if place == 2 else constant
+        )
+    return ast.Const(constant, identity(constant))
+
+
+def unify(term: Any, value: Any, row: Row) -> Row | None:
+    if isinstance(term, ast.Const):
+        return row if same(term.value, value) else None
+    if isinstance(term, ast.Var):
+        if term.name in row:
+            return row if same(row[term.name], value) else None
+        return row | {term.name: value}
+    return row
+
+
+def call(clause: Any, row: Row, sources: dict[str, Any]) -> Any:
+    builtin = BUILTINS[clause.name]
+    args = [
+        row[a.name] if isinstance(a, ast.Var) else a.value for a in clause.args if not isinstance(a, ast.Source)
+    ]
+    if builtin.needs_database:
+        name = next((a.name for a in clause.args if isinstance(a, ast.Source)), "$")
+        return builtin.call(sources[name], *args)
+    return builtin.call(*args)
+
+
+def bind(binding: ast.Binding, value: Any, row: Row) -> list[Row]:
+    """The row once for each way in which the value fits the binding; nil fits none."""
+    if value is None:
+        return []
+    match binding:
+        case ast.ScalarBinding():
+            tuples = [(value,)]
+        case ast.CollectionBinding():
+            tuples = [(item,) for item in value if item is not None]
+        case ast.TupleBinding():
+            tuples = [tuple(value)]
+        case _:
+            tuples = [tuple(item) for item in value]
+    grown = []
+    for items in tuples:
+        candidate: Row | None = row
+        for target, item in zip(outputs(binding), items, strict=False):
+            candidate = None if candidate is None or item is None else unify(target, item, candidate)
+        if candidate is not None:
+            grown.append(candidate)
+    return grown
+
+
+# The query
+
+
+def answer(query: ast.Query, default: Facts, args: Sequence[Any]) -> list[tuple[Any, ...]]:
+    """All distinct rows of find, before `:offset` and `:limit`; in order where there is an `:order-by`."""
+    sources: dict[str, Any] = {"$": default}
+    rows: list[Row] = [{}]
+    given = iter(args)
+    for slot in query.inputs:
+        if isinstance(slot, ast.BindingInput):
+            argument = next(given)
+            rows = [grown for row in rows for grown in bind(slot.binding, argument, row)]
+        elif slot.name != "$":
+            sources[slot.name] = next(given)
+    names = {
+        name for slot in query.inputs if isinstance(slot, ast.BindingInput) for name in needs(outputs(slot.binding))
+    }
+    order(query.where, names, set())  # Unbound, even where there are no rows
+    rows = solve(query.where, distinct(rows), set(), sources)
+    wanted = {e.var.name for e in query.find.elements} | {variable.name for variable in query.with_}
+    tuples = distinct({name: row[name] for name in wanted} for row in rows)
+    groups: dict[Any, list[Row]] = {}
+    plain = [e.var.name for e in query.find.elements if isinstance(e, ast.FindVar)]
+    for row in tuples:
+        groups.setdefault(tuple(identity(row[name]) for name in plain), []).append(row)
+    found = [tuple(element_value(e, group) for e in query.find.elements) for group in groups.values()]
+    for key in reversed(query.order_by):
+        at = next(i for i, e in enumerate(query.find.elements) if e.var == key.var and isinstance(e, ast.FindVar))
+        found.sort(key=lambda row, at=at: sort_key(row[at]), reverse=key.descending)
+    return found
+
+
+def element_value(element: ast.FindElement, group: list[Row]) -> Any:
+    values = [row[element.var.name] for row in group]
+    if isinstance(element, ast.FindVar):
+        return values[0]
+    if element.args:
+        ranked = sorted(values, key=sort_key, reverse=element.name == "max")
+        return tuple(ranked[: element.args[0].value])
+    match element.name:
+        case "count":
+            return len(values)
+        case "count-distinct":
+            return len(set(map(identity, values)))
+        case "distinct":
+            return EdnSet(values)
+        case "min":
+            return min(values, key=sort_key)
+        case "max":
+            return max(values, key=sort_key)
+        case "sum":
+            return sum(values)
+        case "avg":
+            return float(sum(values) / len(values))
+        case "median":
+            middle = statistics.median(values)
+            return middle if any(same(middle, value) for value in values) else float(middle)
+        case "variance":
+            return float(statistics.pvariance(values))
+        case "stddev":
+            return float(statistics.pstdev(values))
+    raise AssertionError(element)

@@ -1,0 +1,34 @@
+"""Every function that a query may call, by the names it may be called.
+
+Nothing else can be called: names that are not here are refused by the parser. Clojure's go by their namespaces too,
+so that `clojure.string/upper-case` is `upper-case`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from datalog.builtins.arithmetic import ARITHMETIC
+from datalog.builtins.builtin import Builtin, DatabaseAccess
+from datalog.builtins.comparison import COMPARISONS
+from datalog.builtins.composite import COMPOSITES, TUPLES
+from datalog.builtins.database import DATABASE
+from datalog.builtins.dates import DATES
+from datalog.builtins.regex import REGEXES
+from datalog.builtins.text import NAMES, STRINGS
+from datalog.builtins.type_tests import TYPE_TESTS
+
+__all__ = ["BUILTINS", "Builtin", "DatabaseAccess"]
+
+_CORE = (*COMPARISONS, *ARITHMETIC, *NAMES, *REGEXES, *TYPE_TESTS, *COMPOSITES)
+
+
+def _named() -> dict[str, Builtin]:
+    named = {builtin.name: builtin for builtin in (*_CORE, *STRINGS, *TUPLES, *DATABASE, *DATES)}
+    named |= {f"clojure.core/{builtin.name}": builtin for builtin in _CORE}
+    named |= {f"clojure.string/{builtin.name}": builtin for builtin in STRINGS}
+    return named
+
+
+BUILTINS: Mapping[str, Builtin] = MappingProxyType(_named())

@@ -1,0 +1,263 @@
+"""Arithmetic as in Clojure: longs that overflow are refused, bigints and bigdecs carry over, doubles win.
+
+Clojure's ratios do not exist here: a quotient of integers is exact where it can be and a double elsewhere.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from decimal import ROUND_HALF_EVEN, Context, Decimal, DecimalException, DivisionByZero, Inexact, InvalidOperation
+from decimal import Overflow as DecimalOverflow
+from functools import reduce
+from typing import Any
+
+from datalog.builtins.builtin import Builtin, refuse, refuse_type, shown, shown_call
+from datalog.values import LONG_MAX, LONG_MIN, NUMERIC, BigInt, Float, Value, compare, type_name
+
+MAX_DIGITS = 4000
+_MAX_BITS = int(MAX_DIGITS / math.log10(2))
+
+_TRAPS: list[type[Any]] = [InvalidOperation, DivisionByZero, DecimalOverflow]
+EXACT = Context(prec=MAX_DIGITS, Emax=MAX_DIGITS * 2, Emin=-MAX_DIGITS * 2, traps=[*_TRAPS, Inexact])
+ROUNDED = Context(prec=34, rounding=ROUND_HALF_EVEN, traps=_TRAPS)
+"""IEEE 754 decimal128, for quotients without an end."""
+
+Number = int | float | Decimal
+
+
+def to_double(value: Number) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def check_numbers(name: str, args: Sequence[Value]) -> None:
+    for arg in args:
+        if type_name(arg) not in NUMERIC:
+            refuse_type(name, args, arg, "numbers")
+
+
+def common_type(args: Sequence[Number]) -> type[Any]:
+    """int, BigInt, Decimal or float: the type that an operation on these gives."""
+    kinds = {type(arg) for arg in args}
+    for kind in (float, Float, Decimal, BigInt):
+        if kind in kinds:
+            return float if kind is Float else kind
+    return int
+
+
+def of_type(kind: type[Any], value: Number, name: str, args: Sequence[Value]) -> Number:
+    """An exact integer or a number as a value of the type, or a refusal where it does not fit."""
+    if kind is int:
+        if not LONG_MIN <= value <= LONG_MAX:
+            refuse(
+                f"{shown_call(name, args)} is beyond the 64 bits of a long; "
+                f"with a bigint such as {shown(BigInt(args[0] if args else 0))} it would be one"
+            )
+        return int(value)
+    if kind is BigInt:
+        if int(value).bit_length() > _MAX_BITS:
+            refuse(f"{shown_call(name, args)} has more than {MAX_DIGITS:,} digits; a double would round it")
+        return BigInt(value)
+    return value
+
+
+def _operation(
+    name: str, on_numbers: Callable[[Any, Any], Any], on_decimals: Callable[[Decimal, Decimal], Decimal]
+) -> Callable[[Number, Number], Number]:
+    """A step of `+`, `-` or `*` with the types of Clojure."""
+
+    def step(left: Number, right: Number) -> Number:
+        kind = common_type((left, right))
+        if kind is float:
+            return float(on_numbers(to_double(left), to_double(right)))
+        if kind is Decimal:
+            return in_decimals(name, (left, right), on_decimals)
+        return of_type(kind, on_numbers(int(left), int(right)), name, (left, right))
+
+    return step
+
+
+def in_decimals(
+    name: str, args: tuple[Number, Number], operation: Callable[[Decimal, Decimal], Decimal]
+) -> Decimal:
+    try:
+        return operation(_decimal(args[0]), _decimal(args[1]))
+    except DecimalException:
+        refuse(f"{shown_call(name, args)} has more than {MAX_DIGITS:,} digits; a double would round it")
+
+
+def _decimal(value: Number) -> Decimal:
+    return value if isinstance(value, Decimal) else Decimal(int(value))
+
+
+add = _operation("+", lambda a, b: a + b, EXACT.add)
+subtract = _operation("-", lambda a, b: a - b, EXACT.subtract)
+multiply = _operation("*", lambda a, b: a * b, EXACT.multiply)
+
+
+def _plus(*args: Value) -> Value:
+    check_numbers("+", args)
+    return reduce(add, args) if args else 0
+
+
+def _times(*args: Value) -> Value:
+    check_numbers("*", args)
+    return reduce(multiply, args) if args else 1
+
+
+def _minus(*args: Value) -> Value:
+    check_numbers("-", args)
+    return reduce(subtract, args) if len(args) > 1 else subtract(0, args[0]) if args[0] else args[0]
+
+
+def divide(left: Number, right: Number) -> Number:
+    """Exact where both are integers and it can be, or bigdecs; else a double."""
+    if right == 0:
+        refuse(f"{shown_call('/', (left, right))} divides by zero")
+    kind = common_type((left, right))
+    if kind is float:
+        return to_double(left) / to_double(right)
+    if kind is Decimal:
+        try:
+            return EXACT.divide(_decimal(left), _decimal(right))
+        except DecimalException:
+            return in_decimals("/", (left, right), ROUNDED.divide)
+    quotient, rest = divmod(int(left), int(right))
+    if rest == 0:
+        return of_type(kind, quotient, "/", (left, right))
+    try:
+        return int(left) / int(right)
+    except OverflowError:
+        return math.inf if (left > 0) == (right > 0) else -math.inf
+
+
+def _divided(*args: Value) -> Value:
+    check_numbers("/", args)
+    return reduce(divide, args) if len(args) > 1 else divide(1, args[0])
+
+
+def _division(
+    name: str,
+    on_integers: Callable[[int, int], int],
+    on_doubles: Callable[[float, float], float],
+    on_decimals: Callable[[Decimal, Decimal], Decimal],
+) -> Builtin:
+    """`quot`, `rem` or `mod`."""
+
+    def call(left: Value, right: Value) -> Value:
+        args = (left, right)
+        check_numbers(name, args)
+        if right == 0:
+            refuse(f"{shown_call(name, args)} divides by zero")
+        kind = common_type(args)
+        if kind is float:
+            dividend, divisor = to_double(left), to_double(right)
+            if not math.isfinite(dividend) or math.isnan(divisor):
+                refuse(f"{shown_call(name, args)} has no answer; {name} takes finite numbers")
+            return on_doubles(dividend, divisor)
+        if kind is Decimal:
+            return in_decimals(name, args, on_decimals)
+        return of_type(kind, on_integers(int(left), int(right)), name, args)
+
+    return Builtin(name, 2, 2, call)
+
+
+def _quot(left: int, right: int) -> int:
+    quotient = abs(left) // abs(right)
+    return quotient if (left < 0) == (right < 0) else -quotient
+
+
+def _rem(left: int, right: int) -> int:
+    return left - right * _quot(left, right)
+
+
+def _quot_of_doubles(left: float, right: float) -> float:
+    quotient = left / right
+    return float(math.trunc(quotient)) if math.isfinite(quotient) else quotient
+
+
+def _mod_of_decimals(left: Decimal, right: Decimal) -> Decimal:
+    rest = EXACT.remainder(left, right)
+    return EXACT.add(rest, right) if rest and (rest < 0) != (right < 0) else rest
+
+
+def _inc(value: Value) -> Value:
+    check_numbers("inc", (value,))
+    return add(value, 1)
+
+
+def _dec(value: Value) -> Value:
+    check_numbers("dec", (value,))
+    return subtract(value, 1)
+
+
+def _abs(value: Value) -> Value:
+    check_numbers("abs", (value,))
+    return value if value >= 0 or value != value else subtract(0, value)
+
+
+def _extreme(name: str, sign: int) -> Builtin:
+    """`min` or `max` of numbers by value, or of other values with a common order. NaN wins, as in Clojure."""
+
+    def call(first: Value, *others: Value) -> Value:
+        best = first
+        for other in others:
+            if best != best:
+                return best
+            order = compare(other, best)
+            if order is None and other == other:
+                refuse_type(name, (first, *others), other, "numbers, or values with a common order")
+            if order is None or order == sign:
+                best = other
+        return best
+
+    return Builtin(name, 1, None, call)
+
+
+def _long(value: Value) -> Value:
+    check_numbers("long", (value,))
+    if value != value or value in (math.inf, -math.inf):
+        refuse(f"{shown_call('long', (value,))}: there is no such long")
+    return of_type(int, int(value), "long", (value,))
+
+
+def _bigint(value: Value) -> Value:
+    check_numbers("bigint", (value,))
+    if value != value or value in (math.inf, -math.inf):
+        refuse(f"{shown_call('bigint', (value,))}: there is no such bigint")
+    return BigInt(value)
+
+
+def _bigdec(value: Value) -> Value:
+    check_numbers("bigdec", (value,))
+    if value != value or value in (math.inf, -math.inf):
+        refuse(f"{shown_call('bigdec', (value,))}: there is no such bigdec")
+    return Decimal(repr(float(value))) if isinstance(value, float) else _decimal(value)
+
+
+def _double(value: Value) -> Value:
+    check_numbers("double", (value,))
+    return to_double(value)
+
+
+ARITHMETIC = (
+    Builtin("+", 0, None, _plus),
+    Builtin("-", 1, None, _minus),
+    Builtin("*", 0, None, _times),
+    Builtin("/", 1, None, _divided),
+    _division("quot", _quot, _quot_of_doubles, EXACT.divide_int),
+    _division("rem", _rem, math.fmod, EXACT.remainder),
+    _division("mod", lambda a, b: a % b, lambda a, b: a % b, _mod_of_decimals),
+    Builtin("inc", 1, 1, _inc),
+    Builtin("dec", 1, 1, _dec),
+    Builtin("abs", 1, 1, _abs),
+    _extreme("min", -1),
+    _extreme("max", 1),
+    Builtin("long", 1, 1, _long),
+    Builtin("double", 1, 1, _double),
+    Builtin("bigint", 1, 1, _bigint),
+    Builtin("bigdec", 1, 1, _bigdec),
+)

@@ -1,0 +1,68 @@
+"""Equality and order: `=` is typed, `==` and `<` compare numbers by value, and nothing here ever fails."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from datalog.builtins.builtin import Builtin, refuse_type
+from datalog.values import NUMERIC, Value, compare, identity, type_name
+
+
+def equal(first: Value, *others: Value) -> bool:
+    key = identity(first)
+    return all(identity(other) == key for other in others)
+
+
+def _unequal(*values: Value) -> bool:
+    return not equal(*values)
+
+
+def _same(first: Value, *others: Value) -> bool:
+    return all(_same_two(first, other) for other in others)
+
+
+def _same_two(left: Value, right: Value) -> bool:
+    """Numbers by value; anything else as `=` has it, which is what XTDB's `==` means by it."""
+    if type_name(left) in NUMERIC and type_name(right) in NUMERIC:
+        return compare(left, right) == 0
+    return identity(left) == identity(right)
+
+
+def _less(*values: Value) -> bool:
+    return all(compare(left, right) == -1 for left, right in pairwise(values))
+
+
+def _greater(*values: Value) -> bool:
+    return all(compare(left, right) == 1 for left, right in pairwise(values))
+
+
+def _at_most(*values: Value) -> bool:
+    return all(compare(left, right) in (-1, 0) for left, right in pairwise(values))
+
+
+def _at_least(*values: Value) -> bool:
+    return all(compare(left, right) in (0, 1) for left, right in pairwise(values))
+
+
+def _compare(left: Value, right: Value) -> int:
+    if left is None or right is None:
+        return int(left is not None) - int(right is not None)
+    order = compare(left, right)
+    if order is None:
+        refuse_type(
+            "compare", (left, right), right, f"two values with a common order; the other is {type_name(left)}"
+        )
+    return order
+
+
+COMPARISONS = (
+    Builtin("=", 1, None, equal),
+    Builtin("==", 1, None, _same),
+    Builtin("not=", 1, None, _unequal),
+    Builtin("!=", 1, None, _unequal),
+    Builtin("<", 1, None, _less),
+    Builtin(">", 1, None, _greater),
+    Builtin("<=", 1, None, _at_most),
+    Builtin(">=", 1, None, _at_least),
+    Builtin("compare", 2, 2, _compare),
+)

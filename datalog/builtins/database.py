@@ -1,0 +1,73 @@
+"""The built-ins that look into a database."""
+
+from __future__ import annotations
+
+from datalog.builtins.builtin import Builtin, DatabaseAccess, refuse, refuse_type, shown, shown_call
+from datalog.values import Keyword, Value
+
+
+def _attribute(name: str, args: tuple[Value, ...], index: int) -> Keyword:
+    attribute = args[index]
+    if not isinstance(attribute, Keyword):
+        refuse_type(name, args, attribute, "an attribute's keyword there, such as :person/name")
+    return attribute
+
+
+def _one(name: str, database: DatabaseAccess, entity: Value, attribute: Keyword) -> Value:
+    """The entity's one value of the attribute, None where there is none."""
+    values = database.values(entity, attribute)
+    if len(values) > 1:
+        refuse(
+            f"{name}: entity {shown(entity)} has {len(values)} values of {shown(attribute)}; "
+            f"{name} takes attributes of cardinality one, a pattern takes the others"
+        )
+    return values[0] if values else None
+
+
+def _get_else(database: DatabaseAccess, *args: Value) -> Value:
+    """The entity's value of the attribute, else the default."""
+    entity, _, default = args
+    attribute = _attribute("get-else", args, 1)
+    if default is None:
+        refuse(f"{shown_call('get-else', args)}: the default is nil; missing? asks for entities without a value")
+    value = _one("get-else", database, entity, attribute)
+    return default if value is None else value
+
+
+def _get_some(database: DatabaseAccess, *args: Value) -> Value:
+    """[attribute value] of the first attribute that the entity has."""
+    for index in range(1, len(args)):
+        attribute = _attribute("get-some", args, index)
+        value = _one("get-some", database, args[0], attribute)
+        if value is not None:
+            return (attribute, value)
+    return None
+
+
+def _missing(database: DatabaseAccess, *args: Value) -> bool:
+    """Whether the entity has no value of the attribute."""
+    return not database.values(args[0], _attribute("missing?", args, 1))
+
+
+def _tx_ids(database: DatabaseAccess, start: Value, end: Value) -> Value:
+    """The transactions from start on and before end; nil is no bound."""
+    for bound in (start, end):
+        if bound is not None and type(bound) is not int:
+            refuse_type("tx-ids", (start, end), bound, "transaction numbers, transaction ids or nil")
+    return tuple(database.tx_ids(start, end))
+
+
+def _tx_data(database: DatabaseAccess, transaction: Value) -> Value:
+    """The transaction's datoms as [e a v tx added]."""
+    if type(transaction) is not int:
+        refuse_type("tx-data", (transaction,), transaction, "a transaction number or a transaction's id")
+    return tuple(map(tuple, database.tx_data(transaction)))
+
+
+DATABASE = (
+    Builtin("get-else", 3, 3, _get_else, needs_database=True),
+    Builtin("get-some", 2, None, _get_some, needs_database=True),
+    Builtin("missing?", 2, 2, _missing, needs_database=True),
+    Builtin("tx-ids", 2, 2, _tx_ids, needs_database=True),
+    Builtin("tx-data", 1, 1, _tx_data, needs_database=True),
+)

@@ -85,7 +85,7 @@ class _Probes:
             t = self.database.snapshot().t
         except AdalogError as error:
             return JSONResponse({"status": "not ready", "why": error.message}, 503, headers)
-        return JSONResponse({"status": "ready", "basisT": t, "spark": _spark_state(self.pool)}, headers=headers)
+        return JSONResponse({"status": "ready", "basisT": t, "spark": self.pool.spark_state}, headers=headers)
 
     async def metrics_text(self, request: Request) -> Response:
         try:
@@ -95,17 +95,13 @@ class _Probes:
         return Response(self.metrics.text(), headers={"Content-Type": CONTENT_TYPE})
 
 
-def _spark_state(pool: Pool) -> str:
-    return str(getattr(pool, "spark_state", "off"))
-
-
 def _metrics(database: Database, pool: Pool) -> Metrics:
     metrics = Metrics()
     metrics.gauge("adalog_basis_t", "The newest transaction number.", lambda: database.snapshot().t)
     metrics.gauge("adalog_datoms", "Datoms that hold now.", lambda: database.datom_count)
     metrics.gauge("adalog_entities", "Entities with a datom.", lambda: database.entity_count)
     metrics.gauge("adalog_store_memory_bytes", "Memory of tries and dictionary.", lambda: database.memory_bytes())
-    metrics.gauge("adalog_queue_length", "Queries waiting for a place.", lambda: getattr(pool, "waiting", 0))
+    metrics.gauge("adalog_queue_length", "Queries waiting for a place.", lambda: pool.waiting)
     return metrics
 
 

@@ -104,4 +104,6 @@ def _error(error: Mapping[str, Any]) -> AdalogError:
     # Positions without a path are places in the GraphQL document, which the user never wrote.
     position = Position(line, column) if line and column and error.get("path") else None
     code = extensions.get("code")
-    return AdalogError(Code(code) if code in set(Code) else Code.INTERNAL, error.get("message", "no message"), position)
+    return AdalogError(
+        Code(code) if code in set(Code) else Code.INTERNAL, error.get("message", "no message"), position
+    )

@@ -33,7 +33,7 @@ class Settings:
     spark_master: str = "local[*]"
     threads: int = 2
     queries_at_once: int = 4
-    queries_waiting: int = 64
+    queries_waiting: int = 256
     log_level: str = "info"
     limits: Limits = field(default_factory=Limits)
 

@@ -22,7 +22,7 @@ _GRACE_SECONDS = 5
 def run(settings: Settings, out: Console) -> None:
     """Serves in this thread. Raises AdalogError when the folder or the port is taken."""
     logging.basicConfig(level=settings.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s %(message)s")
-    with _listening(settings) as listener, Database.open(settings.data, schema=settings.schema) as database:
+    with listening(settings) as listener, Database.open(settings.data, schema=settings.schema) as database:
         pool = Pool(database)
         try:
             server = Server(create_app(database, pool, settings), settings)
@@ -52,13 +52,13 @@ class Server(uvicorn.Server):
             log_level="warning",
             log_config=None,
             timeout_graceful_shutdown=_GRACE_SECONDS,
-            h11_max_incomplete_event_size=None,
         )
         super().__init__(config)
 
 
 @contextmanager
-def _listening(settings: Settings) -> Iterator[socket.socket]:
+def listening(settings: Settings) -> Iterator[socket.socket]:
+    """The socket to serve on; port 0 takes a free one. Raises BACKEND_UNAVAILABLE when the port is taken."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:
         listener = socket.create_server((settings.host, settings.port), family=family, backlog=1024)

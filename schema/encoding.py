@@ -62,6 +62,28 @@ def encode_rows(columns: Sequence[Sequence[Value]], types: Sequence[str], encodi
     return list(zip(*encoded, strict=True))
 
 
+def encode_maps(
+    keys: Sequence[Value],
+    rows: Sequence[Json],
+    columns: Sequence[Sequence[Value]],
+    types: Sequence[str],
+    encoding: Encoding,
+) -> list[Json]:
+    """The rows already encoded, as maps under `keys` (keywords, strings or symbols, as in the find spec)."""
+    if encoding is Encoding.EDN:
+        names = [edn.write(key) for key in keys]
+        written = [_edn_column(column, name) for column, name in zip(columns, types, strict=True)]
+        return [
+            "{" + " ".join(f"{key} {item}" for key, item in zip(names, row, strict=True)) + "}"
+            for row in zip(*written, strict=True)
+        ]
+    if encoding is Encoding.TAGGED and values.type_name(keys[0]) != "string":
+        tagged = [_tagged(key) for key in keys]
+        return [{"#map": list(zip(tagged, row, strict=True))} for row in rows]
+    plain = [_name(key) if values.type_name(key) != "string" else key for key in keys]
+    return [dict(zip(plain, row, strict=True)) for row in rows]
+
+
 def _edn_column(column: Sequence[Value], type_name: str) -> Sequence[str]:
     if type_name in ("long", "ref"):
         return list(map(str, column))
@@ -205,7 +227,7 @@ def decode(value: Json) -> Value:
             tag, content = next(iter(value.items()))
             if tag.startswith("#"):
                 return _untag(tag, content)
-        return values.ImmutableDict({key: decode(item) for key, item in value.items()})
+        return values.EdnMap({key: decode(item) for key, item in value.items()})
     raise TagError(f"not a JSON value: {value!r}")
 
 
@@ -270,11 +292,19 @@ def _symbol(content: Json) -> Value:
 
 
 def _set(content: Json) -> Value:
-    return edn.read("#{" + " ".join(map(edn.write, _items(content))) + "}")
+    members = list(_items(content))
+    found = values.EdnSet(members)
+    if len(found) < len(members):
+        raise ValueError("a member is there twice")
+    return found
 
 
 def _map(content: Json) -> Value:
-    return values.ImmutableDict({decode(key): decode(item) for key, item in content})
+    entries = [(decode(key), decode(item)) for key, item in content]
+    found = values.EdnMap(entries)
+    if len(found) < len(entries):
+        raise ValueError("a key is there twice")
+    return found
 
 
 _READERS: dict[str, Callable[[Json], Value]] = {

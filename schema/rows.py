@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from datalog import edn
-from schema.encoding import Encoding, encode_column, encode_rows
+from schema.encoding import Encoding, encode_column, encode_maps, encode_rows
 from schema.limits import Limits, exceeded
 
 if TYPE_CHECKING:
@@ -33,6 +32,7 @@ class Page:
     stop: int
     encoding: Encoding
     limits: Limits
+    weight: list[int] = field(default_factory=lambda: [0])
 
     async def rows(self) -> orjson.Fragment:
         """The rows, a JSON array each (an EDN string each under EDN)."""
@@ -47,75 +47,54 @@ class Page:
             return orjson.Fragment(build())
         return orjson.Fragment(await asyncio.to_thread(build))
 
-    def _columns(self) -> tuple[list[Sequence[Any]], list[str]]:
+    def _slices(self) -> Iterator[tuple[list[Sequence[Any]], list[str]]]:
+        """The page's columns and their types, `_SLICE` rows at a time."""
         columns = self.result.columns
-        decoded: list[Sequence[Any]] = [self.result.column(index) for index in range(len(columns))]
-        if self.start or self.stop < len(self.result):
-            decoded = [column[self.start : self.stop] for column in decoded]
-        return decoded, [column.type for column in columns]
-
-    def _slices(self) -> Iterator[list[Any]]:
-        columns, types = self._columns()
-        for start in range(0, self.stop - self.start, _SLICE):
-            yield encode_rows([column[start : start + _SLICE] for column in columns], types, self.encoding)
+        types = [column.type for column in columns]
+        for start in range(self.start, self.stop, _SLICE):
+            stop = min(start + _SLICE, self.stop)
+            yield [self.result.column(index, start, stop) for index in range(len(columns))], types
 
     def _rows(self) -> bytes:
-        return self._join(self._slices())
+        return self._json(encode_rows(columns, types, self.encoding) for columns, types in self._slices())
 
     def _value(self) -> bytes:
         shape = self.result.shape
         if shape in ("scalar", "tuple"):
-            return self._first_row(shape)
+            return self._first(shape)
+        items = (self._items(shape, columns, types) for columns, types in self._slices())
         if self.encoding is Encoding.EDN:
-            return self._edn_value(shape)
-        if shape == "collection":
-            columns, types = self._columns()
-            return self._join(iter([list(encode_column(columns[0], types[0], self.encoding))]))
-        if self.result.keys:
-            keys = [key if type(key) is str else edn.write(key).removeprefix(":") for key in self.result.keys or ()]
-            return self._join([dict(zip(keys, row, strict=True)) for row in part] for part in self._slices())
-        return self._rows()
+            return self._edn(items)
+        return self._json(items)
 
-    def _first_row(self, shape: str) -> bytes:
+    def _items(self, shape: str, columns: list[Sequence[Any]], types: list[str]) -> Sequence[Any]:
+        if shape == "collection":
+            return encode_column(columns[0], types[0], self.encoding)
+        rows = encode_rows(columns, types, self.encoding)
+        return encode_maps(self.result.keys, rows, columns, types, self.encoding) if self.result.keys else rows
+
+    def _first(self, shape: str) -> bytes:
         if self.stop <= self.start:
             return b"null"
-        columns, types = self._columns()
-        first = [column[:1] for column in columns]
+        types = [column.type for column in self.result.columns]
+        first = [self.result.column(index, self.start, self.start + 1) for index in range(len(types))]
         if shape == "scalar":
             return orjson.dumps(encode_column(first[0], types[0], self.encoding)[0])
         return orjson.dumps(encode_rows(first, types, self.encoding)[0])
 
-    def _edn_value(self, shape: str) -> bytes:
-        columns, types = self._columns()
-        written = [encode_column(column, name, Encoding.EDN) for column, name in zip(columns, types, strict=True)]
-        if shape == "collection":
-            items: list[str] = list(written[0])
-        elif self.result.keys:
-            keys = [edn.write(key) for key in self.result.keys or ()]
-            items = [
-                "{" + " ".join(f"{k} {v}" for k, v in zip(keys, row, strict=True)) + "}"
-                for row in zip(*written, strict=True)
-            ]
-        else:
-            items = ["[" + " ".join(row) + "]" for row in zip(*written, strict=True)]
-        return self._bounded(orjson.dumps("[" + " ".join(items) + "]"))
-
-    def _join(self, parts: Iterator[list[Any]]) -> bytes:
-        chunks: list[bytes] = []
-        size = 2
-        for part in parts:
-            chunk = orjson.dumps(part, option=orjson.OPT_NON_STR_KEYS)[1:-1]
-            size += len(chunk) + 1
-            if size > self.limits.result_bytes:
-                raise exceeded(
-                    "bytes in the result; ask for pages with `first`", self.limits.result_bytes, "result_bytes"
-                )
-            chunks.append(chunk)
+    def _json(self, parts: Iterator[Sequence[Any]]) -> bytes:
+        chunks = [self._weigh(orjson.dumps(part)[1:-1]) for part in parts]
         return b"[" + b",".join(chunks) + b"]"
 
-    def _bounded(self, text: bytes) -> bytes:
-        if len(text) > self.limits.result_bytes:
+    def _edn(self, parts: Iterator[Sequence[str]]) -> bytes:
+        chunks = [self._weigh(" ".join(part).encode()) for part in parts]
+        return orjson.dumps("[" + b" ".join(chunks).decode() + "]")
+
+    def _weigh(self, chunk: bytes) -> bytes:
+        """The chunk, while all of them so far stay within the limit on bytes."""
+        self.weight[0] += len(chunk)
+        if self.weight[0] > self.limits.result_bytes:
             raise exceeded(
                 "bytes in the result; ask for pages with `first`", self.limits.result_bytes, "result_bytes"
             )
-        return text
+        return chunk

@@ -25,14 +25,11 @@ def test_a_changed_cursor_is_refused(data: st.DataObject) -> None:
     place = data.draw(st.integers(0, len(text) - 1))
     other = data.draw(st.characters(codec="ascii").filter(lambda char: char != text[place]))
     changed = text[:place] + other + text[place + 1 :]
-    try:
-        again = Cursors(KEY).read(changed, ASKED)
-    except AdalogError as error:
-        assert error.code is Code.ARG_INVALID
-    else:
-        # The spare bits of base64's last character say nothing.
-        assert place == len(text) - 1
-        assert again == Cursor(ASKED, 10, 5)
+    if place == len(text) - 1 and other.isalnum():
+        return  # the spare bits of base64's last character say nothing
+    with pytest.raises(AdalogError) as caught:
+        Cursors(KEY).read(changed, ASKED)
+    assert caught.value.code is Code.ARG_INVALID
 
 
 @pytest.mark.parametrize("text", ["", "x", "ü", "AAAA", "=" * 9, "\x00", "A" * 5000])

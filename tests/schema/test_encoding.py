@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
@@ -25,7 +25,11 @@ CASES: list[tuple[str, Any, Any]] = [
     ("9007199254740992", "9007199254740992", {"#long": "9007199254740992"}),
     ("-9007199254740993", "-9007199254740993", {"#long": "-9007199254740993"}),
     ("7N", 7, {"#bigint": "7"}),
-    ("123456789012345678901234567890N", "123456789012345678901234567890", {"#bigint": "123456789012345678901234567890"}),
+    (
+        "123456789012345678901234567890N",
+        "123456789012345678901234567890",
+        {"#bigint": "123456789012345678901234567890"},
+    ),
     ("1.5", 1.5, 1.5),
     ("##Inf", "Infinity", {"#double": "Infinity"}),
     ("1.10M", "1.10", {"#dec": "1.10"}),
@@ -69,7 +73,7 @@ scalars = st.one_of(
     st.text(st.characters(exclude_categories=("Cs",))),
     st.from_regex(r"[a-z][a-z0-9]{0,5}(/[a-z]{1,5})?", fullmatch=True).map(Keyword),
     st.datetimes(datetime(1, 1, 2), datetime(9998, 1, 1)).map(  # noqa: DTZ001
-        lambda moment: moment.replace(microsecond=moment.microsecond // 1000 * 1000, tzinfo=timezone.utc)
+        lambda moment: moment.replace(microsecond=moment.microsecond // 1000 * 1000, tzinfo=UTC)
     ),
     st.uuids(),
     st.binary(),
@@ -96,7 +100,7 @@ COLUMNS: list[tuple[str, list[Any]]] = [
     ("boolean", [True, False]),
     ("double", [1.0, -0.5, math.inf]),
     ("keyword", [Keyword("a/b"), Keyword("a/b"), Keyword("c")]),
-    ("instant", [datetime(2024, 5, 1, tzinfo=timezone.utc)]),
+    ("instant", [datetime(2024, 5, 1, tzinfo=UTC)]),
     ("uuid", [UUID(int=5)]),
     ("bigdec", [Decimal("1.50")]),
     ("any", [1, 1.0, True, "1", Keyword("x"), (1, "a")]),
@@ -133,7 +137,7 @@ def test_rows_under_edn_are_one_text_each() -> None:
     ],
 )
 def test_a_wrong_tag_is_refused_with_its_content(argument: Any, says: str) -> None:
-    with pytest.raises(TagError, match=".") as caught:
+    with pytest.raises(TagError) as caught:
         decode(argument)
     assert says in str(caught.value)
 

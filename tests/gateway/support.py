@@ -1,0 +1,112 @@
+"""A gateway to talk to: the app in process, or a real server on a free port."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import httpx
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+
+from executor.pool import Pool
+from gateway.app import create_app
+from gateway.config import Settings
+from gateway.server import Server, listening
+from store.database import Database
+
+FAMILY = """
+[{:person/name "Ada" :person/born 1815 :person/child ["byron" "anne" "ralph"]}
+ {:db/id "byron" :person/name "Byron"}
+ {:db/id "anne" :person/name "Anne"}
+ {:db/id "ralph" :person/name "Ralph"}]
+"""
+SCHEMA = """
+[{:db/ident :person/name :db/valueType :db.type/string :db/cardinality :db.cardinality/one
+  :db/unique :db.unique/identity
+  :db/doc "What they are called"}
+ {:db/ident :person/born :db/valueType :db.type/long :db/cardinality :db.cardinality/one}
+ {:db/ident :person/child :db/valueType :db.type/ref :db/cardinality :db.cardinality/many}]
+"""
+
+
+class Gateway:
+    """One app over one database, asked over HTTP within the process."""
+
+    def __init__(self, database: Database, pool: Any, settings: Settings | None = None) -> None:
+        self.database = database
+        self.pool = pool
+        self.settings = settings or Settings(data=":memory:")
+        self.app: Starlette = create_app(database, pool, self.settings)
+        self.http = TestClient(self.app, base_url="http://localhost", raise_server_exceptions=True)
+
+    def post(self, document: str, headers: Mapping[str, str] | None = None, **variables: Any) -> httpx.Response:
+        body = {"query": document, "variables": variables}
+        return self.http.post("/graphql", json=body, headers=dict(headers or {}))
+
+    def data(self, document: str, **variables: Any) -> Any:
+        """The answer's data, which must come without errors."""
+        answer = self.post(document, **variables).json()
+        assert "errors" not in answer, answer["errors"]
+        return answer["data"]
+
+    def error(self, document: str, **variables: Any) -> Any:
+        """The answer's one error."""
+        answer = self.post(document, **variables).json()
+        assert len(answer["errors"]) == 1, answer
+        return answer["errors"][0]
+
+    def code(self, document: str, **variables: Any) -> str:
+        code: str = self.error(document, **variables)["extensions"]["code"]
+        return code
+
+    def q(self, query: str, *args: Any, **more: Any) -> Any:
+        """The rows of a query."""
+        document = "query($query: EDN!, $args: [JSON!]) { q(query: $query, args: $args) { rows } }"
+        return self.data(document, query=query, args=list(args) or None, **more)["q"]["rows"]
+
+
+@contextmanager
+def gateway(settings: Settings | None = None, *transactions: str) -> Iterator[Gateway]:
+    """A gateway over a new database in memory that has seen these transactions."""
+    with Database.open(":memory:") as database:
+        pool = Pool(database)
+        try:
+            for text in transactions:
+                database.transact(text)
+            yield Gateway(database, pool, settings)
+        finally:
+            pool.close()
+
+
+@contextmanager
+def served(app: Starlette, settings: Settings | None = None) -> Iterator[str]:
+    """The app behind a real uvicorn on a free port; its address."""
+    settings = settings or Settings(port=0)
+    ready = threading.Event()
+
+    class Told(Server):
+        async def startup(self, sockets: Any = None) -> None:
+            await super().startup(sockets)
+            ready.set()
+
+    server = Told(app, settings)
+    # Signals belong to the main thread.
+    server.capture_signals = _no_signals  # type: ignore[method-assign,assignment]
+    with listening(settings) as listener:
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+        thread.start()
+        try:
+            assert ready.wait(20), "the server did not start"
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join(20)
+            assert not thread.is_alive(), "the server did not stop"
+
+
+@contextmanager
+def _no_signals() -> Iterator[None]:
+    yield

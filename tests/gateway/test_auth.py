@@ -1,0 +1,98 @@
+"""Bearer tokens: who may read, who may write, and what a server on the network asks for."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gateway.auth import Tokens
+from gateway.config import SettingError, Settings
+from tests.gateway.support import Gateway, gateway
+
+READ = "{ database { basisT } }"
+WRITE = 'mutation { transact(tx: "[[:db/add 1 :a/b 1]]") { t } }'
+
+
+def digest(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+@pytest.fixture
+def tokens(tmp_path: Path) -> Path:
+    path = tmp_path / "tokens"
+    path.write_text(f"# who may come in\nann:read:{digest('red')}\n\nbob:write:{digest('blue')}\n")
+    return path
+
+
+@pytest.fixture
+def guarded(tokens: Path) -> Iterator[Gateway]:
+    with gateway(Settings(data=":memory:", auth=str(tokens))) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize(
+    "authorization",
+    [None, "", "red", "Basic red", "Bearer", "Bearer ", "Bearer green", "Bearer rëd", "Bearer red blue"],
+)
+def test_without_a_known_token_nobody_comes_in(guarded: Gateway, authorization: str | None) -> None:
+    headers = {} if authorization is None else {"Authorization": authorization.encode("utf-8")}
+    response = guarded.http.post("/graphql", json={"query": READ}, headers=headers)  # type: ignore[arg-type]
+    assert response.status_code == 401
+    assert response.headers["www-authenticate"] == "Bearer"
+    assert response.json()["errors"][0]["extensions"]["code"] == "UNAUTHENTICATED"
+
+
+def test_readers_read_and_writers_write(guarded: Gateway) -> None:
+    red, blue = {"Authorization": "Bearer red"}, {"Authorization": "bearer blue"}
+    assert guarded.post(READ, red).status_code == 200
+    refused = guarded.post(WRITE, red)
+    assert refused.status_code == 403
+    assert refused.json()["errors"][0]["extensions"]["code"] == "FORBIDDEN"
+    assert guarded.database.snapshot().t == 0
+    assert guarded.post(READ, blue).status_code == 200
+    assert guarded.post(WRITE, blue).json() == {"data": {"transact": {"t": 1}}}
+
+
+def test_metrics_need_a_token_and_probes_do_not(guarded: Gateway) -> None:
+    assert guarded.http.get("/metrics").status_code == 401
+    assert guarded.http.get("/metrics", headers={"Authorization": "Bearer red"}).status_code == 200
+    assert guarded.http.get("/healthz").status_code == 200
+    assert guarded.http.get("/readyz").status_code == 200
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "example.org"])
+def test_other_hosts_need_tokens(host: str, tokens: Path) -> None:
+    with pytest.raises(SettingError, match="ADALOG_AUTH"):
+        Settings(host=host).checked()
+    Settings(host=host, auth=str(tokens)).checked()
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost", "127.0.0.5"])
+def test_loopback_needs_none(host: str) -> None:
+    Settings(host=host).checked()
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "no token"),
+        ("ann:read", "line 1"),
+        (f"ann:admin:{digest('x')}", "admin"),
+        ("ann:read:abc", "64 hexadecimal"),
+        (f"ann:read:{digest('x')}:y", "line 1"),
+        (f":read:{digest('x')}", "line 1"),
+    ],
+)
+def test_a_file_of_tokens_is_checked(tmp_path: Path, text: str, says: str) -> None:
+    path = tmp_path / "tokens"
+    path.write_text(text)
+    with pytest.raises(SettingError, match=says):
+        Tokens.load(str(path))
+
+
+def test_a_missing_file_of_tokens(tmp_path: Path) -> None:
+    with pytest.raises(SettingError, match="no file"):
+        Settings(auth=str(tmp_path / "none")).checked()

@@ -1,0 +1,97 @@
+"""The explorer in a real browser: an example query answers with rows, and no request leaves this host."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import orjson
+import pytest
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import WebDriverWait
+
+from tests.gateway.support import gateway, served
+
+CHROMIUM = shutil.which("chromium")
+DRIVER = shutil.which("chromedriver")
+FLAGS = (
+    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync --window-size=1500,950"
+)
+PACKAGES = """
+[{:db/ident :package/name :db/valueType :db.type/string :db/cardinality :db.cardinality/one
+  :db/unique :db.unique/identity}
+ {:db/ident :package/version :db/valueType :db.type/string :db/cardinality :db.cardinality/one}
+ {:db/ident :package/depends :db/valueType :db.type/ref :db/cardinality :db.cardinality/many}]
+"""
+SQLITE = """
+[{:db/id "sqlite" :package/name "libsqlite3-0" :package/version "3.40"}
+ {:package/name "python3" :package/version "3.11" :package/depends ["sqlite"]}
+ {:package/name "sqlite3" :package/version "3.40.1" :package/depends ["sqlite"]}]
+"""
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None or DRIVER is None, reason="needs chromium and chromedriver"),
+    # Selenium leaves a closed socket behind when the browser ends.
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
+
+
+@pytest.fixture
+def browser(tmp_path: Path) -> Iterator[webdriver.Chrome]:
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM or ""
+    for flag in FLAGS.split():
+        options.add_argument(flag)
+    options.add_argument(f"--user-data-dir={tmp_path / 'profile'}")
+    options.set_capability("goog:loggingPrefs", {"performance": "ALL", "browser": "ALL"})
+    driver = webdriver.Chrome(options=options, service=Service(DRIVER))
+    try:
+        yield driver
+    finally:
+        driver.quit()
+
+
+def result(browser: webdriver.Chrome) -> str:
+    script = "return document.querySelector('.result-window .CodeMirror')?.CodeMirror?.getValue() ?? ''"
+    text: str = browser.execute_script(script)  # type: ignore[no-untyped-call]
+    return text
+
+
+def requested(browser: webdriver.Chrome) -> list[str]:
+    """The address of every request on the network that a page made."""
+    found = []
+    for entry in browser.get_log("performance"):  # type: ignore[no-untyped-call]
+        message: Any = orjson.loads(entry["message"])["message"]
+        if message["method"] == "Network.requestWillBeSent":
+            found.append(message["params"]["request"]["url"])
+    return [url for url in found if urlsplit(url).scheme in ("http", "https", "ws", "wss")]
+
+
+def test_an_example_query_runs_and_no_request_leaves_the_host(browser: webdriver.Chrome) -> None:
+    with gateway(None, PACKAGES, SQLITE) as opened, served(opened.app) as address:
+        wait = WebDriverWait(browser, 30)
+        browser.get(f"{address}/graphql")
+        wait.until(lambda page: page.find_elements(By.CSS_SELECTOR, ".graphiql-execute-button"))
+        tabs = [tab.text for tab in browser.find_elements(By.CSS_SELECTOR, ".graphiql-tab-button")]
+        assert tabs == ["Dependents", "Sections", "Mutual", "Triangles", "Plan", "Transact"]
+
+        browser.find_element(By.CSS_SELECTOR, ".graphiql-execute-button").click()
+        wait.until(lambda page: "stats" in result(page))
+        answer = orjson.loads(result(browser))
+        assert answer["data"]["q"]["rows"] == [["python3", "3.11"], ["sqlite3", "3.40.1"]]
+
+        browser.find_element(By.CSS_SELECTOR, "[aria-label='Show GraphiQL Explorer']").click()
+        wait.until(lambda page: "attributes" in page.find_element(By.CSS_SELECTOR, ".docExplorerWrap").text)
+
+        urls = requested(browser)
+        assert f"{address}/graphql" in urls
+        assert {urlsplit(url).netloc for url in urls} == {urlsplit(address).netloc}
+        problems = [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]  # type: ignore[no-untyped-call]
+        assert problems == []

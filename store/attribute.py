@@ -7,8 +7,10 @@ from typing import Final, Literal
 
 from datalog.values import Keyword
 
-# Entity ids: users' own below, then what has an ident, then one entity for each transaction.
+# Entity ids: users' own below, then what has an ident (the first thousand are built in), then one entity for each
+# transaction.
 SCHEMA_BASE: Final = 1 << 41
+FIRST_OWN_IDENT: Final = SCHEMA_BASE + 1000
 TX_BASE: Final = 1 << 42
 
 VALUE_TYPES: Final = frozenset(
@@ -22,12 +24,14 @@ Uniqueness = Literal["value", "identity"]
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """id: the entity id. ident_code: the ident keyword's code. value_type: a name of VALUE_TYPES."""
+    """id: the entity id. ident_code: the ident keyword's code. value_type: a name of VALUE_TYPES, or None until the
+    first use decides it (open schema only).
+    """
 
     id: int
     ident: Keyword
     ident_code: int
-    value_type: str
+    value_type: str | None = None
     cardinality: Cardinality = "one"
     unique: Uniqueness | None = None
     component: bool = False

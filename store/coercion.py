@@ -1,0 +1,57 @@
+"""A value as an attribute's type, where nothing is lost by it."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from typing import Any, Final
+
+from datalog.values import LONG_MAX, LONG_MIN, BigInt, Float, type_name
+
+
+def coerced(value_type: str, value: Any) -> Any | None:
+    """The value as this type (not ref or tuple, which need a schema), or None where that would lose something.
+
+    A double becomes a float by rounding, since EDN has no way to write a float.
+    """
+    name = type_name(value)
+    if name == value_type:
+        if name == "long" and not LONG_MIN <= value <= LONG_MAX:
+            return None
+        return value
+    convert = _CONVERSIONS.get((name, value_type))
+    return None if convert is None else convert(value)
+
+
+def _long(value: float | BigInt) -> int | None:
+    if isinstance(value, float) and not value.is_integer():
+        return None
+    number = int(value)
+    return number if LONG_MIN <= number <= LONG_MAX else None
+
+
+def _double(value: int) -> float | None:
+    return float(value) if abs(value) < 1 << 1000 and int(float(value)) == value else None
+
+
+def _float(value: int | float) -> Float | None:
+    try:
+        rounded: float = struct.unpack("<f", struct.pack("<f", value))[0]
+    except (OverflowError, struct.error):
+        return None
+    return None if isinstance(value, int) and int(rounded) != value else Float(rounded)
+
+
+_CONVERSIONS: Final[Mapping[tuple[str, str], Callable[[Any], Any]]] = {
+    ("double", "long"): _long,
+    ("bigint", "long"): _long,
+    ("long", "double"): _double,
+    ("bigint", "double"): _double,
+    ("float", "double"): float,
+    ("long", "float"): _float,
+    ("double", "float"): _float,
+    ("long", "bigint"): BigInt,
+    ("long", "bigdec"): Decimal,
+    ("bigint", "bigdec"): Decimal,
+}

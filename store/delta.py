@@ -1,0 +1,137 @@
+"""The young part of one attribute: the events since its relation was folded, oldest first.
+
+Only the writer appends. Readers never look past the events of the transaction they know, so nothing here is locked:
+what they may see is complete before they are told its number.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterator
+
+import numpy as np
+
+from store.relation import Columns, Relation
+
+
+class Delta:
+    """Events, and for the writer the last event of each touched pair by entity and, if asked, by value."""
+
+    __slots__ = ("_by_entity", "_by_value", "_e", "_stamp", "_v")
+
+    def __init__(self, *, by_value: bool) -> None:
+        self._e = array("q")
+        self._v = array("q")
+        # 2t + added: sorted, as transactions are numbered, so that it also finds a transaction's place.
+        self._stamp = array("q")
+        self._by_entity: dict[int, dict[int, bool]] = {}
+        self._by_value: dict[int, dict[int, bool]] | None = {} if by_value else None
+
+    def __len__(self) -> int:
+        return len(self._stamp)
+
+    @property
+    def has_values_index(self) -> bool:
+        """Whether it was made with `by_value`."""
+        return self._by_value is not None
+
+    def append(self, e: int, v: int, t: int, added: bool) -> None:
+        """One more event; t never falls. Within one transaction retractions come before assertions."""
+        self._e.append(e)
+        self._v.append(v)
+        self._by_entity.setdefault(e, {})[v] = added
+        if self._by_value is not None:
+            self._by_value.setdefault(v, {})[e] = added
+        self._stamp.append(2 * t + added)
+
+    def length_at(self, t: int) -> int:
+        """How many events belong to transactions up to t."""
+        return bisect_right(self._stamp, 2 * t + 1)
+
+    def last_at(self, t: int) -> int:
+        """The last transaction up to t with an event, or 0."""
+        length = self.length_at(t)
+        return self._stamp[length - 1] >> 1 if length else 0
+
+    def events(self, start: int, stop: int) -> Columns:
+        """Events number start to stop."""
+        # A slice of an array is a copy, so the buffer that numpy holds never keeps the array from growing.
+        stamp = np.frombuffer(self._stamp[start:stop], np.int64)
+        e = np.frombuffer(self._e[start:stop], np.int64)
+        v = np.frombuffer(self._v[start:stop], np.int64)
+        return Columns(e, v, stamp >> 1, (stamp & 1).astype(np.bool_))
+
+    def truncated(self, length: int) -> Delta:
+        """A copy of the first events."""
+        return self._copy(0, length)
+
+    def after(self, length: int, *, by_value: bool) -> Delta:
+        """A copy without the first events."""
+        return self._copy(length, len(self), by_value)
+
+    def _copy(self, start: int, stop: int, by_value: bool | None = None) -> Delta:
+        copy = Delta(by_value=self.has_values_index if by_value is None else by_value)
+        for e, v, stamp in zip(self._e[start:stop], self._v[start:stop], self._stamp[start:stop], strict=True):
+            copy.append(e, v, stamp >> 1, bool(stamp & 1))
+        return copy
+
+    def values(self, e: int) -> dict[int, bool]:
+        """The entity's touched values, and whether each holds. For the writer."""
+        return self._by_entity.get(e, _UNTOUCHED)
+
+    def entities(self, v: int) -> dict[int, bool]:
+        """The value's touched entities, and whether each holds it. For the writer."""
+        assert self._by_value is not None
+        return self._by_value.get(v, _UNTOUCHED)
+
+    def nbytes(self) -> int:
+        """Bytes held, dictionaries by estimate."""
+        per_event = 24 + (480 if self._by_value is not None else 300)
+        return per_event * len(self)
+
+
+_UNTOUCHED: dict[int, bool] = {}
+
+
+class Live:
+    """What holds of one attribute at this moment, for the writer: the relation under its delta, row by row."""
+
+    __slots__ = ("delta", "relation")
+
+    def __init__(self, relation: Relation, delta: Delta) -> None:
+        self.relation = relation
+        self.delta = delta
+
+    def holds(self, e: int, v: int) -> bool:
+        """Whether the entity has the value."""
+        touched = self.delta.values(e).get(v)
+        if touched is not None:
+            return touched
+        row = self.relation.ev.row(e)
+        if row is None:
+            return False
+        at = int(row.searchsorted(v))
+        return at < len(row) and int(row[at]) == v
+
+    def values(self, e: int) -> list[int]:
+        """The entity's value codes."""
+        row = self.relation.ev.row(e)
+        return list(_overlaid([] if row is None else row.tolist(), self.delta.values(e)))
+
+    def entities(self, v: int) -> list[int]:
+        """The entities that have the value. Only where the delta was made with `by_value`."""
+        row = self.relation.ve.row(v)
+        return list(_overlaid([] if row is None else row.tolist(), self.delta.entities(v)))
+
+
+def _overlaid(base: list[int], touched: dict[int, bool]) -> Iterator[int]:
+    if not touched:
+        yield from base
+        return
+    for item in base:
+        if item not in touched:
+            yield item
+    for item, holds in touched.items():
+        if holds:
+            yield item

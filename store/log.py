@@ -1,0 +1,199 @@
+"""The log: every transaction's datoms in the order of t, one row each. The truth that everything else is made from.
+
+An append is one insert per transaction and one commit for all of them; `t` is the primary key, so of two writers
+one loses and hears of it. Rows carry a chained checksum: a row changed, lost or put in by other hands is noticed.
+"""
+
+from __future__ import annotations
+
+import threading
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import sqlalchemy as sa
+from sqlalchemy.pool import StaticPool
+
+from datalog.errors import AdalogError, Code
+
+_METADATA: Final = sa.MetaData()
+_TRANSACTIONS: Final = sa.Table(
+    "transactions",
+    _METADATA,
+    sa.Column("t", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("instant", sa.BigInteger, nullable=False),
+    sa.Column("idempotency_key", sa.Text, unique=True, nullable=True),
+    sa.Column("payload", sa.LargeBinary, nullable=False),
+    sa.Column("checksum", sa.BigInteger, nullable=False),
+)
+_PAGE: Final = 2000
+_INSERT: Final = _TRANSACTIONS.insert()
+_COLUMNS: Final = _TRANSACTIONS.c
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One transaction as the log keeps it. instant: milliseconds since 1970."""
+
+    t: int
+    instant: int
+    idempotency_key: str | None
+    payload: bytes
+
+
+class Log:
+    """Entries 1, 2, 3 … without a gap. One thread appends; any number read."""
+
+    def __init__(self, engine: sa.Engine) -> None:
+        self._engine = engine
+        self._checksum = 0
+        # An in-memory database has one connection, which readers and the writer take turns at.
+        shared = isinstance(engine.pool, StaticPool)
+        self._turn: AbstractContextManager[object] = threading.RLock() if shared else nullcontext()
+        with self._connection() as connection:
+            _METADATA.create_all(connection)
+            connection.commit()
+
+    @staticmethod
+    def in_memory() -> Log:
+        """A log that ends with the process."""
+        return Log(sa.create_engine("sqlite://", poolclass=StaticPool, connect_args={"check_same_thread": False}))
+
+    @staticmethod
+    def in_file(path: Path) -> Log:
+        """A log in an SQLite file; a commit that returned is on disk."""
+        engine = sa.create_engine(f"sqlite:///{path}", connect_args={"timeout": 30})
+        sa.event.listen(engine, "connect", _configure_sqlite)
+        try:
+            return Log(engine)
+        except sa.exc.DatabaseError as error:
+            engine.dispose()
+            raise _damaged(path.name, f"SQLite says: {error.__cause__}") from None
+
+    @contextmanager
+    def _connection(self) -> Iterator[sa.Connection]:
+        with self._turn, self._engine.connect() as connection:
+            yield connection
+
+    def append(self, entries: Sequence[Entry]) -> None:
+        """Make entries durable, all or none. They continue the log.
+
+        Raises BACKEND_UNAVAILABLE where the disk or server refuses; nothing of them is kept then.
+        """
+        checksum, rows = self._checksum, []
+        for entry in entries:
+            checksum = _chained(checksum, entry)
+            rows.append(
+                {
+                    "t": entry.t,
+                    "instant": entry.instant,
+                    "idempotency_key": entry.idempotency_key,
+                    "payload": entry.payload,
+                    "checksum": checksum,
+                }
+            )
+        try:
+            with self._connection() as connection:
+                connection.execute(_INSERT, rows)
+                connection.commit()
+        except sa.exc.SQLAlchemyError as error:
+            if self._kept(entries[-1].t, checksum):
+                self._checksum = checksum
+                return
+            raise AdalogError(
+                Code.BACKEND_UNAVAILABLE,
+                f"nothing was applied: the log could not be written ({error.__cause__ or error})",
+            ) from error
+        self._checksum = checksum
+
+    def _kept(self, t: int, checksum: int) -> bool:
+        """Whether a commit that reported an error happened all the same."""
+        try:
+            with self._connection() as connection:
+                found = connection.execute(sa.select(_COLUMNS.checksum).where(_COLUMNS.t == t)).scalar()
+        except sa.exc.SQLAlchemyError:
+            return False
+        return bool(found == checksum)
+
+    def replay(self, after: int, checksum: int) -> Iterator[Entry]:
+        """Every entry with t > after, oldest first, each checked; `checksum` is that of entry `after`.
+
+        Raises INTERNAL for a gap or a row that is not what was written.
+        """
+        t = after
+        for row in self._rows(after):
+            entry = Entry(row.t, row.instant, row.idempotency_key, row.payload)
+            if entry.t != t + 1:
+                raise _damaged("the log", f"transaction {t + 1} is missing before {entry.t}")
+            checksum = _chained(checksum, entry)
+            if checksum != row.checksum:
+                raise _damaged("the log", f"transaction {entry.t} is not what was written")
+            t = entry.t
+            yield entry
+        self._checksum = checksum
+
+    def _rows(self, after: int, before: int = 1 << 62) -> Iterator[Any]:
+        while True:
+            query = (
+                sa.select(_TRANSACTIONS)
+                .where(_COLUMNS.t > after, _COLUMNS.t < before)
+                .order_by(_COLUMNS.t)
+                .limit(_PAGE)
+            )
+            try:
+                with self._connection() as connection:
+                    page = connection.execute(query).all()
+            except sa.exc.DatabaseError as error:
+                raise _damaged("the log", f"SQLite says: {error.__cause__}") from None
+            yield from page
+            if len(page) < _PAGE:
+                return
+            after = page[-1].t
+
+    def entries(self, start: int, stop: int, limit: int) -> Iterable[Entry]:
+        """At most `limit` entries with start <= t < stop, oldest first."""
+        for count, row in enumerate(self._rows(start - 1, stop)):
+            if count == limit:
+                return
+            yield Entry(row.t, row.instant, row.idempotency_key, row.payload)
+
+    def t_of_key(self, idempotency_key: str) -> int | None:
+        """The transaction that an idempotency key was used for."""
+        with self._connection() as connection:
+            query = sa.select(_COLUMNS.t).where(_COLUMNS.idempotency_key == idempotency_key)
+            found: int | None = connection.execute(query).scalar()
+        return found
+
+    def checksum_at(self, t: int) -> int | None:
+        """The chained checksum of entry t, 0 before the first, None where the log has no such entry."""
+        if t == 0:
+            return 0
+        with self._connection() as connection:
+            found: int | None = connection.execute(sa.select(_COLUMNS.checksum).where(_COLUMNS.t == t)).scalar()
+        return found
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._engine.dispose()
+
+
+def _configure_sqlite(connection: Any, _record: object) -> None:
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA journal_mode=WAL")
+    cursor.execute("PRAGMA synchronous=FULL")
+    cursor.close()
+
+
+def _chained(previous: int, entry: Entry) -> int:
+    head = f"{entry.t} {entry.instant} {entry.idempotency_key!r} ".encode()
+    return zlib.crc32(entry.payload, zlib.crc32(head, previous))
+
+
+def _damaged(what: str, why: str) -> AdalogError:
+    return AdalogError(
+        Code.INTERNAL,
+        f"{what} is damaged: {why}. Nothing was changed; restore the data folder from a backup",
+    )

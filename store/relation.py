@@ -1,0 +1,194 @@
+"""The folded part of one attribute: its datoms up to some transaction as sorted columns, with their whole history.
+
+A value, written once by a fold and never changed; its arrays may be memory-mapped. What came since is a `Delta`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from store.trie import EMPTY, Csr, Trie
+
+Int64s = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+_NONE = EMPTY.values
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """Datoms of one attribute as parallel arrays: entity, value code, transaction number, whether asserted."""
+
+    e: Int64s
+    v: Int64s
+    t: Int64s
+    added: Bools
+
+    def __len__(self) -> int:
+        return len(self.e)
+
+    def take(self, which: Int64s | Bools) -> Columns:
+        """The rows of a mask or of positions."""
+        return Columns(self.e[which], self.v[which], self.t[which], self.added[which])
+
+    def sorted(self) -> Columns:
+        """By (e, v, t)."""
+        return self.take(np.lexsort((self.t, self.v, self.e)))
+
+    @staticmethod
+    def asserted(e: Int64s, v: Int64s, t: Int64s) -> Columns:
+        """Rows that are all assertions."""
+        return Columns(e, v, t, np.ones(len(e), np.bool_))
+
+    @staticmethod
+    def concat(parts: list[Columns]) -> Columns:
+        """One after the other."""
+        return Columns(
+            np.concatenate([part.e for part in parts]),
+            np.concatenate([part.v for part in parts]),
+            np.concatenate([part.t for part in parts]),
+            np.concatenate([part.added for part in parts]),
+        )
+
+
+NO_COLUMNS = Columns(_NONE, _NONE, _NONE, np.empty(0, np.bool_))
+
+
+@dataclass(frozen=True, eq=False)
+class Closed:
+    """Datoms that no longer hold: pair, the transaction that asserted it, the one that retracted it."""
+
+    e: Int64s = _NONE
+    v: Int64s = _NONE
+    added: Int64s = _NONE
+    retracted: Int64s = _NONE
+
+
+@dataclass(frozen=True, eq=False)
+class Relation:
+    """Datoms with t <= `t`. `since[i]` is the transaction that asserted pair i of `ev`; int64[n].
+
+    last: the last transaction that touched the attribute. path, checksum: the segment file, if there is one.
+    """
+
+    ev: Csr = EMPTY
+    ve: Csr = EMPTY
+    since: Int64s = _NONE
+    closed: Closed = field(default_factory=Closed)
+    t: int = 0
+    last: int = 0
+    path: str | None = None
+    checksum: int = 0
+
+    @property
+    def count(self) -> int:
+        """Pairs that hold."""
+        return len(self.ev.values)
+
+    @cached_property
+    def largest_rows(self) -> tuple[int, int]:
+        """The most values one entity has, and the most entities one value has."""
+        return tuple(  # type: ignore[return-value]
+            int(np.diff(csr.offsets).max()) if len(csr.keys) else 0 for csr in (self.ev, self.ve)
+        )
+
+    def current(self) -> Columns:
+        """What holds, sorted by (e, v)."""
+        e, v = self.ev.pairs()
+        return Columns.asserted(e, v, self.since)
+
+    def current_of(self, entities: Int64s) -> Columns:
+        """What holds for some entities, which are sorted and distinct; sorted by (e, v)."""
+        sizes, places = self.ev.places(entities)
+        return Columns.asserted(np.repeat(entities, sizes), self.ev.values[places], self.since[places])
+
+    def at(self, t: int) -> Columns:
+        """What held after transaction t, which is at most `self.t`; sorted by (e, v)."""
+        now, closed = self.current(), self.closed
+        then = (closed.added <= t) & (t < closed.retracted)
+        held = Columns.asserted(closed.e[then], closed.v[then], closed.added[then])
+        now = now.take(now.t <= t)
+        return Columns.concat([now, held]).sorted() if len(held) else now
+
+    def events(self) -> Columns:
+        """Every assertion and retraction; in no order."""
+        closed = self.closed
+        gone = Columns(closed.e, closed.v, closed.retracted, np.zeros(len(closed.e), np.bool_))
+        return Columns.concat([self.current(), Columns.asserted(closed.e, closed.v, closed.added), gone])
+
+    def folded(self, events: Columns, t: int, *, keep_history: bool = True) -> Relation:
+        """With the events after `self.t` up to t, which are oldest first and each of which changes something."""
+        if not len(events):
+            return self
+        e, v = events.e, events.v
+        columns, newly_closed = settle(self.current(), self.current_of(np.unique(e)), events)
+        return Relation(
+            ev=Csr.from_sorted(columns.e, columns.v),
+            ve=Trie(self.ve).advanced(v, e, events.added).merged,
+            since=columns.t,
+            closed=_joined(self.closed, newly_closed) if keep_history else self.closed,
+            t=t,
+            last=int(events.t[-1]),
+        )
+
+    def nbytes(self) -> int:
+        """Bytes of its arrays."""
+        arrays: list[NDArray[np.signedinteger]] = [
+            self.since,
+            self.closed.e,
+            self.closed.v,
+            self.closed.added,
+            self.closed.retracted,
+        ]
+        for csr in (self.ev, self.ve):
+            arrays += [csr.keys, csr.offsets, csr.values, csr.dense]
+        return sum(array.nbytes if array.strides != (0,) else 8 for array in arrays)
+
+
+def settle(current: Columns, touched: Columns, events: Columns) -> tuple[Columns, Closed]:
+    """What holds after the events, sorted by (e, v), and what stopped holding.
+
+    current: what held before. touched: its rows for the events' entities. Assertions and retractions of one pair
+    alternate, so in the order of (e, v, t) a retraction closes the row before it.
+    """
+    rows = Columns.concat([touched, events]).sorted()
+    again = np.zeros(len(rows), np.bool_)
+    again[:-1] = (rows.e[1:] == rows.e[:-1]) & (rows.v[1:] == rows.v[:-1])
+    ended = np.flatnonzero(rows.added & again)
+    closed = Closed(rows.e[ended], rows.v[ended], rows.t[ended], rows.t[ended + 1])
+    fresh = rows.take(rows.added & ~again)
+    entities = np.unique(events.e)
+    untouched = _without(current, entities)
+    # Whole entities are replaced, so where an entity goes is decided by the entity alone.
+    at = np.searchsorted(untouched.e, fresh.e)
+    return (
+        Columns(
+            np.insert(untouched.e, at, fresh.e),
+            np.insert(untouched.v, at, fresh.v),
+            np.insert(untouched.t, at, fresh.t),
+            np.ones(len(untouched) + len(fresh), np.bool_),
+        ),
+        closed,
+    )
+
+
+def _without(columns: Columns, entities: Int64s) -> Columns:
+    starts = np.searchsorted(columns.e, entities)
+    stops = np.searchsorted(columns.e, entities, side="right")
+    keep = np.ones(len(columns), np.bool_)
+    for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
+        keep[start:stop] = False
+    return columns.take(keep)
+
+
+def _joined(old: Closed, new: Closed) -> Closed:
+    if not len(new.e):
+        return old
+    e, v = np.concatenate((old.e, new.e)), np.concatenate((old.v, new.v))
+    added, retracted = np.concatenate((old.added, new.added)), np.concatenate((old.retracted, new.retracted))
+    order = np.lexsort((added, v, e))
+    return Closed(e[order], v[order], added[order], retracted[order])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -9,7 +10,6 @@ from typing import Any
 
 import httpx
 from starlette.applications import Starlette
-from starlette.testclient import TestClient
 
 from executor.pool import Pool
 from gateway.app import create_app
@@ -32,6 +32,27 @@ SCHEMA = """
 """
 
 
+class InProcess:
+    """An HTTP client that calls the app without a socket; an exception of the app is the caller's."""
+
+    def __init__(self, app: Starlette) -> None:
+        self._runner = asyncio.Runner()
+        self._client = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost")
+
+    def request(self, method: str, path: str, **more: Any) -> httpx.Response:
+        return self._runner.run(self._client.request(method, path, **more))
+
+    def get(self, path: str, **more: Any) -> httpx.Response:
+        return self.request("GET", path, **more)
+
+    def post(self, path: str, **more: Any) -> httpx.Response:
+        return self.request("POST", path, **more)
+
+    def close(self) -> None:
+        self._runner.run(self._client.aclose())
+        self._runner.close()
+
+
 class Gateway:
     """One app over one database, asked over HTTP within the process."""
 
@@ -40,7 +61,7 @@ class Gateway:
         self.pool = pool
         self.settings = settings or Settings(data=":memory:")
         self.app: Starlette = create_app(database, pool, self.settings)
-        self.http = TestClient(self.app, base_url="http://localhost", raise_server_exceptions=True)
+        self.http = InProcess(self.app)
 
     def post(self, document: str, headers: Mapping[str, str] | None = None, **variables: Any) -> httpx.Response:
         body = {"query": document, "variables": variables}
@@ -76,7 +97,9 @@ def gateway(settings: Settings | None = None, *transactions: str) -> Iterator[Ga
         try:
             for text in transactions:
                 database.transact(text)
-            yield Gateway(database, pool, settings)
+            opened = Gateway(database, pool, settings)
+            yield opened
+            opened.http.close()
         finally:
             pool.close()
 

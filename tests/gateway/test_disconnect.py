@@ -61,7 +61,9 @@ def watched() -> Any:
     settings = Settings(data=":memory:", port=0, limits=Limits(rows=10**12, timeout_ms=600_000))
     with gateway(settings, NUMBERS) as opened:
         pool = Watched(opened.pool)
-        yield Gateway(opened.database, pool, settings)
+        again = Gateway(opened.database, pool, settings)
+        yield again
+        again.http.close()
 
 
 def test_a_client_that_goes_away_cancels_its_query(watched: Gateway) -> None:

@@ -127,7 +127,7 @@ def test_a_request_of_too_many_bytes() -> None:
         assert response.status_code == 413
         assert response.json()["errors"][0]["extensions"]["code"] == "LIMIT_EXCEEDED"
 
-        def endless() -> Any:
+        async def endless() -> Any:
             yield b'{"query": "'
             for _ in range(1_000):
                 yield b"x" * 100

@@ -12,7 +12,6 @@ STAMPS := $(VENV)/stamps
 PIP := PYTHONWARNINGS=ignore $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt \
 	--config-settings editable_mode=compat
 
-export ADALOG_DATA ?= data
 PYTEST_ARGS ?=
 
 .PHONY: help run test setup bench check format clean
@@ -20,10 +19,10 @@ PYTEST_ARGS ?=
 help: ## what can be asked for
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-run: $(STAMPS)/app $(STAMPS)/java ## set up, load the sample data the first time, serve on 127.0.0.1:8080
+run: $(STAMPS)/app $(STAMPS)/kernels $(STAMPS)/java ## set up, load the sample data the first time, serve on 127.0.0.1:8080
 	@source scripts/java-home.sh; $(BIN)/adalog sample --if-empty; exec $(BIN)/adalog serve
 
-setup: $(STAMPS)/app $(STAMPS)/java $(STAMPS)/test $(STAMPS)/browser ## the set-up alone
+setup: $(STAMPS)/app $(STAMPS)/kernels $(STAMPS)/java $(STAMPS)/test $(STAMPS)/browser ## the set-up alone
 
 test: setup ## every test
 	@source scripts/java-home.sh; $(BIN)/python -m pytest $(PYTEST_ARGS)
@@ -38,7 +37,7 @@ format: $(STAMPS)/test ## put the code into shape
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(STAMPS)/app $(STAMPS)/java $(STAMPS)/bench ## the benchmarks against their peers; tables and plots in bench/
+bench: $(STAMPS)/app $(STAMPS)/kernels $(STAMPS)/java $(STAMPS)/bench ## the benchmarks against their peers; tables and plots in bench/
 	@source scripts/java-home.sh; $(BIN)/python -m bench
 
 clean: ## forget caches and stamps (the data folder and .venv stay)
@@ -66,6 +65,11 @@ $(STAMPS)/test: $(STAMPS)/app
 $(STAMPS)/bench: $(STAMPS)/app
 	@echo "installing what the benchmarks compare with"
 	@$(PIP) --editable '.[bench]'
+	@touch $@
+
+$(STAMPS)/kernels: executor/kernels.py executor/warm.py $(STAMPS)/app
+	@echo "compiling the join's kernels"
+	@$(BIN)/python -m executor.warm
 	@touch $@
 
 $(STAMPS)/java: scripts/ensure-java.sh scripts/java-home.sh | $(BIN)/python $(STAMPS)

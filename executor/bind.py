@@ -40,7 +40,7 @@ from planner.logical import (
     UnnestAtom,
 )
 from planner.plan import Plan
-from planner.resolve import attribute_of, entity_code, value_code
+from planner.resolve import attribute_of, entity_code, plain_value, unknown_attribute, value_code
 from store.attribute import Attribute
 from store.codes import Scratch
 from store.layout import FALSE, NIL, TRUE
@@ -138,8 +138,6 @@ class Binding:
         attribute = attribute_of(snapshot, atom.attribute)
         if attribute is None:
             if self.strict:
-                from planner.resolve import unknown_attribute
-
                 raise unknown_attribute(snapshot, atom.attribute)
             return DEAD
         first = self._entity(snapshot, atom.entity)
@@ -282,11 +280,8 @@ class Binding:
         columns = self.relations[atom.relation]
         terms: list[str | int | None] = []
         for term in atom.terms:
-            if isinstance(term, LookupRef):
-                assert isinstance(term.value, Const)
-                terms.append(self.values.intern((term.attribute.value, term.value.value)))
-            else:
-                terms.append(self.values.intern(term.value) if isinstance(term, Const) else term)
+            constant = isinstance(term, Const | LookupRef)
+            terms.append(self.values.intern(plain_value(term)) if constant else term)
         if len(columns) < len(terms):
             if not columns or not len(columns[0]):
                 return DEAD
@@ -307,11 +302,8 @@ class Binding:
         for argument in node.args:
             if isinstance(argument, str):
                 arguments.append(argument)
-            elif isinstance(argument, Const):
-                arguments.append(self.values.intern(argument.value))
-            elif isinstance(argument, LookupRef):
-                assert isinstance(argument.value, Const)
-                arguments.append(self.values.intern((argument.attribute.value, argument.value.value)))
+            elif isinstance(argument, Const | LookupRef):
+                arguments.append(self.values.intern(plain_value(argument)))
             elif isinstance(argument, Source):
                 access.append(SnapshotAccess(self.databases[argument.name]))
         return Call(node.name, tuple(arguments), self._applied(node.name, access), self.values, node.position)

@@ -1,0 +1,223 @@
+"""`:where`: data patterns, predicates, functions, `and or or-join not not-join`, rule calls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from datalog import ast
+from datalog.builtins import BUILTINS
+from datalog.forms import Form, invalid, is_source, is_symbol, is_variable, shown
+from datalog.hints import nearest
+from datalog.parse_inputs import parse_binding
+from datalog.scope import variables_of
+from datalog.values import Keyword, Symbol, identity
+
+_CONNECTIVES = frozenset(("and", "or", "or-join", "not", "not-join"))
+_PLACES = "[entity attribute value tx added?]"
+
+
+@dataclass(frozen=True)
+class ClauseParser:
+    """`sources`: the names that :in gives, `$` among them."""
+
+    sources: frozenset[str]
+
+    def clause(self, form: Form) -> ast.Clause:
+        """One clause of a :where."""
+        if form.kind == "vector":
+            if not form.items:
+                raise invalid(form, f"an empty clause; a data pattern is {_PLACES}")
+            if form.items[0].kind == "list":
+                return self._call(form)
+            return self._pattern(form)
+        if form.kind == "list" and form.items:
+            return self._compound(form)
+        raise invalid(
+            form, f"a clause is a data pattern {_PLACES}, a call [(f ?x) ?y] or (or …), (not …), not {shown(form)}"
+        )
+
+    def _clauses(self, forms: Sequence[Form]) -> tuple[ast.Clause, ...]:
+        return tuple(self.clause(form) for form in forms)
+
+    # Patterns and calls
+
+    def _source(self, form: Form) -> ast.Source:
+        if form.value.name not in self.sources:
+            raise invalid(
+                form, f"no source {form.value.name} is in :in{nearest(form.value.name, self.sources)}; add it there"
+            )
+        return ast.Source(form.value.name, position=form.position)
+
+    def _pattern(self, form: Form) -> ast.Pattern:
+        items = form.items
+        source = ast.Source("$")
+        if is_source(items[0]):
+            source = self._source(items[0])
+            items = items[1:]
+            if not items:
+                raise invalid(form, f"a data pattern has 1 to 5 places: {_PLACES}")
+        if len(items) > 5 and source.name == "$":
+            raise invalid(items[5], f"a data pattern has at most 5 places: {_PLACES}")
+        terms = tuple(self._term(item, place) for place, item in enumerate(items))
+        return ast.Pattern(source, terms, position=form.position)
+
+    def _term(self, form: Form, place: int | None = None) -> ast.Term:
+        """`place`: where in a pattern; a vector in the places of entity and value may be a lookup ref."""
+        if is_symbol(form):
+            if form.value.name == "_":
+                return ast.Blank(position=form.position)
+            if is_variable(form):
+                return ast.Var(form.value.name, position=form.position)
+            raise invalid(form, f"{shown(form)} cannot stand here; write a variable, a constant or _")
+        if form.kind == "vector" and place in (0, 2) and self._is_lookup(form):
+            attribute, value = form.items
+            held = (
+                ast.Var(value.value.name, position=value.position) if is_variable(value) else self._constant(value)
+            )
+            return ast.LookupRef(self._constant(attribute), held, position=form.position)
+        if form.kind == "list" and place is not None:
+            raise invalid(form, f"a call cannot stand in a data pattern; bind it first: [{shown(form)} ?x]")
+        return self._constant(form)
+
+    @staticmethod
+    def _is_lookup(form: Form) -> bool:
+        return len(form.items) == 2 and form.items[0].kind == "atom" and isinstance(form.items[0].value, Keyword)
+
+    @staticmethod
+    def _constant(form: Form) -> ast.Const:
+        return ast.Const(form.value, identity(form.value), position=form.position)
+
+    def _call(self, form: Form) -> ast.Clause:
+        """`[(name arg …)]` or `[(name arg …) binding]`."""
+        call, *rest = form.items
+        if not call.items or not is_symbol(call.items[0]):
+            raise invalid(call, f"a call begins with the name of a built-in, e.g. (< ?x 3), not {shown(call)}")
+        if len(rest) > 1:
+            raise invalid(rest[1], f"a call takes one binding: [{shown(call)} {shown(rest[0])}]")
+        head, *arguments = call.items
+        name = head.value.name if isinstance(head.value, Symbol) else str(head.value)
+        if name in ("q", "d/q"):
+            raise invalid(head, "queries within queries are not supported yet")
+        built_in = BUILTINS.get(name)
+        if built_in is None:
+            raise invalid(head, f"there is no built-in {name}{nearest(name, BUILTINS)}")
+        args: list[ast.Term | ast.Source] = []
+        for argument in arguments:
+            if is_source(argument):
+                if not built_in.needs_database:
+                    raise invalid(argument, f"({name} …) takes no source")
+                args.append(self._source(argument))
+            else:
+                if is_symbol(argument) and argument.value.name == "_":
+                    raise invalid(argument, "an argument cannot be _: name a variable")
+                place = 0 if built_in.needs_database and len(args) <= 1 else None
+                args.append(self._term(argument) if place is None else self._entity_argument(argument))
+        given = sum(not isinstance(arg, ast.Source) for arg in args)
+        most = built_in.max_args
+        if given < built_in.min_args or (most is not None and given > most):
+            raise invalid(call, f"({name} …) takes {_arity(built_in.min_args, most)}, not {given}")
+        if not rest:
+            if built_in.kind == "function":
+                raise invalid(form, f"({name} …) makes a value: bind it, e.g. [{shown(call)} ?result]")
+            return ast.Predicate(name, tuple(args), position=form.position)
+        return ast.Function(name, tuple(args), parse_binding(rest[0], "a binding"), position=form.position)
+
+    def _entity_argument(self, form: Form) -> ast.Term:
+        if form.kind == "vector":
+            return self._constant(form)
+        return self._term(form)
+
+    # Compound clauses
+
+    def _compound(self, form: Form) -> ast.Clause:
+        items = form.items
+        source = None
+        if is_source(items[0]):
+            source = self._source(items[0])
+            items = items[1:]
+        if not items or not is_symbol(items[0]):
+            raise invalid(form, f"a clause in parentheses is (or …), (not …), (and …), not {shown(form)}")
+        name, rest = items[0].value.name, items[1:]
+        if name not in _CONNECTIVES:
+            if name in BUILTINS:
+                raise invalid(form, f"a call stands in brackets: [{shown(form)}]")
+            hint = nearest(name, _CONNECTIVES) or f"; rules are not supported yet, and ({name} …) is no clause"
+            raise invalid(items[0], f"there is no clause ({name} …){hint}")
+        if not rest:
+            raise invalid(form, f"({name}) is empty; it needs at least one clause")
+        match name:
+            case "and":
+                return ast.And(self._clauses(rest), position=form.position)
+            case "or":
+                return self._or(form, rest, source)
+            case "not":
+                return ast.Not(self._clauses(rest), source, position=form.position)
+            case "or-join":
+                return self._or_join(form, rest, source)
+            case _:
+                return self._not_join(form, rest, source)
+
+    def _branch(self, form: Form) -> ast.And:
+        clause = self.clause(form)
+        return clause if isinstance(clause, ast.And) else ast.And((clause,), position=form.position)
+
+    def _or(self, form: Form, rest: Sequence[Form], source: ast.Source | None) -> ast.Or:
+        branches = tuple(self._branch(each) for each in rest)
+        # The variables of a not are free only where a data pattern shares them: the others are its own.
+        binding = frozenset().union(*(variables_of(branch, inside_not=False) for branch in branches))
+        wanted = variables_of(branches[0]) & binding
+        for branch, place in zip(branches[1:], rest[1:], strict=True):
+            mine = variables_of(branch) & binding
+            if mine != wanted:
+                odd = sorted(mine ^ wanted)
+                raise invalid(
+                    place,
+                    f"every branch of an or uses the same variables, but {', '.join(odd)} "
+                    f"{'is' if len(odd) == 1 else 'are'} not in all; or-join says which variables to share",
+                )
+        return ast.Or(branches, source, position=form.position)
+
+    def _or_join(self, form: Form, rest: Sequence[Form], source: ast.Source | None) -> ast.OrJoin:
+        head, *branches = rest
+        if head.kind != "vector":
+            raise invalid(head, f"or-join begins with its variables: (or-join [?x] …), not {shown(head)}")
+        items = list(head.items)
+        required: tuple[ast.Var, ...] = ()
+        if items and items[0].kind in ("vector", "list"):
+            required = tuple(self._variable(item) for item in items[0].items)
+            items = items[1:]
+        variables = tuple(self._variable(item) for item in items)
+        if not required and not variables:
+            raise invalid(head, "or-join needs at least one variable")
+        if not branches:
+            raise invalid(form, "or-join needs at least one branch")
+        parsed = tuple(self._branch(each) for each in branches)
+        for branch, place in zip(parsed, branches, strict=True):
+            missing = [v.name for v in variables if v.name not in variables_of(branch)]
+            if missing:
+                raise invalid(place, f"this branch of the or-join does not mention {', '.join(missing)}")
+        return ast.OrJoin(required, variables, parsed, source, position=form.position)
+
+    def _not_join(self, form: Form, rest: Sequence[Form], source: ast.Source | None) -> ast.NotJoin:
+        head, *clauses = rest
+        if head.kind != "vector" or not head.items:
+            raise invalid(head, f"not-join begins with its variables: (not-join [?x] …), not {shown(head)}")
+        if not clauses:
+            raise invalid(form, "not-join needs at least one clause")
+        variables = tuple(self._variable(item) for item in head.items)
+        return ast.NotJoin(variables, self._clauses(clauses), source, position=form.position)
+
+    @staticmethod
+    def _variable(form: Form) -> ast.Var:
+        if not is_variable(form):
+            raise invalid(form, f"a variable such as ?x is expected here, not {shown(form)}")
+        return ast.Var(form.value.name, position=form.position)
+
+
+def _arity(least: int, most: int | None) -> str:
+    if most is None:
+        return f"at least {least} argument{'' if least == 1 else 's'}"
+    if least == most:
+        return f"{least} argument{'' if least == 1 else 's'}"
+    return f"{least} to {most} arguments"

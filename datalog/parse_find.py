@@ -1,0 +1,103 @@
+"""`:find` and `:keys / :strs / :syms`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from datalog import ast
+from datalog.aggregates import AGGREGATES
+from datalog.errors import AdalogError, Code
+from datalog.forms import Form, invalid, is_symbol, is_variable, shown
+from datalog.hints import nearest
+from datalog.values import Keyword, Symbol, identity
+
+
+def parse_find(forms: Sequence[Form], keys: tuple[str, Sequence[Form]] | None) -> ast.Find:
+    """A find spec: relation `?a ?b`, collection `[?a ...]`, tuple `[?a ?b]` or scalar `?a .`."""
+    if not forms:
+        raise AdalogError(Code.QUERY_INVALID, ":find needs at least one variable, e.g. :find ?e")
+    position = forms[0].position
+    shape = "relation"
+    elements = list(forms)
+    if _is_dot(forms[-1]):
+        shape, elements = "scalar", list(forms[:-1])
+        if len(elements) != 1:
+            raise invalid(
+                forms[-1], f"a scalar find is one element and a dot, e.g. ?x . — here are {len(elements)}"
+            )
+    elif len(forms) == 1 and forms[0].kind == "vector":
+        elements = list(forms[0].items)
+        shape = "tuple"
+        if elements and _is_dots(elements[-1]):
+            shape, elements = "collection", elements[:-1]
+            if len(elements) != 1:
+                raise invalid(forms[0], f"a collection find has one element: [?x ...], not {shown(forms[0])}")
+        if not elements:
+            raise invalid(forms[0], ":find needs at least one variable, e.g. [?e ...]")
+    parsed = tuple(_element(form) for form in elements)
+    return ast.Find(parsed, shape, _parse_keys(keys, len(parsed), shape), position=position)
+
+
+def _is_dot(form: Form) -> bool:
+    return is_symbol(form) and form.value.name == "."
+
+
+def _is_dots(form: Form) -> bool:
+    return is_symbol(form) and form.value.name == "..."
+
+
+def _element(form: Form) -> ast.FindElement:
+    if is_variable(form):
+        return ast.FindVar(ast.Var(form.value.name, position=form.position))
+    if form.kind == "list" and form.items and is_symbol(form.items[0]):
+        return _aggregate(form)
+    raise invalid(form, f":find takes variables and aggregates such as ?x or (count ?x), not {shown(form)}")
+
+
+def _aggregate(form: Form) -> ast.FindElement:
+    head, *rest = form.items
+    name = head.value.name
+    if name == "pull":
+        raise invalid(form, "pull is not supported in :find yet; find the values with data patterns")
+    known = AGGREGATES.get(name)
+    if known is None:
+        raise invalid(head, f"there is no aggregate {name}{nearest(name, AGGREGATES)}")
+    if not rest or not is_variable(rest[-1]):
+        raise invalid(rest[-1] if rest else form, f"({name} …) aggregates a variable: ({name} ?x)")
+    constants = rest[:-1]
+    if not known.min_args <= len(constants) <= known.max_args:
+        takes = f"({name} ?x)" if known.max_args == 0 else f"({name} n ?x)"
+        raise invalid(form, f"{shown(form)} has the wrong number of arguments; write {takes}")
+    for constant in constants:
+        if type(constant.value) is not int or constant.value < 0 or constant.kind != "atom":
+            raise invalid(constant, f"({name} n ?x) takes a whole number for n, not {shown(constant)}")
+    args = tuple(ast.Const(c.value, identity(c.value), position=c.position) for c in constants)
+    return ast.FindAggregate(
+        name, args, ast.Var(rest[-1].value.name, position=rest[-1].position), position=form.position
+    )
+
+
+def _parse_keys(keys: tuple[str, Sequence[Form]] | None, width: int, shape: str) -> tuple[Any, ...] | None:
+    if keys is None:
+        return None
+    kind, forms = keys
+    if shape not in ("relation", "tuple"):
+        raise (
+            invalid(forms[0], f":{kind} names the elements of rows, but this :find is a {shape}")
+            if forms
+            else (AdalogError(Code.QUERY_INVALID, f":{kind} is empty"))
+        )
+    if len(forms) != width:
+        raise AdalogError(
+            Code.QUERY_INVALID,
+            f":{kind} has {len(forms)} names for the {width} element{'' if width == 1 else 's'} of :find",
+            forms[0].position if forms else None,
+        )
+    made: list[Any] = []
+    for form in forms:
+        if not isinstance(form.value, Symbol | Keyword) or form.kind != "atom":
+            raise invalid(form, f":{kind} takes plain names such as name, not {shown(form)}")
+        text = str(form.value).lstrip(":")
+        made.append({"keys": Keyword, "strs": str, "syms": Symbol}[kind](text))
+    return tuple(made)

@@ -38,8 +38,10 @@ class Remote:
         if self._token:
             headers["Authorization"] = f"Bearer {self._token}"
         body = orjson.dumps({"query": document, "variables": variables})
+        status = 0
         try:
             response = httpx.post(self._url, content=body, headers=headers, timeout=httpx.Timeout(10, read=None))
+            status = response.status_code
             answer = orjson.loads(response.content)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise AdalogError(
@@ -49,7 +51,7 @@ class Remote:
         except orjson.JSONDecodeError:
             raise AdalogError(
                 Code.BACKEND_UNAVAILABLE,
-                f"{self._url} answered {response.status_code} with something that is not GraphQL; is it adalog's?",
+                f"{self._url} answered {status} with something that is not GraphQL; is it adalog's?",
             ) from None
         return _data(answer)
 

@@ -72,7 +72,7 @@ def serve(host: str | None, port: int | None, data: str | None) -> None:
 @click.argument("query")
 @click.pass_context
 def query(
-    ctx: click.Context, query: str, as_of: str | None, args: tuple[str, ...], form: str, show: int, **where: Any
+    ctx: click.Context, /, query: str, as_of: str | None, args: tuple[str, ...], form: str, show: int, **where: Any
 ) -> None:
     """Run an EDN Datalog QUERY (`-` reads it from standard input)."""
     query = _text(query)
@@ -82,7 +82,7 @@ def query(
     with _told(query), _backend(ctx, **where) as backend, output.working("running the query", err):
         from gateway.commands import run_query
 
-        relation = run_query(backend, variables, whole=form in ("json", "edn"))
+        relation = run_query(backend, variables, form)
     _print(relation, form, show)
 
 
@@ -105,7 +105,7 @@ def _print(relation: output.Relation, form: str, show: int) -> None:
 @token_option
 @click.argument("file", type=click.File("r", encoding="utf-8"))
 @click.pass_context
-def transact(ctx: click.Context, file: Any, **where: Any) -> None:
+def transact(ctx: click.Context, /, file: Any, **where: Any) -> None:
     """Apply the EDN transaction data in FILE (`-` reads standard input)."""
     text = file.read()
     with _told(text), _backend(ctx, **where) as backend, output.working("applying the transaction", err):
@@ -125,7 +125,7 @@ def transact(ctx: click.Context, file: Any, **where: Any) -> None:
 @click.argument("query")
 @click.pass_context
 def explain(
-    ctx: click.Context, query: str, as_of: str | None, args: tuple[str, ...], analyze: bool, **where: Any
+    ctx: click.Context, /, query: str, as_of: str | None, args: tuple[str, ...], analyze: bool, **where: Any
 ) -> None:
     """Show the plan of an EDN Datalog QUERY."""
     query = _text(query)

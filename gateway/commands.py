@@ -12,8 +12,8 @@ from gateway.config import Settings
 from gateway.output import Relation
 from schema.encoding import decode
 
-_QUERY = """query ($query: EDN!, $args: [JSON!], $basis: BasisInput, $whole: Boolean!) {
-  q(query: $query, args: $args, basis: $basis, encoding: TAGGED) {
+_QUERY = """query ($query: EDN!, $args: [JSON!], $basis: BasisInput, $whole: Boolean!, $as: Encoding!) {
+  q(query: $query, args: $args, basis: $basis, encoding: $as) {
     columns { name type }
     rows @skip(if: $whole)
     value @include(if: $whole)
@@ -29,9 +29,10 @@ _TRANSACT = """mutation ($tx: EDN!) {
 }"""
 
 
-def run_query(backend: Backend, variables: Mapping[str, Any], *, whole: bool) -> Relation:
-    """The answer to a query: its rows, or (`whole`) its value in the find spec's shape."""
-    answer = backend.execute(_QUERY, {**variables, "whole": whole})["q"]
+def run_query(backend: Backend, variables: Mapping[str, Any], form: str) -> Relation:
+    """The answer to a query: its rows, or for `json` and `edn` its value in the find spec's shape."""
+    whole, encoding = form in ("json", "edn"), "PLAIN" if form == "json" else "TAGGED"
+    answer = backend.execute(_QUERY, {**variables, "whole": whole, "as": encoding})["q"]
     count, stats = answer["stats"]["rows"], answer["stats"]
     rows = "row" if count == 1 else "rows"
     summary = f"{count:,} {rows} · t {answer['basisT']} · {stats['elapsedMs']:,.1f} ms · {stats['engine']}"
@@ -39,7 +40,7 @@ def run_query(backend: Backend, variables: Mapping[str, Any], *, whole: bool) ->
         names=[column["name"] for column in answer["columns"]],
         types=[column["type"] for column in answer["columns"]],
         rows=[decode(row) for row in answer.get("rows", ())],
-        value=decode(answer.get("value")),
+        value=answer.get("value") if form == "json" else decode(answer.get("value")),
         summary=summary,
     )
 

@@ -26,7 +26,10 @@ _CONTROL = {code: f"\\x{code:02x}" for code in [*range(32), *range(127, 160)]} |
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A query's answer: its columns' names and types, its rows, and the value in the find spec's shape."""
+    """A query's answer: its columns' names and types, its rows, and the value in the find spec's shape.
+
+    Everything is an EDN value, except that for JSON `value` is plain JSON already.
+    """
 
     names: Sequence[str]
     types: Sequence[str]
@@ -60,10 +63,9 @@ def cell(value: Any) -> str:
 
 def json_text(relation: Relation) -> bytes:
     """The value as JSON, a relation's rows one a line."""
-    plain = encode(relation.value, Encoding.PLAIN)
-    if not isinstance(plain, list):
-        return orjson.dumps(plain) + b"\n"
-    return b"[" + b",\n ".join(orjson.dumps(item) for item in plain) + b"]\n"
+    if not isinstance(relation.value, list):
+        return bytes(orjson.dumps(relation.value)) + b"\n"
+    return b"[" + b",\n ".join(orjson.dumps(item) for item in relation.value) + b"]\n"
 
 
 def edn_text(relation: Relation) -> bytes:

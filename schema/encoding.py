@@ -124,7 +124,8 @@ def _decimal_text(value: Decimal) -> str:
 
 def _name(value: Value) -> str:
     """A keyword's or symbol's text without the colon."""
-    return edn.write(value).removeprefix(":")
+    text: str = edn.write(value)
+    return text.removeprefix(":")
 
 
 def _plain(value: Value) -> Json:

@@ -20,7 +20,7 @@ _RANGES = {
     GRAPHQL_JSON: GRAPHQL_JSON,
     JSON: JSON,
     "application/*": GRAPHQL_JSON,
-    "*/*": GRAPHQL_JSON,
+    "*/*": JSON,
 }
 
 
@@ -47,9 +47,12 @@ class GraphQLRequest:
 
 
 def accepted(header: str) -> str | None:
-    """The media type to answer with: the first of the best the client takes; None when it takes neither."""
+    """The media type to answer with: the first of the best the client takes; None when it takes neither.
+
+    Whoever takes anything gets application/json, as graphql-http's audits want it.
+    """
     if not header or header == "*/*":
-        return GRAPHQL_JSON
+        return JSON
     best, best_quality = None, 0.0
     for part in header.lower().split(","):
         media, *parameters = (piece.strip() for piece in part.split(";"))

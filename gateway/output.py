@@ -64,7 +64,8 @@ def cell(value: Any) -> str:
 def json_text(relation: Relation) -> bytes:
     """The value as JSON, a relation's rows one a line."""
     if not isinstance(relation.value, list):
-        return bytes(orjson.dumps(relation.value)) + b"\n"
+        text: bytes = orjson.dumps(relation.value)
+        return text + b"\n"
     return b"[" + b",\n ".join(orjson.dumps(item) for item in relation.value) + b"]\n"
 
 

@@ -138,7 +138,8 @@ def test_a_request_of_too_many_bytes() -> None:
 
 def test_documents_beyond_the_limits_are_413() -> None:
     with gateway(Settings(data=":memory:", limits=Limits(query_aliases=2))) as small:
-        response = small.post("{ a: database { basisT } b: database { basisT } c: database { basisT } }")
+        document = "{ a: database { basisT } b: database { basisT } c: database { basisT } }"
+        response = small.post(document, {"Accept": "application/graphql-response+json"})
         assert response.status_code == 413
         assert response.json()["errors"][0]["extensions"]["code"] == "LIMIT_EXCEEDED"
 

@@ -79,13 +79,13 @@ class Local:
 @contextmanager
 def opened(settings: Settings) -> Iterator[Local]:
     """A Local backend over the settings' data; whoever runs it here has no other client to protect from it."""
-    from executor.pool import Pool
+    from executor.pool import Pool, PoolSettings
     from store.database import Database
 
     limits = replace(settings.limits, rows=100_000_000, result_bytes=4 * 2**30, timeout_ms=24 * 3600 * 1000)
     settings = replace(settings, limits=limits)
     with Database.open(settings.data, schema=settings.schema) as database:
-        pool = Pool(database)
+        pool = Pool(database, PoolSettings(threads=settings.threads))
         try:
             yield Local(database, pool, settings)
         finally:

@@ -191,15 +191,7 @@ class Query:
 
     @strawberry.field
     async def database(self, info: Info) -> types.Database:
-        database = info.context.services.database
-        t = database.snapshot().t
-        last = await asyncio.to_thread(database.transactions, t, t + 1, 1)
-        return types.Database(
-            basis_t=Long(t),
-            tx_instant=iso(last[0].tx_instant) if last else None,
-            datom_count=Long(database.datom_count),
-            entity_count=Long(database.entity_count),
-        )
+        return await asyncio.to_thread(_database, info.context.services)
 
 
 @strawberry.type
@@ -239,6 +231,17 @@ def _component(number: int, text: str) -> Any:
 
 def _datoms(snapshot: Snapshot, index: str, leading: tuple[Any, ...], start: int, count: int) -> list[Any]:
     return list(islice(snapshot.datoms(index, leading), start, start + count))
+
+
+def _database(services: Services) -> types.Database:
+    snapshot = services.database.snapshot()
+    last = services.database.transactions(snapshot.t, snapshot.t + 1, 1)
+    return types.Database(
+        basis_t=Long(snapshot.t),
+        tx_instant=iso(last[0].tx_instant) if last else None,
+        datom_count=Long(snapshot.datom_count),
+        entity_count=Long(snapshot.entity_count),
+    )
 
 
 def _attributes(snapshot: Snapshot) -> list[types.Attribute]:

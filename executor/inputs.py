@@ -30,7 +30,7 @@ def source_kinds(query: ast.Query, args: Sequence[Any]) -> tuple[frozenset[str],
     relations: set[str] = set()
     sizes: dict[str, int] = {}
     for place, (each, value) in enumerate(matched(query, args)):
-        if isinstance(each, ast.SourceInput) and not isinstance(value, Snapshot):
+        if isinstance(each, ast.SourceInput) and place > 0 and not isinstance(value, Snapshot):
             relations.add(each.name)
             sizes[each.name] = len(value) if hasattr(value, "__len__") else 1
         elif isinstance(each, ast.BindingInput) and isinstance(

@@ -97,10 +97,9 @@ def collector_for(plan: Plan, most: int | None) -> Collector:
     query = plan.query
     aggregates = any(isinstance(element, FindAggregate) for element in query.find.elements)
     enough = None
-    if not aggregates and not query.order_by and query.limit is not None and not query.with_:
-        enough = query.offset + query.limit
-    if not aggregates and query.find.shape in ("scalar", "tuple") and not query.order_by:
-        enough = min(enough, 1 + query.offset) if enough is not None else None
+    single = query.find.shape in ("scalar", "tuple")
+    if not aggregates and not query.order_by and not query.with_ and (single or query.limit is not None):
+        enough = query.offset + (1 if single else query.limit or 0)
     bound = _MOST_ROWS if aggregates or most is None else most
     return Collector(plan.answer, plan.distinct or plan.weighted, enough, bound)
 
@@ -124,8 +123,9 @@ def shape_result(
         keys = [(_place(query.find.elements, key.var.name), key.descending) for key in query.order_by]
         order = sorted_rows(codes, values, keys)
         codes = [column[order] for column in codes]
-    if query.offset or query.limit is not None:
-        stop = None if query.limit is None else query.offset + query.limit
+    limit = 1 if query.find.shape in ("scalar", "tuple") and query.limit is None else query.limit
+    if query.offset or limit is not None:
+        stop = None if limit is None else query.offset + limit
         codes = [column[query.offset : stop] for column in codes]
     columns = tuple(
         ResultColumn(_name_of(element), type_of(column)) for element, column in zip(elements, codes, strict=True)

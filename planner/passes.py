@@ -34,7 +34,8 @@ def plan_query(query: ast.Query, statistics: Statistics, relations: frozenset[st
     found = order_variables(body, frozenset(given), needed, statistics, reorder=options.reorder)
     assert found is not None, "a safe query has an order"
     body = _plan_negations(body, statistics, options)
-    weighted = bool(counted) and options.project
+    distinct = hidden_variables(body, needed)
+    weighted = bool(counted) and options.project and not distinct
     if options.project:
         levels = project(body, given, found.order, found.prefixes, needed, counted if weighted else frozenset())
     else:
@@ -46,7 +47,7 @@ def plan_query(query: ast.Query, statistics: Statistics, relations: frozenset[st
         levels,
         answer,
         weighted,
-        hidden_variables(body, needed),
+        distinct,
         found.cost,
         found.prefixes[-1] if found.prefixes else 1.0,
         options,

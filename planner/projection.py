@@ -1,8 +1,9 @@
 """What each level may forget: variables that nothing later needs, and counts that need no rows.
 
 Datalog's answers are sets, so a variable that the answer does not show can be dropped as soon as its last atom is
-done, and rows that become equal are one. A variable that the answer only counts (it is in `:with`, or the argument
-of `count`) can be dropped too, the rows keeping a weight, once no variable outside the answer is left.
+done, and rows that become equal are one. A variable that the answer only counts (it is in `:with`, or the
+argument of `count`) can be dropped too, the rows keeping a weight: but only where every variable is in the answer, since rows
+that a hidden variable tells apart must not be counted twice, and chunks do not know of each other's rows.
 """
 
 from __future__ import annotations
@@ -85,7 +86,6 @@ def project(
     ors = list(disjunctions(body))
     or_end = {state_name(node.number): end(node) for node in ors}
     with_locals = {state_name(node.number) for node in ors if node.local_to}
-    hidden = [name for name in rank if name not in needed]
     levels: list[LevelPlan] = []
     alive = frozenset(given)
     states: frozenset[str] = frozenset()
@@ -93,10 +93,7 @@ def project(
         alive |= {name}
         states = frozenset(state for state, last in or_end.items() if last > i)
         kept = frozenset(x for x in alive if x in needed or last_use.get(x, -1) > i)
-        # A row stands for one tuple until all that the answer does not show is gone: only then may rows be summed.
-        settled = not any(x in alive or rank[x] > i for x in hidden)
-        if counted and settled and not any(or_end[state] >= i for state in with_locals):
-            kept -= frozenset(x for x in counted if last_use.get(x, -1) <= i)
+        kept -= frozenset(x for x in counted if last_use.get(x, -1) <= i)
         ended = {state for state, last in or_end.items() if last == i}
         merge = kept != alive or bool(ended & with_locals)
         forgets_state = bool(ended)

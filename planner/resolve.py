@@ -45,7 +45,7 @@ def entity_code(snapshot: Snapshot, term: Const | LookupRef) -> int | None:
         return _placed(term, lambda: snapshot.entid(value))
     raise AdalogError(
         Code.QUERY_INVALID,
-        f"an entity is a number, an ident such as :color/red or a lookup ref, not the {type_name(value)} {write(value)}",
+        f"an entity is a number, an ident or a lookup ref, not the {type_name(value)} {write(value)}",
         term.position,
     )
 

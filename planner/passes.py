@@ -29,7 +29,7 @@ def plan_query(query: ast.Query, statistics: Statistics, relations: frozenset[st
     needed = frozenset(answer)
     counted = _counted(query, answer)
     if options.project:
-        body = blank_singletons(body, needed)
+        body = blank_singletons(body, needed.union(given))
     _check_safe(body, frozenset(given), needed, _places(query))
     found = order_variables(body, frozenset(given), needed, statistics, reorder=options.reorder)
     assert found is not None, "a safe query has an order"

@@ -1,9 +1,9 @@
 """What each level may forget: variables that nothing later needs, and counts that need no rows.
 
 Datalog's answers are sets, so a variable that the answer does not show can be dropped as soon as its last atom is
-done, and rows that become equal are one. A variable that the answer only counts (it is in `:with`, or the
-argument of `count`) can be dropped too, the rows keeping a weight: but only where every variable is in the answer, since rows
-that a hidden variable tells apart must not be counted twice, and chunks do not know of each other's rows.
+done, and rows that become equal are one. A variable that the answer only counts (it is in `:with`, or the argument
+of `count`) can be dropped too, the rows keeping a weight: but only where every variable is in the answer. Rows that
+only a hidden variable tells apart must not be counted twice, and chunks do not know of each other's rows.
 """
 
 from __future__ import annotations

@@ -27,6 +27,16 @@ if TYPE_CHECKING:
 Info = strawberry.Info[Context, None]
 
 
+async def _arguments(
+    services: Services, args: list[JSON] | None, args_edn: list[EDN] | None
+) -> tuple[Any, ...]:
+    # Long ones are read elsewhere: the event loop has other clients to answer.
+    long = any(isinstance(value, (list, dict)) and len(value) > 200 for value in args or ())
+    if long or sum(map(len, args_edn or ())) > 20_000:
+        return await asyncio.to_thread(read_arguments, services.database, args, args_edn)
+    return read_arguments(services.database, args, args_edn)
+
+
 def _check_first(first: int | None, most: int) -> None:
     if first is None:
         return
@@ -80,7 +90,7 @@ class Query:
         _check_first(first, limits.rows)
         if timeout_ms is not None and timeout_ms <= 0:
             raise AdalogError(Code.ARG_INVALID, f"timeoutMs is {timeout_ms}; give at least 1")
-        arguments = read_arguments(services.database, args, args_edn)
+        arguments = await _arguments(services, args, args_edn)
         paged = first is not None or after is not None
         asked = question("q", query, describe_arguments(arguments), _basis_name(basis)) if paged else ""
         start = 0
@@ -126,7 +136,7 @@ class Query:
         services = info.context.services
         request = Request(
             query=query,
-            args=read_arguments(services.database, args, args_edn),
+            args=await _arguments(services, args, args_edn),
             snapshot=snapshot_of(services.database, basis),
             engine=(engine or types.Engine.AUTO).value,
             timeout_ms=services.limits.timeout_ms,

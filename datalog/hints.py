@@ -1,0 +1,14 @@
+"""The part of an error message that says what was probably meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+def nearest(name: str, known: Iterable[str], *, prefix: str = "") -> str:
+    """` (did you mean count?)` for the known name most like this one, or nothing."""
+    if len(name) > 100:
+        return ""
+    close = get_close_matches(name, list(known), n=1, cutoff=0.6)
+    return f" (did you mean {prefix}{close[0]}?)" if close else ""

@@ -1,0 +1,60 @@
+"""The documents tell the truth: links lead somewhere, settings are those there are, versions are pinned."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gateway.config import PREFIX, Settings
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = sorted(p for p in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.md")))
+PROJECT: dict[str, Any] = tomllib.loads(ROOT.joinpath("pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_somewhere(document: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)", document.read_text(encoding="utf-8")):
+        if not re.match(r"https?:", target):
+            assert (document.parent / target).exists(), f"{document.name} links to {target}"
+
+
+def test_the_readme_lists_every_setting_with_its_default() -> None:
+    readme = ROOT.joinpath("README.md").read_text(encoding="utf-8")
+    rows = [line for line in readme.splitlines() if line.startswith(f"| `{PREFIX}")]
+    listed = {name for row in rows for name in re.findall(rf"`{PREFIX}(\w+)`", row.split("|")[1])}
+    settings = Settings()
+    fields = {f.name: getattr(settings, f.name) for f in dataclasses.fields(settings) if f.name != "limits"}
+    fields |= dataclasses.asdict(settings.limits)
+    assert listed == {name.upper() for name in fields}
+    for row in rows:
+        names, defaults = (re.findall(r"`([^`]*)`", cell) for cell in row.split("|")[1:3])
+        for name, default in zip(names, defaults, strict=False):
+            value = fields[name.removeprefix(PREFIX).lower()]
+            assert default == ("on" if value is True else str(value)), row
+
+
+def test_everything_is_pinned() -> None:
+    groups = [PROJECT["dependencies"], *PROJECT["optional-dependencies"].values()]
+    wanted = [text for group in groups for text in group]
+    pins = ROOT.joinpath("constraints.txt").read_text(encoding="utf-8").splitlines()
+    pinned = dict(_pin(line) for line in pins if line and not line.startswith("#"))
+    for text in wanted:
+        name, version = _pin(text)
+        assert pinned[name] == version, text
+
+
+def test_the_project_is_not_for_an_index() -> None:
+    assert "Private :: Do Not Upload" in PROJECT["classifiers"]
+
+
+def _pin(text: str) -> tuple[str, str]:
+    name, equals, version = text.partition("==")
+    assert equals, f"{text} is no exact version"
+    assert re.fullmatch(r"[\w.-]+", version), f"{text} is no exact version"
+    return re.sub(r"[-_.]+", "-", name).lower(), version

@@ -175,8 +175,8 @@ class Binding:
 
     def _any_attribute(self, atom: DatomAtom, snapshot: Snapshot) -> Bound:
         first = self._entity(snapshot, atom.entity)
-        if first is DEAD:
-            return DEAD
+        if first is DEAD or (first is not None and first == atom.attribute):
+            return DEAD  # an attribute is bound as its ident, which is no entity
         attributes = snapshot.attributes()
         seconds = {a.id: self._value(snapshot, a, atom.value) for a in attributes}
         attributes = tuple(a for a in attributes if seconds[a.id] is not DEAD)
@@ -184,7 +184,8 @@ class Binding:
             return self._all_rows(atom, snapshot, attributes, first, seconds)
         pairs = {}
         for each in attributes:
-            pair = self._pair(str(each.ident), snapshot, each, first, seconds[each.id])
+            second = each.ident_code if atom.attribute == atom.value is not None else seconds[each.id]
+            pair = self._pair(str(each.ident), snapshot, each, first, second)
             if pair is not DEAD:
                 pairs[each.ident_code] = pair
         if not pairs:
@@ -194,8 +195,8 @@ class Binding:
                 return HOLDS
             codes = np.array([code for code, pair in pairs.items() if pair is HOLDS], np.int64)
             return self._rows(describe(atom), (atom.attribute,), (codes,))
-        names = tuple(x for x in (first, atom.value) if isinstance(x, str))
         attribute = atom.attribute if isinstance(atom.attribute, str) else None
+        names = tuple(x for x in (first, atom.value) if isinstance(x, str) and x != attribute)
         return AttributesExtender(describe(atom), attribute, frozenset(names), pairs, self.rank)  # type: ignore[arg-type]
 
     def _all_rows(

@@ -8,6 +8,7 @@ only a hidden variable tells apart must not be counted twice, and chunks do not 
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 from planner.logical import (
@@ -33,14 +34,14 @@ def state_name(number: int) -> str:
 
 def blank_singletons(body: AndNode, needed: frozenset[str]) -> AndNode:
     """Makes a blank of each variable that occurs once, in a data pattern or relation, and is not in the answer."""
-    uses: dict[str, int] = {}
+    uses: Counter[str] = Counter()
+    kept = needed.union(*(node.required for node in disjunctions(body)))
     for leaf in leaves(body):
-        terms = leaf.terms if isinstance(leaf, DatomAtom | RelationAtom) else tuple(variables(leaf))
-        for term in terms:
-            if isinstance(term, str):
-                uses[term] = uses.get(term, 0) + 1
-    required = frozenset().union(*(node.required for node in disjunctions(body)))
-    alone = {name for name, count in uses.items() if count == 1 and name not in needed and name not in required}
+        if isinstance(leaf, DatomAtom | RelationAtom):
+            uses.update(term for term in leaf.terms if isinstance(term, str))
+        else:
+            kept |= variables(leaf)
+    alone = {name for name, count in uses.items() if count == 1 and name not in kept}
     return _blank(body, alone) if alone else body  # type: ignore[return-value]
 
 

@@ -12,7 +12,7 @@ from decimal import Overflow as DecimalOverflow
 from functools import reduce
 from typing import Any
 
-from datalog.builtins.builtin import Builtin, refuse, refuse_type, shown, shown_call
+from datalog.builtins.builtin import Builtin, refuse, refuse_type, shown_call
 from datalog.values import LONG_MAX, LONG_MIN, NUMERIC, BigInt, Float, Value, compare, type_name
 
 MAX_DIGITS = 4000
@@ -54,7 +54,7 @@ def of_type(kind: type[Any], value: Number, name: str, args: Sequence[Value]) ->
         if not LONG_MIN <= value <= LONG_MAX:
             refuse(
                 f"{shown_call(name, args)} is beyond the 64 bits of a long; "
-                f"with a bigint such as {shown(BigInt(args[0] if args else 0))} it would be one"
+                "bigints have no such bound: write 1N, or make one with bigint"
             )
         return int(value)
     if kind is BigInt:
@@ -110,7 +110,7 @@ def _times(*args: Value) -> Value:
 
 def _minus(*args: Value) -> Value:
     check_numbers("-", args)
-    return reduce(subtract, args) if len(args) > 1 else subtract(0, args[0]) if args[0] else args[0]
+    return reduce(subtract, args) if len(args) > 1 else subtract(0, args[0])
 
 
 def divide(left: Number, right: Number) -> Number:

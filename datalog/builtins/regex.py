@@ -1,7 +1,7 @@
 """Regular expressions, bounded so that no pattern holds a thread for long.
 
-Python's engine cannot be interrupted. A pattern whose matching could take exponential time, a repetition within a
-repetition, is refused, and the length of a text is bounded by the number of a pattern's repetitions.
+Python's engine cannot be interrupted, so that a pattern which could take exponential time is refused before it is
+tried, and a text that is too long for the pattern likewise.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import lru_cache
 from threading import Lock
 
 from datalog.builtins.builtin import Builtin, refuse, shown, text_of
-from datalog.builtins.regex_cost import longest_text
+from datalog.builtins.regex_cost import Longest, TooCostlyError, longest_text
 from datalog.values import Value
 
 MAX_PATTERN = 1000
@@ -21,23 +21,22 @@ _compiling = Lock()
 
 
 @lru_cache(maxsize=512)
-def _compiled(source: str) -> tuple[re.Pattern[str], int]:
-    """The pattern, and the length of text it may be tried on."""
+def _compiled(source: str) -> tuple[re.Pattern[str], Longest]:
+    """The pattern, and the lengths of text it may be tried on."""
     if len(source) > MAX_PATTERN:
         refuse(f"the pattern {shown(source)} has {len(source):,} characters; at most {MAX_PATTERN:,} are taken")
     with _compiling, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             pattern = re.compile(_from_java(source), re.ASCII)
-            longest = longest_text(pattern.pattern)
+            return pattern, longest_text(pattern.pattern, re.ASCII)
+        except TooCostlyError:
+            refuse(
+                f"the pattern {shown(source)} may take exponential time, as where a repetition repeats another; "
+                "write it so that a text matches in one way only, such as a+ for (a+)+"
+            )
         except (re.error, ValueError, OverflowError, RecursionError) as error:
             refuse(f"{shown(source)} is not a regular expression: {error}")
-    if longest == 0:
-        refuse(
-            f"the pattern {shown(source)} repeats what itself repeats, which can take exponential time; "
-            "write it with one repetition, such as a+ for (a+)+"
-        )
-    return pattern, longest
 
 
 _JAVA = re.compile(r"\\k<(\w+)>|\\z|\\.|\(\?<(?=[A-Za-z])", re.DOTALL)
@@ -57,10 +56,11 @@ def _from_java(source: str) -> str:
 def _prepared(name: str, args: tuple[Value, ...]) -> tuple[re.Pattern[str], str]:
     pattern, longest = _compiled(text_of(name, args, 0))
     subject = text_of(name, args, 1)
-    if len(subject) > longest:
+    most = longest.matched if name == "re-matches" else longest.searched
+    if len(subject) > most:
         refuse(
-            f"the text {shown(subject)} has {len(subject):,} characters; "
-            f"the pattern {shown(args[0])} is tried on at most {longest:,}"
+            f"the text {shown(subject)} has {len(subject):,} characters; to bound its time the pattern "
+            f"{shown(args[0])} is tried on at most {most:,}, and on more with fewer repetitions or from ^ on"
         )
     return pattern, subject
 

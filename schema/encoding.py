@@ -16,6 +16,7 @@ from typing import Any
 from uuid import UUID
 
 from datalog import edn, values
+from datalog.errors import AdalogError
 from schema.scalars import SAFE, write_long
 
 Value = Any
@@ -275,7 +276,7 @@ def _through_edn(prefix: str) -> Callable[[Json], Value]:
     def read(content: Json) -> Value:
         try:
             return edn.read(prefix + _text(content))
-        except edn.EdnError as error:
+        except AdalogError as error:
             raise TagError(f"{content!r}: {error.message}") from None
 
     return read

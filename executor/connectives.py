@@ -7,6 +7,7 @@ and half of another.
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Callable, Sequence
 
@@ -21,11 +22,18 @@ from store.layout import TAG_BOOLEAN, code_of
 ABSENT = code_of(TAG_BOOLEAN, 1 << 59)
 """The code of a variable local to one branch in the rows that another branch carries. No value has it."""
 
-_ROW = "#row"
 _NOTHING = np.empty(1, np.int64)
 _KEPT_ROOM = 1 << 20
 _buffers = threading.local()
 _BITMAP_LIMIT = 1 << 28
+
+
+_numbers = itertools.count()
+
+
+def _row_name() -> str:
+    """A column for the number of the prefix that a row extends; each extender has its own, since they nest."""
+    return f"#row{next(_numbers)}"
 
 
 def choose(ranges: list[Ranges]) -> NDArray[np.int64]:
@@ -95,6 +103,7 @@ class Conjunction:
     def __init__(self, parts: Sequence[Extender]) -> None:
         self.parts = tuple(parts)
         self.label = "and"
+        self._row = _row_name()
         self._at: dict[str, tuple[list[RangeExtender], list[Extender]]] = {}
 
     def participates(self, variable: str) -> bool:
@@ -154,7 +163,7 @@ class Conjunction:
         table = np.stack([choose(narrow) if narrow else np.full(batch.size, UNBOUNDED, np.int64), *counts])
         winner = np.argmin(table, axis=0)
         pieces: list[Batch] = []
-        numbered = batch.having(_ROW, np.arange(batch.size))
+        numbered = batch.having(self._row, np.arange(batch.size))
         for i in np.unique(winner).tolist():
             rows = np.flatnonzero(winner == i)
             mine = numbered if len(rows) == batch.size else numbered.take(rows)
@@ -168,8 +177,8 @@ class Conjunction:
             pieces.append(piece)
         whole = _align(pieces)
         if len(pieces) > 1:
-            whole = whole.take(np.argsort(whole.columns[_ROW], kind="stable"))
-        return Batch(whole.size, {name: c for name, c in whole.columns.items() if name != _ROW})
+            whole = whole.take(np.argsort(whole.columns[self._row], kind="stable"))
+        return Batch(whole.size, {name: c for name, c in whole.columns.items() if name != self._row})
 
     def _from_ranges(self, batch: Batch, variable: str, narrow: list[Ranges]) -> Batch:
         if len(narrow) == 1:
@@ -218,6 +227,7 @@ class OrExtender:
         self.state = state
         self.branches = tuple(branches)
         self.local_to = local_to
+        self._row = _row_name()
 
     def participates(self, variable: str) -> bool:
         return variable in self.local_to or any(branch.participates(variable) for branch in self.branches)
@@ -244,7 +254,7 @@ class OrExtender:
 
     def propose(self, batch: Batch, variable: str) -> Batch:
         owner = self.local_to.get(variable)
-        numbered = batch.having(_ROW, np.arange(batch.size))
+        numbered = batch.having(self._row, np.arange(batch.size))
         pieces = []
         for i, branch in enumerate(self.branches):
             rows = self._alive(batch, i)
@@ -264,9 +274,9 @@ class OrExtender:
     def _merge(self, batch: Batch, variable: str, *, ordered: bool) -> Batch:
         """One row for each (prefix, value), with the bits of all branches that proposed it."""
         if not ordered:
-            row, value = batch.columns[_ROW], batch.columns[variable]
+            row, value = batch.columns[self._row], batch.columns[variable]
             batch = batch.take(np.lexsort((value, row)))
-            row, value = batch.columns[_ROW], batch.columns[variable]
+            row, value = batch.columns[self._row], batch.columns[variable]
             fresh = np.ones(batch.size, np.bool_)
             fresh[1:] = (row[1:] != row[:-1]) | (value[1:] != value[:-1])
             starts = np.flatnonzero(fresh)
@@ -280,12 +290,12 @@ class OrExtender:
                     # the branch that owns it has its own value, which the conjunction of the two keeps.
                     columns[name] = np.bitwise_and.reduceat(column, starts) if len(starts) else column
             batch = Batch(merged.size, columns)
-        return Batch(batch.size, {name: c for name, c in batch.columns.items() if name != _ROW})
+        return Batch(batch.size, {name: c for name, c in batch.columns.items() if name != self._row})
 
     def intersect(self, batch: Batch, variable: str) -> Batch:
         bits = np.zeros(batch.size, np.int64)
         inner: dict[str, Column] = {}
-        numbered = batch.having(_ROW, np.arange(batch.size))
+        numbered = batch.having(self._row, np.arange(batch.size))
         for i, branch in enumerate(self.branches):
             rows = self._alive(batch, i)
             if not len(rows):
@@ -294,7 +304,7 @@ class OrExtender:
                 bits[rows] |= 1 << i
                 continue
             kept = branch.intersect(numbered.take(rows), variable)
-            at = kept.columns[_ROW]
+            at = kept.columns[self._row]
             bits[at] |= 1 << i
             for name, column in kept.columns.items():
                 if name.startswith(_STATE) and name != self.state:

@@ -21,8 +21,10 @@ from executor.result import Result, sorted_rows, type_of
 from planner.plan import Plan
 from store.codes import Scratch
 
-# What a join may hold for an aggregate, where the caller sets no limit on rows.
-_MOST_ROWS = 200_000_000
+# Values that a join may hold for an aggregate, or where the caller sets no limit on rows.
+_MOST_VALUES = 100_000_000
+# Rows that may repeat before they are made distinct.
+_UNSETTLED = 1 << 21
 
 
 @dataclass
@@ -44,26 +46,24 @@ class Collector:
         kept = batch.only(frozenset((*self.names, WEIGHT)))
         self._batches.append(kept.distinct() if self.distinct else kept)
         self._rows += self._batches[-1].size
-        limit = self.most if self.enough is None else min(self.most, self.enough)
-        if self._rows > limit or (self.enough is not None and self._rows >= self.enough):
-            # Repeats count once: make the rows distinct, but not anew for each batch.
-            if self.distinct and self._rows - self._settled > self._settled // 4:
-                self._settle()
-            if self.enough is not None and self._rows >= self.enough and not self._unsettled():
-                return False
-            if self._rows > self.most and not self._unsettled():
-                raise AdalogError(
-                    Code.LIMIT_EXCEEDED,
-                    f"the query has more than {self.most:,} rows; narrow it, aggregate, or use :limit",
-                )
+        if self.distinct and self._due():
+            self._batches = [concatenate(self._batches).distinct()]
+            self._rows = self._settled = self._batches[0].size
+        known = self._settled if self.distinct else self._rows
+        if self.enough is not None and known >= self.enough:
+            return False
+        if known > self.most:
+            raise AdalogError(
+                Code.LIMIT_EXCEEDED,
+                f"the query has more than {self.most:,} rows; narrow it, aggregate, or use :limit",
+            )
         return True
 
-    def _unsettled(self) -> bool:
-        return self.distinct and self._rows != self._settled
-
-    def _settle(self) -> None:
-        self._batches = [concatenate(self._batches).distinct()]
-        self._rows = self._settled = self._batches[0].size
+    def _due(self) -> bool:
+        """Whether to make the rows distinct now: often enough to notice a limit, seldom enough to cost little."""
+        fresh = self._rows - self._settled
+        limit = self.most if self.enough is None else min(self.most, self.enough)
+        return fresh > max(self._settled, _UNSETTLED) or (self._rows >= limit and fresh > self._settled // 4)
 
     def rows(self) -> Batch:
         """All rows taken, each once."""
@@ -100,7 +100,7 @@ def collector_for(plan: Plan, most: int | None) -> Collector:
     single = query.find.shape in ("scalar", "tuple")
     if not aggregates and not query.order_by and not query.with_ and (single or query.limit is not None):
         enough = query.offset + (1 if single else query.limit or 0)
-    bound = _MOST_ROWS if aggregates or most is None else most
+    bound = _MOST_VALUES // max(len(plan.answer), 1) if aggregates or most is None else most
     return Collector(plan.answer, plan.distinct or plan.weighted, enough, bound)
 
 

@@ -105,7 +105,7 @@ def _sections(form: Form) -> dict[str, Sequence[Form]]:
 def _section_name(key: Form) -> str:
     if not isinstance(key.value, Keyword) or key.kind != "atom":
         raise invalid(key, f"a section of a query is a keyword such as :find or :where, not {shown(key)}")
-    name = key.value.name
+    name = str(key.value.name)
     if name not in SECTIONS:
         raise invalid(key, f"a query has no section :{name}{nearest(name, SECTIONS, prefix=':')}")
     return name

@@ -281,8 +281,10 @@ class Binding:
         columns = self.relations[atom.relation]
         terms: list[str | int | None] = []
         for term in atom.terms:
-            constant = isinstance(term, Const | LookupRef)
-            terms.append(self.values.intern(plain_value(term)) if constant else term)
+            if isinstance(term, Const | LookupRef):
+                terms.append(self.values.intern(plain_value(term)))
+            else:
+                terms.append(term)
         if len(columns) < len(terms):
             if not columns or not len(columns[0]):
                 return DEAD

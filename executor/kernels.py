@@ -228,7 +228,7 @@ def intersect(
     """
     k, n = lo.shape
     counts = np.zeros(n, np.int64)
-    at = 0
+    at: Any = 0
     kept = np.empty(0, np.int64)
     scratch = np.empty(0, np.int64)
     ignored = np.empty(0, np.int64)

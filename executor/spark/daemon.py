@@ -1,0 +1,31 @@
+"""The parent of Spark's Python workers: loads the engine once, so that every worker begins with it loaded.
+
+Spark starts it by name (`spark.python.daemon.module`); `pyspark.daemon` does the rest.
+"""
+
+from __future__ import annotations
+
+import gc
+
+from pyspark import daemon
+
+
+def main() -> None:
+    """Forks workers until Spark closes our input."""
+    # What is imported here the workers share. None of it starts a thread, which a fork would lose.
+    import pyspark.worker
+
+    import executor.spark.task
+    from executor import warm
+
+    assert pyspark.worker is not None
+    assert executor.spark.task is not None
+    warm.main()
+    # The daemon collects garbage after each task, and would walk all of this each time.
+    gc.collect()
+    gc.freeze()
+    daemon.manager()
+
+
+if __name__ == "__main__":
+    main()

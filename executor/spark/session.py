@@ -1,0 +1,235 @@
+"""The one long-lived Spark session of this process: started in the background, watched, started anew when it dies.
+
+For the engine. Knows nothing of queries: it offers a session, and a way to run a piece of work in it that can be
+interrupted and that does not outlive it.
+"""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from datalog.errors import AdalogError, Code
+from executor.spark.configuration import configuration, private_folder, set_environment
+from executor.spark.java import java_home
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_log = logging.getLogger("adalog.spark")
+
+_JOBS_AT_ONCE = 16
+_AGAIN_SECONDS = 60.0
+_STOP_SECONDS = 5.0
+
+T = TypeVar("T")
+
+
+class Live:
+    """A running session, its Java process, and the threads that speak with it."""
+
+    def __init__(self, spark: SparkSession, process: subprocess.Popen[bytes], folder: Path) -> None:
+        self.spark = spark
+        self.process = process
+        self.folder = folder
+        self.cores = int(spark.sparkContext.defaultParallelism)
+        self._jobs = ThreadPoolExecutor(_JOBS_AT_ONCE, thread_name_prefix="spark-job")
+        self._interrupts = ThreadPoolExecutor(1, thread_name_prefix="spark-interrupt")
+
+    @property
+    def alive(self) -> bool:
+        return self.process.poll() is None
+
+    def submit(self, tag: str, work: Callable[[SparkSession], T]) -> Future[T]:
+        """Runs `work` in a thread of its own; the Spark jobs that it starts carry the tag."""
+
+        def tagged() -> T:
+            self.spark.addTag(tag)
+            try:
+                return work(self.spark)
+            finally:
+                with suppress(Exception):
+                    self.spark.removeTag(tag)
+
+        return self._jobs.submit(tagged)
+
+    def interrupt(self, tag: str, running: Future[Any]) -> None:
+        """Stops the jobs of a tag, now and until its work is done; returns at once."""
+
+        def interrupting() -> None:
+            # A job that had not begun when it was first interrupted is met the next time.
+            for _ in range(100):
+                if running.cancel() or running.done() or not self.alive:
+                    return
+                with suppress(Exception):
+                    self.spark.interruptTag(tag)
+                time.sleep(0.05)
+
+        with suppress(RuntimeError):
+            self._interrupts.submit(interrupting)
+
+    def close(self) -> None:
+        """Ends the Java process and forgets it."""
+        self._jobs.shutdown(wait=False, cancel_futures=True)
+        self._interrupts.shutdown(wait=False, cancel_futures=True)
+        if self.alive:
+            stopping = threading.Thread(target=self._stop_context, name="spark-stop", daemon=True)
+            stopping.start()
+            stopping.join(_STOP_SECONDS)
+        end_process(self.process)
+        forget_session()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _stop_context(self) -> None:
+        with suppress(Exception):
+            self.spark.stop()
+
+
+class Session:
+    """Holds a `Live` session, or the reason why there is none. Thread-safe."""
+
+    def __init__(self, master: str) -> None:
+        self.master = master
+        self._changed = threading.Condition()
+        self._state = "starting"
+        self._live: Live | None = None
+        self._reason = ""
+        self._closing = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    @property
+    def state(self) -> str:
+        """starting, ready or failed."""
+        live = self._live
+        return "starting" if live is not None and not live.alive else self._state
+
+    @property
+    def cores(self) -> int:
+        """Tasks that run at once; 0 while there is no session."""
+        live = self._live
+        return 0 if live is None else live.cores
+
+    def start(self) -> None:
+        """Begins to start, in the background. Once."""
+        with self._changed:
+            if self._thread is None and not self._closing.is_set():
+                self._thread = threading.Thread(target=self._keep, name="spark-session", daemon=True)
+                self._thread.start()
+
+    def wait(self, timeout: float | None) -> bool:
+        """Waits while the state is starting, at most so many seconds; whether it is ready."""
+        with self._changed:
+            self._changed.wait_for(lambda: self.state != "starting" or self._closing.is_set(), timeout)
+            return self.state == "ready"
+
+    def live(self) -> Live:
+        """The session. Raises BACKEND_UNAVAILABLE where there is none."""
+        live = self._live
+        if live is None or not live.alive:
+            raise AdalogError(Code.BACKEND_UNAVAILABLE, self._reason or "Spark is still starting; try again shortly")
+        return live
+
+    def close(self) -> None:
+        """Ends the session and what runs in it."""
+        self._closing.set()
+        with self._changed:
+            self._changed.notify_all()
+        if self._thread is not None:
+            self._thread.join(60)
+
+    def _become(self, state: str, live: Live | None, reason: str = "") -> None:
+        with self._changed:
+            self._state, self._live, self._reason = state, live, reason
+            self._changed.notify_all()
+
+    def _keep(self) -> None:
+        """Starts a session, waits for its end, starts the next."""
+        while not self._closing.is_set():
+            try:
+                live = start_session(self.master)
+            except Exception as error:
+                reason = error.message if isinstance(error, AdalogError) else f"Spark did not start: {error}"
+                _log.warning("%s", reason)
+                self._become("failed", None, reason)
+                self._closing.wait(_AGAIN_SECONDS)
+                continue
+            self._become("ready", live)
+            _log.info("Spark is ready on %s with %d cores", self.master, live.cores)
+            while live.alive and not self._closing.wait(0.1):
+                pass
+            self._become("starting", None)
+            if not self._closing.is_set():
+                _log.warning("the Spark session ended with code %s; starting another", live.process.poll())
+            live.close()
+        self._become("failed", None, "Spark was shut down")
+
+
+def start_session(master: str) -> Live:
+    """Starts Java and a session in it; takes seconds. Raises where that fails, leaving nothing behind."""
+    set_environment(java_home())
+    from pyspark import SparkConf, SparkContext
+    from pyspark.java_gateway import launch_gateway
+    from pyspark.sql import SparkSession
+
+    folder = private_folder()
+    process: subprocess.Popen[bytes] | None = None
+    said = folder / "spark.log"
+    try:
+        conf = SparkConf(loadDefaults=False)
+        conf.setAll(list(configuration(master, folder).items()))
+        with said.open("wb") as log:
+            gateway = launch_gateway(conf, {"stdout": log, "stderr": log})
+        process = gateway.proc
+        spark = SparkSession.builder.config(conf=conf)
+        SparkContext(gateway=gateway, conf=conf)
+        return Live(spark.getOrCreate(), process, folder)
+    except Exception as error:
+        last = said.read_text(errors="replace").strip().splitlines()[-3:] if said.exists() else []
+        if process is not None:
+            end_process(process)
+        forget_session()
+        shutil.rmtree(folder, ignore_errors=True)
+        raise AdalogError(
+            Code.BACKEND_UNAVAILABLE, " ".join(["Spark did not start:", str(error).split("\n")[0], *last])
+        ) from error
+
+
+def end_process(process: subprocess.Popen[bytes]) -> None:
+    """Ends Java, which goes when its input closes, or is made to."""
+    if process.stdin is not None:
+        with suppress(OSError):
+            process.stdin.close()
+    try:
+        process.wait(_STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def forget_session() -> None:
+    """Clears what PySpark keeps of a session in its classes, without which no other can start in this process."""
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    gateway = SparkContext._gateway
+    if gateway is not None:
+        with suppress(Exception):
+            gateway.shutdown()
+    context = SparkContext._active_spark_context
+    server = getattr(context, "_accumulatorServer", None)
+    if server is not None:
+        with suppress(Exception):
+            server.shutdown()
+    SparkContext._active_spark_context = None
+    SparkContext._gateway = None
+    SparkContext._jvm = None
+    SparkSession._instantiatedSession = None
+    SparkSession._activeSession = None

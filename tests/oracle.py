@@ -1,4 +1,4 @@
-"""A naive evaluator of parsed queries over a list of datoms: the specification that the engine is compared with.
+"""A naive evaluator of parsed queries over a list of datoms: what the engine is compared with.
 
 No indexes, no cleverness: clause by clause in the first order in which each becomes evaluable, rows as dictionaries,
 made distinct by typed identity after every clause.
@@ -19,11 +19,11 @@ Row = dict[str, Any]
 MOST_ROWS = 20_000
 
 
-class Unbound(Exception):
+class UnboundError(Exception):
     """No order of the clauses binds every variable before it is needed."""
 
 
-class TooMuch(Exception):
+class TooMuchError(Exception):
     """More intermediate rows than a test should wait for."""
 
 
@@ -144,7 +144,7 @@ def order(clauses: Sequence[ast.Clause], bound: set[str], outer: set[str]) -> li
     while waiting:
         ready = next((clause for clause in waiting if evaluable(clause, bound, context)), None)
         if ready is None:
-            raise Unbound(waiting)
+            raise UnboundError(waiting)
         waiting.remove(ready)
         ordered.append(ready)
         bound = bound | binds(ready)
@@ -179,7 +179,7 @@ def evaluable(clause: ast.Clause, bound: set[str], context: set[str]) -> bool:
 def orderable(clauses: Sequence[ast.Clause], bound: set[str], outer: set[str]) -> bool:
     try:
         order(clauses, bound, outer)
-    except Unbound:
+    except UnboundError:
         return False
     return True
 
@@ -197,6 +197,8 @@ def solve(clauses: Sequence[ast.Clause], rows: list[Row], outer: set[str], sourc
 
 
 def extend(clause: ast.Clause, row: Row, context: set[str], sources: dict[str, Any]) -> Iterable[Row]:
+    if getattr(clause, "source", None) and not isinstance(clause, ast.Pattern):
+        sources = sources | {"$": sources[clause.source.name]}
     match clause:
         case ast.Pattern():
             return match_pattern(clause, row, sources[clause.source.name])
@@ -225,7 +227,7 @@ def distinct(rows: Iterable[Row]) -> list[Row]:
     for row in rows:
         kept.setdefault(frozenset((name, identity(value)) for name, value in row.items()), row)
         if len(kept) > MOST_ROWS:
-            raise TooMuch
+            raise TooMuchError
     return list(kept.values())
 
 
@@ -317,7 +319,7 @@ def answer(query: ast.Query, default: Facts, args: Sequence[Any]) -> list[tuple[
     names = {
         name for slot in query.inputs if isinstance(slot, ast.BindingInput) for name in needs(outputs(slot.binding))
     }
-    order(query.where, names, set())  # Unbound, even where there are no rows
+    order(query.where, names, set())  # UnboundError, even where there are no rows
     rows = solve(query.where, distinct(rows), set(), sources)
     wanted = {e.var.name for e in query.find.elements} | {variable.name for variable in query.with_}
     tuples = distinct({name: row[name] for name in wanted} for row in rows)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import pytest
+
+from datalog.errors import AdalogError
 
 CALLS = """
 (+ 1 2) => 3
@@ -241,7 +245,6 @@ def test_a_call_does_not_see_the_future(db):
 def test_catastrophic_patterns_do_not_hang(db):
     text = '"' + "a" * 40 + '!"'
     query = '[:find ?m :in ?s :where [(re-find "(a+)+$" ?s) ?m]] '
-    try:
+    with contextlib.suppress(AdalogError):
         db.run(query, text, timeout_ms=1000)
-    except Exception as error:
-        assert getattr(error, "code", None) in ("TIMEOUT", "LIMIT_EXCEEDED", "QUERY_INVALID"), error
+    assert db.q("[:find ?x :in ?x]", "1") == "#{[1]}"

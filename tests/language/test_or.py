@@ -49,9 +49,8 @@ def test_halves_of_branches_do_not_mix_over_three_variables(db):
 
 
 def test_halves_do_not_mix_when_joined_from_outside(db):
-    db.tx(
-        "[[:db/add 1 :a 10] [:db/add 1 :b 20] [:db/add 10 :c 7] [:db/add 20 :c 7] [:db/add 20 :d 8] [:db/add 10 :d 9]]"
-    )
+    db.tx("[[:db/add 1 :a 10] [:db/add 1 :b 20] [:db/add 10 :c 7] [:db/add 20 :c 7]]")
+    db.tx("[[:db/add 20 :d 8] [:db/add 10 :d 9]]")
     query = "[:find ?y ?z :where (or (and [?x :a ?y] [?y :c ?z]) (and [?x :b ?y] [?y :d ?z])) [?x :a] [?y :c]]"
     assert db.q(query) == "#{[10 7] [20 8]}"
 
@@ -95,7 +94,8 @@ def test_a_branch_that_matches_nothing(family):
 
 
 def test_branches_may_bind_different_constants_of_one_variable(db):
-    query = "[:find ?e ?how :in [?e ...] :where (or (and [(= ?e 1)] [(ground :one) ?how]) (and [(< ?e 3)] [(ground :few) ?how]))]"
+    query = """[:find ?e ?how :in [?e ...]
+                :where (or (and [(= ?e 1)] [(ground :one) ?how]) (and [(< ?e 3)] [(ground :few) ?how]))]"""
     assert db.q(query, "[1 2 3]") == "#{[1 :one] [1 :few] [2 :few]}"
 
 

@@ -309,7 +309,8 @@ class Binding:
                 arguments.append(self.values.intern(plain_value(argument)))
             elif isinstance(argument, Source):
                 access.append(SnapshotAccess(self.databases[argument.name]))
-        return Call(node.name, tuple(arguments), self._applied(node.name, access), self.values, node.position)
+        apply = self._applied(node.name, access)
+        return Call(node.name, tuple(arguments), apply, self.values, self.cancel, node.position)
 
     def _applied(self, name: str, access: list[Any]) -> Callable[..., Any]:
         if name == "%nth":

@@ -16,12 +16,16 @@ from numpy.typing import NDArray
 from datalog.errors import AdalogError, Position
 from executor import kernels
 from executor.batch import Batch, Column, Mask, stack
+from executor.cancel import Cancel
 from executor.extender import START, UNBOUNDED
 from store.codes import Scratch
 from store.layout import FALSE, LONG_MAX, LONG_MIN, NIL, TRUE
 
 Argument = str | int
 """A variable's name, or a constant's code."""
+
+# Calls between two looks at the deadline: one may take milliseconds.
+_CHECK_EVERY = 64
 
 _COMPARE: dict[str, Callable[[Column, Column], Mask]] = {
     "<": np.less,
@@ -41,6 +45,7 @@ class Call:
     arguments: tuple[Argument, ...]
     apply: Callable[..., Any]
     values: Scratch
+    cancel: Cancel
     position: Position | None
 
     @property
@@ -64,10 +69,11 @@ class Call:
             return np.full(batch.size, self.values.intern(value), np.int64)
         group, first = kernels.group_rows(stack(batch.columns[name] for name in variables))
         decoded = [self.values.decode_many(column[first]) for column in columns]
-        intern = self.values.intern
-        codes = np.fromiter(
-            (intern(self._apply(row)) for row in zip(*decoded, strict=True)), np.int64, count=len(first)
-        )
+        codes = np.empty(len(first), np.int64)
+        for i, row in enumerate(zip(*decoded, strict=True)):
+            if i % _CHECK_EVERY == 0:
+                self.cancel.check()
+            codes[i] = self.values.intern(self._apply(row))
         return codes[group]
 
     def _apply(self, arguments: Sequence[Any]) -> Any:

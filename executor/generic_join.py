@@ -169,12 +169,12 @@ class Driver:
         self._stopped = False
         self._failure: BaseException | None = None
 
-    def run(self, batch: Batch) -> None:
-        """Drives the prefixes in `batch` to the last variable."""
-        first = self.join.start(batch)
+    def run(self, batch: Batch, depth: int = 0) -> None:
+        """Drives the prefixes in `batch` to the last variable; `depth` of their variables are bound by levels."""
+        first = batch if depth else self.join.start(batch)
         if not first.size:
             return
-        self._put(0, first)
+        self._put(depth, first)
         self._work()
         for helper in self._helpers:
             helper.join()

@@ -13,7 +13,7 @@ from planner.projection import blank_singletons, hidden_variables, project, with
 from planner.scoping import Scope, names_in, tree_of
 from planner.statistics import Statistics
 
-# Aggregates whose value for a group follows from its values and how often each occurs.
+# Aggregates whose value for a group follows from its values and how often each occurs; (min n ?x) shows repeats.
 WEIGHABLE = frozenset(
     {"count", "sum", "avg", "variance", "stddev", "median", "min", "max", "count-distinct", "distinct"}
 )
@@ -72,7 +72,7 @@ def _answer(query: ast.Query, scope: Scope) -> tuple[str, ...]:
 def _counted(query: ast.Query, answer: tuple[str, ...]) -> frozenset[str]:
     """The variables that the answer only counts, where all its aggregates can do with weights; else none."""
     aggregates = [e for e in query.find.elements if isinstance(e, ast.FindAggregate)]
-    if not aggregates or any(e.name not in WEIGHABLE for e in aggregates):
+    if not aggregates or any(e.name not in WEIGHABLE or e.args for e in aggregates):
         return frozenset()
     shown = {e.var.name for e in query.find.elements if isinstance(e, ast.FindVar)}
     shown |= {e.var.name for e in aggregates if e.name != "count"}

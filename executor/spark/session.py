@@ -11,11 +11,13 @@ import shutil
 import subprocess
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
+
+import pyarrow as pa
 
 from datalog.errors import AdalogError, Code
 from executor.spark.configuration import configuration, private_folder, set_environment
@@ -47,6 +49,16 @@ class Live:
     @property
     def alive(self) -> bool:
         return self.process.poll() is None
+
+    def usable(self) -> bool:
+        """Whether it can still run jobs; where it cannot, it is ended, so that another takes its place."""
+        try:
+            if self.alive and not self.spark.sparkContext._jsc.sc().isStopped():
+                return True
+        except Exception as error:
+            _log.debug("the Spark session does not answer: %s", error)
+        self.process.kill()
+        return False
 
     def submit(self, tag: str, work: Callable[[SparkSession], T]) -> Future[T]:
         """Runs `work` in a thread of its own; the Spark jobs that it starts carry the tag."""
@@ -134,7 +146,9 @@ class Session:
         """The session. Raises BACKEND_UNAVAILABLE where there is none."""
         live = self._live
         if live is None or not live.alive:
-            raise AdalogError(Code.BACKEND_UNAVAILABLE, self._reason or "Spark is still starting; try again shortly")
+            raise AdalogError(
+                Code.BACKEND_UNAVAILABLE, self._reason or "Spark is still starting; try again shortly"
+            )
         return live
 
     def close(self) -> None:
@@ -179,6 +193,7 @@ def start_session(master: str) -> Live:
     from pyspark.java_gateway import launch_gateway
     from pyspark.sql import SparkSession
 
+    logging.getLogger("py4j").setLevel(logging.WARNING)
     folder = private_folder()
     process: subprocess.Popen[bytes] | None = None
     said = folder / "spark.log"
@@ -188,9 +203,10 @@ def start_session(master: str) -> Live:
         with said.open("wb") as log:
             gateway = launch_gateway(conf, {"stdout": log, "stderr": log})
         process = gateway.proc
-        spark = SparkSession.builder.config(conf=conf)
         SparkContext(gateway=gateway, conf=conf)
-        return Live(spark.getOrCreate(), process, folder)
+        live = Live(SparkSession.builder.config(conf=conf).getOrCreate(), process, folder)
+        _warm_up(live)
+        return live
     except Exception as error:
         last = said.read_text(errors="replace").strip().splitlines()[-3:] if said.exists() else []
         if process is not None:
@@ -200,6 +216,17 @@ def start_session(master: str) -> Live:
         raise AdalogError(
             Code.BACKEND_UNAVAILABLE, " ".join(["Spark did not start:", str(error).split("\n")[0], *last])
         ) from error
+
+
+def _warm_up(live: Live) -> None:
+    """A job that does nothing, on every core: has Java load its classes and the workers' daemon started."""
+    from pyspark.sql.functions import arrow_udf
+
+    def same(columns: Iterator[pa.Array]) -> Iterator[pa.Array]:
+        yield from columns
+
+    nothing = pa.table({"share": pa.array([b""] * live.cores, pa.binary())})
+    live.spark.createDataFrame(nothing).select(arrow_udf(same, "binary")("share")).toArrow()
 
 
 def end_process(process: subprocess.Popen[bytes]) -> None:

@@ -7,7 +7,7 @@ The layout of a code is in `store.layout`, how a value is spelt as a dictionary 
 from __future__ import annotations
 
 import threading
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 import numpy as np
@@ -77,6 +77,24 @@ class Codes:
         codes = np.array(numbers, np.int64) + base
         result: Int64s = codes[encoded.indices.to_numpy(zero_copy_only=False)]
         return result
+
+    def intern_arrow(self, values: pa.Array) -> Int64s:
+        """Codes of an Arrow column: int64[n]. For one thread at a time; ValueError for a column with nulls."""
+        if values.null_count:
+            raise ValueError(f"{values.null_count} nulls")
+        kind = values.type
+        if pa.types.is_dictionary(kind):
+            codes: Int64s = self.intern_arrow(values.dictionary)[values.indices.to_numpy(zero_copy_only=False)]
+            return codes
+        if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+            return self.intern_text(layout.TAG_STRING, values)
+        if pa.types.is_integer(kind) and kind != pa.uint64():
+            numbers: Int64s = values.cast(pa.int64()).to_numpy()
+            if not len(numbers) or (numbers.min() >= layout.LONG_MIN and numbers.max() <= layout.LONG_MAX):
+                return numbers
+        distinct = values.dictionary_encode()
+        found = np.array([self.intern(value) for value in distinct.dictionary.to_pylist()], np.int64)
+        return np.asarray(found[distinct.indices.to_numpy(zero_copy_only=False)])
 
     def lookup(self, value: Any) -> int | None:
         """The value's code, or None where it was never interned."""
@@ -227,6 +245,25 @@ class Scratch:
         self._values.append(value)
         return code
 
+    def made(self, start: int = 0) -> list[Any]:
+        """The values that it made codes for, in the order of their codes, from number `start`."""
+        return self._values[start:]
+
+    @staticmethod
+    def made_numbers(codes: Int64s) -> Int64s:
+        """int64[n]: where in `made()` the value of each code is, -1 for a code of the database or an inline one."""
+        tags = layout.tags_of(codes)
+        stored = (tags != 0) & (tags != layout.TAG_INSTANT) & (tags != layout.TAG_BOOLEAN)
+        numbers = (codes & _PAYLOAD) - layout.SCRATCH_BASE
+        return np.where(stored & (numbers >= 0), numbers, -1)
+
+    def adopt(self, made: Iterable[Any]) -> None:
+        """Give the values that another query's Scratch made the codes that they have there; for one still empty."""
+        with self._lock:
+            for value in made:
+                tag, key = spell(value)
+                self._codes[tag, key] = self._new_code(tag, value)
+
     def lookup(self, value: Any) -> int | None:
         """The value's code where the query or the database has one."""
         tag, key = spell(value)
@@ -281,9 +318,7 @@ class Scratch:
     def _own_mask(self, codes: Int64s) -> NDArray[np.bool_]:
         if not self._values:
             return np.zeros(len(codes), np.bool_)
-        tags = self.tags(codes)
-        stored = (tags != 0) & (tags != layout.TAG_INSTANT) & (tags != layout.TAG_BOOLEAN)
-        mask: NDArray[np.bool_] = stored & ((codes & _PAYLOAD) >= layout.SCRATCH_BASE)
+        mask: NDArray[np.bool_] = self.made_numbers(codes) >= 0
         return mask
 
 

@@ -16,25 +16,20 @@ from store.relation import Columns, Relation
 
 
 class Delta:
-    """Events, and for the writer the last event of each touched pair by entity and, if asked, by value."""
+    """Events, and for the writer the last event of each touched pair by entity and, once asked for, by value."""
 
     __slots__ = ("_by_entity", "_by_value", "_e", "_stamp", "_v")
 
-    def __init__(self, *, by_value: bool) -> None:
+    def __init__(self) -> None:
         self._e = array("q")
         self._v = array("q")
         # 2t + added: sorted, as transactions are numbered, so that it also finds a transaction's place.
         self._stamp = array("q")
         self._by_entity: dict[int, dict[int, bool]] = {}
-        self._by_value: dict[int, dict[int, bool]] | None = {} if by_value else None
+        self._by_value: dict[int, dict[int, bool]] | None = None
 
     def __len__(self) -> int:
         return len(self._stamp)
-
-    @property
-    def has_values_index(self) -> bool:
-        """Whether it was made with `by_value`."""
-        return self._by_value is not None
 
     def append(self, e: int, v: int, t: int, added: bool) -> None:
         """One more event; t never falls. Within one transaction retractions come before assertions."""
@@ -62,16 +57,9 @@ class Delta:
         v = np.frombuffer(self._v[start:stop], np.int64)
         return Columns(e, v, stamp >> 1, (stamp & 1).astype(np.bool_))
 
-    def truncated(self, length: int) -> Delta:
-        """A copy of the first events."""
-        return self._copy(0, length)
-
-    def after(self, length: int, *, by_value: bool) -> Delta:
-        """A copy without the first events."""
-        return self._copy(length, len(self), by_value)
-
-    def _copy(self, start: int, stop: int, by_value: bool | None = None) -> Delta:
-        copy = Delta(by_value=self.has_values_index if by_value is None else by_value)
+    def copy(self, start: int, stop: int) -> Delta:
+        """A delta of events number start to stop."""
+        copy = Delta()
         for e, v, stamp in zip(self._e[start:stop], self._v[start:stop], self._stamp[start:stop], strict=True):
             copy.append(e, v, stamp >> 1, bool(stamp & 1))
         return copy
@@ -82,7 +70,10 @@ class Delta:
 
     def entities(self, v: int) -> dict[int, bool]:
         """The value's touched entities, and whether each holds it. For the writer."""
-        assert self._by_value is not None
+        if self._by_value is None:
+            self._by_value = {}
+            for touched, value, stamp in zip(self._e, self._v, self._stamp, strict=True):
+                self._by_value.setdefault(value, {})[touched] = bool(stamp & 1)
         return self._by_value.get(v, _UNTOUCHED)
 
     def nbytes(self) -> int:
@@ -120,7 +111,7 @@ class Live:
         return list(_overlaid([] if row is None else row.tolist(), self.delta.values(e)))
 
     def entities(self, v: int) -> list[int]:
-        """The entities that have the value. Only where the delta was made with `by_value`."""
+        """The entities that have the value."""
         row = self.relation.ve.row(v)
         return list(_overlaid([] if row is None else row.tolist(), self.delta.entities(v)))
 

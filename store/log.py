@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import threading
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -123,42 +124,34 @@ class Log:
 
         Raises INTERNAL for a gap or a row that is not what was written.
         """
-        t = after
-        for row in self._rows(after):
-            entry = Entry(row.t, row.instant, row.idempotency_key, row.payload)
-            if entry.t != t + 1:
-                raise _damaged("the log", f"transaction {t + 1} is missing before {entry.t}")
+        expected = after + 1
+        for entry, stored in self._rows(after):
+            if entry.t != expected:
+                raise _damaged("the log", f"transaction {expected} is missing before {entry.t}")
             checksum = _chained(checksum, entry)
-            if checksum != row.checksum:
+            if checksum != stored:
                 raise _damaged("the log", f"transaction {entry.t} is not what was written")
-            t = entry.t
+            expected += 1
             yield entry
         self._checksum = checksum
 
-    def _rows(self, after: int, before: int = 1 << 62) -> Iterator[Any]:
-        while True:
-            query = (
-                sa.select(_TRANSACTIONS)
-                .where(_COLUMNS.t > after, _COLUMNS.t < before)
-                .order_by(_COLUMNS.t)
-                .limit(_PAGE)
-            )
+    def _rows(self, after: int, before: int = 1 << 62) -> Iterator[tuple[Entry, int]]:
+        size = _PAGE
+        while size == _PAGE:
+            query = sa.select(_TRANSACTIONS).where(_COLUMNS.t > after, _COLUMNS.t < before)
             try:
                 with self._connection() as connection:
-                    page = connection.execute(query).all()
+                    page = connection.execute(query.order_by(_COLUMNS.t).limit(_PAGE)).all()
             except sa.exc.DatabaseError as error:
                 raise _damaged("the log", f"SQLite says: {error.__cause__}") from None
-            yield from page
-            if len(page) < _PAGE:
-                return
-            after = page[-1].t
+            for t, instant, key, payload, checksum in page:
+                after = t
+                yield Entry(t, instant, key, payload), checksum
+            size = len(page)
 
-    def entries(self, start: int, stop: int, limit: int) -> Iterable[Entry]:
+    def entries(self, start: int, stop: int, limit: int) -> Iterator[Entry]:
         """At most `limit` entries with start <= t < stop, oldest first."""
-        for count, row in enumerate(self._rows(start - 1, stop)):
-            if count == limit:
-                return
-            yield Entry(row.t, row.instant, row.idempotency_key, row.payload)
+        return islice((entry for entry, _ in self._rows(start - 1, stop)), limit)
 
     def t_of_key(self, idempotency_key: str) -> int | None:
         """The transaction that an idempotency key was used for."""

@@ -19,6 +19,10 @@ Bools = NDArray[np.bool_]
 _NONE = EMPTY.values
 
 
+def _nothing() -> Int64s:
+    return _NONE
+
+
 @dataclass(frozen=True, eq=False)
 class Columns:
     """Datoms of one attribute as parallel arrays: entity, value code, transaction number, whether asserted."""
@@ -62,10 +66,10 @@ NO_COLUMNS = Columns(_NONE, _NONE, _NONE, np.empty(0, np.bool_))
 class Closed:
     """Datoms that no longer hold: pair, the transaction that asserted it, the one that retracted it."""
 
-    e: Int64s = _NONE
-    v: Int64s = _NONE
-    added: Int64s = _NONE
-    retracted: Int64s = _NONE
+    e: Int64s = field(default_factory=_nothing)
+    v: Int64s = field(default_factory=_nothing)
+    added: Int64s = field(default_factory=_nothing)
+    retracted: Int64s = field(default_factory=_nothing)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +81,7 @@ class Relation:
 
     ev: Csr = EMPTY
     ve: Csr = EMPTY
-    since: Int64s = _NONE
+    since: Int64s = field(default_factory=_nothing)
     closed: Closed = field(default_factory=Closed)
     t: int = 0
     last: int = 0

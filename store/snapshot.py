@@ -28,7 +28,7 @@ from store.schema import Schema
 from store.trie import Csr, Trie
 from store.wire import milliseconds
 
-_NO_DATA = AttributeData(Relation(), Delta(by_value=False))
+_NO_DATA = AttributeData(Relation(), Delta())
 
 
 class Snapshot:
@@ -222,6 +222,16 @@ class Snapshot:
         row = self._plain._trie(bootstrap.IDENT, inverse=False).row(e)
         return self.codes.decode(int(row[0])) if len(row) else None
 
+    def name_of(self, attribute: int) -> Keyword:
+        """An attribute's ident, or the last one it had."""
+        found = self._schema.get(attribute)
+        if found is not None:
+            return found.ident
+        names = self._of(bootstrap.IDENT).events(-1, self.t)
+        mine = names.take(names.e == attribute)
+        name: Keyword = self.codes.decode(int(mine.v[mine.t.argmax()]))
+        return name
+
     # Everything
 
     def datoms(self, index_name: str, components: Sequence[Any] = ()) -> Iterator[Datom]:
@@ -241,6 +251,10 @@ class Snapshot:
         entities = np.unique(np.concatenate(parts)) if parts else np.empty(0, np.int64)
         built_in = entities[(entities >= SCHEMA_BASE) & (entities < SCHEMA_BASE + 1000)]
         return len(entities) - len(built_in)
+
+    def nbytes(self) -> int:
+        """Bytes of the tries and dictionaries behind this snapshot, those of mapped files included."""
+        return self.codes.nbytes() + sum(data.nbytes() for data in tuple(self._data.values()))
 
 
 __all__ = ["TX_BASE", "Snapshot"]

@@ -1,0 +1,27 @@
+"""What a transaction changes, as codes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Effect(NamedTuple):
+    """One datom's coming or going: entity, the attribute's entity, the value's code."""
+
+    e: int
+    a: int
+    v: int
+    added: bool
+
+
+@dataclass(frozen=True, eq=False)
+class BulkColumn:
+    """New datoms of one attribute: entities and value codes, sorted, distinct."""
+
+    attribute: int
+    e: NDArray[np.int64]
+    v: NDArray[np.int64]

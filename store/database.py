@@ -1,0 +1,204 @@
+"""A database: opened from a folder or in memory, changed by transactions, read through snapshots."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final
+
+from datalog import edn
+from datalog.errors import AdalogError, Code
+from store.bulk import BulkData
+from store.codes import Codes
+from store.datom import Datom, TxReport
+from store.declarations import SchemaMode
+from store.folder import Folder
+from store.head import Head
+from store.log import Log
+from store.payload import Logged
+from store.relation import Columns
+from store.report import report_of
+from store.snapshot import Snapshot
+from store.writer import BulkRequest, Request, Writer
+
+Listener = Callable[[TxReport, Snapshot], None]
+
+IN_MEMORY: Final = ":memory:"
+# Past views are kept for those who page through them or ask again; each holds the tries that were read of it.
+_PAST_VIEWS: Final = 16
+
+
+class Database:
+    """Thread-safe. `Database.open` makes one."""
+
+    def __init__(self, head: Head, log: Log, folder: Folder | None, mode: SchemaMode, limits: edn.Limits) -> None:
+        self._log = log
+        self._folder = folder
+        self._head = head
+        self._snapshot = head.snapshot()
+        self._past: OrderedDict[tuple[int, int, bool], Snapshot] = OrderedDict()
+        self._past_lock = threading.Lock()
+        self._listeners: list[Listener] = []
+        self._writer = Writer(head, log, mode, limits, self._publish)
+
+    @staticmethod
+    def open(location: str, *, schema: SchemaMode = "open", limits: edn.Limits = edn.DEFAULT) -> Database:
+        """From a folder, made if need be, or `:memory:`. limits: of transactions given as text.
+
+        Raises BACKEND_UNAVAILABLE where another process has the folder, INTERNAL where it is damaged.
+        """
+        if location == IN_MEMORY:
+            return Database(Head(Codes(), {}), Log.in_memory(), None, schema, limits)
+        folder = Folder(Path(location))
+        try:
+            log = Log.in_file(folder.log)
+            head = Head(Codes(), {})
+            for entry in log.replay(0, 0):
+                head.replay(entry.t, entry.instant, Logged.decoded(entry.payload))
+            return Database(head, log, folder, schema, limits)
+        except BaseException:
+            folder.close()
+            raise
+
+    def close(self) -> None:
+        """Finish the transactions under way and let go of the folder."""
+        self._writer.close()
+        self._log.close()
+        if self._folder is not None:
+            self._folder.close()
+
+    def __enter__(self) -> Database:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # Reading
+
+    def snapshot(self) -> Snapshot:
+        """The newest database."""
+        return self._snapshot
+
+    def at(
+        self,
+        *,
+        t: int | None = None,
+        as_of: datetime | int | None = None,
+        since: int | None = None,
+        history: bool = False,
+    ) -> Snapshot:
+        """The database of a moment: after transaction t, or as of an instant or transaction.
+
+        Raises BASIS_FUTURE for a t not reached yet, ARG_INVALID for both or a negative one.
+        """
+        now = self._snapshot
+        if t is not None and as_of is not None:
+            raise AdalogError(Code.ARG_INVALID, "give t or asOf, not both")
+        moment = as_of if t is None else t
+        moment = now.as_of_instant(moment) if isinstance(moment, datetime) else moment
+        for name, number in (("t", moment), ("since", since)):
+            if number is not None and number < 0:
+                raise AdalogError(Code.ARG_INVALID, f"{name} is {number}; transactions are numbered from 1")
+        if moment is not None and moment > now.t:
+            raise AdalogError(
+                Code.BASIS_FUTURE, f"t = {moment} is not reached yet: the newest transaction is {now.t}"
+            )
+        key = (now.t if moment is None else moment, since or 0, history)
+        return now if key == now.key else self._view(now, key)
+
+    def _view(self, now: Snapshot, key: tuple[int, int, bool]) -> Snapshot:
+        with self._past_lock:
+            view = self._past.pop(key, None)
+            if view is None:
+                t, since, history = key
+                view = now.as_of(t)
+                view = view.since(since) if since else view
+                view = view.history() if history else view
+            self._past[key] = view
+            if len(self._past) > _PAST_VIEWS:
+                self._past.popitem(last=False)
+            return view
+
+    def transactions(self, start: int, stop: int, limit: int) -> list[TxReport]:
+        """At most `limit` transactions with start <= t < stop, oldest first, from the log."""
+        now = self._snapshot
+        entries = self._log.entries(max(start, 1), min(stop, now.t + 1), limit)
+        return [report_of(entry, Logged.decoded(entry.payload), now.name_of) for entry in entries]
+
+    # Writing
+
+    def transact(
+        self,
+        tx: str | Sequence[Any],
+        *,
+        expected_basis_t: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> TxReport:
+        """Apply transaction data, EDN text or forms, and wait until it is durable."""
+        future = self.submit(tx, expected_basis_t=expected_basis_t, idempotency_key=idempotency_key)
+        return future.result()
+
+    def submit(
+        self,
+        tx: str | Sequence[Any],
+        *,
+        expected_basis_t: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> Future[TxReport]:
+        """Queue transaction data. The future has the report once it is durable, or the refusal.
+
+        BASIS_CONFLICT where `expected_basis_t` is no longer the newest; a used `idempotency_key` gets the report of
+        the transaction that used it, and nothing is applied again.
+        """
+        request = Request(tx, expected_basis_t, idempotency_key)
+        self._writer.submit(request)
+        return request.future
+
+    def bulk_load(self, schema_tx: str | Sequence[Any], columns: BulkData) -> TxReport:
+        """One transaction of forms and, per attribute, entities with their values as columns.
+
+        Attributes are declared by the forms or before. Entities are ids of one's own choice; refs are ids.
+        """
+        request = BulkRequest(schema_tx, columns=columns)
+        self._writer.submit(request)
+        return request.future.result()
+
+    def add_listener(self, listener: Listener) -> None:
+        """Have every transaction told, in order, once it is durable and visible, on the writer's thread."""
+        self._listeners.append(listener)
+
+    def remove_listener(self, listener: Listener) -> None:
+        """No longer."""
+        self._listeners.remove(listener)
+
+    def _publish(self, snapshot: Snapshot, reports: Sequence[TxReport]) -> None:
+        self._snapshot = snapshot
+        for report in reports:
+            for listener in tuple(self._listeners):
+                listener(report, snapshot)
+
+    # Figures
+
+    @property
+    def datom_count(self) -> int:
+        """Datoms that hold now."""
+        return self._snapshot.datom_count
+
+    @property
+    def entity_count(self) -> int:
+        """Entities that have a datom now."""
+        return self._snapshot.entity_count
+
+    def memory_bytes(self) -> int:
+        """Bytes of tries and dictionaries, those of mapped files included."""
+        return self._snapshot.nbytes()
+
+
+__all__ = ["Columns", "Database", "Datom", "TxReport"]

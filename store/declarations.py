@@ -1,0 +1,219 @@
+"""The schema as a transaction will leave it, known before its other forms are read.
+
+A transaction is a set: an attribute declared anywhere in it, or by its first use under an open schema, has its type
+everywhere in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Literal
+
+from datalog.edn_writer import write
+from datalog.errors import Code
+from datalog.hints import nearest
+from datalog.values import LONG_MAX, LONG_MIN, EdnMap, Keyword, type_name
+from store import bootstrap
+from store.attribute import SCHEMA_BASE, VALUE_TYPES, Attribute, Uniqueness
+from store.head import Head
+from store.operations import Add, Path, Refused, Tempid
+
+SchemaMode = Literal["open", "strict"]
+
+_DESCRIBING = {
+    Keyword("db/valueType"),
+    Keyword("db/cardinality"),
+    Keyword("db/unique"),
+    Keyword("db/isComponent"),
+}
+_IDENT = Keyword("db/ident")
+_ID = Keyword("db/id")
+_ADD = Keyword("db/add")
+
+
+class Declarations:
+    """Attributes and idents by name: the head's, under what this transaction declares."""
+
+    def __init__(self, head: Head, mode: SchemaMode) -> None:
+        self._head = head
+        self._mode = mode
+        self._attributes: dict[Keyword, Attribute] = {}
+        self._idents: dict[Keyword, int] = {}
+        self._next_ident = head.next_ident
+        # Tempids of entities with an ident: their ids are chosen first, as values are read by their attributes.
+        self.ids: dict[Tempid, int] = {}
+        self.implied: list[Add] = []
+
+    # What the transaction declares
+
+    def scan(self, forms: list[tuple[Any, Path]]) -> None:
+        """Find the declarations among the forms, which may come before or after their first use."""
+        described: dict[Any, dict[Keyword, Any]] = {}
+        for form, path in forms:
+            for entity, key, value in _descriptions(form, path):
+                described.setdefault(entity, {})[key] = value
+        for entity, facts in described.items():
+            if isinstance(facts.get(_IDENT), Keyword):
+                self._named(entity, facts[_IDENT])
+        for entity, facts in described.items():
+            id_ = self._id_of(entity, facts.get(_IDENT))
+            if id_ is not None and facts.keys() & _DESCRIBING:
+                self._described(id_, facts)
+
+    def _named(self, entity: Any, ident: Keyword) -> None:
+        if isinstance(entity, int) and entity >= 0:
+            self._idents[ident] = entity
+            return
+        id_ = self.ident(ident)
+        if isinstance(entity, str | int):
+            tempid = Tempid(entity)
+            id_ = self.ids.get(tempid, self._new_ident_id()) if id_ is None else id_
+            self.ids[tempid] = id_
+        if id_ is not None:
+            self._idents[ident] = id_
+
+    def _id_of(self, entity: Any, ident: Any) -> int | None:
+        if isinstance(ident, Keyword):
+            return self._idents.get(ident)
+        if isinstance(entity, Keyword):
+            return self.ident(entity)
+        return entity if isinstance(entity, int) and entity >= 0 else None
+
+    def _described(self, id_: int, facts: Mapping[Keyword, Any]) -> None:
+        known = self._head.schema.get(id_)
+        ident = facts.get(_IDENT) or next(iter(self._head.values(bootstrap.IDENT, id_)), None)
+        if not isinstance(ident, Keyword):
+            return
+        attribute = known or Attribute(id_, ident, self._head.codes.intern(ident))
+        cardinality = facts.get(Keyword("db/cardinality"))
+        value_type = _named_type(facts.get(Keyword("db/valueType"))) or attribute.value_type
+        component = facts.get(Keyword("db/isComponent"), attribute.component)
+        self._attributes[ident] = replace(
+            attribute,
+            ident=ident,
+            ident_code=self._head.codes.intern(ident),
+            value_type="ref" if component and value_type is None else value_type,
+            cardinality=attribute.cardinality if cardinality is None else _named_cardinality(cardinality),
+            unique=_named_uniqueness(facts.get(Keyword("db/unique"))) or attribute.unique,
+            component=bool(component),
+        )
+
+    def _new_ident_id(self) -> int:
+        id_ = self._next_ident
+        self._next_ident += 1
+        return id_
+
+    # Names
+
+    def ident(self, ident: Keyword) -> int | None:
+        """The entity that has, or will have, this ident."""
+        return self._idents.get(ident) or self._head.ident_holder(ident)
+
+    def exists(self, e: int) -> bool:
+        """Whether this id was given, now or before, to an entity with an ident."""
+        return SCHEMA_BASE < e < self._next_ident
+
+    def find(self, key: Any) -> Attribute | None:
+        """The attribute of an ident or an entity id, where one is declared."""
+        if isinstance(key, Keyword):
+            return self._attributes.get(key) or self._head.schema.get(key)
+        return self._head.schema.get(key) if type(key) is int else None
+
+    def used_with(self, key: Any, value_type: str | None, path: Path) -> Attribute:
+        """The attribute, declared now if this is its first use and the schema is open.
+
+        value_type: the type that the use implies, None where it implies none.
+        """
+        attribute = self.find(key)
+        if attribute is not None and attribute.value_type is not None:
+            return attribute
+        if attribute is None:
+            self.check_may_declare(key, path)
+        if value_type not in VALUE_TYPES:
+            wanted = "declare it with a :db/valueType first"
+            raise Refused(Code.UNKNOWN_ATTRIBUTE, f"no value says which type {key} has; {wanted}", path)
+        return self._declared_by_use(key, attribute, value_type, path)
+
+    def check_may_declare(self, key: Any, path: Path) -> None:
+        """Refuse what is no attribute and could not become one by being used."""
+        if not isinstance(key, Keyword):
+            raise Refused(
+                Code.TX_INVALID, f"{write(key)} is not an attribute; write a keyword such as :person/name", path
+            )
+        names = [str(each.ident) for each in self._head.schema.all()]
+        reserved = key.namespace is not None and (key.namespace == "db" or key.namespace.startswith("db."))
+        if reserved:
+            raise Refused(
+                Code.UNKNOWN_ATTRIBUTE,
+                f"no attribute {key}{nearest(str(key), names)}; names in db are built in",
+                path,
+            )
+        if self._mode == "strict":
+            raise Refused(
+                Code.UNKNOWN_ATTRIBUTE,
+                f"no attribute {key}{nearest(str(key), names)}; the schema is strict, so declare it first",
+                path,
+            )
+
+    def _declared_by_use(self, key: Keyword, known: Attribute | None, value_type: str, path: Path) -> Attribute:
+        ident_code = self._head.codes.intern(key)
+        if known is None:
+            id_ = self._idents.get(key) or self._head.ident_holder(key) or self._new_ident_id()
+            known = Attribute(id_, key, ident_code)
+            self.implied.append(Add(id_, self._built_in(bootstrap.IDENT), ident_code, path))
+            self.implied.append(Add(id_, self._built_in(bootstrap.CARDINALITY), bootstrap.ONE, path))
+        type_id = bootstrap.TYPE_IDS[value_type]
+        self.implied.append(Add(known.id, self._built_in(bootstrap.VALUE_TYPE), type_id, path))
+        attribute = self._attributes[key] = replace(known, value_type=value_type)
+        self._idents[key] = attribute.id
+        return attribute
+
+    def _built_in(self, id_: int) -> Attribute:
+        attribute = self._head.schema.get(id_)
+        assert attribute is not None
+        return attribute
+
+
+def implied_type(value: Any) -> str | None:
+    """The type that a value gives to an attribute declared by its use; None where no attribute can hold it."""
+    if type(value) is int and not LONG_MIN <= value <= LONG_MAX:
+        return None
+    if type(value) is tuple and any(isinstance(item, EdnMap) for item in value):
+        return None
+    name = "ref" if isinstance(value, EdnMap) else type_name(value)
+    return name if name in VALUE_TYPES else None
+
+
+def _descriptions(form: Any, path: Path) -> Iterator[tuple[Any, Keyword, Any]]:
+    """(entity, key, value) of what a form says of an entity's ident or attribute nature."""
+    if isinstance(form, EdnMap):
+        entity = form.get(_ID, f"\0{path[0]}")
+        for key, value in form.items():
+            if key == _IDENT or key in _DESCRIBING:
+                yield entity, key, value
+    elif isinstance(form, tuple) and len(form) == 4 and form[0] == _ADD:
+        _, entity, key, value = form
+        if isinstance(key, Keyword) and (key == _IDENT or key in _DESCRIBING):
+            yield entity, key, value
+
+
+def _named_type(value: Any) -> str | None:
+    if isinstance(value, int):
+        return bootstrap.TYPES.get(value)
+    name = value.local if isinstance(value, Keyword) and value.namespace == "db.type" else None
+    return name if name in VALUE_TYPES else None
+
+
+def _named_cardinality(value: Any) -> Literal["one", "many"]:
+    return "many" if value in (Keyword("db.cardinality/many"), bootstrap.MANY) else "one"
+
+
+def _named_uniqueness(value: Any) -> Uniqueness | None:
+    if isinstance(value, int):
+        return bootstrap.UNIQUENESS.get(value)
+    named: dict[Keyword, Uniqueness] = {
+        Keyword("db.unique/value"): "value",
+        Keyword("db.unique/identity"): "identity",
+    }
+    return named.get(value) if isinstance(value, Keyword) else None

@@ -1,0 +1,161 @@
+"""What a transaction changes: from operations on known entities to the datoms that come and go.
+
+Everything is judged against the database as it was before, and against the other operations of the set; a datom
+that already holds is not asserted again, one that does not hold is not retracted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from datalog.edn_writer import write
+from datalog.errors import Code
+from store.attribute import FIRST_OWN_IDENT, SCHEMA_BASE, Attribute
+from store.changes import Effect
+from store.head import Head
+from store.operations import Add, Cas, Operation, Path, Refused, Retract, RetractEntity, Tempid, Term
+
+_Pair = tuple[int, int, int]  # attribute, entity, value code
+
+
+class Effects:
+    """Collects one transaction's changes. ids: the entity of each tempid."""
+
+    def __init__(self, head: Head, ids: Mapping[Tempid, int]) -> None:
+        self._head = head
+        self._ids = ids
+        self._asserted: dict[_Pair, tuple[Attribute, Path]] = {}
+        self._retracted: dict[_Pair, Path] = {}
+        # Retractions that give way where the same transaction asserts the datom.
+        self._swept: dict[_Pair, Path] = {}
+
+    def of(self, operations: Iterable[Operation]) -> list[Effect]:
+        """The effects of all operations, in the order written, a replaced value before its successor."""
+        for operation in operations:
+            e = self._id(operation.e)
+            if SCHEMA_BASE < e < FIRST_OWN_IDENT:
+                name = self._head.snapshot().ident(e)
+                raise Refused(Code.TX_INVALID, f"{name or e} is built in and cannot be changed", operation.path)
+            match operation:
+                case Add():
+                    self._assert(e, operation.a, self._id(operation.v), operation.path)
+                case Retract():
+                    self._retract(e, operation)
+                case Cas():
+                    self._cas(e, operation)
+                case RetractEntity():
+                    self._sweep_entity(e, operation.path)
+        self._check_contradictions()
+        self._replace_single_values()
+        self._check_unique()
+        return self._ordered()
+
+    def _id(self, term: Term) -> int:
+        return self._ids[term] if isinstance(term, Tempid) else term
+
+    # Collecting
+
+    def _assert(self, e: int, attribute: Attribute, v: int, path: Path) -> None:
+        self._asserted.setdefault((attribute.id, e, v), (attribute, path))
+
+    def _retract(self, e: int, operation: Retract) -> None:
+        attribute = operation.a.id
+        if operation.v is not None:
+            self._retracted.setdefault((attribute, e, self._id(operation.v)), operation.path)
+            return
+        for v in self._head.live(attribute).values(e):
+            self._swept.setdefault((attribute, e, v), operation.path)
+
+    def _cas(self, e: int, operation: Cas) -> None:
+        attribute, old = operation.a, operation.old
+        values = self._head.live(attribute.id).values(e)
+        if values != ([] if old is None else [old]):
+            found = write(self._head.codes.decode(values[0])) if values else "nothing"
+            wanted = "nothing" if old is None else write(self._head.codes.decode(old))
+            raise Refused(
+                Code.CAS_FAILED, f"{attribute.ident} of entity {e} is {found}, not {wanted}", operation.path
+            )
+        if operation.new is not None:
+            self._assert(e, attribute, self._id(operation.new), operation.path)
+        elif old is not None:
+            self._retracted.setdefault((attribute.id, e, old), operation.path)
+
+    def _sweep_entity(self, entity: int, path: Path) -> None:
+        pending, seen = [entity], {entity}
+        while pending:
+            e = pending.pop()
+            for attribute in self._head.schema.all():
+                live = self._head.live(attribute.id)
+                for v in live.values(e):
+                    self._swept.setdefault((attribute.id, e, v), path)
+                    if attribute.component and v not in seen:
+                        seen.add(v)
+                        pending.append(v)
+                if attribute.is_ref:
+                    for other in live.entities(e):
+                        self._swept.setdefault((attribute.id, other, e), path)
+
+    # Judging
+
+    def _check_contradictions(self) -> None:
+        for pair, path in self._retracted.items():
+            if pair in self._asserted:
+                attribute, _ = self._asserted[pair]
+                raise Refused(
+                    Code.TX_CONFLICT,
+                    f"entity {pair[1]} cannot both get and lose {attribute.ident} "
+                    f"{self._shown(attribute, pair[2])} in one transaction",
+                    path,
+                )
+
+    def _replace_single_values(self) -> None:
+        single: dict[tuple[int, int], int] = {}
+        for (id_, e, v), (attribute, path) in self._asserted.items():
+            if attribute.is_many:
+                continue
+            first = single.setdefault((id_, e), v)
+            if first != v:
+                one, other = self._shown(attribute, first), self._shown(attribute, v)
+                raise Refused(
+                    Code.TX_CONFLICT,
+                    f"{attribute.ident} has cardinality one, but entity {e} would have {one} and {other}",
+                    path,
+                )
+            for old in self._head.live(id_).values(e):
+                if old != v:
+                    self._swept.setdefault((id_, e, old), path)
+
+    def _check_unique(self) -> None:
+        owners: dict[tuple[int, int], int] = {}
+        for (id_, e, v), (attribute, path) in self._asserted.items():
+            if attribute.unique is None:
+                continue
+            rivals = [owners.setdefault((id_, v), e), *self._head.live(id_).entities(v)]
+            for rival in rivals:
+                if rival != e and not self._goes((id_, rival, v)):
+                    raise Refused(
+                        Code.UNIQUE_CONFLICT,
+                        f"{attribute.ident} is unique, and entity {rival} already has "
+                        f"{self._shown(attribute, v)}; entity {e} cannot have it too",
+                        path,
+                    )
+
+    def _goes(self, pair: _Pair) -> bool:
+        return pair not in self._asserted and (pair in self._retracted or pair in self._swept)
+
+    def _shown(self, attribute: Attribute, code: int) -> str:
+        return str(code) if attribute.is_ref else write(self._head.codes.decode(code))
+
+    # Ordering
+
+    def _ordered(self) -> list[Effect]:
+        changes: list[tuple[Path, Effect]] = []
+        for pair, path in {**self._swept, **self._retracted}.items():
+            a, e, v = pair
+            if pair not in self._asserted and self._head.live(a).holds(e, v):
+                changes.append((path, Effect(e, a, v, False)))
+        for (a, e, v), (_, path) in self._asserted.items():
+            if not self._head.live(a).holds(e, v):
+                changes.append((path, Effect(e, a, v, True)))
+        changes.sort(key=lambda change: (change[0], change[1].added))
+        return [effect for _, effect in changes]

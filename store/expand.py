@@ -1,0 +1,282 @@
+"""From transaction data to operations: maps, nested maps, vectors for many, reverse keys, names and lookup refs.
+
+Reads the database as it was before the transaction and knows nothing of tempids but their names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from datalog.edn_writer import write
+from datalog.errors import Code
+from datalog.values import EdnList, EdnMap, EdnSet, Keyword, type_name
+from store.attribute import SCHEMA_BASE, TX_BASE, VALUE_TYPES, Attribute
+from store.coercion import coerced
+from store.declarations import Declarations, implied_type
+from store.head import Head
+from store.operations import CURRENT_TX, Add, Cas, Operation, Path, Refused, Retract, RetractEntity, Tempid, Term
+
+_ID: Final = Keyword("db/id")
+_CURRENT_TX: Final = Keyword("db/current-tx")
+_ARGUMENTS: Final = {
+    "db/add": (3, 3, "[:db/add entity attribute value]"),
+    "db/retract": (2, 3, "[:db/retract entity attribute value]"),
+    "db/retractEntity": (1, 1, "[:db/retractEntity entity]"),
+    "db.fn/retractEntity": (1, 1, "[:db/retractEntity entity]"),
+    "db/cas": (4, 4, "[:db/cas entity attribute old new]"),
+    "db.fn/cas": (4, 4, "[:db/cas entity attribute old new]"),
+}
+
+
+class Expansion:
+    """One transaction's reading. t: its number."""
+
+    def __init__(self, head: Head, declarations: Declarations, t: int) -> None:
+        self._head = head
+        self._declarations = declarations
+        self._t = t
+        self._unnamed = 0
+
+    def operations(self, forms: list[tuple[Any, Path]]) -> Iterator[Operation]:
+        """Everything the forms ask for, what they imply for the schema last."""
+        for form, path in forms:
+            if isinstance(form, EdnMap):
+                yield from self._map(form, path, self._tempid(f"\0{path[0]}"))
+            elif isinstance(form, tuple) and form and isinstance(form[0], Keyword):
+                yield from self._list(form, path)
+            else:
+                raise Refused(
+                    Code.TX_INVALID,
+                    f'{_shown(form)} is no transaction form; write a map or, say, [:db/add 1 :person/name "Ada"]',
+                    path,
+                )
+        yield from self._declarations.implied
+
+    # Lists
+
+    def _list(self, form: tuple[Any, ...], path: Path) -> Iterator[Operation]:
+        name = form[0].name
+        if name not in _ARGUMENTS:
+            raise Refused(
+                Code.TX_INVALID,
+                f"no operation {form[0]}; there are :db/add, :db/retract, :db/retractEntity and :db/cas",
+                (*path, 0),
+            )
+        least, most, pattern = _ARGUMENTS[name]
+        if not least <= len(form) - 1 <= most:
+            raise Refused(Code.TX_INVALID, f"{_shown(form)} should look like {pattern}", path)
+        e = self._entity(form[1], (*path, 1))
+        match name:
+            case "db/add":
+                yield from self._add(e, form[2], form[3], path)
+            case "db/retract":
+                yield from self._retract(e, form[2], form[3] if len(form) == 4 else None, path)
+            case "db/cas" | "db.fn/cas":
+                yield self._cas(e, form[2], form[3], form[4], path)
+            case _:
+                yield RetractEntity(e, path)
+
+    def _add(self, e: Term, key: Any, value: Any, path: Path) -> Iterator[Operation]:
+        attribute = self._used(key, value, (*path, 2), (*path, 3))
+        yield from self._one(e, attribute, value, path, (*path, 3))
+
+    def _retract(self, e: Term, key: Any, value: Any, path: Path) -> Iterator[Operation]:
+        attribute = self._declarations.find(key)
+        if attribute is None:
+            # Nothing holds of an attribute that nobody declared; a strict schema says so.
+            self._declarations.check_may_declare(key, (*path, 2))
+            return
+        if value is None:
+            yield Retract(e, attribute, None, path)
+        elif attribute.value_type is not None:
+            yield Retract(e, attribute, self._value(attribute, value, (*path, 3)), path)
+
+    def _cas(self, e: Term, key: Any, old: Any, new: Any, path: Path) -> Operation:
+        given = old if new is None else new
+        attribute = self._used(key, given, (*path, 2), (*path, 4))
+        if attribute.is_many:
+            raise Refused(
+                Code.TX_INVALID,
+                f":db/cas needs an attribute of cardinality one, and {attribute.ident} has many",
+                (*path, 2),
+            )
+        before = None if old is None else self._value(attribute, old, (*path, 3))
+        if isinstance(before, Tempid):
+            raise Refused(Code.TX_INVALID, "the old value of :db/cas cannot be a tempid", (*path, 3))
+        after = None if new is None else self._value(attribute, new, (*path, 4))
+        return Cas(e, attribute, before, after, path)
+
+    # Maps
+
+    def _map(self, form: EdnMap, path: Path, unnamed: Term) -> Iterator[Operation]:
+        e = unnamed
+        for place, (key, value) in enumerate(form.items()):
+            if key == _ID:
+                e = self._entity(value, (*path, 2 * place + 1))
+        for place, (key, value) in enumerate(form.items()):
+            if key == _ID:
+                continue
+            key_path, value_path = (*path, 2 * place), (*path, 2 * place + 1)
+            if not isinstance(key, Keyword):
+                raise Refused(Code.TX_INVALID, f"a map's key is an attribute, not {_shown(key)}", key_path)
+            if key.local.startswith("_") and len(key.local) > 1:
+                yield from self._reverse(e, key, value, key_path, value_path)
+            else:
+                yield from self._entry(e, key, value, key_path, value_path)
+
+    def _entry(self, e: Term, key: Keyword, value: Any, key_path: Path, path: Path) -> Iterator[Operation]:
+        attribute = self._used(key, value, key_path, path)
+        if attribute.is_many and self._is_collection(attribute, value):
+            for place, item in enumerate(value):
+                yield from self._one(e, attribute, item, path, (*path, place))
+        else:
+            yield from self._one(e, attribute, value, path, path)
+
+    def _reverse(self, e: Term, key: Keyword, value: Any, key_path: Path, path: Path) -> Iterator[Operation]:
+        name = key.name[: len(key.name) - len(key.local)] + key.local[1:]
+        attribute = self._declarations.used_with(Keyword(name), "ref", key_path)
+        if not attribute.is_ref:
+            raise Refused(
+                Code.TX_INVALID,
+                f"{key} goes from a ref back to its entity, but {attribute.ident} holds {attribute.value_type}s",
+                key_path,
+            )
+        items = list(enumerate(value)) if self._is_collection(attribute, value) else [(None, value)]
+        for place, item in items:
+            item_path = path if place is None else (*path, place)
+            if isinstance(item, EdnMap):
+                other: Term = self._nested_id(item, item_path)
+                yield from self._map(item, item_path, other)
+            else:
+                other = self._entity(item, item_path)
+            yield Add(other, attribute, e, path)
+
+    def _is_collection(self, attribute: Attribute, value: Any) -> bool:
+        """Whether a value stands for several, rather than being a lookup ref or one tuple."""
+        if isinstance(value, EdnSet | EdnList):
+            return True
+        if type(value) is not tuple:
+            return False
+        if attribute.value_type == "tuple":
+            return all(type(item) is tuple for item in value)
+        if attribute.is_ref and len(value) == 2 and isinstance(value[0], Keyword):
+            named = self._declarations.find(value[0])
+            return named is None or named.unique is None
+        return True
+
+    def _one(self, e: Term, attribute: Attribute, value: Any, path: Path, value_path: Path) -> Iterator[Operation]:
+        if isinstance(value, EdnMap) and attribute.is_ref:
+            nested = self._nested_id(value, value_path)
+            yield from self._map(value, value_path, nested)
+            yield Add(e, attribute, nested, path)
+        else:
+            yield Add(e, attribute, self._value(attribute, value, value_path), path)
+
+    def _nested_id(self, form: EdnMap, path: Path) -> Term:
+        if _ID in form:
+            return self._entity(form[_ID], path)
+        self._unnamed += 1
+        return Tempid(f"\0\0{self._unnamed}")
+
+    # Terms
+
+    def _used(self, key: Any, value: Any, key_path: Path, value_path: Path) -> Attribute:
+        if value is None:
+            raise Refused(
+                Code.TX_INVALID, f"nil is no value for {_shown(key)}; leave it out, or retract", value_path
+            )
+        return self._declarations.used_with(key, implied_type(value), key_path)
+
+    def _entity(self, value: Any, path: Path) -> Term:
+        if isinstance(value, str) and type(value) is str:
+            return self._tempid(value)
+        if type(value) is int:
+            return self._tempid(str(value)) if value < 0 else self._known_id(value, path)
+        if isinstance(value, Keyword):
+            if value == _CURRENT_TX:
+                return TX_BASE + self._t
+            entity = self._declarations.ident(value)
+            if entity is None:
+                raise Refused(Code.TX_INVALID, f"no entity has the ident {value}", path)
+            return self._known_id(entity, path)
+        if type(value) is tuple and len(value) == 2 and isinstance(value[0], Keyword | int):
+            return self._looked_up(value, path)
+        raise Refused(
+            Code.TX_INVALID,
+            f'{_shown(value)} is no entity; write a number, a tempid such as "ada" or -1, an ident or a lookup ref',
+            path,
+        )
+
+    def _tempid(self, name: str) -> Term:
+        if name == CURRENT_TX:
+            return TX_BASE + self._t
+        return self._declarations.ids.get(Tempid(name)) or Tempid(name)
+
+    def _known_id(self, e: int, path: Path) -> int:
+        if e >= SCHEMA_BASE and not self._declarations.exists(e) and not TX_BASE < e <= TX_BASE + self._t:
+            raise Refused(
+                Code.TX_INVALID, f"{e} is no entity; ids of one's own choice are below {SCHEMA_BASE}", path
+            )
+        return e
+
+    def _looked_up(self, value: tuple[Any, Any], path: Path) -> int:
+        attribute = self._declarations.find(value[0])
+        if attribute is None:
+            raise Refused(Code.UNKNOWN_ATTRIBUTE, f"no attribute {_shown(value[0])}", path)
+        if attribute.unique is None:
+            raise Refused(
+                Code.TX_INVALID, f"{attribute.ident} is not unique, so {_shown(value)} names no entity", path
+            )
+        code = self._value(attribute, value[1], path)
+        holder = None if isinstance(code, Tempid) else self._head.holder(attribute.id, code)
+        if holder is None:
+            raise Refused(Code.TX_INVALID, f"no entity has {_shown(value)}", path)
+        return holder
+
+    def _value(self, attribute: Attribute, value: Any, path: Path) -> Term:
+        """A value's code, or for a ref the entity."""
+        if value is None:
+            raise Refused(Code.TX_INVALID, f"nil is no value for {attribute.ident}", path)
+        if attribute.is_ref:
+            return self._entity(value, path)
+        assert attribute.value_type is not None
+        converted = coerced(attribute.value_type, value)
+        if converted is None or not _fits_tuple(attribute, converted):
+            raise Refused(
+                Code.TX_INVALID,
+                f"{_shown(value)} is not a {_described_type(attribute)}, as {attribute.ident} wants",
+                path,
+            )
+        try:
+            return self._head.codes.intern(converted)
+        except (UnicodeEncodeError, TypeError, OverflowError):
+            raise Refused(Code.TX_INVALID, f"{_shown(value)} cannot be stored", path) from None
+
+
+def _fits_tuple(attribute: Attribute, value: Any) -> bool:
+    if attribute.value_type != "tuple":
+        return True
+    if not all(item is None or type_name(item) in VALUE_TYPES for item in value):
+        return False
+    types = attribute.tuple_types
+    if types is not None:
+        return len(value) == len(types) and all(
+            item is None or coerced(name, item) is not None for name, item in zip(types, value, strict=True)
+        )
+    if attribute.tuple_type is not None:
+        return all(item is None or coerced(attribute.tuple_type, item) is not None for item in value)
+    return True
+
+
+def _described_type(attribute: Attribute) -> str:
+    if attribute.tuple_types:
+        return f"tuple of {', '.join(attribute.tuple_types)}"
+    if attribute.tuple_type:
+        return f"tuple of {attribute.tuple_type}s"
+    return str(attribute.value_type)
+
+
+def _shown(value: Any) -> str:
+    text = write(value)
+    return text if len(text) <= 80 else text[:77] + "…"

@@ -1,0 +1,172 @@
+"""The newest state as the writer sees it: what holds, the schema, the counters; and how a transaction changes it.
+
+Only the writer's thread touches a Head. Readers get snapshots, which share its data but never look past their own
+transaction; `rolled_back` undoes transactions that the log then refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from datalog.values import Keyword
+from store import bootstrap
+from store.attribute import FIRST_OWN_IDENT, SCHEMA_BASE, TX_BASE
+from store.attribute_data import AttributeData
+from store.changes import BulkColumn, Effect
+from store.codes import Codes
+from store.delta import Delta, Live
+from store.payload import Logged
+from store.relation import Columns, Relation
+from store.schema import Schema
+from store.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What `rolled_back` needs to return to a moment."""
+
+    t: int
+    instant: int
+    next_entity: int
+    next_ident: int
+    schema: Schema
+    lengths: Mapping[int, int]
+
+
+class Head:
+    """What holds after transaction t. instant: its milliseconds since 1970."""
+
+    def __init__(self, codes: Codes, relations: Mapping[int, Relation]) -> None:
+        self.codes = codes
+        self.t = 0
+        self.instant = 0
+        self.next_entity = 1
+        self.next_ident = FIRST_OWN_IDENT
+        self.data: dict[int, AttributeData] = {}
+        self.schema = Schema(())
+        self._lives: dict[int, Live] = {}
+        for id_, relation in relations.items():
+            self._put(id_, relation, Delta())
+        if not relations:
+            self._bootstrap()
+
+    def _bootstrap(self) -> None:
+        effects = [Effect(e, a, self.codes.intern(v), True) for e, a, v in bootstrap.datoms()]
+        self._write(effects, 0)
+        self._read_schema({effect.e for effect in effects})
+
+    # Reading
+
+    def live(self, attribute: int) -> Live:
+        """What holds of one attribute."""
+        found = self._lives.get(attribute)
+        if found is None:
+            self._put(attribute, Relation(), Delta())
+            found = self._lives[attribute]
+        return found
+
+    def holder(self, attribute: int, code: int) -> int | None:
+        """The entity that has a unique attribute's value."""
+        entities = self.live(attribute).entities(code)
+        return entities[0] if entities else None
+
+    def values(self, attribute: int, e: int) -> list[Any]:
+        """The entity's values, decoded."""
+        return [self.codes.decode(code) for code in self.live(attribute).values(e)]
+
+    def ident_holder(self, ident: Keyword) -> int | None:
+        """The entity with this ident."""
+        code = self.codes.lookup(ident)
+        return None if code is None else self.holder(bootstrap.IDENT, code)
+
+    def snapshot(self) -> Snapshot:
+        """The state as everybody may see it."""
+        return Snapshot(self.data, self.codes, self.schema, self.t)
+
+    # Writing
+
+    def apply(self, effects: Iterable[Effect], t: int, instant: int) -> None:
+        """The next transaction's effects, each of which changes something."""
+        effects = list(effects)
+        self._write(effects, t)
+        self.t, self.instant = t, instant
+        touched = {effect.e for effect in effects if effect.a in bootstrap.SCHEMA_ATTRIBUTES}
+        if touched:
+            self._read_schema(touched)
+
+    def replay(self, t: int, instant: int, logged: Logged) -> None:
+        """The next transaction as the log has it."""
+        self.apply(logged.effects(self.codes), t, instant)
+        relations = {}
+        for column in logged.columns:
+            bulk = BulkColumn(column.attribute, column.e, column.codes(self.codes))
+            relations[bulk.attribute] = self.with_column(bulk)
+        self.replace(relations)
+
+    def with_column(self, column: BulkColumn) -> Relation:
+        """The attribute's relation with its delta and the column's datoms, asserted by the current transaction."""
+        live, attribute = self.live(column.attribute), self.schema.get(column.attribute)
+        self.count_entity(int(column.e.max(initial=0)))
+        if attribute is not None and attribute.is_ref:
+            self.count_entity(int(column.v.max(initial=0)))
+        new = Columns.asserted(column.e, column.v, np.full(len(column.e), self.t, np.int64))
+        events = Columns.concat([live.delta.events(0, len(live.delta)), new])
+        keep_history = attribute is None or not attribute.no_history
+        return live.relation.folded(events, self.t, keep_history=keep_history)
+
+    def _write(self, effects: Iterable[Effect], t: int) -> None:
+        # Within one transaction a delta wants retractions before assertions.
+        late = []
+        for e, a, v, added in effects:
+            if added:
+                late.append((e, a, v))
+            else:
+                self.live(a).delta.append(e, v, t, False)
+        for e, a, v in late:
+            self.live(a).delta.append(e, v, t, True)
+            self.count_entity(e)
+            attribute = self.schema.get(a)
+            if attribute is not None and attribute.is_ref:
+                self.count_entity(v)
+
+    def count_entity(self, e: int) -> None:
+        """Never give this id to a new entity."""
+        if e < SCHEMA_BASE:
+            self.next_entity = max(self.next_entity, e + 1)
+        elif e < TX_BASE:
+            self.next_ident = max(self.next_ident, e + 1)
+
+    def _read_schema(self, touched: Iterable[int]) -> None:
+        self.schema = self.schema.updated(touched, self.values, self.codes)
+
+    def _put(self, attribute: int, relation: Relation, delta: Delta) -> None:
+        self.data[attribute] = AttributeData(relation, delta)
+        self._lives[attribute] = Live(relation, delta)
+
+    def replace(self, relations: Mapping[int, Relation]) -> None:
+        """Put folded relations under what came since; snapshots made before keep the old ones."""
+        self.data = dict(self.data)
+        for id_, relation in relations.items():
+            delta = self.live(id_).delta
+            self._put(id_, relation, delta.copy(delta.length_at(relation.t), len(delta)))
+
+    # Undoing
+
+    def mark(self) -> Mark:
+        """This moment, to return to."""
+        lengths = {id_: len(live.delta) for id_, live in self._lives.items()}
+        return Mark(self.t, self.instant, self.next_entity, self.next_ident, self.schema, lengths)
+
+    def rolled_back(self, mark: Mark) -> None:
+        """Return to a moment after which no relation was replaced. Snapshots given out since must be dropped."""
+        self.data = dict(self.data)
+        for id_, live in list(self._lives.items()):
+            length = mark.lengths.get(id_, 0)
+            if len(live.delta) > length:
+                self._put(id_, live.relation, live.delta.copy(0, length))
+        self.t, self.instant, self.schema = mark.t, mark.instant, mark.schema
+        self.next_entity, self.next_ident = mark.next_entity, mark.next_ident

@@ -1,0 +1,228 @@
+"""The one thread that changes the database: transactions one after the other, committed to the log in groups.
+
+Each transaction of a group is resolved against the state that the one before it left; then one append makes the
+whole group durable, and only then is anything of it seen or answered. A refused append undoes the group.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any, Final
+
+from datalog import edn
+from datalog.errors import AdalogError, Code
+from store import bulk
+from store.bulk import BulkData
+from store.changes import BulkColumn
+from store.datom import TxReport
+from store.declarations import SchemaMode
+from store.head import Head
+from store.log import Entry, Log
+from store.payload import Logged, LoggedColumn
+from store.report import report_of
+from store.resolve import Transaction, resolve
+from store.snapshot import Snapshot
+
+_GROUP: Final = 256
+_LOGGER: Final = logging.getLogger("adalog.store")
+
+
+@dataclass(eq=False)
+class Request:
+    """A transaction that somebody waits for."""
+
+    data: str | Sequence[Any]
+    expected_basis_t: int | None = None
+    idempotency_key: str | None = None
+    future: Future[TxReport] = field(default_factory=Future)
+
+
+@dataclass(eq=False)
+class BulkRequest(Request):
+    """A transaction with columns besides its forms; a group of its own."""
+
+    columns: BulkData = field(default_factory=dict)
+
+
+Job = Request | Callable[[], None] | None
+
+
+@dataclass
+class _Group:
+    """What was resolved and waits for the append."""
+
+    entries: list[Entry] = field(default_factory=list)
+    reports: list[TxReport] = field(default_factory=list)
+    # Who waits for which report: more than one where a group repeats an idempotency key.
+    waiting: list[tuple[Future[TxReport], int]] = field(default_factory=list)
+
+    def add(self, future: Future[TxReport], entry: Entry, report: TxReport) -> None:
+        self.waiting.append((future, len(self.entries)))
+        self.entries.append(entry)
+        self.reports.append(report)
+
+    def fail(self, error: AdalogError) -> None:
+        for future, _ in self.waiting:
+            future.set_exception(error)
+
+    def answer(self) -> None:
+        for future, place in self.waiting:
+            future.set_result(self.reports[place])
+
+
+class Writer:
+    """Owns the head. `publish` is called with each new snapshot and the reports of what made it, in order."""
+
+    def __init__(
+        self,
+        head: Head,
+        log: Log,
+        mode: SchemaMode,
+        limits: edn.Limits,
+        publish: Callable[[Snapshot, Sequence[TxReport]], None],
+    ) -> None:
+        self._head = head
+        self._log = log
+        self._mode = mode
+        self._limits = limits
+        self._publish = publish
+        self._jobs: queue.SimpleQueue[Job] = queue.SimpleQueue()
+        self._closed = False
+        self._closing = threading.Lock()
+        self._thread = threading.Thread(target=self._run, name="adalog-writer", daemon=True)
+        self._thread.start()
+
+    def submit(self, job: Request | Callable[[], None]) -> None:
+        """Queue a transaction, or something to run while none is half done. BACKEND_UNAVAILABLE once closed."""
+        with self._closing:
+            if self._closed:
+                raise AdalogError(Code.BACKEND_UNAVAILABLE, "the database is closed")
+            self._jobs.put(job)
+
+    def close(self) -> None:
+        """Finish what was queued, then stop."""
+        with self._closing:
+            if not self._closed:
+                self._closed = True
+                self._jobs.put(None)
+        self._thread.join()
+
+    def _run(self) -> None:
+        while True:
+            for kind, jobs in groupby(self._waiting(), type):
+                if kind is Request:
+                    self._commit([job for job in jobs if isinstance(job, Request)])
+                    continue
+                for job in jobs:
+                    if job is None:
+                        return
+                    if isinstance(job, BulkRequest):
+                        self._commit_bulk(job)
+                    elif not isinstance(job, Request):
+                        job()
+
+    def _waiting(self) -> Iterator[Job]:
+        """The next job, and as many as are waiting behind it."""
+        yield self._jobs.get()
+        for _ in range(_GROUP - 1):
+            try:
+                yield self._jobs.get_nowait()
+            except queue.Empty:
+                return
+
+    # Groups
+
+    def _commit(self, requests: list[Request]) -> None:
+        mark = self._head.mark()
+        group = _Group()
+        for request in requests:
+            if request.future.set_running_or_notify_cancel():
+                with _answering(request.future):
+                    if not self._answered_before(request, group):
+                        self._resolve(request, group)
+        if not group.entries:
+            return
+        try:
+            self._log.append(group.entries)
+        except AdalogError as error:
+            self._head.rolled_back(mark)
+            group.fail(error)
+            return
+        self._publish(self._head.snapshot(), group.reports)
+        group.answer()
+
+    def _resolve(self, request: Request, group: _Group) -> None:
+        """Apply a transaction to the head, to be appended with its group."""
+        head, t = self._head, self._head.t + 1
+        expected = request.expected_basis_t
+        if expected is not None and expected != head.t:
+            raise AdalogError(
+                Code.BASIS_CONFLICT,
+                f"the database is at t = {head.t}, not at {expected} as expected; read again, then retry",
+            )
+        resolved = resolve(Transaction.of(request.data, self._limits), head, self._mode)
+        logged = Logged.of(resolved.effects, resolved.tempids, head.codes)
+        entry = Entry(t, resolved.instant, request.idempotency_key, logged.encoded())
+        head.apply(resolved.effects, t, resolved.instant)
+        group.add(request.future, entry, report_of(entry, logged, head.snapshot().name_of))
+
+    def _answered_before(self, request: Request, group: _Group) -> bool:
+        """Whether the request's idempotency key was used before; it then gets that transaction's report."""
+        key = request.idempotency_key
+        if key is None:
+            return False
+        for place, entry in enumerate(group.entries):
+            if entry.idempotency_key == key:
+                group.waiting.append((request.future, place))
+                return True
+        t = self._log.t_of_key(key)
+        if t is None:
+            return False
+        entry = next(self._log.entries(t, t + 1, 1))
+        request.future.set_result(report_of(entry, Logged.decoded(entry.payload), self._head.snapshot().name_of))
+        return True
+
+    def _commit_bulk(self, request: BulkRequest) -> None:
+        head, mark = self._head, self._head.mark()
+        if not request.future.set_running_or_notify_cancel():
+            return
+        with _answering(request.future):
+            try:
+                group = _Group()
+                self._resolve(request, group)
+                columns = bulk.columns(request.columns, head)
+                relations = {column.attribute: head.with_column(column) for column in columns}
+                entry, logged = self._with_columns(group.entries[0], columns)
+                self._log.append([entry])
+            except BaseException:
+                head.rolled_back(mark)
+                raise
+            head.replace(relations)
+            report = report_of(entry, logged, head.snapshot().name_of)
+            self._publish(head.snapshot(), [report])
+            request.future.set_result(report)
+
+    def _with_columns(self, entry: Entry, columns: Sequence[BulkColumn]) -> tuple[Entry, Logged]:
+        plain = Logged.decoded(entry.payload)
+        logged_columns = [LoggedColumn.of(c.attribute, c.e, c.v, self._head.codes) for c in columns]
+        logged = Logged(plain.datoms, plain.tempids, logged_columns)
+        return Entry(entry.t, entry.instant, entry.idempotency_key, logged.encoded()), logged
+
+
+@contextmanager
+def _answering(future: Future[TxReport]) -> Iterator[None]:
+    """Gives what goes wrong to the future: refusals as they are, anything else as INTERNAL and to the log."""
+    try:
+        yield
+    except AdalogError as error:
+        future.set_exception(error)
+    except Exception:
+        _LOGGER.exception("a transaction failed")
+        future.set_exception(AdalogError(Code.INTERNAL, "the transaction failed; the server's log says why"))

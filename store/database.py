@@ -37,6 +37,7 @@ class Database:
     """Thread-safe. `Database.open` makes one."""
 
     def __init__(self, head: Head, log: Log, folder: Folder | None, mode: SchemaMode, limits: edn.Limits) -> None:
+        self.schema: Final = mode
         self._log = log
         self._folder = folder
         self._head = head

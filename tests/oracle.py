@@ -1,6 +1,6 @@
 """A naive evaluator of parsed queries over a list of datoms: what the engine is compared with.
 
-No indexes, no cleverness: clause by clause in the first order in which each becomes evaluable, rows as dictionaries,
+No indexes, no cleverness: clause by clause, in the first order in which each becomes evaluable, rows as dictionaries
 made distinct by typed identity after every clause.
 """
 

@@ -1,0 +1,82 @@
+"""`python -m bench [NAME]… [--quick]`: runs the benchmarks, prints the table, keeps it in bench/results."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+import click
+from rich.console import Console
+
+from bench import cost, http, joins, packages, report
+from bench.arena import compete
+from bench.folder import WORK
+from bench.line import Line, lines_of
+from bench.work import Work
+
+Say = Callable[[str], None]
+
+# What each name measures that is not a join.
+_OTHERS: Final[dict[str, Callable[[bool, Say], list[Line]]]] = {
+    "http": http.queries,
+    "transactions": http.transactions,
+    "transaction": cost.transaction,
+    "memory": cost.memory,
+    "startup": cost.startup,
+}
+
+
+@click.command()
+@click.argument("names", nargs=-1)
+@click.option("--quick", is_flag=True, help="Small data, to see that everything runs; the figures mean little.")
+@click.option("--without", multiple=True, help="Leave this contestant out; may be given several times.")
+@click.option("--list", "listed", is_flag=True, help="Say which benchmarks there are.")
+def main(names: tuple[str, ...], quick: bool, without: tuple[str, ...], listed: bool) -> None:
+    """Runs the benchmarks that NAMES match (patterns such as 'paths-*'), or all."""
+    out = Console(width=None)
+    works = [
+        _without(work, without) for work in (*joins.work(quick), *packages.work()) if _chosen(work.name, names)
+    ]
+    others = [name for name in _OTHERS if _chosen(name, names)]
+    if listed:
+        for name in (*(work.name for work in works), *others):
+            out.print(name)
+        return
+    if not works and not others:
+        raise click.UsageError(f"no benchmark matches {' '.join(names)}; --list shows their names")
+    lines = lines_of(compete(works, _plain(out)))
+    for name in others:
+        out.print(name)
+        lines += _run(name, quick, _plain(out))
+    report.show(lines, out)
+    whole = not (names or quick or without)
+    folder = report.RESULTS if whole else WORK / "results"
+    report.write(lines, folder)
+    out.print(f"written to {folder}")
+
+
+def _run(name: str, quick: bool, say: Say) -> list[Line]:
+    """A benchmark that cannot be run is a missed bar, not the end of the others."""
+    try:
+        return _OTHERS[name](quick, say)
+    except (RuntimeError, AssertionError, OSError) as failure:
+        say(f"    {failure}")
+        return [Line(name, name, "", None, "", None, bar=0.0, note=str(failure)[:200])]
+
+
+def _plain(out: Console) -> Say:
+    return lambda text: out.print(text, markup=False, highlight=False)
+
+
+def _chosen(name: str, names: tuple[str, ...]) -> bool:
+    return not names or any(fnmatch.fnmatch(name, pattern) for pattern in names)
+
+
+def _without(work: Work, contestants: tuple[str, ...]) -> Work:
+    return replace(work, texts={name: text for name, text in work.texts.items() if name not in contestants})
+
+
+if __name__ == "__main__":
+    main()

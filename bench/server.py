@@ -1,0 +1,106 @@
+"""Servers in processes of their own, and how load is put on them."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+from typing import Any, Final
+
+from bench.load import Report
+
+_START_LIMIT_SECONDS: Final = 60.0
+_ADALOG: Final = ("-c", "from gateway.cli import main; main()", "serve")
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+        return port
+
+
+@contextmanager
+def serving(*command: str, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A Python process with these arguments, ended at the end."""
+    process = subprocess.Popen(
+        [sys.executable, *command], env=os.environ | environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
+    try:
+        yield process
+    finally:
+        process.terminate()
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+@contextmanager
+def adalog(data: Path, port: int, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
+    """The gateway on a folder."""
+    with serving(*_ADALOG, "--data", str(data), "--port", str(port), **environment) as process:
+        yield process
+
+
+@contextmanager
+def strawberry(port: int) -> Iterator[subprocess.Popen[bytes]]:
+    """The empty resolver."""
+    with serving("-m", "bench.peers.strawberry", str(port)) as process:
+        yield process
+
+
+def first_answer(process: subprocess.Popen[bytes], port: int, body: str) -> Any:
+    """Asks until there is an answer; its data. Raises RuntimeError with what the process said when it ends."""
+    deadline = time.perf_counter() + _START_LIMIT_SECONDS
+    while time.perf_counter() < deadline:
+        if process.poll() is not None:
+            said = process.stderr.read().decode() if process.stderr else ""
+            raise RuntimeError(f"the server ended: {said[-600:]}")
+        try:
+            return ask(port, body)
+        except (ConnectionError, HTTPException):
+            time.sleep(0.01)
+    raise RuntimeError(f"no answer within {_START_LIMIT_SECONDS:.0f} s")
+
+
+def ask(port: int, body: str) -> Any:
+    """One request; its data. Raises RuntimeError on errors."""
+    connection = HTTPConnection("127.0.0.1", port, timeout=30)
+    try:
+        connection.request("POST", "/graphql", body, {"Content-Type": "application/json"})
+        answer = json.loads(connection.getresponse().read())
+    finally:
+        connection.close()
+    if "errors" in answer:
+        raise RuntimeError(f"refused: {answer['errors']}")
+    return answer["data"]
+
+
+def load(port: int, clients: int, bodies: Sequence[str], times: int = 1) -> Report:
+    """All bodies, so many times over, from so many clients."""
+    request = {"port": port, "clients": clients, "bodies": list(bodies), "times": times}
+    done = subprocess.run(
+        [sys.executable, "-m", "bench.load"], input=json.dumps(request), capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise RuntimeError(f"the load generator failed: {done.stderr.strip().splitlines()[-1]}")
+    return Report(**json.loads(done.stdout))
+
+
+def q(query: str, *args: object) -> str:
+    """The body of a request for the rows of a query."""
+    document = "query ($query: EDN!, $args: [JSON!]) { q(query: $query, args: $args) { rows basisT } }"
+    return json.dumps({"query": document, "variables": {"query": query, "args": list(args)}})
+
+
+def transact(tx: str) -> str:
+    """The body of a request for a transaction."""
+    return json.dumps({"query": "mutation ($tx: EDN!) { transact(tx: $tx) { t } }", "variables": {"tx": tx}})

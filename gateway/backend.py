@@ -79,13 +79,12 @@ class Local:
 @contextmanager
 def opened(settings: Settings) -> Iterator[Local]:
     """A Local backend over the settings' data; whoever runs it here has no other client to protect from it."""
-    from executor.pool import Pool, PoolSettings
-    from store.database import Database
+    from gateway.opening import open_database, start_pool
 
     limits = replace(settings.limits, rows=100_000_000, result_bytes=4 * 2**30, timeout_ms=24 * 3600 * 1000)
     settings = replace(settings, limits=limits)
-    with Database.open(settings.data, schema=settings.schema) as database:
-        pool = Pool(database, PoolSettings(threads=settings.threads))
+    with open_database(settings) as database:
+        pool = start_pool(database, settings, spark=False)
         try:
             yield Local(database, pool, settings)
         finally:

@@ -112,7 +112,7 @@ def transact(ctx: click.Context, /, file: Any, **where: Any) -> None:
         from gateway.commands import run_transact
 
         report = run_transact(backend, text)
-    out.print(report)
+    click.echo(report)
 
 
 @main.command()

@@ -65,11 +65,11 @@ def load_sample(settings: Settings, out: Console, err: Console, *, if_empty: boo
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     from examples.debian.load import load
-    from store.database import Database
+    from gateway.opening import open_database
 
-    with Database.open(settings.data, schema=settings.schema) as database:
+    with open_database(settings) as database:
         if database.snapshot().t > 0 and if_empty:
-            out.print(f"{settings.data} holds data already; nothing loaded", markup=False)
+            out.print(f"{settings.data} holds data already; nothing loaded", markup=False, soft_wrap=True)
             return
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
         with Progress(*columns, console=err, transient=True) as bar:
@@ -79,4 +79,8 @@ def load_sample(settings: Settings, out: Console, err: Console, *, if_empty: boo
                 bar.update(task, completed=done, total=total)
 
             load(database, progress)
-        out.print(f"{database.datom_count:,} datoms of Debian's package graph in {settings.data}", markup=False)
+        out.print(
+            f"{database.datom_count:,} datoms of Debian's package graph in {settings.data}",
+            markup=False,
+            soft_wrap=True,
+        )

@@ -7,7 +7,7 @@ import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from schema.limits import Limits
 
@@ -25,10 +25,11 @@ class Settings:
     data: str = "data"
     host: str = "127.0.0.1"
     port: int = 8080
-    schema: str = "open"
+    schema: Literal["open", "strict"] = "open"
     auth: str | None = None
     allowed_hosts: str = ""
     request_bytes: int = 8 * 1024 * 1024
+    transaction_bytes: int = 1024 * 1024
     spark: bool = True
     spark_master: str = "local[*]"
     threads: int = 2

@@ -11,10 +11,9 @@ import uvicorn
 from rich.console import Console
 
 from datalog.errors import AdalogError, Code
-from executor.pool import Pool, PoolSettings
 from gateway.app import create_app
 from gateway.config import Settings
-from store.database import Database
+from gateway.opening import open_database, start_pool
 
 _GRACE_SECONDS = 5
 
@@ -22,8 +21,8 @@ _GRACE_SECONDS = 5
 def run(settings: Settings, out: Console) -> None:
     """Serves in this thread. Raises AdalogError when the folder or the port is taken."""
     logging.basicConfig(level=settings.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s %(message)s")
-    with listening(settings) as listener, Database.open(settings.data, schema=settings.schema) as database:
-        pool = Pool(database, pool_settings(settings))
+    with listening(settings) as listener, open_database(settings) as database:
+        pool = start_pool(database, settings, spark=settings.spark)
         try:
             server = Server(create_app(database, pool, settings), settings)
             host, port = listener.getsockname()[:2]
@@ -35,13 +34,6 @@ def run(settings: Settings, out: Console) -> None:
             server.run(sockets=[listener])
         finally:
             pool.close()
-
-
-def pool_settings(settings: Settings) -> PoolSettings:
-    """What the pool of engines needs to know."""
-    return PoolSettings(
-        threads=settings.threads, running=settings.queries_at_once, waiting=settings.queries_waiting
-    )
 
 
 class Server(uvicorn.Server):

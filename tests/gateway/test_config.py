@@ -30,4 +30,4 @@ def test_a_wrong_setting_is_named(name: str, value: str) -> None:
 
 def test_the_schema_is_open_or_strict() -> None:
     with pytest.raises(SettingError, match="ADALOG_SCHEMA"):
-        Settings(schema="loose").checked()
+        settings_from({"ADALOG_SCHEMA": "loose"}).checked()

@@ -18,7 +18,7 @@ ASK = "query($query: EDN!, $args: [JSON!], $ms: Int) { q(query: $query, args: $a
     ("query", "code", "line", "column"),
     [
         ("[:find ?x\n :where [?x :a/b", "EDN_SYNTAX", None, None),
-        ("[:find ?x\n :where [?x :a/b 1]]]", "EDN_SYNTAX", 2, 20),
+        ("[:find ?x\n :where [?x :a/b 1]]]", "EDN_SYNTAX", 2, 21),
         ("[:find ?y\n :where [?x :a/b 1]]", None, 1, 8),
         ("[:find ?x\n :where [?x :a/b 1]\n        [(nope ?x)]]", "QUERY_INVALID", 3, None),
         ("[:find ?x :where [?x :a/b 1] [(< ?x ?z)]]", "UNBOUND_VARIABLE", 1, None),

@@ -30,6 +30,7 @@ def run(settings: Settings, out: Console) -> None:
             out.print(
                 f"adalog serves {settings.data}: explorer and GraphQL at http://{shown}:{port}/graphql",
                 markup=False,
+                soft_wrap=True,
             )
             server.run(sockets=[listener])
         finally:

@@ -1,266 +1,264 @@
-"""The strict EDN reader: text to values, or to forms that know their places. Never recurses, always bounded.
+"""Reading EDN that comes from strangers: strict, iterative, bounded, every fault with its line and column.
 
-`read` is for data and is fast: places are looked for only when something is wrong, by `locate`. `read_form` is for
-the query parser, which points at what it refuses. `write` gives text back.
+One regular expression cuts the text into tokens and one loop builds the values; positions are worked out only when
+somebody asks (`locate`, `read_form`) or something is wrong. `write`, from `datalog.edn_writer`, is the way back.
+See https://github.com/edn-format/edn for the format.
 """
 
 from __future__ import annotations
 
-import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import islice
+from typing import NoReturn
 
-from datalog.edn_scalars import Malformed, atom, character, check_tag, pattern, string, symbolic, tagged
+from datalog import edn_scalars
+from datalog.edn_outline import OPENING, TOKEN, is_prefix, outline
+from datalog.edn_scalars import Malformed
 from datalog.edn_writer import write
 from datalog.errors import AdalogError, Code, Position
+from datalog.form import Form, Lines
 from datalog.values import EdnList, EdnMap, EdnSet, Value, identity
 
-__all__ = ["DEFAULT", "Form", "Limits", "locate", "position_at", "read", "read_form", "write"]
+__all__ = ["EdnError", "Form", "Limits", "locate", "read", "read_form", "write"]
+
+
+class EdnError(AdalogError):
+    """A text that is not EDN, or is larger or deeper than allowed (LIMIT_EXCEEDED)."""
+
+    def __init__(self, message: str, position: Position | None, code: Code = Code.EDN_SYNTAX) -> None:
+        super().__init__(code, message, position)
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """`depth`: how deep collections, tags and discards may nest. `size`: bytes of UTF-8."""
+    """How large a text may be, in bytes of UTF-8, and how deeply nested."""
 
+    size: int = 2**20
     depth: int = 64
-    size: int = 1 << 20
 
 
 DEFAULT = Limits()
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
-    """A value and where it was written. `kind`: atom, vector, list, map or set; of a map `items` alternate."""
+def read(text: str, limits: Limits = DEFAULT, *, clojure: bool = False) -> Value:
+    r"""The one value that the text holds.
 
-    kind: str
-    value: Value
-    items: tuple[Form, ...]
-    position: Position
-
-
-_TOKEN = re.compile(
-    r"""
-    [\s,]+ | ;[^\n]*
-    | (?P<string> "[^"\\]*(?:\\.[^"\\]*)*" )
-    | (?P<open> [\[({] | \#\{ )
-    | (?P<close> [\])}] )
-    | (?P<atom> [^\s,;"\\\[\](){}\#'`~@^][^\s,;"\\\[\](){}`~@^]* )
-    | (?P<character> \\(?:[^\s,;"\\\[\](){}]+ | .) )
-    | (?P<discard> \#_ )
-    | (?P<symbolic> \#\#[^\s,;"\\\[\](){}]* )
-    | (?P<pattern> \#"[^"\\]*(?:\\.[^"\\]*)*" )
-    | (?P<tag> \#[^\s,;"\\\[\](){}\#]+ )
-    | (?P<quote> ' )
-    """,
-    re.VERBOSE | re.DOTALL,
-)
-_CLOSING = {"[": "]", "(": ")", "{": "}", "#{": "}"}
-_KINDS = {"[": "vector", "(": "list", "{": "map", "#{": "set"}
-_SCALARS = {"string": string, "character": character, "symbolic": symbolic, "pattern": pattern, "atom": atom}
-
-
-def read(text: str, limits: Limits = DEFAULT) -> Value:
-    """The one value of a text. Raises EDN_SYNTAX with the place, LIMIT_EXCEEDED for a text that is too large."""
-    return _Reader(text, limits, forms=False).run()
+    With `clojure` the reader also takes what queries copied from Clojure have: a quote before a form, which is
+    dropped, and regular expressions `#"\d+"`, which are strings. Raises EdnError.
+    """
+    _check_text(text, limits)
+    tokens = TOKEN.findall(text)
+    known: dict[str, Value] = {}
+    stack: list[tuple[str, list[Value], int]] = []
+    opener, items, opened, prefixed = "", [], 0, False
+    index = 0
+    try:
+        for index, token in enumerate(tokens):
+            value = known.get(token, known)
+            if value is known:
+                first = token[0]
+                if first in "[({" or token == "#{" or is_prefix(token):
+                    if len(stack) >= limits.depth:
+                        _too_deep(text, index, limits)
+                    stack.append((opener, items, opened))
+                    opener, items, opened, prefixed = token, [], index, is_prefix(token)
+                    if prefixed:
+                        _check_prefix(token, clojure)
+                    continue
+                if first in "])}":
+                    if OPENING.get(opener) != first:
+                        _misplaced(text, token, index, opener, opened)
+                    value = _collection(text, opener, items, index)
+                    opener, items, opened = stack.pop()
+                    prefixed = is_prefix(opener)
+                elif first == '"' and len(token) > 1:
+                    value = token[1:-1] if "\\" not in token else edn_scalars.string(token)
+                elif first == ";":
+                    continue
+                else:
+                    value = known[token] = _scalar(token, clojure)
+            items.append(value)
+            while prefixed:
+                prefix, index = opener, opened
+                opener, items, opened = stack.pop()
+                prefixed = is_prefix(opener)
+                if prefix == "#_":
+                    break
+                items.append(value := _prefixed(prefix, value))
+    except Malformed as fault:
+        _refuse(text, index, str(fault))
+    if stack:
+        _unfinished(text, opener, opened)
+    if len(items) != 1:
+        _not_one(text, items)
+    return items[0]
 
 
 def read_form(text: str, limits: Limits = DEFAULT) -> Form:
-    """The one form of a text, each part with its place; a quote before a form is passed over."""
-    form: Form = _Reader(text, limits, forms=True).run()
-    return form
+    """The one form that a query text holds, read as with `clojure`, each part knowing its place."""
+    value = read(text, limits, clojure=True)
+    return Form(value, outline(text).children[0], Lines(text))
 
 
-def position_at(text: str, offset: int) -> Position:
-    """The line and column of a character."""
-    return Position(text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset))
+def locate(text: str, path: Sequence[int]) -> Position:
+    """Where in a text that has been read the element at `path` begins.
 
-
-def locate(text: str, path: Sequence[int], limits: Limits = DEFAULT) -> Position:
-    """Where the part at a path of indexes stands in a text that can be read; the deepest part there is.
-
-    An index counts elements as written; in a map key i is 2i and its value 2i + 1.
+    Each index of the path goes into a vector, list or set by the place of the element, into a map by twice the
+    place of the entry (its key) or that plus one (its value). `()` is the value itself.
     """
-    form = read_form(text, limits)
-    for index in path:
-        if not 0 <= index < len(form.items):
+    node = outline(text).children[0]
+    for place in path:
+        if place >= len(node.children):
             break
-        form = form.items[index]
-    return form.position
+        node = node.children[place]
+    return Lines(text).position(node.offset)
 
 
-class _Reader:
-    """One pass over a text with an explicit stack. A frame is an opening token, its elements and its offset."""
+# The parts of the loop
 
-    def __init__(self, text: str, limits: Limits, *, forms: bool) -> None:
-        self.text = text
-        self.limits = limits
-        self.forms = forms
-        self.known: dict[str, Any] = {}
 
-    def run(self) -> Any:
-        text = self.text
-        if len(text) > self.limits.size or len(text.encode("utf-8", "surrogatepass")) > self.limits.size:
-            raise AdalogError(
-                Code.LIMIT_EXCEEDED, f"the EDN text is longer than {self.limits.size:,} bytes; send it in parts"
-            )
-        top: list[Any] = []
-        stack: list[tuple[str, list[Any], int]] = [("", top, 0)]
-        elements = top
-        waiting = False
-        place = 0
-        match = _TOKEN.match
-        known, forms = self.known, self.forms
-        while found := match(text, place):
-            start, place = place, found.end()
-            kind = found.lastgroup
-            if kind is None or kind == "quote":
-                continue
-            if kind == "open":
-                stack.append((found.group(), [], start))
-                elements = stack[-1][1]
-                waiting = False
-                if len(stack) > self.limits.depth + 1:
-                    raise self.wrong(start, f"nested more than {self.limits.depth} deep")
-                continue
-            if kind == "discard" or kind == "tag":
-                token = found.group()
-                if kind == "tag":
-                    self.checked(check_tag, token, start)
-                stack.append((token, [], start))
-                elements = stack[-1][1]
-                waiting = True
-                if len(stack) > self.limits.depth + 1:
-                    raise self.wrong(start, f"nested more than {self.limits.depth} deep")
-                continue
-            if kind == "close":
-                opening, inner, start = self.closed(stack, found.group(), start)
-                value = self.collection(opening, inner, start)
-                elements = stack[-1][1]
-                waiting = _expects_value(stack)
-            else:
-                token = found.group()
-                value = known.get(token)
-                if value is None:
-                    value = known[token] = self.checked(_SCALARS[kind], token, start)
-                if forms:
-                    value = Form("atom", value, (), position_at(text, start))
-            if waiting:
-                finished, value = self.unwrapped(stack, value)
-                elements = stack[-1][1]
-                waiting = _expects_value(stack)
-                if finished:
-                    continue
-            elements.append(value)
-        return self.only(top, stack, place)
+def _scalar(token: str, clojure: bool) -> Value:
+    first = token[0]
+    if first == "\\":
+        return edn_scalars.character(token)
+    if first != "#":
+        if len(token) == 1 and not (token.isalnum() or token in "_.*+!-?$%&=<>|/:"):
+            raise Malformed(_unexpected(token))
+        return edn_scalars.atom(token)
+    if token.startswith("##"):
+        return edn_scalars.symbolic(token)
+    if len(token) > 1:
+        if not clojure:
+            raise Malformed('regular expressions #"…" are read in queries only; write a string')
+        return edn_scalars.pattern(token)
+    raise Malformed("# must be followed by a tag such as #inst, by { for a set, or by _ to leave a form out")
 
-    def closed(self, stack: list[tuple[str, list[Any], int]], token: str, start: int) -> tuple[str, list[Any], int]:
-        """Takes the frame that a closing bracket ends off the stack."""
-        opening, inner, began = stack[-1]
-        if len(stack) == 1:
-            raise self.wrong(start, f"{token} closes nothing")
-        if opening not in _CLOSING:
-            raise self.wrong(began, f"{opening} must be followed by a value, not by {token}")
-        if _CLOSING[opening] != token:
-            where = position_at(self.text, began)
-            raise self.wrong(
-                start,
-                f"{token} cannot close the {opening} of line {where.line}, column {where.column}: "
-                f"{_CLOSING[opening]} is expected",
-            )
-        stack.pop()
-        return opening, inner, began
 
-    def unwrapped(self, stack: list[tuple[str, list[Any], int]], value: Any) -> tuple[bool, Any]:
-        """Applies the tags before a value, innermost first; (whether a discard swallowed it, the value)."""
-        while _expects_value(stack):
-            token, _, start = stack.pop()
-            if token == "#_":
-                return True, None
-            plain = value.value if self.forms else value
-            made = self.checked(lambda tag, plain=plain: tagged(tag, plain), token, start)
-            value = Form("atom", made, (), position_at(self.text, start)) if self.forms else made
-        return False, value
+def _collection(text: str, opener: str, items: list[Value], index: int) -> Value:
+    if opener == "[":
+        return tuple(items)
+    if opener == "(":
+        return EdnList(items)
+    if opener == "#{":
+        members = EdnSet(items)
+        if len(members) < len(items):
+            _duplicate(text, items, index, "the set has", 1)
+        return members
+    if len(items) % 2:
+        place = _position_inside(text, index, len(items) - 1)
+        raise EdnError(f"the map has no value for its key {_quoted(items[-1])}", place)
+    entries = EdnMap(zip(items[::2], items[1::2], strict=True))
+    if len(entries) * 2 < len(items):
+        _duplicate(text, items[::2], index, "the map has the key", 2)
+    return entries
 
-    def collection(self, opening: str, items: list[Any], start: int) -> Any:
-        values = [item.value for item in items] if self.forms else items
-        made: Value
-        if opening == "[":
-            made = tuple(values)
-        elif opening == "(":
-            made = EdnList(values)
-        elif opening == "#{":
-            made = EdnSet(values)
-            if len(made) < len(values):
-                raise self.repeated(values, start, "set")
-        else:
-            if len(values) % 2:
-                raise self.wrong(start, "a map has a value for each key, but this one has a key left over")
-            made = EdnMap(zip(values[::2], values[1::2], strict=True))
-            if 2 * len(made) < len(values):
-                raise self.repeated(values[::2], start, "map")
-        return Form(_KINDS[opening], made, tuple(items), position_at(self.text, start)) if self.forms else made
 
-    def repeated(self, members: Sequence[Value], start: int, kind: str) -> AdalogError:
-        seen: set[Any] = set()
-        for member in members:
-            key = identity(member)
-            if key in seen:
-                what = "member" if kind == "set" else "key"
-                shown = write(member)
-                return self.wrong(start, f"the {what} {shown[:60]} is in this {kind} twice")
-            seen.add(key)
-        raise AssertionError("a shorter collection has a repeat")
+def _check_prefix(token: str, clojure: bool) -> None:
+    if token == "'":
+        if not clojure:
+            raise Malformed("a quote ' is read in queries only; leave it out")
+    elif token != "#_":
+        edn_scalars.check_tag(token)
 
-    def only(self, top: list[Any], stack: list[tuple[str, list[Any], int]], place: int) -> Any:
-        """The one value read, or what is wrong with the end of the text."""
-        text = self.text
-        if place < len(text):
-            character = text[place]
-            if character == '"':
-                raise self.wrong(place, 'this string is not closed: " is expected')
-            if text.startswith('#"', place):
-                raise self.wrong(place, 'this pattern is not closed: " is expected')
-            raise self.wrong(place, f"{character!r} cannot stand here")
-        if len(stack) > 1:
-            opening, _, start = stack[-1]
-            if opening in _CLOSING:
-                raise self.wrong(start, f"this {opening} is not closed: {_CLOSING[opening]} is expected")
-            raise self.wrong(start, f"{opening} must be followed by a value")
-        if not top:
-            raise self.wrong(0, "the text is empty; a value is expected")
-        if len(top) > 1:
-            raise self.wrong(self.second(), "one value is expected, but another follows it")
-        return top[0]
 
-    def second(self) -> int:
-        """The offset of the second value of the text."""
-        depth, values = 0, 0
-        for found in _TOKEN.finditer(self.text):
-            kind = found.lastgroup
-            if kind is None or kind in ("quote", "tag", "discard"):
-                continue
-            if kind == "close":
-                depth -= 1
-                continue
-            if depth == 0:
-                values += 1
-                if values == 2:
-                    return found.start()
-            depth += kind == "open"
-        return 0
+def _prefixed(prefix: str, value: Value) -> Value:
+    return value if prefix == "'" else edn_scalars.tagged(prefix, value)
 
-    def checked(self, make: Any, token: str, start: int) -> Any:
+
+# What can be wrong with a text as a whole
+
+
+def _check_text(text: str, limits: Limits) -> None:
+    size = len(text)
+    if not text.isascii() and size <= limits.size:
         try:
-            return make(token)
-        except Malformed as reason:
-            raise self.wrong(start, str(reason)) from None
+            size = len(text.encode())
+        except UnicodeEncodeError as error:
+            place = Lines(text).position(error.start)
+            raise EdnError(
+                f"the text has U+{ord(text[error.start]):04X}, half of a surrogate pair, which is not a character",
+                place,
+            ) from None
+    if size > limits.size:
+        raise EdnError(
+            f"the text has more than {limits.size:,} bytes, the most that is read; send it in parts",
+            None,
+            Code.LIMIT_EXCEEDED,
+        )
 
-    def wrong(self, offset: int, message: str) -> AdalogError:
-        return AdalogError(Code.EDN_SYNTAX, message, position_at(self.text, offset))
+
+def _refuse(text: str, index: int, message: str) -> NoReturn:
+    raise EdnError(message, _position_of_token(text, index)) from None
 
 
-def _expects_value(stack: list[tuple[str, list[Any], int]]) -> bool:
-    """Whether the innermost frame is a tag or a discard, which the next value ends."""
-    return len(stack) > 1 and stack[-1][0] not in _CLOSING
+def _too_deep(text: str, index: int, limits: Limits) -> NoReturn:
+    place = _position_of_token(text, index)
+    raise EdnError(f"nested more than {limits.depth} deep", place, Code.LIMIT_EXCEEDED)
+
+
+def _misplaced(text: str, token: str, index: int, opener: str, opened: int) -> NoReturn:
+    if not opener:
+        _refuse(text, index, f"{token} closes nothing; there is one too many, or its opening bracket is missing")
+    place = _position_of_token(text, opened)
+    where = f"at {place.line}:{place.column}"
+    if is_prefix(opener):
+        _refuse(text, index, f"{token} where {opener} {where} still needs a form after it")
+    _refuse(text, index, f"{token} where {OPENING[opener]} was expected: {opener} {where} is still open")
+
+
+def _unfinished(text: str, opener: str, opened: int) -> NoReturn:
+    if is_prefix(opener):
+        _refuse(text, opened, f"{opener} needs a form after it, but the text ends")
+    _refuse(text, opened, f"{opener} is never closed; {OPENING[opener]} is missing")
+
+
+def _not_one(text: str, items: list[Value]) -> NoReturn:
+    if not items:
+        raise EdnError("the text holds no form", Position(1, 1))
+    place = Lines(text).position(outline(text).children[1].offset)
+    raise EdnError(
+        f"{_quoted(items[1])} after the end of the form; one form is read, so put several into [ ]", place
+    )
+
+
+def _duplicate(text: str, items: Sequence[Value], index: int, what: str, step: int) -> NoReturn:
+    seen = set()
+    for place, item in enumerate(items):
+        if identity(item) in seen:
+            raise EdnError(f"{what} {_quoted(item)} twice", _position_inside(text, index, place * step))
+        seen.add(identity(item))
+    raise AssertionError("no element is there twice")
+
+
+def _position_of_token(text: str, index: int) -> Position:
+    match = next(islice(TOKEN.finditer(text), index, None))
+    return Lines(text).position(match.start())
+
+
+def _position_inside(text: str, index: int, place: int) -> Position:
+    """Where the element at `place` begins in the collection that the token at `index` closes."""
+    return Lines(text).position(outline(text, upto=index).children[place].offset)
+
+
+def _quoted(value: Value) -> str:
+    text = write(value)
+    return text if len(text) <= 60 else text[:57] + "…"
+
+
+_UNEXPECTED = {
+    '"': "the string is never closed; a closing quote is missing",
+    "^": "metadata ^ is not EDN; leave it out",
+    "@": "@ is not EDN",
+    "~": "~ is not EDN",
+    "`": "a syntax quote ` is not EDN; leave it out",
+}
+
+
+def _unexpected(character: str) -> str:
+    if character in _UNEXPECTED:
+        return _UNEXPECTED[character]
+    name = unicodedata.name(character, "a control character")
+    shown = f"{character} " if character.isprintable() else ""
+    return f"the character {shown}(U+{ord(character):04X}, {name}) is not EDN outside a string"

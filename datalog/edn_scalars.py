@@ -44,7 +44,9 @@ _NUMBER_HINTS = [
 
 def _number(token: str) -> Value:
     if len(token) > MAX_DIGITS:
-        raise Malformed(f"the number {_short(token)} has {len(token):,} characters; at most {MAX_DIGITS:,} are read")
+        raise Malformed(
+            f"the number {_short(token)} has {len(token):,} characters; at most {MAX_DIGITS:,} are read"
+        )
     if _INTEGER.fullmatch(token):
         number = int(token)
         return number if LONG_MIN <= number <= LONG_MAX else BigInt(number)
@@ -225,7 +227,9 @@ def _bytes(text: str) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
-        raise Malformed(f'#bytes "{_short(text)}" is not base64; its length is a multiple of four, of A-Z a-z 0-9 + / =')
+        raise Malformed(
+            f'#bytes "{_short(text)}" is not base64; its length is a multiple of four, of A-Z a-z 0-9 + / ='
+        )
 
 
 def _uri(text: str) -> Uri:
@@ -263,7 +267,9 @@ def check_tag(token: str) -> None:
         if not _SYMBOL.fullmatch(name[1:]) or "/" in name:
             raise Malformed(f"{_short(token)} is not a map namespace; one is written #:person{{:name …}}")
     elif name not in _TAGS and name != "db/id":
-        raise Malformed(f"unknown tag {_short(token)}{nearest(name, _TAGS, prefix='#')}; there are #inst #uuid #bytes #uri")
+        raise Malformed(
+            f"unknown tag {_short(token)}{nearest(name, _TAGS, prefix='#')}; there are #inst #uuid #bytes #uri"
+        )
 
 
 def _namespaced(namespace: str, value: Value) -> EdnMap:

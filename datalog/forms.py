@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from datalog.edn import Form, write
+from datalog.edn import write
 from datalog.errors import AdalogError, Code
+from datalog.form import Form
 from datalog.values import Symbol
 
 __all__ = ["Form", "invalid", "is_source", "is_symbol", "is_variable", "shown"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Callable, Mapping
 from decimal import Decimal
@@ -24,11 +25,18 @@ def coerced(value_type: str, value: Any) -> Any | None:
     return None if convert is None else convert(value)
 
 
-def _long(value: float | BigInt) -> int | None:
-    if isinstance(value, float) and not value.is_integer():
-        return None
-    number = int(value)
-    return number if LONG_MIN <= number <= LONG_MAX else None
+def _whole(value: float | Decimal) -> int | None:
+    return int(value) if math.isfinite(value) and value == int(value) else None
+
+
+def _long(value: float | BigInt | Decimal) -> int | None:
+    number = _whole(value)
+    return None if number is None or not LONG_MIN <= number <= LONG_MAX else number
+
+
+def _bigint(value: float | Decimal) -> BigInt | None:
+    number = _whole(value)
+    return None if number is None else BigInt(number)
 
 
 def _double(value: int) -> float | None:
@@ -46,12 +54,15 @@ def _float(value: int | float) -> Float | None:
 _CONVERSIONS: Final[Mapping[tuple[str, str], Callable[[Any], Any]]] = {
     ("double", "long"): _long,
     ("bigint", "long"): _long,
+    ("bigdec", "long"): _long,
     ("long", "double"): _double,
     ("bigint", "double"): _double,
     ("float", "double"): float,
     ("long", "float"): _float,
     ("double", "float"): _float,
     ("long", "bigint"): BigInt,
+    ("double", "bigint"): _bigint,
+    ("bigdec", "bigint"): _bigint,
     ("long", "bigdec"): Decimal,
     ("bigint", "bigdec"): Decimal,
 }

@@ -53,6 +53,11 @@ class Effects:
     def _id(self, term: Term) -> int:
         return self._ids[term] if isinstance(term, Tempid) else term
 
+    def paths(self) -> dict[_Pair, Path]:
+        """Where each effect was written."""
+        asserted = {pair: path for pair, (_, path) in self._asserted.items()}
+        return {**self._swept, **self._retracted, **asserted}
+
     # Collecting
 
     def _assert(self, e: int, attribute: Attribute, v: int, path: Path) -> None:

@@ -79,7 +79,7 @@ class Expansion:
 
     def _add(self, e: Term, key: Any, value: Any, path: Path) -> Iterator[Operation]:
         attribute = self._used(key, value, (*path, 2), (*path, 3))
-        yield from self._one(e, attribute, value, path, (*path, 3))
+        yield from self._one(e, attribute, value, (*path, 3))
 
     def _retract(self, e: Term, key: Any, value: Any, path: Path) -> Iterator[Operation]:
         attribute = self._declarations.find(key)
@@ -110,6 +110,8 @@ class Expansion:
     # Maps
 
     def _map(self, form: EdnMap, path: Path, unnamed: Term) -> Iterator[Operation]:
+        if not form.keys() - {_ID}:
+            raise Refused(Code.TX_INVALID, f"{_shown(form)} says nothing of its entity; add an attribute", path)
         e = unnamed
         for place, (key, value) in enumerate(form.items()):
             if key == _ID:
@@ -129,9 +131,9 @@ class Expansion:
         attribute = self._used(key, value, key_path, path)
         if attribute.is_many and self._is_collection(attribute, value):
             for place, item in enumerate(value):
-                yield from self._one(e, attribute, item, path, (*path, place))
+                yield from self._one(e, attribute, item, (*path, place))
         else:
-            yield from self._one(e, attribute, value, path, path)
+            yield from self._one(e, attribute, value, path)
 
     def _reverse(self, e: Term, key: Keyword, value: Any, key_path: Path, path: Path) -> Iterator[Operation]:
         name = key.name[: len(key.name) - len(key.local)] + key.local[1:]
@@ -165,13 +167,27 @@ class Expansion:
             return named is None or named.unique is None
         return True
 
-    def _one(self, e: Term, attribute: Attribute, value: Any, path: Path, value_path: Path) -> Iterator[Operation]:
+    def _one(self, e: Term, attribute: Attribute, value: Any, path: Path) -> Iterator[Operation]:
         if isinstance(value, EdnMap) and attribute.is_ref:
-            nested = self._nested_id(value, value_path)
-            yield from self._map(value, value_path, nested)
+            self._check_reachable(attribute, value, path)
+            nested = self._nested_id(value, path)
+            yield from self._map(value, path, nested)
             yield Add(e, attribute, nested, path)
         else:
-            yield Add(e, attribute, self._value(attribute, value, value_path), path)
+            yield Add(e, attribute, self._value(attribute, value, path), path)
+
+    def _check_reachable(self, attribute: Attribute, form: EdnMap, path: Path) -> None:
+        """As in Datomic, an entity without a name of its own has to belong to the one it is nested in."""
+        if attribute.component or _ID in form:
+            return
+        used = (self._declarations.find(key) for key in form)
+        if not any(each is not None and each.unique is not None for each in used):
+            raise Refused(
+                Code.TX_INVALID,
+                f"nothing names this new entity again: give it a :db/id or a unique attribute, or declare "
+                f"{attribute.ident} with :db/isComponent true",
+                path,
+            )
 
     def _nested_id(self, form: EdnMap, path: Path) -> Term:
         if _ID in form:
@@ -190,7 +206,9 @@ class Expansion:
 
     def _entity(self, value: Any, path: Path) -> Term:
         if isinstance(value, str) and type(value) is str:
-            return self._tempid(value)
+            if value:
+                return self._tempid(value)
+            raise Refused(Code.TX_INVALID, 'a tempid is a name such as "ada", not the empty string', path)
         if type(value) is int:
             return self._tempid(str(value)) if value < 0 else self._known_id(value, path)
         if isinstance(value, Keyword):
@@ -239,6 +257,8 @@ class Expansion:
         if value is None:
             raise Refused(Code.TX_INVALID, f"nil is no value for {attribute.ident}", path)
         if attribute.is_ref:
+            if not isinstance(value, str | int | Keyword | tuple) or isinstance(value, bool):
+                raise Refused(Code.TX_INVALID, f"{_shown(value)} is no ref, as {attribute.ident} wants", path)
             return self._entity(value, path)
         assert attribute.value_type is not None
         converted = coerced(attribute.value_type, value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,7 +44,7 @@ class Transaction:
 
     def position(self, path: Path) -> Position | None:
         """Where in the text a part stands."""
-        return None if self.text is None else edn.locate(self.text, path, edn.Limits(size=len(self.text) * 4))
+        return None if self.text is None else edn.locate(self.text, path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,27 +71,33 @@ def _resolve(transaction: Transaction, head: Head, mode: SchemaMode) -> Resolved
     declarations.scan(forms)
     operations = list(Expansion(head, declarations, t).operations(forms))
     ids = {**declarations.ids, **resolved(operations, head)}
-    effects = Effects(head, ids).of(operations)
-    schema_changes.check(effects, head, mode)
-    effects, instant = _with_instant(effects, head, TX_BASE + t)
+    collected = Effects(head, ids)
+    effects = collected.of(operations)
+    paths = collected.paths()
+    schema_changes.check(effects, paths, head, mode)
+    effects, instant = _with_instant(effects, paths, head)
     named = {str(name): id_ for name, id_ in ids.items() if not name.startswith("\0")}
     return Resolved(effects, instant, named)
 
 
-def _with_instant(effects: list[Effect], head: Head, transaction: int) -> tuple[list[Effect], int]:
+def _with_instant(
+    effects: list[Effect], paths: Mapping[tuple[int, int, int], Path], head: Head
+) -> tuple[list[Effect], int]:
     """The effects begun by the transaction's instant: the given one, or now, but never before the last."""
-    now = int(time.time() * 1000)
+    transaction, now = TX_BASE + head.t + 1, int(time.time() * 1000)
     for effect in effects:
         if effect.a != bootstrap.TX_INSTANT:
             continue
         given = (effect.v & layout.PAYLOAD_MASK) - layout.INSTANT_BIAS
+        path = paths[effect.a, effect.e, effect.v]
         if effect.e != transaction or not effect.added:
-            raise Refused(Code.TX_INVALID, ':db/txInstant belongs to the current transaction alone, "datomic.tx"')
+            message = ':db/txInstant belongs to the current transaction alone, "datomic.tx"'
+            raise Refused(Code.TX_INVALID, message, path)
         if given < head.instant:
             last = instant_of(head.instant).isoformat()
-            raise Refused(Code.TX_INVALID, f":db/txInstant never goes back, and the last one is {last}")
+            raise Refused(Code.TX_INVALID, f":db/txInstant never goes back, and the last one is {last}", path)
         if given > now:
-            raise Refused(Code.TX_INVALID, f":db/txInstant {instant_of(given).isoformat()} is in the future")
+            raise Refused(Code.TX_INVALID, f":db/txInstant {instant_of(given).isoformat()} is in the future", path)
         return [effect, *(other for other in effects if other is not effect)], given
     instant = max(now, head.instant)
     code = layout.code_of(layout.TAG_INSTANT, instant + layout.INSTANT_BIAS)

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from datalog.errors import Code
-from store import bootstrap
+from store import bootstrap, layout
 from store.attribute import Attribute
 from store.changes import Effect
 from store.declarations import SchemaMode
 from store.head import Head
-from store.operations import Refused
+from store.operations import Path, Refused
 from store.schema import attribute_from
 from store.trie import Csr
+
+# Where each effect's (attribute, entity, value code) was written.
+Paths = Mapping[tuple[int, int, int], Path]
 
 _UNSUPPORTED = {
     bootstrap.TUPLE_ATTRS: ":db/tupleAttrs",
@@ -32,40 +35,46 @@ _ALLOWED = {
 }
 
 
-def check(effects: Sequence[Effect], head: Head, mode: SchemaMode) -> None:
-    """Raises TX_INVALID, naming the offending entity where there is one."""
+def check(effects: Sequence[Effect], paths: Paths, head: Head, mode: SchemaMode) -> None:
+    """Raises TX_INVALID, naming the offending entity where there is one. paths: where each datom was written."""
     touched: set[int] = set()
     for effect in effects:
         if effect.a not in bootstrap.SCHEMA_ATTRIBUTES:
             continue
         touched.add(effect.e)
+        path = paths.get((effect.a, effect.e, effect.v), ())
         if effect.added and effect.a in _UNSUPPORTED:
-            raise Refused(Code.TX_INVALID, f"{_UNSUPPORTED[effect.a]} is not supported by this version")
+            raise Refused(Code.TX_INVALID, f"{_UNSUPPORTED[effect.a]} is not supported by this version", path)
         allowed, wanted = _ALLOWED.get(effect.a, (None, ""))
         if effect.added and allowed is not None and effect.v not in allowed:
             ident = head.snapshot().ident(effect.a)
-            raise Refused(Code.TX_INVALID, f"{ident} of entity {effect.e} is {effect.v}; it has to be {wanted}")
+            raise Refused(Code.TX_INVALID, f"{ident} cannot be {effect.v}; it is {wanted}", path)
     for entity in touched:
-        _check_entity(entity, effects, head, mode)
+        _check_entity(entity, effects, paths, head, mode)
 
 
-def _check_entity(entity: int, effects: Sequence[Effect], head: Head, mode: SchemaMode) -> None:
+def _check_entity(entity: int, effects: Sequence[Effect], paths: Paths, head: Head, mode: SchemaMode) -> None:
     old = head.schema.get(entity)
     new = attribute_from(entity, _Reader(effects, head), head.codes)
     if new is not None:
-        _check_sense(new, mode)
+        _check_sense(new, mode, paths)
     if old is not None and new != old:
-        _check_old_data(old, new, head)
+        try:
+            _check_old_data(old, new, head)
+        except Refused as refusal:
+            written = [
+                paths[e.a, e.e, e.v] for e in effects if e.e == entity and e.a in bootstrap.SCHEMA_ATTRIBUTES
+            ]
+            raise Refused(refusal.code, refusal.message, min(written)) from None
 
 
-def _check_sense(attribute: Attribute, mode: SchemaMode) -> None:
+def _check_sense(attribute: Attribute, mode: SchemaMode, paths: Paths) -> None:
     name = attribute.ident
     if attribute.value_type is None and mode == "strict":
         raise Refused(Code.TX_INVALID, f"{name} needs a :db/valueType under a strict schema")
     if attribute.component and attribute.value_type not in (None, "ref"):
-        raise Refused(Code.TX_INVALID, f"{name} is a component, so its type has to be :db.type/ref")
-    if attribute.unique is not None and attribute.is_many and attribute.unique == "identity":
-        raise Refused(Code.TX_INVALID, f"{name} is a unique identity, so its cardinality has to be one")
+        path = paths.get((bootstrap.IS_COMPONENT, attribute.id, layout.TRUE), ())
+        raise Refused(Code.TX_INVALID, f"{name} is a component, so its type has to be :db.type/ref", path)
 
 
 def _check_old_data(old: Attribute, new: Attribute | None, head: Head) -> None:

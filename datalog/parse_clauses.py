@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from datalog import ast
 from datalog.builtins import BUILTINS
+from datalog.errors import AdalogError, Code
 from datalog.forms import Form, invalid, is_source, is_symbol, is_variable, shown
 from datalog.hints import nearest
 from datalog.parse_inputs import parse_binding
@@ -58,7 +59,7 @@ class ClauseParser:
             if not items:
                 raise invalid(form, f"a data pattern has 1 to 5 places: {_PLACES}")
         if len(items) > 5 and source.name == "$":
-            raise invalid(items[5], f"a data pattern has at most 5 places: {_PLACES}")
+            raise invalid(form, f"a data pattern has at most 5 places: {_PLACES}")
         terms = tuple(self._term(item, place) for place, item in enumerate(items))
         return ast.Pattern(source, terms, position=form.position)
 
@@ -76,8 +77,8 @@ class ClauseParser:
                 ast.Var(value.value.name, position=value.position) if is_variable(value) else self._constant(value)
             )
             return ast.LookupRef(self._constant(attribute), held, position=form.position)
-        if form.kind == "list" and place is not None:
-            raise invalid(form, f"a call cannot stand in a data pattern; bind it first: [{shown(form)} ?x]")
+        if form.kind == "list" and form.items and is_symbol(form.items[0]):
+            raise invalid(form, f"a call cannot stand here; bind its value first: [{shown(form)} ?x]")
         return self._constant(form)
 
     @staticmethod
@@ -193,10 +194,7 @@ class ClauseParser:
         if not branches:
             raise invalid(form, "or-join needs at least one branch")
         parsed = tuple(self._branch(each) for each in branches)
-        for branch, place in zip(parsed, branches, strict=True):
-            missing = [v.name for v in variables if v.name not in variables_of(branch)]
-            if missing:
-                raise invalid(place, f"this branch of the or-join does not mention {', '.join(missing)}")
+        self._check_listed((*required, *variables), parsed, "or-join")
         return ast.OrJoin(required, variables, parsed, source, position=form.position)
 
     def _not_join(self, form: Form, rest: Sequence[Form], source: ast.Source | None) -> ast.NotJoin:
@@ -206,7 +204,23 @@ class ClauseParser:
         if not clauses:
             raise invalid(form, "not-join needs at least one clause")
         variables = tuple(self._variable(item) for item in head.items)
-        return ast.NotJoin(variables, self._clauses(clauses), source, position=form.position)
+        parsed = self._clauses(clauses)
+        self._check_listed(variables, parsed, "not-join")
+        return ast.NotJoin(variables, parsed, source, position=form.position)
+
+    @staticmethod
+    def _check_listed(variables: Sequence[ast.Var], clauses: Sequence[ast.Clause], name: str) -> None:
+        """A listed variable is listed once and used inside."""
+        used = frozenset().union(*(variables_of(clause) for clause in clauses))
+        for i, variable in enumerate(variables):
+            if variable in variables[:i]:
+                raise AdalogError(Code.QUERY_INVALID, f"{name} lists {variable.name} twice", variable.position)
+            if variable.name not in used:
+                raise AdalogError(
+                    Code.QUERY_INVALID,
+                    f"{name} lists {variable.name}, but no clause in it uses it",
+                    variable.position,
+                )
 
     @staticmethod
     def _variable(form: Form) -> ast.Var:

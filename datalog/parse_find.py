@@ -92,12 +92,14 @@ def _parse_keys(keys: tuple[str, Sequence[Form]] | None, width: int, shape: str)
         raise AdalogError(
             Code.QUERY_INVALID,
             f":{kind} has {len(forms)} names for the {width} element{'' if width == 1 else 's'} of :find",
-            forms[0].position if forms else None,
+            forms[min(width, len(forms) - 1)].position if forms else None,
         )
     made: list[Any] = []
     for form in forms:
         if not isinstance(form.value, Symbol | Keyword) or form.kind != "atom":
             raise invalid(form, f":{kind} takes plain names such as name, not {shown(form)}")
-        text = str(form.value).lstrip(":")
-        made.append({"keys": Keyword, "strs": str, "syms": Symbol}[kind](text))
+        name = {"keys": Keyword, "strs": str, "syms": Symbol}[kind](str(form.value).lstrip(":"))
+        if name in made:
+            raise invalid(form, f"{shown(form)} is in :{kind} twice")
+        made.append(name)
     return tuple(made)

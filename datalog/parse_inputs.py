@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from datalog import ast
+from datalog.errors import AdalogError, Code
 from datalog.forms import Form, invalid, is_source, is_symbol, is_variable, shown
 
 
@@ -15,16 +16,16 @@ def parse_inputs(forms: Sequence[Form]) -> tuple[ast.Input, ...]:
     for form in forms:
         if is_source(form):
             each: ast.Input = ast.SourceInput(form.value.name, position=form.position)
-            names = [form.value.name]
+            names = [(form.value.name, form.position)]
         elif is_symbol(form) and form.value.name == "%":
             raise invalid(form, "rules are not supported yet")
         else:
             binding = parse_binding(form, ":in")
             each = ast.BindingInput(binding, position=form.position)
-            names = [target.name for target in targets_of(binding) if isinstance(target, ast.Var)]
-        for name in names:
+            names = [(t.name, t.position) for t in targets_of(binding) if isinstance(t, ast.Var)]
+        for name, position in names:
             if name in seen:
-                raise invalid(form, f"{name} is in :in twice")
+                raise AdalogError(Code.QUERY_INVALID, f"{name} is in :in twice", position)
             seen.add(name)
         inputs.append(each)
     default = next((each for each in inputs if isinstance(each, ast.SourceInput) and each.name == "$"), None)
@@ -51,7 +52,7 @@ def parse_binding(form: Form, place: str) -> ast.Binding:
     if items[0].kind == "vector" and (spread or len(items) == 1):
         targets = tuple(_target(item, place) for item in items[0].items)
         if not targets:
-            raise invalid(items[0], f"{place} binds nothing here; write [[?a ?b]]")
+            raise invalid(form, f"{place} binds nothing here; write [[?a ?b]]")
         return ast.RelationBinding(targets, position=form.position)
     if spread:
         return ast.CollectionBinding(_target(items[0], place), position=form.position)

@@ -17,8 +17,9 @@ from datalog.parse_clauses import ClauseParser
 from datalog.parse_find import parse_find
 from datalog.parse_inputs import parse_inputs
 from datalog.scope import occurring
-from datalog.values import Keyword
+from datalog.values import Keyword, Symbol
 
+_NAMING = ("keys", "strs", "syms")
 SECTIONS = (
     "find",
     "keys",
@@ -40,7 +41,7 @@ def parse_query(text: str) -> ast.Query:
 
     Raises EDN_SYNTAX or QUERY_INVALID with a position.
     """
-    form = read_form(text)
+    form = _unquoted(read_form(text))
     sections = _sections(form)
     if "find" not in sections:
         raise invalid(form, "a query needs :find, e.g. [:find ?e :where [?e :person/name]]")
@@ -67,12 +68,19 @@ def parse_query(text: str) -> ast.Query:
     return query
 
 
+def _unquoted(form: Form) -> Form:
+    """`(quote {…})`, as `'{…}` reads in Clojure, is `{…}`."""
+    if form.kind == "list" and len(form.items) == 2 and form.items[0].value == Symbol("quote"):
+        return form.items[1]
+    return form
+
+
 def _sections(form: Form) -> dict[str, Sequence[Form]]:
     """The forms under each section's keyword."""
     sections: dict[str, Sequence[Form]] = {}
     if form.kind == "map":
         for key, value in zip(form.items[::2], form.items[1::2], strict=True):
-            name = _section_name(key)
+            name = _section_name(key, sections)
             # A find spec's own brackets belong to it only where they hold `...`, `.` or a tuple: see parse_find.
             spread = value.kind in ("vector", "list") and name not in ("limit", "offset", "timeout")
             sections[name] = value.items if spread else (value,)
@@ -85,9 +93,7 @@ def _sections(form: Form) -> dict[str, Sequence[Form]]:
     collected: list[Form] = []
     for item in form.items:
         if isinstance(item.value, Keyword) and item.kind == "atom":
-            name = _section_name(item)
-            if name in sections:
-                raise invalid(item, f":{name} is given twice")
+            name = _section_name(item, sections)
             collected = []
             sections[name] = collected
         elif not name:
@@ -102,12 +108,18 @@ def _sections(form: Form) -> dict[str, Sequence[Form]]:
     return sections
 
 
-def _section_name(key: Form) -> str:
+def _section_name(key: Form, known: Mapping[str, Sequence[Form]]) -> str:
+    """The section that a keyword begins, which must be new."""
     if not isinstance(key.value, Keyword) or key.kind != "atom":
         raise invalid(key, f"a section of a query is a keyword such as :find or :where, not {shown(key)}")
     name = str(key.value.name)
     if name not in SECTIONS:
         raise invalid(key, f"a query has no section :{name}{nearest(name, SECTIONS, prefix=':')}")
+    if name in known:
+        raise invalid(key, f":{name} is given twice")
+    other = next((each for each in _NAMING if each in known), None)
+    if name in _NAMING and other is not None:
+        raise invalid(key, f"give :{other} or :{name}, not both")
     return name
 
 
@@ -116,10 +128,7 @@ def _items(sections: Mapping[str, Sequence[Form]], name: str) -> Sequence[Form]:
 
 
 def _keys(sections: Mapping[str, Sequence[Form]]) -> tuple[str, Sequence[Form]] | None:
-    given = [name for name in ("keys", "strs", "syms") if name in sections]
-    if len(given) > 1:
-        where = sections[given[1]]
-        raise invalid(where[0], f"give :{given[0]} or :{given[1]}, not both")
+    given = [name for name in sections if name in _NAMING]
     return (given[0], sections[given[0]]) if given else None
 
 
@@ -156,8 +165,10 @@ def _order_by(sections: Mapping[str, Sequence[Form]], find: ast.Find) -> tuple[a
     for form in given:
         variable, descending = form, False
         if form.kind == "vector":
-            if len(form.items) != 2 or form.items[1].value not in (Keyword("asc"), Keyword("desc")):
+            if len(form.items) != 2:
                 raise invalid(form, f"an :order-by entry is ?x or [?x :asc] or [?x :desc], not {shown(form)}")
+            if form.items[1].value not in (Keyword("asc"), Keyword("desc")):
+                raise invalid(form.items[1], f"a direction is :asc or :desc, not {shown(form.items[1])}")
             variable, descending = form.items[0], form.items[1].value == Keyword("desc")
         if variable.kind == "list":
             name = "(" + " ".join(shown(item) for item in variable.items) + ")"

@@ -14,8 +14,8 @@ import numpy as np
 
 from datalog.ast import Const, LookupRef, Source
 from datalog.builtins import BUILTINS
+from datalog.edn import write
 from datalog.errors import AdalogError, Code
-from datalog.values import EdnList
 from executor.attributes import AttributesExtender
 from executor.batch import Batch, Column, Mask
 from executor.cancel import Cancel
@@ -178,7 +178,7 @@ class Binding:
         if first is DEAD or (first is not None and first == atom.attribute):
             return DEAD  # an attribute is bound as its ident, which is no entity
         attributes = snapshot.attributes()
-        seconds = {a.id: self._value(snapshot, a, atom.value) for a in attributes}
+        seconds = {a.id: self._value_if_any(snapshot, a, atom.value) for a in attributes}
         attributes = tuple(a for a in attributes if seconds[a.id] is not DEAD)
         if atom.tx is not None or atom.added is not None:
             return self._all_rows(atom, snapshot, attributes, first, seconds)
@@ -261,6 +261,13 @@ class Binding:
             code = value_code(snapshot, attribute, term)
             return DEAD if code is None else code
         return term
+
+    def _value_if_any(self, snapshot: Snapshot, attribute: Attribute, term: Term) -> str | int | bool | None:
+        """The same for an attribute that the query does not name: a value it cannot have is no mistake."""
+        try:
+            return self._value(snapshot, attribute, term)
+        except AdalogError:
+            return DEAD
 
     def _transaction(self, term: Term) -> str | int | None:
         """A transaction is written as its number or its entity id."""
@@ -361,7 +368,11 @@ class Binding:
 
 
 def _nth(value: Any, index: int) -> Any:
-    """Element `index` of a tuple; nil past its end."""
-    if isinstance(value, (tuple, list, EdnList)):
-        return value[index] if index < len(value) else None
-    raise AdalogError(Code.QUERY_INVALID, f"a tuple binding takes apart a vector or list, not {value!r}")
+    """Element `index` of a vector or list."""
+    if not isinstance(value, tuple):
+        raise AdalogError(Code.QUERY_INVALID, f"a tuple binding takes apart a vector or a list, not {write(value)}")
+    if index >= len(value):
+        raise AdalogError(
+            Code.QUERY_INVALID, f"the binding has more places than the {len(value)} elements of {write(value)}"
+        )
+    return value[index]

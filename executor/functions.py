@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from datalog.errors import AdalogError, Position
+from datalog.edn import write
+from datalog.errors import AdalogError, Code, Position
+from datalog.values import EdnMap, EdnSet, type_name
 from executor import kernels
 from executor.batch import Batch, Column, Mask, stack
 from executor.cancel import Cancel
@@ -184,14 +186,22 @@ class UnnestExtender:
         return variable == self.level
 
     def _elements(self, code: int) -> Column:
-        """The distinct codes of a collection's elements, sorted; nil and what is no collection have none."""
+        """The distinct codes of a collection's elements, sorted; nil has none."""
         found = self._known.get(code)
         if found is None:
             value = self.values.decode(code)
-            if hasattr(value, "items"):
+            if isinstance(value, EdnMap):
                 value = tuple(value.items())
-            elements = list(value) if hasattr(value, "__iter__") and not isinstance(value, (str, bytes)) else []
-            codes = np.array([self.values.intern(tuple(e) if type(e) is list else e) for e in elements], np.int64)
+            if value is None:
+                value = ()
+            if not isinstance(value, tuple | EdnSet):
+                raise AdalogError(
+                    Code.QUERY_INVALID,
+                    f"this binding takes apart a collection, not the {type_name(value)} {write(value)}",
+                    self.position,
+                )
+            elements = list(value)
+            codes = np.array([self.values.intern(e) for e in elements], np.int64)
             found = np.unique(codes[codes != NIL])
             self._known[code] = found
         return found

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from datalog import ast
-from datalog.errors import AdalogError, Code, Position
+from datalog.errors import AdalogError, Code
 from planner.logical import AndNode, LevelPlan, Node, NotNode, OrNode, leaves, variables
 from planner.ordering import can_bind, order_variables
 from planner.plan import Options, Plan
 from planner.projection import blank_singletons, hidden_variables, project, with_inner
-from planner.scoping import Scope, names_in, tree_of
+from planner.scoping import Places, tree_of
 from planner.statistics import Statistics
 
 # Aggregates whose value for a group follows from its values and how often each occurs; (min n ?x) shows repeats.
@@ -24,13 +24,13 @@ def plan_query(query: ast.Query, statistics: Statistics, relations: frozenset[st
 
     Raises UNBOUND_VARIABLE where no order can bind every variable.
     """
-    body, scope, given = tree_of(query, relations)
-    answer = _answer(query, scope)
+    body, places, given = tree_of(query, relations)
+    answer = tuple(dict.fromkeys([*(e.var.name for e in query.find.elements), *(v.name for v in query.with_)]))
     needed = frozenset(answer)
     counted = _counted(query, answer)
     if options.project:
         body = blank_singletons(body, needed.union(given))
-    _check_safe(body, frozenset(given), needed, _places(query))
+    _check_safe(body, frozenset(given), needed, places)
     found = order_variables(body, frozenset(given), needed, statistics, reorder=options.reorder)
     assert found is not None, "a safe query has an order"
     body = _plan_negations(body, statistics, options)
@@ -54,21 +54,6 @@ def plan_query(query: ast.Query, statistics: Statistics, relations: frozenset[st
     )
 
 
-def _answer(query: ast.Query, scope: Scope) -> tuple[str, ...]:
-    """The variables of find and with, each once, in order."""
-    names = [element.var.name for element in query.find.elements]
-    names += [variable.name for variable in query.with_]
-    for element in (*query.find.elements, *query.with_):
-        variable = element if isinstance(element, ast.Var) else element.var
-        if variable.name not in scope:
-            raise AdalogError(
-                Code.UNBOUND_VARIABLE,
-                f"{variable.name} is asked for, but nothing in :where or :in binds it",
-                variable.position,
-            )
-    return tuple(dict.fromkeys(names))
-
-
 def _counted(query: ast.Query, answer: tuple[str, ...]) -> frozenset[str]:
     """The variables that the answer only counts, where all its aggregates can do with weights; else none."""
     aggregates = [e for e in query.find.elements if isinstance(e, ast.FindAggregate)]
@@ -79,26 +64,17 @@ def _counted(query: ast.Query, answer: tuple[str, ...]) -> frozenset[str]:
     return frozenset(answer) - shown
 
 
-def _places(query: ast.Query) -> dict[str, Position | None]:
-    places = names_in(query.where, inside_not=True)
-    for element in query.find.elements:
-        places.setdefault(element.var.name, element.var.position)
-    return places
-
-
-def _check_safe(
-    body: AndNode, given: frozenset[str], needed: frozenset[str], places: dict[str, Position | None]
-) -> None:
+def _check_safe(body: AndNode, given: frozenset[str], needed: frozenset[str], places: Places) -> None:
     """Every variable must be bound by something that can propose it."""
     wanted = variables(body) | needed
     bound = given
     while grown := {name for name in wanted - bound if can_bind(body, name, bound)}:
         bound |= grown
-    loose = sorted(wanted - bound, key=lambda n: (places.get(n.split("·")[0]) is None, n))
+    loose = sorted(wanted - bound, key=lambda n: (places.get(n) is None, n))
     if loose:
         name = loose[0]
         written = name.split("·")[0]
-        position = places.get(written)
+        position = places.get(name)
         raise AdalogError(
             Code.UNBOUND_VARIABLE,
             f"nothing binds {written}: {_reason(body, name, bound)}",

@@ -68,4 +68,6 @@ def _placed(term: Const | LookupRef, find: Callable[[], int | None]) -> int | No
     try:
         return find()
     except AdalogError as error:
-        raise AdalogError(error.code, error.message, error.position or term.position) from error
+        # In an argument it would be ARG_INVALID; here the query's own text is at fault.
+        code = Code.QUERY_INVALID if error.code is Code.ARG_INVALID else error.code
+        raise AdalogError(code, error.message, error.position or term.position) from error

@@ -79,6 +79,7 @@ class Scoping:
     """Builds the tree. `relations` are the sources given as lists of tuples; every other source is a database."""
 
     relations: frozenset[str] = frozenset()
+    places: dict[str, Position | None] = field(default_factory=dict, init=False)
     _fresh: int = field(default=0, init=False)
     _ors: int = field(default=0, init=False)
 
@@ -86,6 +87,13 @@ class Scoping:
         """A unique variable, named after what it stands for."""
         self._fresh += 1
         return f"{name}·{self._fresh}"
+
+    def rename(self, clauses: Iterable[ast.Clause], scope: Scope) -> None:
+        """Gives the variables of a local scope that are not in it yet names of their own."""
+        for name, position in names_in(clauses, inside_not=True).items():
+            if name not in scope:
+                scope[name] = self.fresh(name)
+                self.places[scope[name]] = position
 
     def conjunction(
         self, clauses: Iterable[ast.Clause], scope: Mapping[str, str], outside: frozenset[str], source: str = "$"
@@ -237,9 +245,7 @@ class Scoping:
         branches = []
         for branch in clause.branches:
             mine = dict(listed)
-            for name in names_in(branch.clauses, inside_not=True):
-                if name not in mine:
-                    mine[name] = self.fresh(name)
+            self.rename(branch.clauses, mine)
             branches.append(self.conjunction(branch.clauses, mine, frozenset(listed), inner))
         required = frozenset(scope[v.name] for v in clause.required)
         return self.disjunction(tuple(branches), required, scope, clause.position)
@@ -253,15 +259,17 @@ class Scoping:
         position: Position | None,
     ) -> NotNode:
         mine = {name: scope[name] for name in shared}
-        for name in names_in(clauses, inside_not=True):
-            if name not in mine:
-                mine[name] = self.fresh(name)
+        self.rename(clauses, mine)
         inner = self.conjunction(clauses, mine, frozenset(shared), source)
         return NotNode(inner.items, tuple(sorted(mine[name] for name in shared)), position=position)
 
 
-def tree_of(query: ast.Query, relations: frozenset[str]) -> tuple[AndNode, Scope, tuple[str, ...]]:
-    """(the body with its relation inputs, each written name's variable, the variables bound by scalar inputs)."""
+Places = dict[str, Position | None]
+"""Where each variable was first written."""
+
+
+def tree_of(query: ast.Query, relations: frozenset[str]) -> tuple[AndNode, Places, tuple[str, ...]]:
+    """(the body with its relation inputs, where each variable was written, those bound by scalar inputs)."""
     scoping = Scoping(relations)
     given: list[str] = []
     atoms: list[Node] = []
@@ -276,7 +284,9 @@ def tree_of(query: ast.Query, relations: frozenset[str]) -> tuple[AndNode, Scope
         else:
             terms = tuple(p.name if isinstance(p, ast.Var) else None for p in parts)
             atoms.append(RelationAtom(f"in {place}", terms, each.position))
-    mentioned = names_in(query.where, inside_not=True)
-    scope = {name: name for name in (*input_names, *mentioned)}
+    visible = names_in(query.where)
+    asked = {element.var.name: element.var.position for element in query.find.elements}
+    scope = {name: name for name in (*input_names, *names_in(query.where, inside_not=True))}
     body = scoping.conjunction(query.where, scope, frozenset(input_names))
-    return AndNode((*atoms, *body.items)), scope, tuple(dict.fromkeys(given))
+    places = scoping.places | names_in(query.where, inside_not=True) | asked | visible
+    return AndNode((*atoms, *body.items)), places, tuple(dict.fromkeys(given))

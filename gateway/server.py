@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import signal
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,6 +26,9 @@ def run(settings: Settings, out: Console) -> None:
         pool = start_pool(database, settings, spark=settings.spark)
         try:
             server = Server(create_app(database, pool, settings), settings)
+            # uvicorn raises the signal that ended it once more; the default would end the process before it closes.
+            for number in (signal.SIGTERM, signal.SIGINT):
+                signal.signal(number, server.handle_exit)
             host, port = listener.getsockname()[:2]
             shown = f"[{host}]" if ":" in host else host
             out.print(

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from datalog import edn
 from gateway.config import PREFIX, Settings
 
 ROOT = Path(__file__).parents[2]
@@ -58,3 +59,13 @@ def _pin(text: str) -> tuple[str, str]:
     assert equals, f"{text} is no exact version"
     assert re.fullmatch(r"[\w.-]+", version), f"{text} is no exact version"
     return re.sub(r"[-_.]+", "-", name).lower(), version
+
+
+def test_the_readme_shows_what_the_example_answers() -> None:
+    readme = ROOT.joinpath("README.md").read_text(encoding="utf-8")
+    queries = ROOT.joinpath("examples", "debian", "queries")
+    query = queries.joinpath("needs.edn").read_text(encoding="utf-8").split("\n", maxsplit=1)[1]
+    assert " ".join(query.split()) in " ".join(readme.split())
+    for row in edn.read(queries.joinpath("needs.answer.edn").read_text(encoding="utf-8")):
+        assert re.search(r"^" + r" +".join(re.escape(str(cell)) for cell in row) + "$", readme, re.MULTILINE), row
+        assert f'["{row[0]}"]' in readme

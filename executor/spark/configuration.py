@@ -1,7 +1,7 @@
 """How the Spark session is set up, and the private folder that holds everything it writes.
 
-Two settings carry most of the weight. Python workers are spoken to over Unix sockets: over TCP every task waits some
-40 ms for a delayed acknowledgement. And a worker comes from our own daemon, with the engine already loaded.
+Two settings carry most of the weight. Python workers are spoken to over Unix sockets: over TCP every task waits
+some 40 ms for a delayed acknowledgement. And a worker comes from our own daemon, with the engine already loaded.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from pyspark import daemon
 
 def main() -> None:
     """Forks workers until Spark closes our input."""
-    # What is imported here the workers share. None of it starts a thread, which a fork would lose.
+    # What is imported here the workers share. It starts no thread of ours, which a fork would lose.
     import pyspark.worker
 
     import executor.spark.task

@@ -22,6 +22,7 @@ import pyarrow as pa
 from datalog.errors import AdalogError, Code
 from executor.spark.configuration import configuration, private_folder, set_environment
 from executor.spark.java import java_home
+from executor.spark.job import each_in_a_task
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -45,18 +46,23 @@ class Live:
         self.cores = int(spark.sparkContext.defaultParallelism)
         self._jobs = ThreadPoolExecutor(_JOBS_AT_ONCE, thread_name_prefix="spark-job")
         self._interrupts = ThreadPoolExecutor(1, thread_name_prefix="spark-interrupt")
+        self._ended = False
 
     @property
     def alive(self) -> bool:
-        return self.process.poll() is None
+        """Whether its process runs and nobody has found it unusable."""
+        return not self._ended and self.process.poll() is None
 
     def usable(self) -> bool:
         """Whether it can still run jobs; where it cannot, it is ended, so that another takes its place."""
+        from py4j.protocol import Py4JError
+
         try:
             if self.alive and not self.spark.sparkContext._jsc.sc().isStopped():
                 return True
-        except Exception as error:
+        except (Py4JError, OSError, AttributeError) as error:
             _log.debug("the Spark session does not answer: %s", error)
+        self._ended = True
         self.process.kill()
         return False
 
@@ -169,10 +175,9 @@ class Session:
         while not self._closing.is_set():
             try:
                 live = start_session(self.master)
-            except Exception as error:
-                reason = error.message if isinstance(error, AdalogError) else f"Spark did not start: {error}"
-                _log.warning("%s", reason)
-                self._become("failed", None, reason)
+            except AdalogError as error:
+                _log.warning("%s", error.message)
+                self._become("failed", None, error.message)
                 self._closing.wait(_AGAIN_SECONDS)
                 continue
             self._become("ready", live)
@@ -189,10 +194,12 @@ class Session:
 def start_session(master: str) -> Live:
     """Starts Java and a session in it; takes seconds. Raises where that fails, leaving nothing behind."""
     set_environment(java_home())
-    from pyspark import SparkConf, SparkContext
-    from pyspark.java_gateway import launch_gateway
-    from pyspark.sql import SparkSession
-
+    try:
+        from pyspark import SparkConf, SparkContext
+        from pyspark.java_gateway import launch_gateway
+        from pyspark.sql import SparkSession
+    except ImportError as error:
+        raise AdalogError(Code.BACKEND_UNAVAILABLE, f"Spark did not start: {error}") from error
     logging.getLogger("py4j").setLevel(logging.WARNING)
     folder = private_folder()
     process: subprocess.Popen[bytes] | None = None
@@ -201,7 +208,7 @@ def start_session(master: str) -> Live:
         conf = SparkConf(loadDefaults=False)
         conf.setAll(list(configuration(master, folder).items()))
         with said.open("wb") as log:
-            gateway = launch_gateway(conf, {"stdout": log, "stderr": log})
+            gateway = launch_gateway(conf, {"stdout": log, "stderr": log})  # type: ignore[no-untyped-call]
         process = gateway.proc
         SparkContext(gateway=gateway, conf=conf)
         live = Live(SparkSession.builder.config(conf=conf).getOrCreate(), process, folder)
@@ -219,14 +226,12 @@ def start_session(master: str) -> Live:
 
 
 def _warm_up(live: Live) -> None:
-    """A job that does nothing, on every core: has Java load its classes and the workers' daemon started."""
-    from pyspark.sql.functions import arrow_udf
+    """A job that does nothing, on every core: has Java load its classes, and the workers' parent started."""
+    each_in_a_task(live.spark, pa.array([b""] * live.cores, pa.binary()), _same)
 
-    def same(columns: Iterator[pa.Array]) -> Iterator[pa.Array]:
-        yield from columns
 
-    nothing = pa.table({"share": pa.array([b""] * live.cores, pa.binary())})
-    live.spark.createDataFrame(nothing).select(arrow_udf(same, "binary")("share")).toArrow()
+def _same(columns: Iterator[pa.Array]) -> Iterator[pa.Array]:
+    yield from columns
 
 
 def end_process(process: subprocess.Popen[bytes]) -> None:

@@ -1,0 +1,202 @@
+"""Runs a plan's join on Spark: shares of the first prefixes, one task each, the same join in every task.
+
+The driver binds the first variable itself, to know what to share out; workers open the same snapshot from its
+manifest. One DataFrame of shares, one column computed from it: nothing else of Spark is used, so that it does not
+matter where the workers are.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import uuid
+import weakref
+from collections.abc import Sequence
+from concurrent.futures import CancelledError
+from concurrent.futures import TimeoutError as NotYet
+from time import monotonic
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from datalog.errors import AdalogError, Code
+from executor.batch import Batch
+from executor.bind import Binding
+from executor.cancel import Cancel
+from executor.generic_join import LevelCounts
+from executor.inputs import Inputs
+from executor.local import collector_for
+from executor.spark.configuration import is_local
+from executor.spark.job import each_in_a_task
+from executor.spark.session import Live, Session
+from executor.spark.shares import Share, split
+from executor.spark.shipping import Shipping
+from executor.spark.task import Job, refusal, runner
+from executor.spark.wire import column_of, from_bytes, to_bytes
+from planner.plan import Plan
+from store.codes import Scratch
+
+_log = logging.getLogger("adalog.spark")
+
+# More than one share for each core, so that an estimate that was wrong leaves no core idle for long.
+_SHARES_PER_CORE = 6
+_START_SECONDS = 120.0
+_POLL_SECONDS = 0.02
+
+
+class SparkEngine:
+    """The engine for `engine: SPARK`. Thread-safe. `start`: begin to start the session, in the background."""
+
+    def __init__(self, master: str = "local[*]", start: bool = True) -> None:
+        self._session = Session(master)
+        self._shipping: weakref.WeakKeyDictionary[Live, Shipping] = weakref.WeakKeyDictionary()
+        self._lock = threading.Lock()
+        if start:
+            self._session.start()
+
+    @property
+    def state(self) -> str:
+        """starting, ready or failed."""
+        return self._session.state
+
+    @property
+    def cores(self) -> int:
+        """Tasks that run at once; 0 while there is no session."""
+        return self._session.cores
+
+    def wait_ready(self, timeout: float | None = None) -> bool:
+        """Waits until the session is ready or has failed; whether it is ready."""
+        self._session.start()
+        return self._session.wait(timeout)
+
+    def close(self) -> None:
+        """Ends the session and what runs in it."""
+        self._session.close()
+
+    def run_join(
+        self,
+        plan: Plan,
+        inputs: Inputs,
+        values: Scratch,
+        cancel: Cancel,
+        *,
+        most: int | None,
+        strict: bool = False,
+    ) -> tuple[Batch, list[LevelCounts]]:
+        """As `executor.local.run_join`. Raises BACKEND_UNAVAILABLE where there is no session, or it ends."""
+        join = Binding(plan, inputs.databases, inputs.relations, values, cancel, strict).join()
+        collector = collector_for(plan, most)
+        if join is None or inputs.start is None:
+            return collector.rows(), [LevelCounts() for _ in plan.levels]
+        live = self._ready(cancel)
+        shares = split(join, inputs.start, live.cores * _SHARES_PER_CORE, cancel)
+        if shares:
+            made = values.made()
+            job = Job(
+                uuid.uuid4().hex,
+                plan,
+                {name: self._ships(live).ship(snapshot) for name, snapshot in inputs.databases.items()},
+                inputs.relations,
+                made,
+                strict,
+                most,
+                _left_ms(cancel),
+            )
+            for answer in self._run(live, job, shares, cancel):
+                cancel.check()
+                rows, said = from_bytes(answer)
+                _add(join.counts, said["counts"])
+                if not collector(_translated(rows, said, values)):
+                    break
+        return collector.rows(), join.counts
+
+    def _ready(self, cancel: Cancel) -> Live:
+        """The session, waited for while it starts."""
+        self._session.start()
+        until = monotonic() + _START_SECONDS
+        while self._session.state == "starting" and monotonic() < until:
+            cancel.check()
+            self._session.wait(0.1)
+        return self._session.live()
+
+    def _ships(self, live: Live) -> Shipping:
+        with self._lock:
+            shipping = self._shipping.get(live)
+            if shipping is None:
+                shipping = Shipping(live.folder if is_local(self._session.master) else None)
+                self._shipping[live] = shipping
+            return shipping
+
+    def _run(self, live: Live, job: Job, shares: Sequence[Share], cancel: Cancel) -> list[pa.Buffer]:
+        """The shares' answers. Waits, looking at the cancel flag and at the session."""
+        values = column_of([to_bytes(share.prefixes, {"depth": share.depth}) for share in shares])
+        running = live.submit(job.key, lambda spark: each_in_a_task(spark, values, runner(job)))
+        try:
+            while True:
+                try:
+                    return running.result(_POLL_SECONDS)
+                except NotYet:
+                    cancel.check()
+                    if not live.alive:
+                        raise _gone() from None
+        except AdalogError:
+            live.interrupt(job.key, running)
+            raise
+        except CancelledError:
+            raise _gone() from None
+        except Exception as error:
+            cancel.check()
+            raise _told(error, live) from error
+
+
+def _left_ms(cancel: Cancel) -> int | None:
+    return None if cancel.deadline is None else max(1, int((cancel.deadline - monotonic()) * 1000))
+
+
+def _translated(rows: Batch, said: dict[str, Any], values: Scratch) -> Batch:
+    """The rows with a task's own codes of made-up values replaced by this process's."""
+    numbers = np.array(said["numbers"], np.int64)
+    if not len(numbers):
+        return rows
+    codes = np.array([values.intern(value) for value in said["made"]], np.int64)
+    columns = dict(rows.columns)
+    for name, column in columns.items():
+        own = values.made_numbers(column)
+        at = np.minimum(np.searchsorted(numbers, own), len(numbers) - 1)
+        columns[name] = np.where(numbers[at] == own, codes[at], column)
+    return Batch(rows.size, columns)
+
+
+def _add(counts: list[LevelCounts], more: Sequence[Sequence[Any]]) -> None:
+    for count, (prefixes, candidates, rows, seconds) in zip(counts, more, strict=True):
+        count.prefixes += prefixes
+        count.candidates += candidates
+        count.rows += rows
+        count.seconds += seconds
+
+
+def _gone() -> AdalogError:
+    return AdalogError(
+        Code.BACKEND_UNAVAILABLE, "the Spark session ended while the query ran; another is being started, try again"
+    )
+
+
+def _told(error: Exception, live: Live) -> AdalogError:
+    """What a failed job comes to for whoever asked."""
+    text = str(error)
+    told = refusal(text)
+    if told is not None:
+        return told
+    if not live.usable():
+        return _gone()
+    if "spark.driver.maxResultSize" in text:
+        return AdalogError(
+            Code.LIMIT_EXCEEDED,
+            "the answer is larger than Spark may bring together; narrow the query, or aggregate",
+        )
+    _log.error("a Spark job failed", exc_info=error)
+    first = text.strip().split("\n")[0]
+    if "Traceback (most recent call last)" in text:
+        return AdalogError(Code.INTERNAL, f"a task on Spark failed: {text.strip().splitlines()[-1]}")
+    return AdalogError(Code.BACKEND_UNAVAILABLE, f"Spark could not run the query: {first}")

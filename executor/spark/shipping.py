@@ -1,0 +1,81 @@
+"""Snapshots on their way to the workers: manifests, sent once where they can be and opened once by each worker.
+
+A manifest is what the store says a snapshot is made of: segment files, and what came since. Where the workers are
+processes of this machine it lies in a file of the private folder; elsewhere it travels with the job.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+import threading
+import weakref
+from collections import OrderedDict
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from store.snapshot import Snapshot
+
+_KEPT_OPEN: Final = 4
+_SMALL: Final = 1 << 14
+
+
+@dataclass(frozen=True, slots=True)
+class Shipped:
+    """A pickled manifest, or where it is. The key tells it from every other."""
+
+    key: str
+    payload: bytes | None
+    path: str | None
+
+    def open(self) -> Snapshot:
+        """The snapshot, in a worker; kept for the next task that wants it."""
+        found = _opened.get(self.key)
+        if found is None:
+            payload = self.payload
+            if payload is None:
+                assert self.path is not None
+                payload = Path(self.path).read_bytes()
+            # Written by our own driver, into a folder of its own or the job that this worker was given.
+            found = _opened[self.key] = Snapshot.from_manifest(pickle.loads(payload))  # noqa: S301
+            while len(_opened) > _KEPT_OPEN:
+                _opened.popitem(last=False)
+        _opened.move_to_end(self.key)
+        return found
+
+
+_opened: OrderedDict[str, Snapshot] = OrderedDict()
+
+
+class Shipping:
+    """The driver's side: makes each snapshot's manifest once. `folder`: where workers can read files, or None."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+        self._known: weakref.WeakKeyDictionary[Snapshot, Shipped] = weakref.WeakKeyDictionary()
+        self._lock = threading.Lock()
+
+    def ship(self, snapshot: Snapshot) -> Shipped:
+        """What a job carries for the snapshot."""
+        with self._lock:
+            found = self._known.get(snapshot)
+            if found is None:
+                found = self._known[snapshot] = self._made(snapshot)
+            return found
+
+    def _made(self, snapshot: Snapshot) -> Shipped:
+        payload = pickle.dumps(snapshot.manifest(), protocol=5)
+        key = hashlib.blake2b(payload, digest_size=16).hexdigest()
+        if self._folder is None or len(payload) < _SMALL:
+            return Shipped(key, payload, None)
+        path = self._folder / f"snapshot-{key}"
+        path.write_bytes(payload)
+        weakref.finalize(snapshot, _removed, path)
+        return Shipped(key, None, str(path))
+
+
+def _removed(path: Path) -> None:
+    with suppress(OSError):
+        path.unlink(missing_ok=True)

@@ -1,0 +1,135 @@
+"""What a Spark task does: opens the snapshot, binds the plan, and runs the join from its share of the prefixes.
+
+The same binding, join and collector as in process. Knows nothing of Spark: bytes in, bytes out.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from datalog.errors import AdalogError, Code, Position
+from executor.batch import Batch, Column
+from executor.bind import Binding
+from executor.cancel import Cancel
+from executor.generic_join import Driver, GenericJoin, LevelCounts
+from executor.local import collector_for
+from executor.spark.shipping import Shipped
+from executor.spark.wire import column_of, from_bytes, to_bytes
+from planner.plan import Plan
+from store.codes import Scratch
+from store.wire import pack, unpack
+
+_KEPT_BOUND: Final = 4
+# One answer is one Arrow value, and those end at 2 GiB.
+_MOST_BYTES: Final = 2_000_000_000
+
+
+@dataclass(frozen=True)
+class Job:
+    """What all tasks of one query share. `made`: the values that the driver's Scratch has made up so far."""
+
+    key: str
+    plan: Plan
+    databases: Mapping[str, Shipped]
+    relations: Mapping[str, Sequence[Column]]
+    made: Sequence[Any]
+    strict: bool
+    most: int | None
+    timeout_ms: int | None
+
+
+class Refused(Exception):
+    """An AdalogError on its way through Java, which keeps nothing but a text."""
+
+    def __init__(self, error: AdalogError) -> None:
+        at = None if error.position is None else [error.position.line, error.position.column]
+        told = pack({"code": str(error.code), "message": error.message, "at": at, "retryable": error.retryable})
+        super().__init__(f"adalog<{base64.b64encode(told).decode()}>")
+
+
+def refusal(text: str) -> AdalogError | None:
+    """The AdalogError that a text tells of, if any."""
+    found = re.search(r"adalog<([A-Za-z0-9+/=]+)>", text)
+    if found is None:
+        return None
+    told = unpack(base64.b64decode(found[1]))
+    position = None if told["at"] is None else Position(*told["at"])
+    return AdalogError(Code(told["code"]), told["message"], position, retryable=told["retryable"])
+
+
+@dataclass
+class _Bound:
+    join: GenericJoin
+    values: Scratch
+    cancel: Cancel
+
+
+_bound: OrderedDict[str, _Bound] = OrderedDict()
+
+
+def runner(job: Job) -> Callable[[Iterator[pa.Array]], Iterator[pa.Array]]:
+    """The function that Spark hands the shares to, an Arrow column of them at a time."""
+
+    def run(columns: Iterator[pa.Array]) -> Iterator[pa.Array]:
+        for shares in columns:
+            yield column_of([run_share(job, share.as_buffer()) for share in shares])
+
+    return run
+
+
+def run_share(job: Job, share: pa.Buffer) -> pa.Buffer:
+    """The answer's rows from one share, each once, with the level counts and the values made up on the way."""
+    prefixes, said = from_bytes(share)
+    try:
+        bound = _bind(job)
+        bound.join.counts = [LevelCounts() for _ in bound.join.levels]
+        collector = collector_for(job.plan, job.most)
+        Driver(bound.join, collector, bound.cancel).run(prefixes, said["depth"])
+        rows = collector.rows()
+        numbers, made = _made_up(rows, bound.values, len(job.made))
+        counts = [[c.prefixes, c.candidates, c.rows, c.seconds] for c in bound.join.counts]
+        answer = to_bytes(rows, {"counts": counts, "numbers": numbers, "made": made})
+        if answer.size > _MOST_BYTES:
+            raise AdalogError(
+                Code.LIMIT_EXCEEDED,
+                "one part of the answer alone is larger than 2 GB; narrow the query, aggregate, or use :limit",
+            )
+        return answer
+    except AdalogError as error:
+        raise Refused(error) from None
+
+
+def _made_up(rows: Batch, values: Scratch, known: int) -> tuple[list[int], list[Any]]:
+    """(numbers, values) of what the rows hold of the values made up here; the first `known` the driver knows."""
+    made = values.made()
+    if len(made) == known:
+        return [], []
+    numbers = [np.unique(values.made_numbers(column)) for column in rows.columns.values()]
+    used = np.unique(np.concatenate(numbers)) if numbers else np.empty(0, np.int64)
+    used = used[used >= known]
+    return used.tolist(), [made[number] for number in used.tolist()]
+
+
+def _bind(job: Job) -> _Bound:
+    """The job's join, bound by the first of its tasks that this worker gets and kept for the others."""
+    found = _bound.get(job.key)
+    if found is None:
+        databases = {name: shipped.open() for name, shipped in job.databases.items()}
+        values = Scratch(next(iter(databases.values())).codes)
+        values.adopt(job.made)
+        cancel = Cancel.after(job.timeout_ms)
+        join = Binding(job.plan, databases, job.relations, values, cancel, job.strict).join()
+        assert join is not None, "the driver bound it, and sends no task where a part without variables fails"
+        found = _bound[job.key] = _Bound(join, values, cancel)
+        while len(_bound) > _KEPT_BOUND:
+            _bound.popitem(last=False)
+    _bound.move_to_end(job.key)
+    return found

@@ -65,7 +65,7 @@ class Compiler:
             options,
             relations,
             tuple((name, size.bit_length()) for name, size in sizes.items()),
-            snapshot.datom_count.bit_length(),
+            snapshot.statistics_epoch,
             len(snapshot.attributes()),
         )
         with self._lock:

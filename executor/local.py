@@ -119,14 +119,13 @@ def shape_result(
             # :with keeps apart only what aggregates see; the rows shown are a set again.
             rows = rows.only(frozenset(names)).distinct()
         codes = [rows.columns[name] for name in names]
+    limit = 1 if query.find.shape in ("scalar", "tuple") and query.limit is None else query.limit
+    stop = None if limit is None else query.offset + limit
     if query.order_by or ordered:
         keys = [(_place(query.find.elements, key.var.name), key.descending) for key in query.order_by]
-        order = sorted_rows(codes, values, keys)
+        order = sorted_rows(codes, values, keys, stop)
         codes = [column[order] for column in codes]
-    limit = 1 if query.find.shape in ("scalar", "tuple") and query.limit is None else query.limit
-    if query.offset or limit is not None:
-        stop = None if limit is None else query.offset + limit
-        codes = [column[query.offset : stop] for column in codes]
+    codes = [column[query.offset : stop] for column in codes]
     columns = tuple(
         ResultColumn(_name_of(element), type_of(column)) for element, column in zip(elements, codes, strict=True)
     )

@@ -111,20 +111,29 @@ def type_of(codes: Codes) -> str:
     return "any"
 
 
-def sorted_rows(codes: Sequence[Codes], values: Scratch, keys: Sequence[tuple[int, bool]]) -> NDArray[np.int64]:
+def sorted_rows(
+    codes: Sequence[Codes], values: Scratch, keys: Sequence[tuple[int, bool]], first: int | None = None
+) -> NDArray[np.int64]:
     """The row positions in order of `keys`: (column, descending), ties broken by the other columns in turn.
 
-    The order is total: by type, then by value.
+    The order is total: by type, then by value. With `first` at least so many rows from the front, so that the
+    other columns are ranked, which costs most, only where they can matter.
     """
-    n = len(codes[0]) if codes else 0
-    order = list(keys) + [(i, False) for i in range(len(codes)) if all(i != k for k, _ in keys)]
-    ranked = []
-    for column, descending in order:
+    if not codes:
+        return np.arange(0)
+    rows = np.arange(len(codes[0]))
+    ranked: list[NDArray[np.int64]] = []
+    for column, descending in keys:
         rank = ranks(codes[column], values)
         ranked.append(-rank if descending else rank)
-    if not ranked:
-        return np.arange(n)
-    return np.lexsort(tuple(reversed(ranked)))
+    if ranked and first is not None and first < len(rows):
+        rows = rows[np.lexsort(tuple(reversed(ranked)))]
+        last = rows[max(first - 1, 0)]
+        tied = np.all([rank[rows] == rank[last] for rank in ranked], axis=0)
+        rows = rows[: max(first, int(np.flatnonzero(tied)[-1]) + 1)]
+    ranked = [rank[rows] for rank in ranked]
+    ranked += [ranks(codes[i][rows], values) for i in range(len(codes)) if all(i != k for k, _ in keys)]
+    return rows[np.lexsort(tuple(reversed(ranked)))]
 
 
 def ranks(codes: Codes, values: Scratch) -> NDArray[np.int64]:

@@ -107,6 +107,10 @@ class Snapshot:
 
     # Tries and columns
 
+    def data(self) -> Mapping[int, AttributeData]:
+        """What all snapshots of this time share, by attribute; it goes on growing. For folding and shipping."""
+        return dict(self._data)
+
     def _of(self, attribute: int) -> AttributeData:
         return self._data.get(attribute, _NO_DATA)
 
@@ -170,6 +174,12 @@ class Snapshot:
         return AttributeStatistics(
             len(self.columns(attribute)), rows_of(ev), rows_of(ve), most_values, most_entities
         )
+
+    @cached_property
+    def statistics_epoch(self) -> tuple[int, int]:
+        """Changes when attributes may have grown or shrunk by a factor: what query plans are kept under."""
+        folded = sum(len(data.relation.ev.values) for data in self._data.values())
+        return (self.t.bit_length(), folded.bit_length())
 
     def last_touched(self, attribute: Attribute) -> int:
         """The last transaction that asserted or retracted a datom of it; 0 where none did."""

@@ -38,8 +38,7 @@ def queries(quick: bool, say: Callable[[str], None]) -> list[Line]:
                 if number:
                     ours[clients].append(mine)
                     theirs[clients].append(other)
-                figures = f"{mine.p50:.2f} ms, {mine.per_second:,.0f}/s; empty {other.p50:.2f} ms, {other.per_second:,.0f}/s"
-                say(f"    clients {clients:2}: {figures}")
+                say(f"    clients {clients:2}: {_said(mine)}; empty {_said(other)}")
     return [
         Line(
             "http-1", "bound two-clause query over HTTP, 1 client: p50", "ms",
@@ -91,6 +90,10 @@ def _both() -> Iterator[tuple[int, int]]:
         server.first_answer(adalog, port, server.q(_QUERY, "bash"))
         server.first_answer(empty, peer, _EMPTY)
         yield port, peer
+
+
+def _said(report: Report) -> str:
+    return f"{report.p50:.2f} ms, {report.per_second:,.0f}/s"
 
 
 def _p50(reports: list[Report]) -> float:

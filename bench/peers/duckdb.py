@@ -12,6 +12,7 @@ from bench.work import THREADS, Answer, Work, graph, is_graph
 class DuckDb:
     def __init__(self) -> None:
         self._connection = duckdb.connect(":memory:", config={"threads": THREADS})
+        self._connection.execute("set enable_progress_bar = false").fetchall()
 
     def load(self, data: str) -> None:
         if is_graph(data):

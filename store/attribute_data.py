@@ -112,8 +112,7 @@ class AttributeData:
 
     def nbytes(self) -> int:
         """Bytes held."""
-        over = [self._ev.trie.over, self._ve.trie.over]
-        overlays = sum(csr.keys.nbytes + csr.offsets.nbytes + csr.values.nbytes for csr in over)
+        overlays = self._ev.trie.over.nbytes() + self._ve.trie.over.nbytes()
         return self.relation.nbytes() + self.delta.nbytes() + overlays
 
 

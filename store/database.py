@@ -9,12 +9,13 @@ from concurrent.futures import Future
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from datalog import edn
 from datalog.errors import AdalogError, Code
 from store.bulk import BulkData
-from store.codes import Codes
+from store.checkpoint import opened
+from store.compactor import Compactor, Folded, Moment
 from store.datom import Datom, TxReport
 from store.declarations import SchemaMode
 from store.folder import Folder
@@ -27,6 +28,8 @@ from store.snapshot import Snapshot
 from store.writer import BulkRequest, Request, Writer
 
 Listener = Callable[[TxReport, Snapshot], None]
+
+T = TypeVar("T")
 
 IN_MEMORY: Final = ":memory:"
 # Past views are kept for those who page through them or ask again; each holds the tries that were read of it.
@@ -45,6 +48,7 @@ class Database:
         self._past: OrderedDict[tuple[int, int, bool], Snapshot] = OrderedDict()
         self._past_lock = threading.Lock()
         self._listeners: list[Listener] = []
+        self._compactor = Compactor(log, folder, self._moment, self._adopt)
         self._writer = Writer(head, log, mode, limits, self._publish)
 
     @staticmethod
@@ -54,20 +58,18 @@ class Database:
         Raises BACKEND_UNAVAILABLE where another process has the folder, INTERNAL where it is damaged.
         """
         if location == IN_MEMORY:
-            return Database(Head(Codes(), {}), Log.in_memory(), None, schema, limits)
+            return Database(Head.empty(), Log.in_memory(), None, schema, limits)
         folder = Folder(Path(location))
         try:
             log = Log.in_file(folder.log)
-            head = Head(Codes(), {})
-            for entry in log.replay(0, 0):
-                head.replay(entry.t, entry.instant, Logged.decoded(entry.payload))
-            return Database(head, log, folder, schema, limits)
+            return Database(opened(folder, log), log, folder, schema, limits)
         except BaseException:
             folder.close()
             raise
 
     def close(self) -> None:
         """Finish the transactions under way and let go of the folder."""
+        self._compactor.close()
         self._writer.close()
         self._log.close()
         if self._folder is not None:
@@ -182,8 +184,42 @@ class Database:
     def _publish(self, snapshot: Snapshot, reports: Sequence[TxReport]) -> None:
         self._snapshot = snapshot
         for report in reports:
+            self._compactor.wrote(len(report.datoms))
             for listener in tuple(self._listeners):
                 listener(report, snapshot)
+
+    # Folding
+
+    def compact(self) -> None:
+        """Fold now what is young enough in number, and save a checkpoint where there is a folder."""
+        self._compactor.run()
+
+    def _moment(self) -> Moment:
+        return self._on_writer(lambda: Moment(self._head.snapshot(), self._head.counters))
+
+    def _adopt(self, folded: Folded) -> None:
+        self._on_writer(lambda: self._take_over(folded))
+
+    def _take_over(self, folded: Folded) -> None:
+        self._head.codes.adopt(folded.blocks)
+        # A bulk load may have replaced a relation meanwhile; its own is newer.
+        self._head.replace(
+            {id_: new for id_, (old, new) in folded.relations.items() if self._head.live(id_).relation is old}
+        )
+        self._snapshot = self._head.snapshot()
+
+    def _on_writer(self, work: Callable[[], T]) -> T:
+        """Run something between two groups of transactions, and wait for it."""
+        done: Future[T] = Future()
+
+        def job() -> None:
+            try:
+                done.set_result(work())
+            except Exception as error:  # noqa: BLE001 - goes to who waits
+                done.set_exception(error)
+
+        self._writer.submit(job)
+        return done.result()
 
     # Figures
 

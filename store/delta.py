@@ -11,8 +11,9 @@ from bisect import bisect_right
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
-from store.relation import Columns, Relation
+from store.relation import Columns, Int64s, Relation
 
 
 class Delta:
@@ -27,6 +28,14 @@ class Delta:
         self._stamp = array("q")
         self._by_entity: dict[int, dict[int, bool]] = {}
         self._by_value: dict[int, dict[int, bool]] | None = None
+
+    @staticmethod
+    def of(e: Int64s, v: Int64s, t: Int64s, added: NDArray[np.bool_]) -> Delta:
+        """From events in their order."""
+        delta = Delta()
+        for row in zip(e.tolist(), v.tolist(), t.tolist(), added.tolist(), strict=True):
+            delta.append(*row)
+        return delta
 
     def __len__(self) -> int:
         return len(self._stamp)

@@ -15,6 +15,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from store.segment import SegmentName
+
 # A block takes in its younger neighbour once that has grown to this share of its size: log(n) blocks, each key
 # rewritten log(n) times.
 _MERGE_SHARE: Final = 0.5
@@ -33,11 +35,13 @@ class BlockArrays(NamedTuple):
 class Block:
     """Keys number `start` to `stop`: key i is `heap[offsets[i - start]:offsets[i - start + 1]]`.
 
-    hashes: the keys' CRC-32, sorted. order: the position of the key each hash belongs to.
+    hashes: the keys' CRC-32, sorted. order: the position of the key each hash belongs to. segment: the
+    file that the arrays are mapped from, if any.
     """
 
     start: int
     arrays: BlockArrays
+    segment: SegmentName | None = None
 
     @property
     def stop(self) -> int:

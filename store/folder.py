@@ -47,9 +47,9 @@ class Folder:
         return self.path / "segments"
 
     @property
-    def manifest(self) -> Path:
+    def checkpoint(self) -> Path:
         """The file that names the segments in use."""
-        return self.path / "manifest.json"
+        return self.path / "checkpoint.json"
 
     def close(self) -> None:
         """Let another process in."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,14 +25,20 @@ from store.schema import Schema
 from store.snapshot import Snapshot
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """What `rolled_back` needs to return to a moment."""
+class Counters(NamedTuple):
+    """The last transaction with its instant, and the ids that new entities get."""
 
     t: int
     instant: int
     next_entity: int
     next_ident: int
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What `rolled_back` needs to return to a moment."""
+
+    counters: Counters
     schema: Schema
     lengths: Mapping[int, int]
 
@@ -40,7 +46,7 @@ class Mark:
 class Head:
     """What holds after transaction t. instant: its milliseconds since 1970."""
 
-    def __init__(self, codes: Codes, relations: Mapping[int, Relation]) -> None:
+    def __init__(self, codes: Codes) -> None:
         self.codes = codes
         self.t = 0
         self.instant = 0
@@ -49,15 +55,32 @@ class Head:
         self.data: dict[int, AttributeData] = {}
         self.schema = Schema(())
         self._lives: dict[int, Live] = {}
-        for id_, relation in relations.items():
-            self._put(id_, relation, Delta())
-        if not relations:
-            self._bootstrap()
 
-    def _bootstrap(self) -> None:
-        effects = [Effect(e, a, self.codes.intern(v), True) for e, a, v in bootstrap.datoms()]
-        self._write(effects, 0)
-        self._read_schema({effect.e for effect in effects})
+    @staticmethod
+    def empty() -> Head:
+        """Before the first transaction."""
+        head = Head(Codes())
+        effects = [Effect(e, a, head.codes.intern(v), True) for e, a, v in bootstrap.datoms()]
+        head._write(effects, 0)
+        head._read_schema({effect.e for effect in effects})
+        return head
+
+    @staticmethod
+    def restored(codes: Codes, data: Mapping[int, tuple[Relation, Delta]], counters: Counters) -> Head:
+        """As it was when its data was saved."""
+        head = Head(codes)
+        for id_, (relation, delta) in data.items():
+            head._put(id_, relation, delta)
+        head.t, head.instant, head.next_entity, head.next_ident = counters
+        named = head.live(bootstrap.IDENT)
+        entities = {*named.relation.ev.keys.tolist(), *named.delta.events(0, len(named.delta)).e.tolist()}
+        head._read_schema(entities)
+        return head
+
+    @property
+    def counters(self) -> Counters:
+        """Where it stands."""
+        return Counters(self.t, self.instant, self.next_entity, self.next_ident)
 
     # Reading
 
@@ -159,7 +182,7 @@ class Head:
     def mark(self) -> Mark:
         """This moment, to return to."""
         lengths = {id_: len(live.delta) for id_, live in self._lives.items()}
-        return Mark(self.t, self.instant, self.next_entity, self.next_ident, self.schema, lengths)
+        return Mark(self.counters, self.schema, lengths)
 
     def rolled_back(self, mark: Mark) -> None:
         """Return to a moment after which no relation was replaced. Snapshots given out since must be dropped."""
@@ -168,5 +191,5 @@ class Head:
             length = mark.lengths.get(id_, 0)
             if len(live.delta) > length:
                 self._put(id_, live.relation, live.delta.copy(0, length))
-        self.t, self.instant, self.schema = mark.t, mark.instant, mark.schema
-        self.next_entity, self.next_ident = mark.next_entity, mark.next_ident
+        self.t, self.instant, self.next_entity, self.next_ident = mark.counters
+        self.schema = mark.schema

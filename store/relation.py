@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from store.segment import SegmentName
 from store.trie import EMPTY, Csr, Trie
 
 Int64s = NDArray[np.int64]
@@ -76,7 +77,7 @@ class Closed:
 class Relation:
     """Datoms with t <= `t`. `since[i]` is the transaction that asserted pair i of `ev`; int64[n].
 
-    last: the last transaction that touched the attribute. path, checksum: the segment file, if there is one.
+    last: the last transaction that touched the attribute. segment: the file its arrays are mapped from, if any.
     """
 
     ev: Csr = EMPTY
@@ -85,8 +86,7 @@ class Relation:
     closed: Closed = field(default_factory=Closed)
     t: int = 0
     last: int = 0
-    path: str | None = None
-    checksum: int = 0
+    segment: SegmentName | None = None
 
     @property
     def count(self) -> int:
@@ -141,16 +141,9 @@ class Relation:
 
     def nbytes(self) -> int:
         """Bytes of its arrays."""
-        arrays: list[NDArray[np.signedinteger]] = [
-            self.since,
-            self.closed.e,
-            self.closed.v,
-            self.closed.added,
-            self.closed.retracted,
-        ]
-        for csr in (self.ev, self.ve):
-            arrays += [csr.keys, csr.offsets, csr.values, csr.dense]
-        return sum(array.nbytes if array.strides != (0,) else 8 for array in arrays)
+        closed = self.closed
+        columns = (self.since, closed.e, closed.v, closed.added, closed.retracted)
+        return self.ev.nbytes() + self.ve.nbytes() + sum(column.nbytes for column in columns)
 
 
 def settle(current: Columns, touched: Columns, events: Columns) -> tuple[Columns, Closed]:

@@ -42,6 +42,11 @@ class Csr:
         index[self.keys - self.keys[0]] = np.arange(len(self.keys), dtype=np.int32)
         return index
 
+    def nbytes(self) -> int:
+        """Bytes of its arrays."""
+        dense = self.__dict__.get("dense", EMPTY.values)
+        return int(self.keys.nbytes + self.offsets.nbytes + self.values.nbytes + dense.nbytes)
+
     @staticmethod
     def from_sorted(keys: Codes, values: Codes) -> Csr:
         """From pairs sorted by (key, value) and distinct; both int64[n]."""

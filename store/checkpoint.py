@@ -1,0 +1,138 @@
+"""A checkpoint: which segment files hold the database as of some transaction; the log after it holds the rest.
+
+One small JSON file, replaced as a whole after the segments it names are on disk.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import zlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from datalog.errors import AdalogError, Code
+from store.codes import Codes
+from store.delta import Delta
+from store.dictionary import Dictionary
+from store.folder import Folder
+from store.head import Counters, Head
+from store.log import Log
+from store.payload import Logged
+from store.relation import Relation
+from store.segment import DamagedSegment, SegmentName, open_segment, write_text
+from store.stored import block_of, load_deltas, load_relation
+
+_VERSION: Final = 1
+_LOGGER: Final = logging.getLogger("adalog.store")
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """log_checksum: the log's chained checksum at `counters.t`, which ties segments and log together.
+
+    relations: the file of each attribute. blocks: of each tag, (first number, file) in order. young: the file of
+    the events that no relation holds.
+    """
+
+    counters: Counters
+    log_checksum: int
+    relations: Mapping[int, SegmentName]
+    blocks: Mapping[int, list[tuple[int, SegmentName]]]
+    young: SegmentName
+
+    def files(self) -> set[str]:
+        """The names of all files in use."""
+        named = [*self.relations.values(), self.young]
+        named += [name for blocks in self.blocks.values() for _, name in blocks]
+        return {name.file for name in named}
+
+    def save(self, folder: Folder) -> None:
+        """Make this the folder's checkpoint."""
+        body = json.dumps(asdict(self), separators=(",", ":"))
+        whole = {"version": _VERSION, "checksum": zlib.crc32(body.encode()), "body": body}
+        write_text(folder.checkpoint, json.dumps(whole))
+
+    @staticmethod
+    def load(folder: Folder) -> Checkpoint | None:
+        """The folder's checkpoint, None where there is none. Raises INTERNAL for a damaged one."""
+        file = folder.checkpoint
+        if not file.exists():
+            return None
+        try:
+            whole = json.loads(file.read_text(encoding="utf-8"))
+            version, body = whole["version"], whole["body"]
+            if zlib.crc32(body.encode()) != whole["checksum"]:
+                raise ValueError("its checksum is wrong")
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise DamagedSegment(file.name, str(error)) from None
+        if version != _VERSION:
+            raise AdalogError(
+                Code.INTERNAL,
+                f"{file} is of format {version}, written by another version of adalog; this one reads {_VERSION}",
+            )
+        return _from_json(json.loads(body))
+
+
+def _from_json(body: dict[str, Any]) -> Checkpoint:
+    return Checkpoint(
+        counters=Counters(*body["counters"]),
+        log_checksum=body["log_checksum"],
+        relations={int(id_): SegmentName(*name) for id_, name in body["relations"].items()},
+        blocks={
+            int(tag): [(start, SegmentName(*name)) for start, name in blocks]
+            for tag, blocks in body["blocks"].items()
+        },
+        young=SegmentName(*body["young"]),
+    )
+
+
+def opened(folder: Folder, log: Log) -> Head:
+    """The newest state: from the checkpoint and the log after it, or from the log alone where segments are damaged.
+
+    Raises INTERNAL where the log is damaged or lacks transactions that the checkpoint has seen.
+    """
+    head, checksum = Head.empty(), 0
+    try:
+        checkpoint = Checkpoint.load(folder)
+        if checkpoint is not None:
+            _check_same_history(checkpoint, log)
+            head, checksum = _restored(folder, checkpoint), checkpoint.log_checksum
+    except DamagedSegment as error:
+        _LOGGER.warning("%s; rebuilding from the log", error.message)
+    for entry in log.replay(head.t, checksum):
+        head.replay(entry.t, entry.instant, Logged.decoded(entry.payload))
+    return head
+
+
+def _check_same_history(checkpoint: Checkpoint, log: Log) -> None:
+    t = checkpoint.counters.t
+    checksum = log.checksum_at(t)
+    if checksum is None:
+        raise AdalogError(
+            Code.INTERNAL,
+            f"the log is damaged: it lacks transaction {t}, which the checkpoint has seen. Nothing was changed; "
+            "restore the data folder from a backup",
+        )
+    if checksum != checkpoint.log_checksum:
+        raise AdalogError(
+            Code.INTERNAL,
+            f"the log is damaged: its transaction {t} is not the one that the checkpoint has seen. Nothing was "
+            "changed; restore the data folder from a backup",
+        )
+
+
+def _restored(folder: Folder, checkpoint: Checkpoint) -> Head:
+    path = folder.segments
+    mapped = {name: open_segment(path, name) for blocks in checkpoint.blocks.values() for _, name in blocks}
+    dictionaries = {
+        tag: Dictionary(block_of(mapped[name], tag, start, name) for start, name in blocks)
+        for tag, blocks in checkpoint.blocks.items()
+    }
+    relations = {id_: load_relation(path, name) for id_, name in checkpoint.relations.items()}
+    deltas = load_deltas(path, checkpoint.young)
+    data = {
+        id_: (relations.get(id_, Relation()), deltas.get(id_, Delta())) for id_ in relations.keys() | deltas.keys()
+    }
+    return Head.restored(Codes(dictionaries), data, checkpoint.counters)

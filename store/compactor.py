@@ -1,0 +1,172 @@
+"""Folds what is young into new relations and dictionary blocks, in the background, and saves a checkpoint of it.
+
+Works from a snapshot, so nobody waits for it; the writer takes the result over between two groups. Readers keep the
+relations they have for as long as they hold their snapshots.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from datalog.errors import AdalogError
+from store.attribute_data import AttributeData
+from store.checkpoint import Checkpoint
+from store.dictionary import Block
+from store.folder import Folder
+from store.head import Counters
+from store.log import Log
+from store.relation import Columns, Relation
+from store.snapshot import Snapshot
+from store.stored import save_blocks, save_deltas, save_relation
+
+_LOGGER: Final = logging.getLogger("adalog.store")
+
+# A delta is folded when it has this share of its relation, within bounds: below, a fold is not worth its files;
+# above, reading after a write would cost too much.
+_SHARE: Final = 0.25
+_LEAST: Final = 8192
+_MOST: Final = 200_000
+
+# Files are kept for a while after they went out of use: a Spark worker may be about to open them.
+_GRACE_SECONDS: Final = 600.0
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A state to fold."""
+
+    snapshot: Snapshot
+    counters: Counters
+
+
+@dataclass(frozen=True, eq=False)
+class Folded:
+    """What a fold made: relations by attribute, with the ones they were made from, and dictionary blocks by tag."""
+
+    relations: Mapping[int, tuple[Relation, Relation]]
+    blocks: Mapping[int, tuple[Block, ...]]
+
+
+class Compactor:
+    """moment: asks for the newest state. adopt: has the writer take a result over, and returns when it has."""
+
+    def __init__(
+        self, log: Log, folder: Folder | None, moment: Callable[[], Moment], adopt: Callable[[Folded], None]
+    ) -> None:
+        self._log = log
+        self._folder = folder
+        self._moment = moment
+        self._adopt = adopt
+        self._young = 0
+        self._wanted = threading.Event()
+        self._closed = False
+        self._turn = threading.Lock()
+        self._unused_since: dict[str, float] = {}
+        self._thread = threading.Thread(target=self._run, name="adalog-compactor", daemon=True)
+        self._thread.start()
+
+    def wrote(self, datoms: int) -> None:
+        """Count what was written; enough of it starts a fold."""
+        self._young += datoms
+        if self._young >= _LEAST:
+            self._wanted.set()
+
+    def _run(self) -> None:
+        while True:
+            self._wanted.wait()
+            self._wanted.clear()
+            if self._closed:
+                return
+            self.run()
+
+    def run(self) -> None:
+        """Fold now. What goes wrong is logged: the log has everything, and the next fold tries again."""
+        with self._turn:
+            self._young = 0
+            try:
+                self._fold(self._moment())
+            except (OSError, AdalogError) as error:
+                _LOGGER.warning("no checkpoint was made: %s", error)
+            except Exception:
+                _LOGGER.exception("no checkpoint was made")
+
+    def close(self) -> None:
+        """Finish, with a last checkpoint where opening again would otherwise take long."""
+        self._closed = True
+        self._wanted.set()
+        self._thread.join()
+        if self._folder is not None and self._young >= _LEAST:
+            self.run()
+
+    def _fold(self, moment: Moment) -> None:
+        snapshot = moment.snapshot
+        t = snapshot.t
+        data = snapshot.data()
+        relations = {
+            id_: (each.relation, self._folded(snapshot, id_, each))
+            for id_, each in data.items()
+            if _is_due(each, t) or (self._folder is not None and _is_unsaved(each.relation))
+        }
+        blocks = {tag: dictionary.folded() for tag, dictionary in snapshot.codes.dictionaries().items()}
+        if self._folder is not None:
+            relations = {
+                id_: (old, save_relation(self._folder.segments, id_, new) if new.segment is None else new)
+                for id_, (old, new) in relations.items()
+            }
+            blocks = save_blocks(self._folder.segments, t, blocks)
+            self._save(self._folder, moment, relations, blocks)
+        self._adopt(Folded(relations, blocks))
+
+    def _folded(self, snapshot: Snapshot, attribute: int, data: AttributeData) -> Relation:
+        declared = snapshot.attribute(attribute)
+        events = data.delta.events(0, data.delta.length_at(snapshot.t))
+        keep_history = declared is None or not declared.no_history
+        return data.relation.folded(events, snapshot.t, keep_history=keep_history)
+
+    def _save(
+        self,
+        folder: Folder,
+        moment: Moment,
+        relations: Mapping[int, tuple[Relation, Relation]],
+        blocks: Mapping[int, tuple[Block, ...]],
+    ) -> None:
+        t, data = moment.snapshot.t, moment.snapshot.data()
+        young: dict[int, Columns] = {}
+        in_use = {id_: new for id_, (_, new) in relations.items()}
+        for id_, each in data.items():
+            if id_ not in relations:
+                in_use[id_] = each.relation
+                young[id_] = each.delta.events(0, each.delta.length_at(t))
+        log_checksum = self._log.checksum_at(t)
+        assert log_checksum is not None
+        checkpoint = Checkpoint(
+            moment.counters,
+            log_checksum,
+            {id_: each.segment for id_, each in in_use.items() if each.segment is not None},
+            {tag: [(b.start, b.segment) for b in own if b.segment is not None] for tag, own in blocks.items()},
+            save_deltas(folder.segments, t, {id_: events for id_, events in young.items() if len(events)}),
+        )
+        checkpoint.save(folder)
+        self._remove_unused(folder, checkpoint)
+
+    def _remove_unused(self, folder: Folder, checkpoint: Checkpoint) -> None:
+        now, used = time.monotonic(), checkpoint.files()
+        present = {path.name: path for path in folder.segments.iterdir()}
+        self._unused_since = {name: self._unused_since.get(name, now) for name in present if name not in used}
+        for name, since in self._unused_since.items():
+            if now - since > _GRACE_SECONDS:
+                present[name].unlink(missing_ok=True)
+
+
+def _is_due(data: AttributeData, t: int) -> bool:
+    return data.delta.length_at(t) >= min(max(_SHARE * data.relation.count, _LEAST), _MOST)
+
+
+def _is_unsaved(relation: Relation) -> bool:
+    """Whether it was made by a bulk load and is in no file yet."""
+    return relation.t > 0 and relation.segment is None

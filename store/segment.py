@@ -1,0 +1,131 @@
+"""Segment files: named arrays, written once, checksummed, then mapped by every process that reads them.
+
+    magic · length of the header · header (MessagePack: name -> type, length, offset) · arrays · CRC-32 of it all
+
+A file appears under its name only when it is whole and on disk. Its first opening in a process reads all of it, to
+compare the checksum; what is damaged raises and is never read as data.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import struct
+import zlib
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import msgpack  # type: ignore[import-untyped]
+import numpy as np
+from numpy.typing import NDArray
+
+from datalog.errors import AdalogError, Code
+
+Arrays = Mapping[str, NDArray[Any]]
+
+_MAGIC: Final = b"ADALOG\x00\x01"
+_PREFIX: Final = struct.Struct("<8sI")
+_CHECKSUM: Final = struct.Struct("<I")
+_ALIGNMENT: Final = 64
+
+
+class SegmentName(NamedTuple):
+    """A file's name in its folder, and the checksum its content must have."""
+
+    file: str
+    checksum: int
+
+
+def write_segment(folder: Path, stem: str, arrays: Arrays) -> SegmentName:
+    """A new segment of the arrays. Raises OSError where the disk refuses; nothing is left behind then."""
+    header, places = _header(arrays)
+    temporary = folder / f".{stem}.tmp"
+    try:
+        with temporary.open("wb") as file:
+            file.write(header)
+            checksum, at = zlib.crc32(header), len(header)
+            for name, place in places.items():
+                content = arrays[name].tobytes()
+                for part in (bytes(place - at), content):
+                    file.write(part)
+                    checksum = zlib.crc32(part, checksum)
+                at = place + len(content)
+            file.write(_CHECKSUM.pack(checksum))
+            file.flush()
+            os.fsync(file.fileno())
+        segment = SegmentName(f"{stem}-{checksum:08x}.seg", checksum)
+        temporary.rename(folder / segment.file)
+        sync_folder(folder)
+        return segment
+    except BaseException:
+        with suppress(OSError):
+            temporary.unlink()
+        raise
+
+
+def _header(arrays: Arrays) -> tuple[bytes, dict[str, int]]:
+    """The file's beginning, and where each array goes; places do not depend on the header's own length."""
+    relative, at = {}, 0
+    for name, array in arrays.items():
+        relative[name] = at
+        at += -(-array.nbytes // _ALIGNMENT) * _ALIGNMENT
+    described = {name: (array.dtype.str, len(array), relative[name]) for name, array in arrays.items()}
+    packed = msgpack.packb(described)
+    start = _data_start(len(packed))
+    return _PREFIX.pack(_MAGIC, len(packed)) + packed, {name: start + place for name, place in relative.items()}
+
+
+def _data_start(header_length: int) -> int:
+    return -(-(_PREFIX.size + header_length) // _ALIGNMENT) * _ALIGNMENT
+
+
+def open_segment(folder: Path, name: SegmentName) -> dict[str, NDArray[Any]]:
+    """The arrays of a segment, mapped. Raises DamagedSegment for a file that is missing or not what was written."""
+    path = folder / name.file
+    try:
+        with path.open("rb") as file:
+            # Private and writable, though nobody writes: kernels compiled for ordinary arrays take them.
+            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+    except (OSError, ValueError) as error:
+        raise DamagedSegment(name.file, f"it cannot be read ({error})") from None
+    view = memoryview(mapped)
+    end = len(view) - _CHECKSUM.size
+    if end < _PREFIX.size or zlib.crc32(view[:end]) != name.checksum:
+        raise DamagedSegment(name.file, "its checksum is wrong")
+    _, header_length = _PREFIX.unpack_from(view)
+    described = msgpack.unpackb(view[_PREFIX.size : _PREFIX.size + header_length])
+    start = _data_start(header_length)
+    return {
+        key: np.frombuffer(view, kind, length, start + place) for key, (kind, length, place) in described.items()
+    }
+
+
+class DamagedSegment(AdalogError):
+    """A file that is missing or not what was written."""
+
+    def __init__(self, file: str, why: str) -> None:
+        super().__init__(
+            Code.INTERNAL, f"{file} is damaged: {why}; restore it, or delete it to have it rebuilt from the log"
+        )
+
+
+def write_text(path: Path, text: str) -> None:
+    """Replace a small file as a whole, durably."""
+    temporary = path.with_name(f".{path.name}.tmp")
+    with temporary.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.rename(path)
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make renames in a folder durable."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -9,7 +9,8 @@ import json
 import logging
 import zlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 from datalog.errors import AdalogError, Code
@@ -21,7 +22,7 @@ from store.head import Counters, Head
 from store.log import Log
 from store.payload import Logged
 from store.relation import Relation
-from store.segment import DamagedSegment, SegmentName, open_segment, write_text
+from store.segment import DamagedSegment, Segment, open_segment, write_text
 from store.stored import block_of, load_deltas, load_relation
 
 _VERSION: Final = 1
@@ -38,19 +39,27 @@ class Checkpoint:
 
     counters: Counters
     log_checksum: int
-    relations: Mapping[int, SegmentName]
-    blocks: Mapping[int, list[tuple[int, SegmentName]]]
-    young: SegmentName
+    relations: Mapping[int, Segment]
+    blocks: Mapping[int, list[tuple[int, Segment]]]
+    young: Segment
 
     def files(self) -> set[str]:
         """The names of all files in use."""
-        named = [*self.relations.values(), self.young]
-        named += [name for blocks in self.blocks.values() for _, name in blocks]
-        return {name.file for name in named}
+        segments = [*self.relations.values(), self.young]
+        segments += [segment for own in self.blocks.values() for _, segment in own]
+        return {segment.file for segment in segments}
 
     def save(self, folder: Folder) -> None:
         """Make this the folder's checkpoint."""
-        body = json.dumps(asdict(self), separators=(",", ":"))
+        body = json.dumps(
+            {
+                "counters": self.counters,
+                "log_checksum": self.log_checksum,
+                "relations": {id_: _named(segment) for id_, segment in self.relations.items()},
+                "blocks": {tag: [(n, _named(segment)) for n, segment in own] for tag, own in self.blocks.items()},
+                "young": _named(self.young),
+            }
+        )
         whole = {"version": _VERSION, "checksum": zlib.crc32(body.encode()), "body": body}
         write_text(folder.checkpoint, json.dumps(whole))
 
@@ -72,19 +81,24 @@ class Checkpoint:
                 Code.INTERNAL,
                 f"{file} is of format {version}, written by another version of adalog; this one reads {_VERSION}",
             )
-        return _from_json(json.loads(body))
+        return _from_json(json.loads(body), folder.segments)
 
 
-def _from_json(body: dict[str, Any]) -> Checkpoint:
+def _named(segment: Segment) -> tuple[str, int]:
+    """A segment by its name alone: a data folder may be moved."""
+    return segment.file, segment.checksum
+
+
+def _from_json(body: dict[str, Any], folder: Path) -> Checkpoint:
+    def segment(named: tuple[str, int]) -> Segment:
+        return Segment(str(folder / named[0]), named[1])
+
     return Checkpoint(
         counters=Counters(*body["counters"]),
         log_checksum=body["log_checksum"],
-        relations={int(id_): SegmentName(*name) for id_, name in body["relations"].items()},
-        blocks={
-            int(tag): [(start, SegmentName(*name)) for start, name in blocks]
-            for tag, blocks in body["blocks"].items()
-        },
-        young=SegmentName(*body["young"]),
+        relations={int(id_): segment(named) for id_, named in body["relations"].items()},
+        blocks={int(tag): [(n, segment(named)) for n, named in own] for tag, own in body["blocks"].items()},
+        young=segment(body["young"]),
     )
 
 
@@ -98,7 +112,7 @@ def opened(folder: Folder, log: Log) -> Head:
         checkpoint = Checkpoint.load(folder)
         if checkpoint is not None:
             _check_same_history(checkpoint, log)
-            head, checksum = _restored(folder, checkpoint), checkpoint.log_checksum
+            head, checksum = _restored(checkpoint), checkpoint.log_checksum
     except DamagedSegment as error:
         _LOGGER.warning("%s; rebuilding from the log", error.message)
     for entry in log.replay(head.t, checksum):
@@ -123,15 +137,14 @@ def _check_same_history(checkpoint: Checkpoint, log: Log) -> None:
         )
 
 
-def _restored(folder: Folder, checkpoint: Checkpoint) -> Head:
-    path = folder.segments
-    mapped = {name: open_segment(path, name) for blocks in checkpoint.blocks.values() for _, name in blocks}
+def _restored(checkpoint: Checkpoint) -> Head:
+    mapped = {segment: open_segment(segment) for own in checkpoint.blocks.values() for _, segment in own}
     dictionaries = {
-        tag: Dictionary(block_of(mapped[name], tag, start, name) for start, name in blocks)
-        for tag, blocks in checkpoint.blocks.items()
+        tag: Dictionary(block_of(mapped[segment], tag, start, segment) for start, segment in own)
+        for tag, own in checkpoint.blocks.items()
     }
-    relations = {id_: load_relation(path, name) for id_, name in checkpoint.relations.items()}
-    deltas = load_deltas(path, checkpoint.young)
+    relations = {id_: load_relation(segment) for id_, segment in checkpoint.relations.items()}
+    deltas = load_deltas(checkpoint.young)
     data = {
         id_: (relations.get(id_, Relation()), deltas.get(id_, Delta())) for id_ in relations.keys() | deltas.keys()
     }

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from store.segment import SegmentName
+from store.segment import Segment
 
 # A block takes in its younger neighbour once that has grown to this share of its size: log(n) blocks, each key
 # rewritten log(n) times.
@@ -41,7 +41,7 @@ class Block:
 
     start: int
     arrays: BlockArrays
-    segment: SegmentName | None = None
+    segment: Segment | None = None
 
     @property
     def stop(self) -> int:
@@ -118,15 +118,10 @@ class Dictionary:
         state = self._state
         return state.start + len(state.keys)
 
-    @property
-    def blocks(self) -> tuple[Block, ...]:
-        """The old part, oldest first."""
-        return self._state.blocks
-
-    @property
-    def young(self) -> list[bytes]:
-        """A copy of the keys that no block holds yet."""
-        return list(self._state.keys)
+    def parts(self) -> tuple[tuple[Block, ...], list[bytes]]:
+        """The blocks, oldest first, and a copy of the keys that none of them holds yet."""
+        state = self._state
+        return state.blocks, list(state.keys)
 
     def add(self, key: bytes) -> int:
         """The key's number, a new one where it has none. For one thread at a time."""

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from store.segment import SegmentName
+from store.segment import Segment
 from store.trie import EMPTY, Csr, Trie
 
 Int64s = NDArray[np.int64]
@@ -86,7 +86,7 @@ class Relation:
     closed: Closed = field(default_factory=Closed)
     t: int = 0
     last: int = 0
-    segment: SegmentName | None = None
+    segment: Segment | None = None
 
     @property
     def count(self) -> int:

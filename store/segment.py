@@ -31,14 +31,19 @@ _CHECKSUM: Final = struct.Struct("<I")
 _ALIGNMENT: Final = 64
 
 
-class SegmentName(NamedTuple):
-    """A file's name in its folder, and the checksum its content must have."""
+class Segment(NamedTuple):
+    """Where a file is, and the checksum that its content must have."""
 
-    file: str
+    path: str
     checksum: int
 
+    @property
+    def file(self) -> str:
+        """Its name in its folder."""
+        return Path(self.path).name
 
-def write_segment(folder: Path, stem: str, arrays: Arrays) -> SegmentName:
+
+def write_segment(folder: Path, stem: str, arrays: Arrays) -> Segment:
     """A new segment of the arrays. Raises OSError where the disk refuses; nothing is left behind then."""
     header, places = _header(arrays)
     temporary = folder / f".{stem}.tmp"
@@ -55,10 +60,10 @@ def write_segment(folder: Path, stem: str, arrays: Arrays) -> SegmentName:
             file.write(_CHECKSUM.pack(checksum))
             file.flush()
             os.fsync(file.fileno())
-        segment = SegmentName(f"{stem}-{checksum:08x}.seg", checksum)
-        temporary.rename(folder / segment.file)
+        path = folder / f"{stem}-{checksum:08x}.seg"
+        temporary.rename(path)
         sync_folder(folder)
-        return segment
+        return Segment(str(path), checksum)
     except BaseException:
         with suppress(OSError):
             temporary.unlink()
@@ -81,19 +86,18 @@ def _data_start(header_length: int) -> int:
     return -(-(_PREFIX.size + header_length) // _ALIGNMENT) * _ALIGNMENT
 
 
-def open_segment(folder: Path, name: SegmentName) -> dict[str, NDArray[Any]]:
+def open_segment(segment: Segment) -> dict[str, NDArray[Any]]:
     """The arrays of a segment, mapped. Raises DamagedSegment for a file that is missing or not what was written."""
-    path = folder / name.file
     try:
-        with path.open("rb") as file:
+        with Path(segment.path).open("rb") as file:
             # Private and writable, though nobody writes: kernels compiled for ordinary arrays take them.
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
     except (OSError, ValueError) as error:
-        raise DamagedSegment(name.file, f"it cannot be read ({error})") from None
+        raise DamagedSegment(segment.file, f"it cannot be read ({error})") from None
     view = memoryview(mapped)
     end = len(view) - _CHECKSUM.size
-    if end < _PREFIX.size or zlib.crc32(view[:end]) != name.checksum:
-        raise DamagedSegment(name.file, "its checksum is wrong")
+    if end < _PREFIX.size or zlib.crc32(view[:end]) != segment.checksum:
+        raise DamagedSegment(segment.file, "its checksum is wrong")
     _, header_length = _PREFIX.unpack_from(view)
     described = msgpack.unpackb(view[_PREFIX.size : _PREFIX.size + header_length])
     start = _data_start(header_length)

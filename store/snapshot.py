@@ -23,6 +23,7 @@ from store.codes import Codes
 from store.coercion import coerced
 from store.datom import Datom
 from store.delta import Delta
+from store.manifest import Manifest, manifest_of, received
 from store.relation import Columns, Relation
 from store.schema import Schema
 from store.trie import Csr, Trie
@@ -261,6 +262,16 @@ class Snapshot:
         entities = np.unique(np.concatenate(parts)) if parts else np.empty(0, np.int64)
         built_in = entities[(entities >= SCHEMA_BASE) & (entities < SCHEMA_BASE + 1000)]
         return len(entities) - len(built_in)
+
+    def manifest(self) -> Manifest:
+        """What another process needs to open this snapshot; it pickles."""
+        return manifest_of(self.data(), self.codes, self._schema, self.key)
+
+    @staticmethod
+    def from_manifest(manifest: Manifest) -> Snapshot:
+        """The snapshot of a manifest. Raises INTERNAL where a segment file is gone or damaged."""
+        data, codes, schema = received(manifest)
+        return Snapshot(data, codes, schema, manifest.t, manifest.since, manifest.history)
 
     def nbytes(self) -> int:
         """Bytes of the tries and dictionaries behind this snapshot, those of mapped files included."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from store.delta import Delta
 from store.dictionary import Block, BlockArrays
 from store.relation import Closed, Columns, Relation
-from store.segment import Arrays, SegmentName, open_segment, write_segment
+from store.segment import Arrays, Segment, open_segment, write_segment
 from store.trie import Csr
 
 _RELATION: Final = "attribute"
@@ -37,16 +37,12 @@ def save_relation(folder: Path, attribute: int, relation: Relation) -> Relation:
         "closed.retracted": closed.retracted,
         "t": np.array([relation.t, relation.last], np.int64),
     }
-    return load_relation(folder, write_segment(folder, f"{_RELATION}-{attribute}-{relation.t}", arrays))
+    return load_relation(write_segment(folder, f"{_RELATION}-{attribute}-{relation.t}", arrays))
 
 
-def load_relation(folder: Path, name: SegmentName) -> Relation:
+def load_relation(segment: Segment) -> Relation:
     """A relation from its file."""
-    return relation_of(open_segment(folder, name), name)
-
-
-def relation_of(arrays: Arrays, name: SegmentName | None) -> Relation:
-    """A relation from the arrays of `save_relation`."""
+    arrays = open_segment(segment)
     t, last = arrays["t"].tolist()
     return Relation(
         ev=Csr(arrays["ev.keys"], arrays["ev.offsets"], arrays["ev.values"]),
@@ -55,7 +51,7 @@ def relation_of(arrays: Arrays, name: SegmentName | None) -> Relation:
         closed=Closed(*(arrays[f"closed.{part}"] for part in ("e", "v", "added", "retracted"))),
         t=t,
         last=last,
-        segment=name,
+        segment=segment,
     )
 
 
@@ -67,23 +63,23 @@ def save_blocks(folder: Path, t: int, blocks: Mapping[int, Iterable[Block]]) -> 
     }
     if not arrays:
         return {tag: tuple(own) for tag, own in blocks.items()}
-    name = write_segment(folder, f"{_DICTIONARY}-{t}", arrays)
-    mapped = open_segment(folder, name)
+    segment = write_segment(folder, f"{_DICTIONARY}-{t}", arrays)
+    mapped = open_segment(segment)
     return {
         tag: tuple(
-            block if block.segment is not None else block_of(mapped, tag, block.start, name) for block in own
+            block if block.segment is not None else block_of(mapped, tag, block.start, segment) for block in own
         )
         for tag, own in blocks.items()
     }
 
 
-def block_of(arrays: Arrays, tag: int, start: int, name: SegmentName) -> Block:
+def block_of(arrays: Arrays, tag: int, start: int, segment: Segment) -> Block:
     """A block from the arrays of `save_blocks`."""
     parts = (arrays[f"{tag}.{start}.{part}"] for part in BlockArrays._fields)
-    return Block(start, BlockArrays(*parts), name)
+    return Block(start, BlockArrays(*parts), segment)
 
 
-def save_deltas(folder: Path, t: int, deltas: Mapping[int, Columns]) -> SegmentName:
+def save_deltas(folder: Path, t: int, deltas: Mapping[int, Columns]) -> Segment:
     """Write the events of many attributes, which t ends."""
     columns = list(deltas.values())
     every = Columns.concat(columns) if columns else None
@@ -96,9 +92,9 @@ def save_deltas(folder: Path, t: int, deltas: Mapping[int, Columns]) -> SegmentN
     return write_segment(folder, f"{_DELTAS}-{t}", arrays)
 
 
-def load_deltas(folder: Path, name: SegmentName) -> dict[int, Delta]:
+def load_deltas(segment: Segment) -> dict[int, Delta]:
     """The deltas of `save_deltas`."""
-    arrays = open_segment(folder, name)
+    arrays = open_segment(segment)
     deltas, at = {}, 0
     for attribute, length in zip(arrays["attributes"].tolist(), arrays["lengths"].tolist(), strict=True):
         part = slice(at, at + length)

@@ -141,7 +141,7 @@ def test_blocks_merge_and_keep_every_number() -> None:
             text = f"{round_}-{i}"
             expected[text] = codes.intern(text)
         folded(codes)
-    assert len(codes.dictionaries()[layout.TAG_STRING].blocks) < 6
+    assert len(codes.dictionaries()[layout.TAG_STRING].parts()[0]) < 6
     for text, code in expected.items():
         assert codes.lookup(text) == code
         assert codes.decode(code) == text

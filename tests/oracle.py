@@ -1,6 +1,6 @@
 """A naive evaluator of parsed queries over a list of datoms: what the engine is compared with.
 
-No indexes, no cleverness: clause by clause, in the first order in which each becomes evaluable, rows as dictionaries
+No indexes, no cleverness: clause by clause, in the first order in which all become evaluable. Rows are dictionaries
 made distinct by typed identity after every clause.
 """
 
@@ -319,9 +319,11 @@ def answer(query: ast.Query, default: Facts, args: Sequence[Any]) -> list[tuple[
     names = {
         name for slot in query.inputs if isinstance(slot, ast.BindingInput) for name in needs(outputs(slot.binding))
     }
-    order(query.where, names, set())  # UnboundError, even where there are no rows
-    rows = solve(query.where, distinct(rows), set(), sources)
     wanted = {e.var.name for e in query.find.elements} | {variable.name for variable in query.with_}
+    ordered = order(query.where, names, names)
+    if not wanted <= names.union(*map(binds, ordered)):
+        raise UnboundError(wanted)
+    rows = solve(query.where, distinct(rows), names, sources)
     tuples = distinct({name: row[name] for name in wanted} for row in rows)
     groups: dict[Any, list[Row]] = {}
     plain = [e.var.name for e in query.find.elements if isinstance(e, ast.FindVar)]

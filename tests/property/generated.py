@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from hypothesis import strategies as st
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from random import Random
 
 SCHEMA = """[{:db/ident :n :db/valueType :db.type/long}
              {:db/ident :x :db/valueType :db.type/double}
@@ -31,25 +32,33 @@ MANY = (":ns", ":xs", ":to", ":ks")
 ATTRIBUTES = tuple(VALUES)
 ENTITIES = ("1", "2", "3", "4")
 VARIABLES = ("?a", "?b", "?c", "?d")
+ENTITY_VARIABLES = ("?a", "?b", "?l")
+REFS = (":r", ":to")
+# The attributes whose values a variable mostly stands for.
+HOME = {
+    "?a": REFS,
+    "?b": REFS,
+    "?l": REFS,
+    "?c": (":n", ":ns", ":x", ":xs"),
+    "?d": (":s", ":k", ":ks", ":xs", ":ns"),
+}
 CONSTANTS = ("1", "2", "3", "1.0", "2.5", '"a"', ":n", ":to")
 
 # Transactions
 
 
-@st.composite
-def transactions(draw, most: int = 5) -> list[str]:
+def transactions(rng: Random, most: int = 4) -> list[str]:
     """Texts of transactions without a conflict in themselves: each says one thing of an entity's attribute."""
-    return draw(st.lists(transaction(), min_size=1, max_size=most))
+    return [transaction(rng) for _ in range(rng.randint(1, most))]
 
 
-@st.composite
-def transaction(draw) -> str:
+def transaction(rng: Random) -> str:
     forms = {}
-    for _ in range(draw(st.integers(1, 10))):
-        e, a = draw(st.sampled_from(ENTITIES)), draw(st.sampled_from(ATTRIBUTES))
-        v = draw(st.sampled_from(VALUES[a]))
+    for _ in range(rng.randint(4, 40)):
+        e, a = rng.choice(ENTITIES), rng.choice(ATTRIBUTES)
+        v = rng.choice(VALUES[a])
         key = (e, a, v) if a in MANY else (e, a)
-        kind = draw(st.sampled_from(("add", "add", "add", "add", "retract")))
+        kind = rng.choice(("add", "add", "add", "add", "retract"))
         forms[key] = f"[:db/{kind} {e} {a} {v}]"
     return f"[{' '.join(forms.values())}]"
 
@@ -61,39 +70,57 @@ def transaction(draw) -> str:
 class Asked:
     """A query's text and its arguments as EDN texts; `partial`: its functions may refuse what they are given."""
 
-    text: str
+    head: str
+    clauses: tuple[str, ...]
+    tail: str
     args: tuple[str, ...]
     partial: bool
 
+    @property
+    def text(self) -> str:
+        return f"{self.head} :where {' '.join(self.clauses)}{self.tail}]"
+
+    def smaller(self) -> Iterator[Asked]:
+        """The same with less in it, to report a failure by."""
+        for i in range(len(self.clauses)):
+            yield replace(self, clauses=self.clauses[:i] + self.clauses[i + 1 :])
+        if self.tail:
+            yield replace(self, tail="")
+
 
 class Writer:
-    """Draws clauses. `names`: the variables that clauses may use; `fresh` ones are for outputs."""
+    """Writes clauses. `names`: the variables that clauses may use; `fresh` ones are for outputs."""
 
-    def __init__(self, draw, sources: tuple[str, ...] = ()) -> None:
-        self.draw = draw
+    def __init__(self, rng: Random, sources: tuple[str, ...] = ()) -> None:
+        self.rng = rng
         self.sources = sources
         self.partial = False
         self.wide = 0
 
     def one(self, *options):
-        return self.draw(st.sampled_from(options))
+        return self.rng.choice(options)
 
     def chance(self, percent: int) -> bool:
-        return self.draw(st.integers(1, 100)) <= percent
+        return self.rng.randint(1, 100) <= percent
 
     def pattern(self, names: tuple[str, ...], must: str | None = None) -> str:
         """One data pattern; `must` is a variable that it binds."""
-        place = self.one("e", "v") if must else None
-        roll = self.draw(st.integers(1, 100))
-        a = self.one(*ATTRIBUTES)
+        a, place = self.one(*ATTRIBUTES), None
+        if must is not None:
+            a, place = self.placed(must)
+        entities = [name for name in names if name in ENTITY_VARIABLES] or list(names)
+        values = [name for name in names if a in HOME.get(name, ())] or list(names)
+        if self.chance(10):
+            entities, values = list(names), list(names)
         attribute = a
-        if roll > 90 and self.wide < 2:
+        if self.chance(8) and self.wide < 2:
             self.wide += 1
             attribute = self.one(*names, "_")
-        e = must if place == "e" else self.one(*names, *names, "_", *ENTITIES[:2])
-        v = must if place == "v" else self.one(*names, *names, "_", self.one(*VALUES[a]), self.one(*CONSTANTS))
+        e = must if place == "e" else self.one(*entities * 4, "_", self.one(*ENTITIES))
+        literal = self.one(*VALUES[a] * 2, *(ENTITIES if a in REFS else CONSTANTS)) if self.chance(50) else "_"
+        v = must if place == "v" else self.one(*values * 4, "_", literal)
         tail = ""
-        if self.chance(8):
+        if self.chance(6):
             tail = " " + self.one(*names, "_")
             if self.chance(30):
                 tail += " " + self.one("true", "_", *names)
@@ -101,8 +128,16 @@ class Writer:
             v = ""
         return f"[{e} {attribute} {v}{tail}]"
 
+    def placed(self, name: str) -> tuple[str, str]:
+        """An attribute and the place, e or v, where the variable is at home."""
+        if self.chance(10):
+            return self.one(*ATTRIBUTES), self.one("e", "v")
+        if name in ENTITY_VARIABLES and self.chance(60):
+            return self.one(*ATTRIBUTES), "e"
+        return self.one(*HOME[name]), "v"
+
     def source_pattern(self, names: tuple[str, ...]) -> str:
-        terms = [self.one(*names, *names, "_", "1", "1.0") for _ in range(self.draw(st.integers(1, 2)))]
+        terms = [self.one(*names, *names, "_", "1", "1.0") for _ in range(self.rng.randint(1, 2))]
         return f"[{self.one(*self.sources)} {' '.join(terms)}]"
 
     def predicate(self, names: tuple[str, ...]) -> str:
@@ -110,7 +145,7 @@ class Writer:
         if self.chance(15):
             self.partial = True
             return f"[({self.one('odd?', 'pos?')} {a})]"
-        operator = self.one("<", ">", "<=", ">=", "=", "not=", "==")
+        operator = self.one("<", ">", "<=", ">=", "=", "not=", "not=", "==")
         return self.one(
             f"[({operator} {a} {b})]", f"[({operator} {b} {a})]", f"[(keyword? {a})]", f"[(number? {a})]"
         )
@@ -134,7 +169,7 @@ class Writer:
         )
 
     def clause(self, names: tuple[str, ...], depth: int) -> str:
-        roll = self.draw(st.integers(1, 100))
+        roll = self.rng.randint(1, 100)
         if self.sources and roll <= 10:
             return self.source_pattern(names)
         if depth == 0 or roll <= 50:
@@ -155,39 +190,37 @@ class Writer:
         return f"(and {self.several(names, depth - 1)})"
 
     def several(self, names: tuple[str, ...], depth: int) -> str:
-        return " ".join(self.clause(names, depth) for _ in range(self.draw(st.integers(1, 2))))
+        return " ".join(self.clause(names, depth) for _ in range(self.rng.randint(1, 2)))
 
     def some(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(self.draw(st.lists(st.sampled_from(names), min_size=1, max_size=2, unique=True)))
+        return tuple(self.rng.sample(names, self.rng.randint(1, min(2, len(names)))))
 
     def covering(self, all_of: tuple[str, ...], names: tuple[str, ...], depth: int) -> str:
         """Clauses over `names` that mention every one of `all_of`."""
-        clauses = [self.clause(names, depth) for _ in range(self.draw(st.integers(0, 2)))]
+        clauses = [self.clause(names, depth) for _ in range(self.rng.randint(0, 2))]
         text = " ".join(clauses)
         missing = [name for name in all_of if name not in text or not clauses or self.chance(70)]
         clauses += [self.pattern((*all_of, "_"), must=name) for name in missing]
-        return " ".join(self.draw(st.permutations(clauses)))
+        return " ".join(shuffled(self.rng, clauses))
 
     def disjunction(self, names: tuple[str, ...], depth: int) -> str:
         free = self.some(names)
-        branches = [f"(and {self.covering(free, free, depth - 1)})" for _ in range(self.draw(st.integers(1, 3)))]
+        branches = [f"(and {self.covering(free, free, depth - 1)})" for _ in range(self.rng.randint(1, 3))]
         return f"(or {' '.join(branches)})"
 
     def or_join(self, names: tuple[str, ...], depth: int) -> str:
         listed = self.some(names)
         inside = (*listed, "?l", "?a")
-        branches = [
-            f"(and {self.covering(listed, inside, depth - 1)})" for _ in range(self.draw(st.integers(1, 3)))
-        ]
+        branches = [f"(and {self.covering(listed, inside, depth - 1)})" for _ in range(self.rng.randint(1, 3))]
         head = " ".join(listed) if self.chance(75) else f"[{listed[0]}] {' '.join(listed[1:])}"
         return f"(or-join [{head}] {' '.join(branches)})"
 
     def inputs(self, names: tuple[str, ...]) -> tuple[list[str], list[str]]:
         """Bindings and their arguments, of every shape; each variable once."""
-        free = list(self.draw(st.permutations(names)))
+        free = list(shuffled(self.rng, names))
         bindings, args = [], []
-        scalar = st.sampled_from(("1", "2", "3", "1.0", "2.0", '"a"'))
-        for _ in range(self.draw(st.integers(0, 2))):
+        scalars = ("1", "2", "3", "1.0", "2.0", '"a"')
+        for _ in range(self.rng.randint(0, 2)):
             kind = self.one("scalar", "collection", "tuple", "relation")
             width = 2 if kind in ("tuple", "relation") else 1
             if len(free) < width:
@@ -195,10 +228,10 @@ class Writer:
             mine = [free.pop() for _ in range(width)]
             if self.chance(10):
                 mine[-1] = "_"
-            rows = self.draw(st.lists(st.tuples(*[scalar] * width), max_size=4))
-            first = self.draw(st.tuples(*[scalar] * width))
+            rows = [tuple(self.one(*scalars) for _ in range(width)) for _ in range(self.rng.choice((0, 2, 4, 6)))]
+            first = tuple(self.one(*scalars) for _ in range(width))
             if kind == "scalar":
-                bindings.append(mine[0] if mine[0] != "_" else "?unused")
+                bindings.append(mine[0] if mine[0] != "_" else f"?unused{len(args)}")
                 args.append(first[0])
             elif kind == "collection":
                 bindings.append(f"[{mine[0]} ...]")
@@ -216,52 +249,47 @@ AGGREGATES = ("count", "count-distinct", "min", "max", "distinct", "min 2", "max
 NUMERIC = ("sum", "avg", "median", "variance", "stddev")
 
 
-@st.composite
-def queries(draw, variables: tuple[str, ...] = VARIABLES, aggregates: bool = True) -> Asked:
+def query(rng: Random) -> Asked:
     """A query that is well-formed; it may still leave a variable unbound."""
-    names = variables[: draw(st.integers(2, len(variables)))]
-    sources = ("$rel",) if draw(st.integers(1, 100)) <= 15 else ()
-    writer = Writer(draw, sources)
-    bindings, args = writer.inputs(names)
-    clauses = [writer.clause(names, 2) for _ in range(draw(st.integers(1, 4)))]
-    found = list(draw(st.lists(st.sampled_from(names), min_size=1, max_size=3, unique=True)))
+    names = tuple(rng.sample(VARIABLES, rng.randint(2, len(VARIABLES))))
+    sources = ("$rel",) if rng.random() < 0.15 else ()
+    writer = Writer(rng, sources)
+    bindings, args = writer.inputs(names) if rng.random() < 0.4 else ([], [])
+    clauses = [writer.clause(names, 2) for _ in range(rng.choice((1, 1, 2, 2, 3, 4)))]
+    found = rng.sample(names, rng.randint(1, min(3, len(names))))
     text = " ".join(clauses + bindings)
-    bound = [f"{name} " in text or f"{name}]" in text for name in found]
-    clauses += [
-        writer.pattern(names, must=name)
-        for name, seen in zip(found, bound, strict=True)
-        if not seen or writer.chance(50)
-    ]
+    loose = [name for name in found if not re.search(rf"{re.escape(name)}\b", text) or writer.chance(40)]
+    clauses += [writer.pattern(names, must=name) for name in loose]
     with_ = ""
     elements = list(found)
-    if aggregates and writer.chance(35):
-        at = draw(st.integers(0, len(found) - 1))
+    if writer.chance(35):
+        at = rng.randrange(len(found))
         numeric = writer.chance(30)
         writer.partial |= numeric
-        elements[at] = f"({draw(st.sampled_from(NUMERIC if numeric else AGGREGATES))} {found[at]})"
+        elements[at] = f"({rng.choice(NUMERIC if numeric else AGGREGATES)} {found[at]})"
         rest = [name for name in names if name not in found and f"{name} " in " ".join(clauses)]
         if rest and writer.chance(40):
             with_ = f":with {rest[0]} "
-    tail = order_of(draw, [name for name in elements if name.startswith("?")])
-    given = " ".join(["$", *bindings, *sources])
+    tail = order_of(rng, [name for name in elements if name.startswith("?")])
     if sources:
-        rows = draw(
-            st.lists(st.tuples(*[st.sampled_from(("1", "2", "1.0", '"a"', ":n"))] * 2), min_size=1, max_size=4)
-        )
-        args = [*args, f"[{' '.join(f'[{a} {b}]' for a, b in rows)}]"]
-    clauses = draw(st.permutations(clauses))
-    text = f"[:find {' '.join(elements)} {with_}:in {given} :where {' '.join(clauses)}{tail}]"
-    return Asked(text, tuple(args), writer.partial)
+        cells = ("1", "2", "1.0", '"a"', ":n")
+        rows = [f"[{rng.choice(cells)} {rng.choice(cells)}]" for _ in range(rng.randint(1, 5))]
+        args = [*args, f"[{' '.join(rows)}]"]
+    head = f"[:find {' '.join(elements)} {with_}:in {' '.join(['$', *bindings, *sources])}"
+    return Asked(head, tuple(shuffled(rng, clauses)), tail, tuple(args), writer.partial)
 
 
-def order_of(draw, plain: list[str]) -> str:
+def order_of(rng: Random, plain: list[str]) -> str:
     tail = ""
-    if plain and draw(st.integers(1, 100)) <= 20:
-        keys = draw(st.lists(st.sampled_from(plain), min_size=1, unique=True))
-        shown = [draw(st.sampled_from((key, f"[{key} :desc]", f"[{key} :asc]"))) for key in keys]
-        tail += f" :order-by [{' '.join(shown)}]"
-    if draw(st.integers(1, 100)) <= 15:
-        tail += f" :limit {draw(st.integers(0, 4))}"
-    if draw(st.integers(1, 100)) <= 10:
-        tail += f" :offset {draw(st.integers(0, 3))}"
+    if plain and rng.random() < 0.2:
+        keys = rng.sample(plain, rng.randint(1, len(plain)))
+        tail += f" :order-by [{' '.join(rng.choice((key, f'[{key} :desc]', f'[{key} :asc]')) for key in keys)}]"
+    if rng.random() < 0.15:
+        tail += f" :limit {rng.choice((0, 1, 2, 3, 5))}"
+    if rng.random() < 0.1:
+        tail += f" :offset {rng.randint(0, 3)}"
     return tail
+
+
+def shuffled(rng: Random, items: Sequence[str]) -> list[str]:
+    return rng.sample(list(items), len(items))

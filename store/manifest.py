@@ -26,7 +26,7 @@ from store.stored import block_of, load_relation
 
 @dataclass(frozen=True, eq=False)
 class Manifest:
-    """A snapshot's view and its data: per attribute a relation and the events since, per tag blocks and later keys."""
+    """A view and its data: per attribute a relation and the events since, per tag blocks and the keys since."""
 
     t: int
     since: int

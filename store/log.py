@@ -31,6 +31,7 @@ _TRANSACTIONS: Final = sa.Table(
     sa.Column("checksum", sa.BigInteger, nullable=False),
 )
 _PAGE: Final = 2000
+_END: Final = 1 << 62
 _INSERT: Final = _TRANSACTIONS.insert()
 _COLUMNS: Final = _TRANSACTIONS.c
 
@@ -124,18 +125,30 @@ class Log:
 
         Raises INTERNAL for a gap or a row that is not what was written.
         """
+        self._checksum = checksum
+        for entry, verified in self._checked(after, _END, checksum):
+            self._checksum = verified
+            yield entry
+
+    def entries(self, start: int, stop: int, limit: int) -> Iterator[Entry]:
+        """At most `limit` entries with start <= t < stop, oldest first, each checked as in `replay`."""
+        checksum = self.checksum_at(start - 1)
+        if checksum is None:
+            return iter(())
+        return islice((entry for entry, _ in self._checked(start - 1, stop, checksum)), limit)
+
+    def _checked(self, after: int, before: int, checksum: int) -> Iterator[tuple[Entry, int]]:
         expected = after + 1
-        for entry, stored in self._rows(after):
+        for entry, stored in self._rows(after, before):
             if entry.t != expected:
                 raise _damaged("the log", f"transaction {expected} is missing before {entry.t}")
             checksum = _chained(checksum, entry)
             if checksum != stored:
                 raise _damaged("the log", f"transaction {entry.t} is not what was written")
             expected += 1
-            yield entry
-        self._checksum = checksum
+            yield entry, checksum
 
-    def _rows(self, after: int, before: int = 1 << 62) -> Iterator[tuple[Entry, int]]:
+    def _rows(self, after: int, before: int) -> Iterator[tuple[Entry, int]]:
         size = _PAGE
         while size == _PAGE:
             query = sa.select(_TRANSACTIONS).where(_COLUMNS.t > after, _COLUMNS.t < before)
@@ -148,10 +161,6 @@ class Log:
                 after = t
                 yield Entry(t, instant, key, payload), checksum
             size = len(page)
-
-    def entries(self, start: int, stop: int, limit: int) -> Iterator[Entry]:
-        """At most `limit` entries with start <= t < stop, oldest first."""
-        return islice((entry for entry, _ in self._rows(start - 1, stop)), limit)
 
     def t_of_key(self, idempotency_key: str) -> int | None:
         """The transaction that an idempotency key was used for."""

@@ -38,7 +38,7 @@ class SnapshotAccess:
         return tuple(TX_BASE + t for t in range(first, last))
 
     def tx_data(self, transaction: int) -> tuple[tuple[Any, ...], ...]:
-        """The datoms of one transaction as [e a v tx added]."""
+        """The datoms of one transaction as [e a v tx added], every attribute as its entity."""
         t = transaction - TX_BASE if transaction >= TX_BASE else transaction
         rows: list[tuple[Any, ...]] = []
         past = self.snapshot.history()
@@ -46,5 +46,5 @@ class SnapshotAccess:
             columns = past.columns(attribute)
             for i in (columns.t == t).nonzero()[0].tolist():
                 value = past.codes.decode(int(columns.v[i]))
-                rows.append((int(columns.e[i]), attribute.ident, value, TX_BASE + t, bool(columns.added[i])))
+                rows.append((int(columns.e[i]), attribute.id, value, TX_BASE + t, bool(columns.added[i])))
         return tuple(rows)

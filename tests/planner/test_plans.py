@@ -1,0 +1,97 @@
+"""What the planner makes of a query: the order, what each level keeps, and what explain says of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from executor.pool import Request
+from planner.plan import Options
+from tests.support import World
+
+GRAPH = " ".join(f"[:db/add {a} :to {b}]" for a in range(1, 40) for b in range(a + 1, a + 4))
+NAMES = " ".join(f'[:db/add {n} :name "n{n}"] [:db/add {n} :kind "k{n % 3}"]' for n in range(1, 43))
+
+
+@pytest.fixture
+def graph(db: World) -> World:
+    db.tx(
+        "[{:db/ident :to :db/valueType :db.type/long :db/cardinality :db.cardinality/many}]",
+        f"[{GRAPH} {NAMES}]",
+    )
+    return db
+
+
+def plan(world: World, query: str, *args: object, analyze: bool = False) -> dict:  # type: ignore[type-arg]
+    request = Request(query=query, args=tuple(args), snapshot=world.database.snapshot())
+    return world.pool.explain(request, analyze).plan
+
+
+def test_the_order_begins_where_a_constant_leaves_least(graph: World) -> None:
+    shown = plan(graph, '[:find ?n :where [?a :to ?b] [?b :name ?n] [?b :kind ?k] [?a :name "n7"]]')
+    assert shown["order"][0] == "?a"
+    assert shown["levels"][0]["estimate"] <= 2
+
+
+def test_an_input_is_where_the_order_begins(graph: World) -> None:
+    shown = plan(graph, "[:find ?m :in $ ?n :where [?b :name ?m] [?a :to ?b] [?a :name ?n]]", "n7")
+    assert shown["given"] == ["?n"]
+    assert shown["order"] == ["?a", "?b", "?m"]
+
+
+def test_a_variable_that_nothing_needs_is_dropped_at_once(graph: World) -> None:
+    shown = plan(graph, '[:find ?c :where [?a :to ?b] [?b :to ?c] [?a :kind "k1"]]')
+    keeps = {level["variable"]: level["keeps"] for level in shown["levels"]}
+    assert shown["order"] == ["?a", "?b", "?c"]
+    assert keeps["?b"] == ["?b"]
+    assert keeps["?c"] == ["?c"]
+
+
+def test_paths_are_counted_without_being_written_out(graph: World) -> None:
+    query = "[:find (count ?d) . :with ?a ?b ?c :where [?a :to ?b] [?b :to ?c] [?c :to ?d]]"
+    shown = plan(graph, query, analyze=True)
+    assert shown["weighted"]
+    assert shown["levels"][-1]["counted"]
+    assert max(level["actual"]["rows"] for level in shown["levels"]) <= 39 * 3
+    assert graph.q(query) == str(sum(3 if b < 40 and c < 40 else 0 for a in range(1, 40)
+                                     for b in range(a + 1, a + 4) if b < 40
+                                     for c in range(b + 1, b + 4)))  # fmt: skip
+
+
+def test_a_hidden_variable_forbids_weights(graph: World) -> None:
+    shown = plan(graph, "[:find (count ?c) . :where [?a :to ?b] [?b :to ?c]]")
+    assert not shown["weighted"]
+    assert graph.q("[:find (count ?c) . :where [?a :to ?b] [?b :to ?c]]") == "40"
+
+
+def test_analyze_counts_what_happened(graph: World) -> None:
+    query = "[:find ?a ?b ?c :where [?a :to ?b] [?a :to ?c] [?b :to ?c]]"
+    shown = plan(graph, query, analyze=True)
+    rows = len(graph.q(query))
+    assert shown["rows"] == rows
+    assert shown["levels"][-1]["actual"]["rows"] == rows
+    assert all(level["actual"]["candidates"] >= level["actual"]["rows"] for level in shown["levels"])
+
+
+def test_the_same_snapshot_and_text_give_the_same_plan(graph: World) -> None:
+    query = '[:find ?n (count ?b) :where [?a :to ?b] [?a :name ?n] (not [?b :kind "k2"])]'
+    first = plan(graph, query)
+    graph.pool._compiler._plans.clear()
+    assert plan(graph, query) == first
+
+
+@pytest.mark.parametrize(
+    "options", [Options(reorder=False), Options(project=False), Options(budget=1), Options(False, False, 3)]
+)
+def test_switches_change_the_way_never_the_answer(graph: World, options: Options) -> None:
+    for query in (
+        '[:find ?c (count ?a) :with ?b :where [?a :to ?b] [?b :to ?c] (not [?c :kind "k0"])]',
+        '[:find ?a ?n :where (or-join [?a ?n] [?a :name ?n] (and [?a :to ?b] [?b :kind ?n])) [?a :kind "k1"]]',
+        '[:find ?x ?y :where [?x :to ?y] (or [?x :kind "k1"] (and [?x :kind "k2"] [(< ?x 20)]))]',
+    ):
+        expected = {tuple(map(str, row)) for row in graph.q(query).rows}
+        assert {tuple(map(str, row)) for row in graph.q(query, options=options).rows} == expected
+
+
+def test_the_engine_says_why(graph: World) -> None:
+    assert plan(graph, "[:find ?a :where [?a :name]]")["engine"] == "LOCAL"
+    assert "small" in plan(graph, "[:find ?a :where [?a :name]]")["reason"]

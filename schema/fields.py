@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 Info = strawberry.Info[Context, None]
 
 
-async def _arguments(
-    services: Services, args: list[JSON] | None, args_edn: list[EDN] | None
-) -> tuple[Any, ...]:
+async def _arguments(services: Services, args: list[JSON] | None, args_edn: list[EDN] | None) -> tuple[Any, ...]:
     # Long ones are read elsewhere: the event loop has other clients to answer.
     long = any(isinstance(value, (list, dict)) and len(value) > 200 for value in args or ())
     if long or sum(map(len, args_edn or ())) > 20_000:

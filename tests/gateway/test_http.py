@@ -129,7 +129,9 @@ def test_get_never_changes_anything(empty: Gateway) -> None:
     assert empty.database.snapshot().t == 0
 
 
-@pytest.mark.parametrize("query_string", ["", "?query=%7Ba%7D&extensions=3", "?variables={}", "?query={a}&variables=x", "?query=%ff"])
+@pytest.mark.parametrize(
+    "query_string", ["", "?query=%7Ba%7D&extensions=3", "?variables={}", "?query={a}&variables=x", "?query=%ff"]
+)
 def test_a_get_that_is_no_graphql_request_is_400(empty: Gateway, query_string: str) -> None:
     assert empty.http.get(f"/graphql{query_string}").status_code == 400
 

@@ -170,7 +170,7 @@ def cases():
         yield pytest.param(call, answer, id=line)
 
 
-@pytest.mark.parametrize(("call", "answer"), cases())
+@pytest.mark.parametrize(("call", "answer"), list(cases()))
 def test_call(db, call, answer):
     """Inputs are bound by `ground`, so that a nil among the arguments is a value and not a missing row."""
     if answer == "error":

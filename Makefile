@@ -12,7 +12,8 @@ STAMPS := $(VENV)/stamps
 PIP := PYTHONWARNINGS=ignore $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt \
 	--config-settings editable_mode=compat
 
-PYTEST_ARGS ?=
+# A file keeps to one process: its fixtures are made once.
+PYTEST_ARGS ?= --numprocesses 2 --dist loadfile
 
 .PHONY: help run test setup bench check format clean
 

@@ -6,7 +6,7 @@ equality behind literals, joins, sets and indexes, `sort_key` the one total orde
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Hashable, ItemsView, Iterable, Iterator, Mapping, Set
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
@@ -143,8 +143,20 @@ class EdnMap(Mapping[Value, Value]):
     def __hash__(self) -> int:
         return hash(_identity_of_map(self))
 
+    def items(self) -> ItemsView[Value, Value]:
+        return _Entries(self)
+
     def __repr__(self) -> str:
         return f"EdnMap({list(self.items())!r})"
+
+
+class _Entries(ItemsView[Value, Value]):
+    """A map's entries, without looking each key up again."""
+
+    _mapping: EdnMap
+
+    def __iter__(self) -> Iterator[tuple[Value, Value]]:
+        return iter(self._mapping._by_identity.values())
 
 
 _TYPE_NAMES: dict[type, str] = {

@@ -13,7 +13,7 @@ import numpy as np
 
 from store.delta import Delta
 from store.relation import Columns, Relation, settle
-from store.trie import Csr, Trie
+from store.trie import Csr, Trie, distinct
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class AttributeData:
         current = self.relation.current()
         if not len(events):
             return current
-        held, _ = settle(current, self.relation.current_of(np.unique(events.e)), events)
+        held, _ = settle(current, self.relation.current_of(distinct(events.e)), events)
         return held
 
     def events(self, since: int, until: int) -> Columns:

@@ -110,19 +110,18 @@ class Expansion:
     # Maps
 
     def _map(self, form: EdnMap, path: Path, unnamed: Term) -> Iterator[Operation]:
-        if not form.keys() - {_ID}:
-            raise Refused(Code.TX_INVALID, f"{_shown(form)} says nothing of its entity; add an attribute", path)
-        e = unnamed
+        e, entries = unnamed, []
         for place, (key, value) in enumerate(form.items()):
             if key == _ID:
                 e = self._entity(value, (*path, 2 * place + 1))
-        for place, (key, value) in enumerate(form.items()):
-            if key == _ID:
-                continue
-            key_path, value_path = (*path, 2 * place), (*path, 2 * place + 1)
+            else:
+                entries.append((key, value, (*path, 2 * place), (*path, 2 * place + 1)))
+        if not entries:
+            raise Refused(Code.TX_INVALID, f"{_shown(form)} says nothing of its entity; add an attribute", path)
+        for key, value, key_path, value_path in entries:
             if not isinstance(key, Keyword):
                 raise Refused(Code.TX_INVALID, f"a map's key is an attribute, not {_shown(key)}", key_path)
-            if key.local.startswith("_") and len(key.local) > 1:
+            if "_" in key.name and key.local.startswith("_") and len(key.local) > 1:
                 yield from self._reverse(e, key, value, key_path, value_path)
             else:
                 yield from self._entry(e, key, value, key_path, value_path)

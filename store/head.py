@@ -106,6 +106,11 @@ class Head:
         code = self.codes.lookup(ident)
         return None if code is None else self.holder(bootstrap.IDENT, code)
 
+    def name_of(self, attribute: int) -> Keyword:
+        """An attribute's ident, or the last one it had."""
+        declared = self.schema.get(attribute)
+        return self.snapshot().name_of(attribute) if declared is None else declared.ident
+
     def snapshot(self) -> Snapshot:
         """The state as everybody may see it."""
         return Snapshot(self.data, self.codes, self.schema, self.t)

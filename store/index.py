@@ -12,6 +12,7 @@ from datalog.values import sort_key
 from store.attribute import TX_BASE, Attribute
 from store.datom import Datom
 from store.relation import Columns
+from store.trie import distinct
 
 if TYPE_CHECKING:
     from store.snapshot import Snapshot
@@ -81,7 +82,7 @@ def _of_attribute(snapshot: Snapshot, attribute: Attribute, rows: Columns, index
 
 def _every_entity(snapshot: Snapshot, attributes: Sequence[Attribute]) -> Iterator[Datom]:
     parts = [snapshot.ev(attribute).keys for attribute in attributes]
-    for entity in np.unique(np.concatenate(parts)).tolist():
+    for entity in distinct(np.concatenate(parts)).tolist():
         for attribute in attributes:
             if len(snapshot.ev(attribute).row(entity)):
                 yield from _of_attribute(snapshot, attribute, _matching(snapshot, attribute, {"E": entity}), "EAVT")

@@ -38,7 +38,7 @@ class LoggedColumn:
     @staticmethod
     def of(attribute: int, e: Int64s, v: Int64s, codes: Codes) -> LoggedColumn:
         """From entities and value codes."""
-        tags = set(np.unique(codes.tags(v)).tolist())
+        tags = set(np.flatnonzero(np.bincount(codes.tags(v))).tolist())
         if tags <= {0}:
             return LoggedColumn(attribute, e, "long", v.astype("<i8").tobytes())
         if len(tags) == 1 and tags <= _ARROW_TAGS:

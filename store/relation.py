@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from store.segment import Segment
-from store.trie import EMPTY, Csr, Trie
+from store.trie import EMPTY, Csr, Trie, distinct
 
 Int64s = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -129,7 +129,7 @@ class Relation:
         if not len(events):
             return self
         e, v = events.e, events.v
-        columns, newly_closed = settle(self.current(), self.current_of(np.unique(e)), events)
+        columns, newly_closed = settle(self.current(), self.current_of(distinct(e)), events)
         return Relation(
             ev=Csr.from_sorted(columns.e, columns.v),
             ve=Trie(self.ve).advanced(v, e, events.added).merged,
@@ -158,7 +158,7 @@ def settle(current: Columns, touched: Columns, events: Columns) -> tuple[Columns
     ended = np.flatnonzero(rows.added & again)
     closed = Closed(rows.e[ended], rows.v[ended], rows.t[ended], rows.t[ended + 1])
     fresh = rows.take(rows.added & ~again)
-    entities = np.unique(events.e)
+    entities = distinct(events.e)
     untouched = _without(current, entities)
     # Whole entities are replaced, so where an entity goes is decided by the entity alone.
     at = np.searchsorted(untouched.e, fresh.e)

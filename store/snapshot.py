@@ -26,7 +26,7 @@ from store.delta import Delta
 from store.manifest import Manifest, manifest_of, received
 from store.relation import Columns, Relation
 from store.schema import Schema
-from store.trie import Csr, Trie
+from store.trie import Csr, Trie, distinct
 from store.wire import milliseconds
 
 _NO_DATA = AttributeData(Relation(), Delta())
@@ -259,7 +259,7 @@ class Snapshot:
     def entity_count(self) -> int:
         """Entities with a datom, without those built in."""
         parts = [self._trie(attribute.id, inverse=False).keys for attribute in self.attributes()]
-        entities = np.unique(np.concatenate(parts)) if parts else np.empty(0, np.int64)
+        entities = distinct(np.concatenate(parts)) if parts else np.empty(0, np.int64)
         built_in = entities[(entities >= SCHEMA_BASE) & (entities < SCHEMA_BASE + 1000)]
         return len(entities) - len(built_in)
 

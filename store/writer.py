@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import queue
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -31,6 +32,10 @@ from store.resolve import Transaction, resolve
 from store.snapshot import Snapshot
 
 _GROUP: Final = 256
+
+# Those who were answered together come again almost together: waiting this long for them makes groups twice as
+# large. In seconds, and far below what a commit takes.
+_PATIENCE: Final = 0.001
 _LOGGER: Final = logging.getLogger("adalog.store")
 
 
@@ -94,6 +99,7 @@ class Writer:
         self._limits = limits
         self._publish = publish
         self._jobs: queue.SimpleQueue[Job] = queue.SimpleQueue()
+        self._expected = 1
         self._closed = False
         self._closing = threading.Lock()
         self._thread = threading.Thread(target=self._run, name="adalog-writer", daemon=True)
@@ -129,13 +135,17 @@ class Writer:
                         job()
 
     def _waiting(self) -> Iterator[Job]:
-        """The next job, and as many as are waiting behind it."""
+        """The next job and those behind it; a moment is given to as many as there were last time."""
         yield self._jobs.get()
-        for _ in range(_GROUP - 1):
+        expected, self._expected = self._expected, 1
+        until = time.monotonic() + _PATIENCE
+        for count in range(1, _GROUP):
+            patience = max(until - time.monotonic(), 0.0) if count < expected else 0.0
             try:
-                yield self._jobs.get_nowait()
+                yield self._jobs.get(timeout=patience)
             except queue.Empty:
                 return
+            self._expected = count + 1
 
     # Groups
 
@@ -171,7 +181,7 @@ class Writer:
         logged = Logged.of(resolved.effects, resolved.tempids, head.codes)
         entry = Entry(t, resolved.instant, request.idempotency_key, logged.encoded())
         head.apply(resolved.effects, t, resolved.instant)
-        group.add(request.future, entry, report_of(entry, logged, head.snapshot().name_of))
+        group.add(request.future, entry, report_of(entry, logged, head.name_of))
 
     def _answered_before(self, request: Request, group: _Group) -> bool:
         """Whether the request's idempotency key was used before; it then gets that transaction's report."""
@@ -186,7 +196,7 @@ class Writer:
         if t is None:
             return False
         entry = next(self._log.entries(t, t + 1, 1))
-        request.future.set_result(report_of(entry, Logged.decoded(entry.payload), self._head.snapshot().name_of))
+        request.future.set_result(report_of(entry, Logged.decoded(entry.payload), self._head.name_of))
         return True
 
     def _commit_bulk(self, request: BulkRequest) -> None:
@@ -205,7 +215,7 @@ class Writer:
                 head.rolled_back(mark)
                 raise
             head.replace(relations)
-            report = report_of(entry, logged, head.snapshot().name_of)
+            report = report_of(entry, logged, head.name_of)
             self._publish(head.snapshot(), [report])
             request.future.set_result(report)
 

@@ -52,7 +52,8 @@ def read(text: str, limits: Limits = DEFAULT, *, clojure: bool = False) -> Value
     tokens = TOKEN.findall(text)
     known: dict[str, Value] = {}
     stack: list[tuple[str, list[Value], int]] = []
-    opener, items, opened, prefixed = "", [], 0, False
+    items: list[Value] = []
+    opener, opened, prefixed = "", 0, False
     index = 0
     try:
         for index, token in enumerate(tokens):

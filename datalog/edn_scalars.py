@@ -176,8 +176,8 @@ def character(token: str) -> Char:
     if not name:
         raise Malformed("a backslash must be followed by a character, as in \\a or \\newline")
     raise Malformed(
-        f"{_short(token)} is not a character{nearest(name, _CHARACTERS, prefix=chr(92))}; one is written \\a, \\u00e9, "
-        "or \\newline \\return \\space \\tab \\formfeed \\backspace"
+        f"{_short(token)} is not a character{nearest(name, _CHARACTERS, prefix=chr(92))}; one is written \\a, "
+        "\\u00e9, or \\newline \\return \\space \\tab \\formfeed \\backspace"
     )
 
 
@@ -229,7 +229,7 @@ def _bytes(text: str) -> bytes:
     except (binascii.Error, ValueError):
         raise Malformed(
             f'#bytes "{_short(text)}" is not base64; its length is a multiple of four, of A-Z a-z 0-9 + / ='
-        )
+        ) from None
 
 
 def _uri(text: str) -> Uri:

@@ -52,7 +52,7 @@ def write(lines: Sequence[Line], folder: Path) -> None:
             f"Python {machine['python']}, {machine['versions']}.",
             "",
             f"{THREADS} threads each; medians. Every answer was compared with the others'. A peer stopped at 60 s",
-            "counts as 60 s, so that the true ratio is smaller. Where adalog's figure is missing, the bar is missed.",
+            "counts as 60 s, so that the true ratio is smaller. Where adalog has no figure, its bar is missed.",
             "",
             _summary(lines),
             "",

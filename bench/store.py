@@ -1,10 +1,11 @@
-"""What the store costs: a transaction at two sizes, many writers, bulk loads, bytes, start-up, reading after writing.
+"""What the store costs: a transaction at two sizes, many writers, bulk loads, bytes, start-up, reads after writes.
 
 `python -m bench.store` prints a table; a folder for the durable parts is made under the system's temporary one.
 """
 
 from __future__ import annotations
 
+import os
 import statistics
 import tempfile
 import threading
@@ -55,7 +56,8 @@ def transactions(database: Database, count: int) -> float:
 
     def one(i: int) -> float:
         text = (
-            f'[{{:item/name "item number {i}" :item/size {i}}} {{:db/id "new" :item/name "new {i}" :item/needs [1 2]}}'
+            f'[{{:item/name "item number {i}" :item/size {i}}}'
+            f' {{:db/id "new" :item/name "new {i}" :item/needs [1 2]}}'
             f" [:db/retract {i + 1} :item/weight]]"
         )
         return seconds(lambda: database.transact(text))
@@ -103,16 +105,14 @@ def writers(database: Database, threads: int, each: int) -> float:
 
 
 def fsyncs(folder: Path) -> float:
-    """Appends of 4 KiB with fsync a second: what the disk allows one after the other."""
+    """Appends of 4 KiB with fdatasync a second: what the disk allows one after the other."""
     with (folder / "fsync").open("wb") as file:
 
         def work() -> None:
-            import os
-
             for _ in range(200):
                 file.write(bytes(4096))
                 file.flush()
-                os.fsync(file.fileno())
+                os.fdatasync(file.fileno())
 
         return 200 / seconds(work)
 
@@ -128,7 +128,7 @@ def measured(folder: Path) -> list[Row]:
     rows.append(("write one, read it back, at 1,000,000", f"{reading(large, 300):.3f} ms"))
     small.close()
     large.close()
-    rows.append(("fsyncs of 4 KiB, one after the other", f"{fsyncs(folder):,.0f} a second"))
+    rows.append(("fdatasyncs of 4 KiB, one after the other", f"{fsyncs(folder):,.0f} a second"))
     path = str(folder / "bulk")
     started = time.perf_counter()
     database = filled(path, 1_000_000)

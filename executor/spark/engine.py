@@ -14,6 +14,8 @@ import weakref
 from collections.abc import Sequence
 from concurrent.futures import CancelledError
 from concurrent.futures import TimeoutError as NotYet
+from contextlib import suppress
+from pathlib import Path
 from time import monotonic
 from typing import Any
 
@@ -93,8 +95,9 @@ class SparkEngine:
         shares = split(join, inputs.start, live.cores * _SHARES_PER_CORE, cancel)
         if shares:
             made = values.made()
+            key = uuid.uuid4().hex
             job = Job(
-                uuid.uuid4().hex,
+                key,
                 plan,
                 {name: self._ships(live).ship(snapshot) for name, snapshot in inputs.databases.items()},
                 inputs.relations,
@@ -102,6 +105,7 @@ class SparkEngine:
                 strict,
                 most,
                 _left_ms(cancel),
+                self._ships(live).stop_file(key),
             )
             for answer in self._run(live, job, shares, cancel):
                 cancel.check()
@@ -141,6 +145,9 @@ class SparkEngine:
                     if not live.alive:
                         raise _gone() from None
         except AdalogError:
+            if job.stop is not None:
+                with suppress(OSError):
+                    Path(job.stop).touch()
             live.interrupt(job.key, running)
             raise
         except CancelledError:

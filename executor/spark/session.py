@@ -70,12 +70,14 @@ class Live:
         """Runs `work` in a thread of its own; the Spark jobs that it starts carry the tag."""
 
         def tagged() -> T:
-            self.spark.addTag(tag)
+            # The context's tags and not the session's, which only the thread that set them may interrupt.
+            context = self.spark.sparkContext
+            context.addJobTag(tag)
             try:
                 return work(self.spark)
             finally:
                 with suppress(Exception):
-                    self.spark.removeTag(tag)
+                    context.removeJobTag(tag)
 
         return self._jobs.submit(tagged)
 
@@ -88,7 +90,7 @@ class Live:
                 if running.cancel() or running.done() or not self.alive:
                     return
                 with suppress(Exception):
-                    self.spark.interruptTag(tag)
+                    self.spark.sparkContext.cancelJobsWithTag(tag)
                 time.sleep(0.05)
 
         with suppress(RuntimeError):

@@ -65,6 +65,10 @@ class Shipping:
                 found = self._known[snapshot] = self._made(snapshot)
             return found
 
+    def stop_file(self, job: str) -> str | None:
+        """Where a file tells the job's tasks to stop; None where they could not see it."""
+        return None if self._folder is None else str(self._folder / f"stop-{job}")
+
     def _made(self, snapshot: Snapshot) -> Shipped:
         payload = pickle.dumps(snapshot.manifest(), protocol=5)
         key = hashlib.blake2b(payload, digest_size=16).hexdigest()

@@ -6,10 +6,12 @@ The same binding, join and collector as in process. Knows nothing of Spark: byte
 from __future__ import annotations
 
 import base64
+import os
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from time import monotonic
 from typing import Any, Final
 
 import numpy as np
@@ -28,13 +30,18 @@ from store.codes import Scratch
 from store.wire import pack, unpack
 
 _KEPT_BOUND: Final = 4
+_LOOK_SECONDS: Final = 0.05
 # One answer is one Arrow value, and those end at 2 GiB.
 _MOST_BYTES: Final = 2_000_000_000
 
 
 @dataclass(frozen=True)
 class Job:
-    """What all tasks of one query share. `made`: the values that the driver's Scratch has made up so far."""
+    """What all tasks of one query share.
+
+    `made`: the values that the driver's Scratch has made up so far. `stop`: a file that says that nobody waits any
+    more, where workers can see the driver's files.
+    """
 
     key: str
     plan: Plan
@@ -44,6 +51,23 @@ class Job:
     strict: bool
     most: int | None
     timeout_ms: int | None
+    stop: str | None = None
+
+
+class Watched(Cancel):
+    """Stops, too, once there is a file of this name: Spark itself takes seconds to end a task's worker."""
+
+    def __init__(self, timeout_ms: int | None, stop: str | None) -> None:
+        super().__init__(None if timeout_ms is None else monotonic() + timeout_ms / 1000)
+        self._stop = stop
+        self._looked = 0.0
+
+    def check(self) -> None:
+        if self._stop is not None and monotonic() - self._looked > _LOOK_SECONDS:
+            self._looked = monotonic()
+            if os.path.exists(self._stop):
+                self.cancel()
+        super().check()
 
 
 class Refused(Exception):
@@ -125,7 +149,7 @@ def _bind(job: Job) -> _Bound:
         databases = {name: shipped.open() for name, shipped in job.databases.items()}
         values = Scratch(next(iter(databases.values())).codes)
         values.adopt(job.made)
-        cancel = Cancel.after(job.timeout_ms)
+        cancel = Watched(job.timeout_ms, job.stop)
         join = Binding(job.plan, databases, job.relations, values, cancel, job.strict).join()
         assert join is not None, "the driver bound it, and sends no task where a part without variables fails"
         found = _bound[job.key] = _Bound(join, values, cancel)

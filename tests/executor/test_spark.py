@@ -1,0 +1,206 @@
+"""SPARK answers as LOCAL does, stops when told to, and comes back after its session dies."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from datalog.errors import AdalogError, Code
+from datalog.values import identity
+from executor.cancel import Cancel
+from executor.pool import Pool, PoolSettings, Request
+from executor.result import Result
+from executor.spark.engine import SparkEngine
+from store.database import Database
+from tests.support import World
+
+pytestmark = [
+    pytest.mark.spark,
+    # What py4j's threads have to say when Java is killed under them.
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning"),
+]
+
+SCHEMA = """[
+ {:db/ident :p/name :db/valueType :db.type/string :db/cardinality :db.cardinality/one
+  :db/unique :db.unique/identity}
+ {:db/ident :p/age :db/valueType :db.type/long :db/cardinality :db.cardinality/one}
+ {:db/ident :p/knows :db/valueType :db.type/ref :db/cardinality :db.cardinality/many}
+ {:db/ident :n/value :db/valueType :db.type/long :db/cardinality :db.cardinality/one}]"""
+
+
+def _people(count: int) -> str:
+    """Number 0 is a hub, whom everybody knows and who knows everybody."""
+    forms = []
+    for i in range(count):
+        known = range(count) if i == 0 else {0, (3 * i + 1) % count, (5 * i + 2) % count}
+        refs = " ".join(f'"{j}"' for j in known)
+        forms.append(f'{{:db/id "{i}" :p/name "n{i}" :p/age {i % 7} :p/knows [{refs}]}}')
+    return f"[{' '.join(forms)}]"
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[World]:
+    with Database.open(":memory:") as database:
+        engine = SparkEngine("local[2]")
+        pool = Pool(database, PoolSettings(threads=2), spark=engine)
+        try:
+            made = World(database, pool)
+            made.tx(SCHEMA, _people(60))
+            made.tx('[[:db/retract [:p/name "n1"] :p/age 1] [:db/add [:p/name "n2"] :p/age 77]]')
+            made.tx("[" + " ".join(f"{{:n/value {i}}}" for i in range(1500)) + "]")
+            assert engine.wait_ready(120), engine.state
+            yield made
+        finally:
+            pool.close()
+
+
+def engine_of(world: World) -> SparkEngine:
+    assert world.pool.spark is not None
+    return world.pool.spark
+
+
+def counted(result: Result) -> list[object]:
+    return sorted(repr(identity(row)) for row in result.rows())
+
+
+NEVER = "[:find ?a ?b ?c :where [?a :n/value ?x] [?b :n/value ?y] [?c :n/value ?z] [(+ ?x ?y ?z) ?s] [(< ?s 0)]]"
+
+SAME = [
+    ("[:find ?n ?m :where [?a :p/name ?n] [?a :p/knows ?b] [?b :p/name ?m]]",),
+    ("[:find ?a ?b ?c :where [?a :p/knows ?b] [?b :p/knows ?c] [?a :p/knows ?c] [?a :p/age ?x] [(< ?x 3)]]",),
+    ("[:find (count ?c) . :with ?a ?b :where [?a :p/knows ?b] [?b :p/knows ?c] [?a :p/knows ?c]]",),
+    ("[:find ?n (count ?b) (max ?y) :where [?a :p/name ?n] [?a :p/knows ?b] [?b :p/age ?y]]",),
+    ("[:find (avg ?y) . :with ?a ?b :where [?a :p/knows ?b] [?b :p/age ?y]]",),
+    ("[:find [?n ...] :where [?a :p/name ?n] [?a :p/knows ?b] (not [?b :p/age 3])]",),
+    ("[:find ?n :where [?a :p/name ?n] (not-join [?a] [?a :p/knows ?b] [?b :p/age 77])]",),
+    (
+        "[:find ?n ?y :where [?a :p/name ?n] [?a :p/age ?y]"
+         " (or [?a :p/age 1] (and [?a :p/age 5] [?a :p/knows ?a]))]",
+    ),
+    (
+        "[:find ?a ?x :where [?a :p/age ?y] (or-join [?a ?x] [?a :p/age ?x]"
+         " (and [?a :p/knows ?b] [?b :p/knows ?c] [?c :p/age ?x]))]",
+    ),
+    ("[:find ?n ?a ?v :where [?e :p/name ?n] [?e ?a ?v]]",),
+    ("[:find ?n ?y ?t ?add :where [?e :p/name ?n] [?e :p/age ?y ?t ?add]]",),
+    ("[:find ?m . :in $ ?n :where [?a :p/name ?n] [?a :p/knows ?b] [?b :p/age 77] [?b :p/name ?m]]", '"n0"'),
+    ("[:find ?n ?y :in $ [?n ...] :where [?a :p/name ?n] [?a :p/age ?y]]", '["n1" "n2" "n3" "n2" "nobody"]'),
+    ("[:find ?k ?n :in $ [[?n ?k]] :where [?a :p/name ?n] [?a :p/age ?y]]", '[["n4" "four"] ["n5" 5] ["n6" nil]]'),
+    ("[:find ?x ?y :in $ ?x :where [?a :p/age ?y]]", '"not in the database"'),
+    ("[:find ?e :where [?e :p/unknown ?v]]",),
+    ("[:find ?n ?y :where [?a :p/name ?n] [?a :p/age ?y] :order-by ?y ?n :offset 3 :limit 7]",),
+    ("[:find ?a ?b :where [(ground [1 2 3]) [?a ...]] [(+ ?a 1) ?b]]",),
+]
+
+
+@pytest.mark.parametrize("query", SAME, ids=lambda query: query[0][:70])
+def test_the_rows_are_those_of_the_local_engine(world: World, query: tuple[str, ...]) -> None:
+    local = world.run(*query, engine="LOCAL")
+    spark = world.run(*query, engine="SPARK")
+    assert spark.engine == "SPARK"
+    assert counted(spark) == counted(local)
+
+
+def test_values_made_up_in_a_task_come_back_as_values(world: World) -> None:
+    """Different tasks make the same string; it is one value."""
+    query = (
+        "[:find ?s ?u :where [?a :p/name ?n] [?a :p/knows ?b] [?b :p/age ?y]"
+        ' [(str "is " ?y) ?s] [(vector ?n ?s) ?u]]'
+    )
+    local, spark = world.run(query, engine="LOCAL"), world.run(query, engine="SPARK")
+    assert counted(spark) == counted(local)
+    alone = '[:find [?s ...] :where [?a :p/knows ?b] [?b :p/age ?y] [(str "is " ?y) ?s]]'
+    assert counted(world.run(alone, engine="SPARK")) == counted(world.run(alone, engine="LOCAL"))
+
+
+def test_a_made_up_argument_meets_itself_in_a_task(world: World) -> None:
+    """A value that only the query knows has the same code on both sides."""
+    query = '[:find ?n ?s :in $ [?w ...] :where [?a :p/name ?n] [?a :p/age ?y] [(str ?y "!") ?s] [(= ?s ?w)]]'
+    local, spark = (world.run(query, '["3!" "5!" "x"]', engine=engine) for engine in ("LOCAL", "SPARK"))
+    assert len(local) > 0
+    assert counted(spark) == counted(local)
+
+
+@pytest.mark.parametrize("basis", [{"as_of": 2}, {"history": True}, {"since": 2}])
+def test_other_moments(world: World, basis: dict[str, object]) -> None:
+    query = "[:find ?e ?y :where [?e :p/age ?y]]"
+    then = world.at(**basis)
+    assert counted(then.run(query, engine="SPARK")) == counted(then.run(query, engine="LOCAL"))
+
+
+def test_two_moments_in_one_query(world: World) -> None:
+    query = "[:find ?n ?x ?y :in $ $old :where [?e :p/name ?n] [?e :p/age ?x] [$old ?e :p/age ?y] [(not= ?x ?y)]]"
+    local, spark = (world.run(query, world.at(as_of=2), engine=engine) for engine in ("LOCAL", "SPARK"))
+    assert len(local) == 1
+    assert counted(spark) == counted(local)
+
+
+def test_a_limit_stops_early_and_too_many_rows_are_refused(world: World) -> None:
+    pairs = "[:find ?x ?y :where [?a :n/value ?x] [?b :n/value ?y]"
+    assert len(world.run(f"{pairs} :limit 5]", engine="SPARK")) == 5
+    with pytest.raises(AdalogError) as caught:
+        world.run(f"{pairs}]", engine="SPARK", max_rows=1000)
+    assert caught.value.code is Code.LIMIT_EXCEEDED
+
+
+def test_an_error_in_a_task_has_its_place_in_the_query(world: World) -> None:
+    query = "[:find ?n ?q\n :where [?a :p/name ?n] [?a :p/knows ?b] [?b :p/age ?y]\n  [(/ 10 ?y) ?q]]"
+    told = []
+    for engine in ("LOCAL", "SPARK"):
+        with pytest.raises(AdalogError) as caught:
+            world.run(query, engine=engine)
+        told.append(caught.value)
+    local, spark = told
+    assert spark.position is not None
+    assert (spark.code, spark.message, spark.position) == (local.code, local.message, local.position)
+
+
+def test_a_query_stops_at_its_deadline(world: World) -> None:
+    began = time.monotonic()
+    with pytest.raises(AdalogError) as caught:
+        world.run(NEVER, engine="SPARK", timeout_ms=700)
+    assert caught.value.code is Code.TIMEOUT
+    assert time.monotonic() - began < 5
+
+
+def test_a_cancelled_query_frees_its_workers(world: World) -> None:
+    cancel = Cancel()
+    threading.Timer(0.7, cancel.cancel).start()
+    began = time.monotonic()
+    with pytest.raises(AdalogError) as caught:
+        world.pool.run(Request(NEVER, engine="SPARK"), cancel)
+    assert caught.value.code is Code.CANCELLED
+    assert time.monotonic() - began < 5
+    # Had the tasks gone on, this one would have no worker to run on.
+    assert len(world.run("[:find ?e ?y :where [?e :p/age ?y]]", engine="SPARK", timeout_ms=20_000)) == 59
+
+
+def test_explain_tells_what_the_tasks_did(world: World) -> None:
+    query = "[:find ?a ?c :where [?a :p/knows ?b] [?b :p/knows ?c]]"
+    plans = [
+        world.pool.explain(Request(query, engine=engine), analyze=True).plan["levels"]
+        for engine in ("LOCAL", "SPARK")
+    ]
+    for local, spark in zip(*plans, strict=True):
+        assert spark["actual"]["rows"] >= local["actual"]["rows"] > 0
+
+
+def test_a_session_that_dies_fails_its_query_and_another_takes_its_place(world: World) -> None:
+    engine = engine_of(world)
+    live = engine._session.live()
+    threading.Timer(0.7, os.kill, (live.process.pid, signal.SIGKILL)).start()
+    with pytest.raises(AdalogError) as caught:
+        world.run(NEVER, engine="SPARK", timeout_ms=20_000)
+    assert caught.value.code is Code.BACKEND_UNAVAILABLE
+    assert caught.value.retryable
+    query = "[:find ?e ?y :where [?e :p/age ?y]]"
+    assert len(world.run(query, engine="AUTO")) == 59
+    # SPARK waits for the next session.
+    assert len(world.run(query, engine="SPARK", timeout_ms=120_000)) == 59
+    assert engine.state == "ready"
+    assert not live.folder.exists()

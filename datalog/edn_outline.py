@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-_SPACE = r" \t\n\r\f\v\x1c-\x1f,"
+_SPACE = r" \t\n\r\f\v\x1c-\x1f"
 _NAME = r"\w.*+!\-?$%&=<>|:/"
 
 # Possessive quantifiers throughout: no text makes the expression look twice at what it has taken. What begins
@@ -21,7 +21,7 @@ TOKEN = re.compile(
     r"|;[^\n]*+"
     rf"|\#(?:\{{|_|\#[\w\-]*+|\"[^\"\\]*+(?:\\.[^\"\\]*+)*+\"|[a-zA-Z:][{_NAME}#']*+)"
     rf"|\\(?:\w++|[^{_SPACE}])?+"
-    rf"|[^{_SPACE}]",
+    rf"|[^{_SPACE},]",
     re.DOTALL,
 )
 

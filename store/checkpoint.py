@@ -102,8 +102,10 @@ def _from_json(body: dict[str, Any], folder: Path) -> Checkpoint:
     )
 
 
-def opened(folder: Folder, log: Log) -> Head:
-    """The newest state: from the checkpoint and the log after it, or from the log alone where segments are damaged.
+def opened(folder: Folder, log: Log) -> tuple[Head, int]:
+    """The newest state, and how many datoms of it no checkpoint has.
+
+    From the checkpoint and the log after it, or from the log alone where segments are damaged.
 
     Raises INTERNAL where the log is damaged or lacks transactions that the checkpoint has seen.
     """
@@ -115,9 +117,12 @@ def opened(folder: Folder, log: Log) -> Head:
             head, checksum = _restored(checkpoint), checkpoint.log_checksum
     except DamagedSegment as error:
         _LOGGER.warning("%s; rebuilding from the log", error.message)
+    replayed = 0
     for entry in log.replay(head.t, checksum):
-        head.replay(entry.t, entry.instant, Logged.decoded(entry.payload))
-    return head
+        logged = Logged.decoded(entry.payload)
+        head.replay(entry.t, entry.instant, logged)
+        replayed += logged.count
+    return head, replayed
 
 
 def _check_same_history(checkpoint: Checkpoint, log: Log) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -30,6 +31,8 @@ from store.writer import BulkRequest, Request, Writer
 Listener = Callable[[TxReport, Snapshot], None]
 
 T = TypeVar("T")
+
+_LOGGER: Final = logging.getLogger("adalog.store")
 
 IN_MEMORY: Final = ":memory:"
 # Past views are kept for those who page through them or ask again; each holds the tries that were read of it.
@@ -62,7 +65,10 @@ class Database:
         folder = Folder(Path(location))
         try:
             log = Log.in_file(folder.log)
-            return Database(opened(folder, log), log, folder, schema, limits)
+            head, unsaved = opened(folder, log)
+            database = Database(head, log, folder, schema, limits)
+            database._compactor.wrote(unsaved)
+            return database
         except BaseException:
             folder.close()
             raise
@@ -186,7 +192,10 @@ class Database:
         for report in reports:
             self._compactor.wrote(len(report.datoms))
             for listener in tuple(self._listeners):
-                listener(report, snapshot)
+                try:
+                    listener(report, snapshot)
+                except Exception:
+                    _LOGGER.exception("a listener failed at t = %d", report.t)
 
     # Folding
 

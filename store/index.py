@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from datalog.edn_writer import write
 from datalog.errors import AdalogError, Code
-from datalog.values import sort_key
+from datalog.values import Keyword, sort_key
 from store.attribute import TX_BASE, Attribute
 from store.datom import Datom
 from store.relation import Columns
@@ -46,6 +47,8 @@ def datoms(snapshot: Snapshot, index: str, components: Sequence[Any]) -> Iterato
 
 
 def _attribute(snapshot: Snapshot, value: Any) -> Attribute:
+    if not isinstance(value, Keyword | int):
+        raise AdalogError(Code.ARG_INVALID, f"{write(value)} is no attribute; write a keyword such as :person/name")
     attribute = snapshot.attribute(value)
     if attribute is None:
         raise AdalogError(Code.UNKNOWN_ATTRIBUTE, f"no attribute {value}")
@@ -65,6 +68,8 @@ def _matching(snapshot: Snapshot, attribute: Attribute, known: dict[str, Any]) -
         rows = rows.take(rows.v == code) if code is not None else rows.take(np.empty(0, np.int64))
     if "T" in known:
         t = known["T"]
+        if type(t) is not int:
+            raise AdalogError(Code.ARG_INVALID, f"{write(t)} is no transaction; write its number or its entity id")
         rows = rows.take(rows.t == (t - TX_BASE if t >= TX_BASE else t))
     return rows
 

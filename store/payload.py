@@ -76,6 +76,11 @@ class Logged:
     tempids: Mapping[str, int]
     columns: Sequence[LoggedColumn] = ()
 
+    @property
+    def count(self) -> int:
+        """How many datoms it has."""
+        return len(self.datoms) + sum(len(column.e) for column in self.columns)
+
     @staticmethod
     def of(effects: Iterable[Effect], tempids: Mapping[str, int], codes: Codes) -> Logged:
         """From effects, whose values are codes."""

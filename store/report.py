@@ -40,7 +40,7 @@ class _Datoms(Sequence[Datom]):
         self._made: list[Datom] | None = None
 
     def __len__(self) -> int:
-        return len(self._logged.datoms) + sum(len(column.e) for column in self._logged.columns)
+        return self._logged.count
 
     @overload
     def __getitem__(self, index: int) -> Datom: ...

@@ -9,7 +9,7 @@ from typing import Any
 
 from datalog import edn
 from datalog.errors import AdalogError, Code, Position
-from datalog.values import EdnList, type_name
+from datalog.values import EdnMap, EdnSet, type_name
 from store import bootstrap, layout, schema_changes
 from store.attribute import TX_BASE
 from store.changes import Effect
@@ -33,8 +33,8 @@ class Transaction:
     def of(data: str | Sequence[Any], limits: edn.Limits = edn.DEFAULT) -> Transaction:
         """From EDN text or a list of forms. EDN_SYNTAX for text that is none, TX_INVALID for what is no list."""
         text = data if isinstance(data, str) else None
-        forms = data if text is None else edn.read(text, limits)
-        if not isinstance(forms, tuple | list | EdnList):
+        forms = _as_edn(data) if text is None else edn.read(text, limits)
+        if not isinstance(forms, tuple):
             raise AdalogError(
                 Code.TX_INVALID,
                 f"a transaction is a vector of forms, not a {type_name(forms)}; put it in [ ]",
@@ -54,6 +54,15 @@ class Resolved:
     effects: list[Effect]
     instant: int
     tempids: dict[str, int]
+
+
+def _as_edn(data: Any) -> Any:
+    """Python's own lists, dicts and sets as vectors, maps and sets."""
+    if isinstance(data, list) or type(data) is tuple:
+        return tuple(map(_as_edn, data))
+    if isinstance(data, dict):
+        return EdnMap((key, _as_edn(value)) for key, value in data.items())
+    return EdnSet(map(_as_edn, data)) if isinstance(data, set | frozenset) else data
 
 
 def resolve(transaction: Transaction, head: Head, mode: SchemaMode) -> Resolved:

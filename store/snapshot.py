@@ -14,17 +14,18 @@ from typing import Any
 
 import numpy as np
 
+from datalog.edn_writer import write
 from datalog.errors import AdalogError, Code
 from datalog.values import Keyword
 from store import bootstrap, index, layout
-from store.attribute import SCHEMA_BASE, TX_BASE, Attribute
+from store.attribute import FIRST_OWN_IDENT, SCHEMA_BASE, TX_BASE, Attribute
 from store.attribute_data import AttributeData, AttributeStatistics, count_of, rows_of
 from store.codes import Codes
 from store.coercion import coerced
 from store.datom import Datom
 from store.delta import Delta
 from store.manifest import Manifest, manifest_of, received
-from store.relation import Columns, Relation
+from store.relation import Columns, Int64s, Relation
 from store.schema import Schema
 from store.trie import Csr, Trie, distinct
 from store.wire import milliseconds
@@ -79,7 +80,7 @@ class Snapshot:
 
     def as_of_instant(self, moment: datetime) -> int:
         """The last transaction at or before an instant; 0 before the first."""
-        instants = self._plain._of(bootstrap.TX_INSTANT).columns(self.t)
+        instants = self._plain._columns_of(bootstrap.TX_INSTANT)
         code = layout.code_of(layout.TAG_INSTANT, milliseconds(moment) + layout.INSTANT_BIAS)
         return int(np.searchsorted(instants.v, code, side="right"))
 
@@ -200,7 +201,7 @@ class Snapshot:
         if type(value) is not tuple or len(value) != 2:
             raise AdalogError(
                 Code.ARG_INVALID,
-                f"{value!r} is no entity; one is named by a number, an ident or a lookup ref such as "
+                f"{write(value)} is no entity; one is named by a number, an ident or a lookup ref such as "
                 '[:person/email "ada@example.org"]',
             )
         attribute = self.attribute(value[0]) if isinstance(value[0], Keyword | int) else None
@@ -258,10 +259,11 @@ class Snapshot:
     @cached_property
     def entity_count(self) -> int:
         """Entities with a datom, without those built in."""
-        parts = [self._trie(attribute.id, inverse=False).keys for attribute in self.attributes()]
-        entities = distinct(np.concatenate(parts)) if parts else np.empty(0, np.int64)
-        built_in = entities[(entities >= SCHEMA_BASE) & (entities < SCHEMA_BASE + 1000)]
-        return len(entities) - len(built_in)
+        keys = [self._trie(attribute.id, inverse=False).keys for attribute in self.attributes()]
+        return sum(
+            _count_between(keys, low, high)
+            for low, high in ((0, SCHEMA_BASE), (FIRST_OWN_IDENT, TX_BASE), (TX_BASE, 2 * TX_BASE))
+        )
 
     def manifest(self) -> Manifest:
         """What another process needs to open this snapshot; it pickles."""
@@ -276,6 +278,21 @@ class Snapshot:
     def nbytes(self) -> int:
         """Bytes of the tries and dictionaries behind this snapshot, those of mapped files included."""
         return self.codes.nbytes() + sum(data.nbytes() for data in tuple(self._data.values()))
+
+
+def _count_between(sorted_ids: Sequence[Int64s], low: int, high: int) -> int:
+    """How many distinct ids there are with low <= id < high."""
+    parts = [ids[ids.searchsorted(low) : ids.searchsorted(high)] for ids in sorted_ids]
+    parts = [ids for ids in parts if len(ids)]
+    if not parts:
+        return 0
+    first, last = min(int(ids[0]) for ids in parts), max(int(ids[-1]) for ids in parts)
+    if last - first > 8 * sum(map(len, parts)):
+        return len(distinct(np.concatenate(parts)))
+    seen = np.zeros(last - first + 1, np.bool_)
+    for ids in parts:
+        seen[ids - first] = True
+    return int(np.count_nonzero(seen))
 
 
 __all__ = ["TX_BASE", "Snapshot"]

@@ -161,9 +161,9 @@ class Writer:
             return
         try:
             self._log.append(group.entries)
-        except AdalogError as error:
+        except Exception as error:  # noqa: BLE001 - whatever it is, nothing of the group may stay
             self._head.rolled_back(mark)
-            group.fail(error)
+            group.fail(_refusal(error))
             return
         self._publish(self._head.snapshot(), group.reports)
         group.answer()
@@ -231,8 +231,12 @@ def _answering(future: Future[TxReport]) -> Iterator[None]:
     """Gives what goes wrong to the future: refusals as they are, anything else as INTERNAL and to the log."""
     try:
         yield
-    except AdalogError as error:
-        future.set_exception(error)
-    except Exception:
-        _LOGGER.exception("a transaction failed")
-        future.set_exception(AdalogError(Code.INTERNAL, "the transaction failed; the server's log says why"))
+    except Exception as error:  # noqa: BLE001 - it goes to who waits
+        future.set_exception(_refusal(error))
+
+
+def _refusal(error: Exception) -> AdalogError:
+    if isinstance(error, AdalogError):
+        return error
+    _LOGGER.error("a transaction failed", exc_info=error)
+    return AdalogError(Code.INTERNAL, "the transaction failed and nothing was applied; the server's log says why")

@@ -1,0 +1,82 @@
+"""Raw datoms in the order of each index."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from datalog.errors import AdalogError, Code
+from datalog.values import Keyword, sort_key
+from store.attribute import TX_BASE
+from store.database import Database
+
+NAME, AGE, KNOWS = Keyword("name"), Keyword("age"), Keyword("knows")
+
+
+@pytest.fixture
+def database() -> Database:
+    opened = Database.open(":memory:")
+    opened.transact(
+        "[{:db/ident :name :db/valueType :db.type/string :db/cardinality :db.cardinality/one"
+        "  :db/unique :db.unique/identity}"
+        " {:db/ident :age :db/valueType :db.type/long :db/cardinality :db.cardinality/one}"
+        " {:db/ident :knows :db/valueType :db.type/ref :db/cardinality :db.cardinality/many}]"
+    )
+    opened.transact('[{:db/id 1 :name "c" :age 30 :knows [3 2]} {:db/id 2 :name "b" :age 20} {:db/id 3 :name "a"}]')
+    opened.transact("[[:db/add 1 :age 31] [:db/add 2 :knows 3]]")
+    return opened
+
+
+def rows(database: Database, index: str, *components: object, history: bool = False) -> list[tuple[Any, ...]]:
+    snapshot = database.at(history=history)
+    return [(d.e, d.a, d.v, d.t, d.added) for d in snapshot.datoms(index, components)]
+
+
+def test_orders(database: Database) -> None:
+    ids = {each.ident: each.id for each in database.snapshot().attributes()}
+    for index in ("EAVT", "AEVT", "AVET", "VAET"):
+        found = rows(database, index, history=True)
+        keys = [[{"E": e, "A": ids[a], "V": sort_key(v), "T": t}[p] for p in index] for e, a, v, t, _ in found]
+        assert keys == sorted(keys)
+        assert len(found) == len(set(found))
+    everything = set(rows(database, "EAVT"))
+    assert everything == set(rows(database, "AEVT")) == set(rows(database, "AVET"))
+    refs = {"db/valueType", "db/cardinality", "db/unique", "knows"}
+    assert set(rows(database, "VAET")) == {row for row in everything if row[1].name in refs}
+
+
+def test_components(database: Database) -> None:
+    assert rows(database, "EAVT", 1, AGE) == [(1, AGE, 31, 3, True)]
+    assert rows(database, "EAVT", 1, AGE, history=True) == [
+        (1, AGE, 30, 2, True),
+        (1, AGE, 30, 3, False),
+        (1, AGE, 31, 3, True),
+    ]
+    assert rows(database, "EAVT", (NAME, "c"), NAME) == [(1, NAME, "c", 2, True)]
+    assert [row[2] for row in rows(database, "AVET", NAME)] == ["a", "b", "c"]
+    assert rows(database, "AVET", NAME, "b", 2) == [(2, NAME, "b", 2, True)]
+    assert rows(database, "AVET", NAME, "z") == []
+    assert [row[0] for row in rows(database, "VAET", 3)] == [1, 2]
+    assert [row[0] for row in rows(database, "VAET", 3, KNOWS, 2)] == [2]
+    assert rows(database, "AEVT", KNOWS, 1, 3, TX_BASE + 2) == [(1, KNOWS, 3, 2, True)]
+    assert rows(database, "AEVT", KNOWS, 1, 3, 9) == []
+    assert rows(database, "EAVT", 99) == []
+
+
+@pytest.mark.parametrize(
+    ("index", "components", "code"),
+    [
+        ("EAVX", (), Code.ARG_INVALID),
+        ("EAVT", (1, 2, 3, 4, 5), Code.ARG_INVALID),
+        ("AEVT", (Keyword("none"),), Code.UNKNOWN_ATTRIBUTE),
+        ("EAVT", ((AGE, 20),), Code.ARG_INVALID),
+        ("EAVT", ("a",), Code.ARG_INVALID),
+        ("AEVT", ("a",), Code.ARG_INVALID),
+        ("AEVT", (NAME, 1, "c", "x"), Code.ARG_INVALID),
+    ],
+)
+def test_refusals(database: Database, index: str, components: tuple[object, ...], code: Code) -> None:
+    with pytest.raises(AdalogError) as refused:
+        rows(database, index, *components)
+    assert refused.value.code is code

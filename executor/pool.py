@@ -6,10 +6,10 @@ import asyncio
 import os
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from datalog.errors import AdalogError, Code
 from executor.batch import Batch
@@ -27,6 +27,9 @@ from store.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from executor.spark.engine import SparkEngine
+
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +111,13 @@ class Pool:
 
     async def arun(self, request: Request) -> Result:
         """Runs a query on the pool's threads; cancelling the task stops the query."""
+        return await self._threaded(request, lambda cancel: self._run(request, cancel)[0])
+
+    async def aexplain(self, request: Request, analyze: bool = False) -> Explanation:
+        """`explain` on the pool's threads, likewise."""
+        return await self._threaded(request, lambda cancel: self.explain(request, analyze, cancel))
+
+    async def _threaded(self, request: Request, work: Callable[[Cancel], T]) -> T:
         with self._lock:
             if self._inside >= self.settings.running + self.settings.waiting:
                 raise AdalogError(
@@ -117,7 +127,7 @@ class Pool:
                 )
             self._inside += 1
         cancel = Cancel.after(request.timeout_ms)
-        future = self._threads.submit(self._entered, request, cancel)
+        future = self._threads.submit(self._entered, work, cancel)
         try:
             return await asyncio.wrap_future(future)
         except asyncio.CancelledError:
@@ -126,9 +136,9 @@ class Pool:
                 self._leave()
             raise
 
-    def _entered(self, request: Request, cancel: Cancel) -> Result:
+    def _entered(self, work: Callable[[Cancel], T], cancel: Cancel) -> T:
         try:
-            return self._run(request, cancel)[0]
+            return work(cancel)
         finally:
             self._leave()
 
@@ -198,7 +208,7 @@ class Pool:
             )
         return Engine.SPARK, f"estimated cost {cost:,.0f} is large"
 
-    def explain(self, request: Request, analyze: bool = False) -> Explanation:
+    def explain(self, request: Request, analyze: bool = False, cancel: Cancel | None = None) -> Explanation:
         """The plan of a query; with `analyze` what running it did, level by level."""
         snapshot = request.snapshot or self.database.snapshot()
         if not analyze:
@@ -206,7 +216,7 @@ class Pool:
             engine, reason = self.choose(request, compiled)
             shown = explain_plan(compiled.plan, str(engine), reason)
             return Explanation(text_of(shown), shown)
-        result, compiled, counts, reason = self._run(replace(request, snapshot=snapshot), None)
+        result, compiled, counts, reason = self._run(replace(request, snapshot=snapshot), cancel)
         shown = explain_plan(compiled.plan, result.engine, reason)
         for level, count in zip(shown["levels"], counts, strict=True):
             level["actual"] = {

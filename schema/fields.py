@@ -140,7 +140,7 @@ class Query:
             timeout_ms=services.limits.timeout_ms,
             max_rows=services.limits.rows,
         )
-        explanation = await asyncio.to_thread(services.pool.explain, request, bool(analyze))
+        explanation = await services.pool.aexplain(request, bool(analyze))
         return types.Explanation(text=explanation.text, plan=JSON(types.fragment(explanation.plan)))
 
     @strawberry.field(description="Raw datoms of one index, in its order, from the given leading components.")

@@ -7,6 +7,7 @@ some 40 ms for a delayed acknowledgement. And a worker comes from our own daemon
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -42,9 +43,29 @@ _FAIR = """\
 """
 
 
+_PREFIX = "adalog-spark-"
+
+
 def private_folder() -> Path:
-    """A new folder that only this user can enter. Its name is short: a Unix socket's path has some 100 bytes."""
-    return Path(tempfile.mkdtemp(prefix="adalog-spark-"))
+    """A new folder that only this user can enter. Its name is short: a Unix socket's path has some 100 bytes.
+
+    Those of processes that were killed before they could remove theirs are removed.
+    """
+    for left in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*-*"):
+        owner = left.name.removeprefix(_PREFIX).split("-")[0]
+        if owner.isdigit() and not _runs(int(owner)):
+            shutil.rmtree(left, ignore_errors=True)
+    return Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
+
+
+def _runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def configuration(master: str, folder: Path) -> dict[str, str]:

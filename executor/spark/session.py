@@ -6,6 +6,7 @@ interrupted and that does not outlive it.
 
 from __future__ import annotations
 
+import atexit
 import logging
 import shutil
 import subprocess
@@ -143,6 +144,7 @@ class Session:
             if self._thread is None and not self._closing.is_set():
                 self._thread = threading.Thread(target=self._keep, name="spark-session", daemon=True)
                 self._thread.start()
+                atexit.register(self.close)
 
     def wait(self, timeout: float | None) -> bool:
         """Waits while the state is starting, at most so many seconds; whether it is ready."""
@@ -162,6 +164,7 @@ class Session:
     def close(self) -> None:
         """Ends the session and what runs in it."""
         self._closing.set()
+        atexit.unregister(self.close)
         with self._changed:
             self._changed.notify_all()
         if self._thread is not None:
@@ -210,9 +213,13 @@ def start_session(master: str) -> Live:
         conf = SparkConf(loadDefaults=False)
         conf.setAll(list(configuration(master, folder).items()))
         with said.open("wb") as log:
-            gateway = launch_gateway(conf, {"stdout": log, "stderr": log})  # type: ignore[no-untyped-call]
+            # A session of its own: what stops this process by its group is for us to pass on, in our own time.
+            options = {"stdout": log, "stderr": log, "start_new_session": True}
+            gateway = launch_gateway(conf, options)  # type: ignore[no-untyped-call]
         process = gateway.proc
-        SparkContext(gateway=gateway, conf=conf)
+        context = SparkContext(gateway=gateway, conf=conf)
+        # When Java ends this server has a traceback to print; that the session ended is said once, by us.
+        context._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign]
         live = Live(SparkSession.builder.config(conf=conf).getOrCreate(), process, folder)
         _warm_up(live)
         return live

@@ -70,6 +70,12 @@ def counted(result: Result) -> list[object]:
 
 NEVER = "[:find ?a ?b ?c :where [?a :n/value ?x] [?b :n/value ?y] [?c :n/value ?z] [(+ ?x ?y ?z) ?s] [(< ?s 0)]]"
 
+OR = """[:find ?n ?y :where [?a :p/name ?n] [?a :p/age ?y]
+  (or [?a :p/age 1] (and [?a :p/age 5] [?a :p/knows ?a]))]"""
+
+OR_JOIN = """[:find ?a ?x :where [?a :p/age ?y]
+  (or-join [?a ?x] [?a :p/age ?x] (and [?a :p/knows ?b] [?b :p/knows ?c] [?c :p/age ?x]))]"""
+
 SAME = [
     ("[:find ?n ?m :where [?a :p/name ?n] [?a :p/knows ?b] [?b :p/name ?m]]",),
     ("[:find ?a ?b ?c :where [?a :p/knows ?b] [?b :p/knows ?c] [?a :p/knows ?c] [?a :p/age ?x] [(< ?x 3)]]",),
@@ -78,14 +84,8 @@ SAME = [
     ("[:find (avg ?y) . :with ?a ?b :where [?a :p/knows ?b] [?b :p/age ?y]]",),
     ("[:find [?n ...] :where [?a :p/name ?n] [?a :p/knows ?b] (not [?b :p/age 3])]",),
     ("[:find ?n :where [?a :p/name ?n] (not-join [?a] [?a :p/knows ?b] [?b :p/age 77])]",),
-    (
-        "[:find ?n ?y :where [?a :p/name ?n] [?a :p/age ?y]"
-         " (or [?a :p/age 1] (and [?a :p/age 5] [?a :p/knows ?a]))]",
-    ),
-    (
-        "[:find ?a ?x :where [?a :p/age ?y] (or-join [?a ?x] [?a :p/age ?x]"
-         " (and [?a :p/knows ?b] [?b :p/knows ?c] [?c :p/age ?x]))]",
-    ),
+    (OR,),
+    (OR_JOIN,),
     ("[:find ?n ?a ?v :where [?e :p/name ?n] [?e ?a ?v]]",),
     ("[:find ?n ?y ?t ?add :where [?e :p/name ?n] [?e :p/age ?y ?t ?add]]",),
     ("[:find ?m . :in $ ?n :where [?a :p/name ?n] [?a :p/knows ?b] [?b :p/age 77] [?b :p/name ?m]]", '"n0"'),

@@ -1,0 +1,159 @@
+"""Shares: together they are the join, none is much larger than the others, and a hub is cut in pieces."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from datalog.errors import AdalogError, Code, Position
+from datalog.values import Keyword
+from executor.batch import WEIGHT, Batch, concatenate
+from executor.bind import Binding
+from executor.cancel import Cancel
+from executor.compile import Compiler
+from executor.generic_join import Driver, GenericJoin
+from executor.inputs import bind_inputs
+from executor.spark.configuration import private_folder
+from executor.spark.java import java_home
+from executor.spark.shares import Share, cut, split
+from executor.spark.task import Refused, refusal
+from executor.spark.wire import column_of, from_bytes, to_bytes
+from store.codes import Scratch
+from store.database import Database
+from store.snapshot import Snapshot
+
+SCHEMA = "[{:db/ident :g/to :db/valueType :db.type/ref :db/cardinality :db.cardinality/many}]"
+
+QUERIES = [
+    "[:find ?a ?b ?c :where [?a :g/to ?b] [?b :g/to ?c] [?a :g/to ?c]]",
+    "[:find ?a ?c :where [?a :g/to ?b] [?b :g/to ?c]]",
+    "[:find ?a (count ?c) :with ?b :where [?a :g/to ?b] [?b :g/to ?c]]",
+    "[:find ?b ?c ?d :where [1 :g/to ?b] [?b :g/to ?c] [?c :g/to ?d]]",
+    "[:find ?a ?b :where [?a :g/to ?b] (or [?b :g/to 1] [?b :g/to 7])]",
+    "[:find ?a :where [?a :g/to 1]]",
+    "[:find ?a ?b :where [?a :g/to ?b] [(> ?a 1000000)]]",
+]
+
+
+@pytest.fixture(scope="module")
+def graph() -> Iterator[Snapshot]:
+    """300 vertices, a few edges each, and a hub: vertex 1 to and from all."""
+    random = np.random.default_rng(7)
+    source, target = random.integers(1, 301, 1500), random.integers(1, 301, 1500)
+    others = np.arange(2, 301)
+    ones = np.ones(len(others), np.int64)
+    edges = np.unique(np.stack([np.r_[source, ones, others], np.r_[target, others, ones]]), axis=1)
+    with Database.open(":memory:") as database:
+        database.bulk_load(SCHEMA, {Keyword("g/to"): (edges[0], edges[1])})
+        yield database.snapshot()
+
+
+def bound(snapshot: Snapshot, query: str) -> tuple[GenericJoin, Batch]:
+    compiled = Compiler().compile(query, (), snapshot)
+    values = Scratch(snapshot.codes)
+    inputs = bind_inputs(compiled.plan.query, (), snapshot, values, compiled.entities)
+    join = Binding(compiled.plan, inputs.databases, inputs.relations, values, Cancel()).join()
+    assert join is not None
+    assert inputs.start is not None
+    return join, inputs.start
+
+
+def rows(join: GenericJoin, shares: list[Share]) -> dict[tuple[int, ...], int]:
+    """The distinct rows that the shares come to, with the sums of their weights."""
+    found: list[Batch] = []
+    for share in shares:
+        Driver(join, lambda batch: not found.append(batch), Cancel()).run(share.prefixes, share.depth)
+    if not found:
+        return {}
+    whole = concatenate(found).distinct()
+    names = sorted(name for name in whole.columns if name != WEIGHT)
+    weights = whole.columns.get(WEIGHT, np.ones(whole.size, np.int64)).tolist()
+    keys = zip(*(whole.columns[name].tolist() for name in names), strict=True)
+    return dict(zip(keys, weights, strict=True))
+
+
+@pytest.mark.parametrize("wanted", [1, 3, 12, 200])
+@pytest.mark.parametrize("query", QUERIES)
+def test_the_shares_together_are_the_join(graph: Snapshot, query: str, wanted: int) -> None:
+    join, start = bound(graph, query)
+    whole = rows(join, [Share(0, start, 1.0)])
+    assert rows(join, split(join, start, wanted, Cancel())) == whole
+
+
+def test_a_hub_is_cut_in_pieces(graph: Snapshot) -> None:
+    join, start = bound(graph, QUERIES[0])
+    shares = split(join, start, 20, Cancel())
+    assert {share.depth for share in shares} == {1, 2}
+    assert [share.work for share in shares] == sorted((share.work for share in shares), reverse=True)
+    assert max(share.work for share in shares) < sum(share.work for share in shares) / 8
+
+
+def test_pieces_are_of_about_equal_work() -> None:
+    work = np.array([1.0, 1, 1, 7, 1, 1, 1, 1, 1, 1])
+    pieces = cut(Batch(10, {"?a": np.arange(10)}), 1, work, 4.0)
+    assert sum(piece.prefixes.size for piece in pieces) == 10
+    assert sum(piece.work for piece in pieces) == work.sum()
+    assert max(piece.work for piece in pieces) <= 10
+
+
+def test_batches_survive_the_way() -> None:
+    sent = Batch(3, {"?a": np.array([1, -2, 3]), WEIGHT: np.array([1, 1, 5])})
+    said = {"depth": 2, "made": ["a", 1.5, Keyword("k"), (1, "x")]}
+    batch, heard = from_bytes(column_of([to_bytes(sent, said)])[0].as_buffer())
+    assert batch.size == 3
+    assert {name: column.tolist() for name, column in batch.columns.items()} == {
+        "?a": [1, -2, 3],
+        WEIGHT: [1, 1, 5],
+    }
+    assert all(column.flags.writeable for column in batch.columns.values())
+    assert heard["depth"] == 2
+    assert list(heard["made"]) == said["made"]
+    empty, _ = from_bytes(to_bytes(Batch(1, {}), {}))
+    assert empty.size == 1
+    assert column_of([to_bytes(sent, {}), to_bytes(sent, {})]).type == pa.binary()
+
+
+@pytest.mark.parametrize("position", [None, Position(3, 14)])
+def test_an_error_comes_back_out_of_a_stack_trace(position: Position | None) -> None:
+    error = AdalogError(Code.QUERY_INVALID, 'no "such" thing\n  at > all', position)
+    told = refusal(f"org.apache.spark.SparkException: Task failed\n\tat x.y(Z.scala:1)\n{Refused(error)}\n\tat a.b")
+    assert told is not None
+    assert (told.code, told.message, told.position, told.retryable) == (
+        error.code,
+        error.message,
+        position,
+        error.retryable,
+    )
+    assert refusal("java.lang.OutOfMemoryError") is None
+
+
+def test_what_killed_processes_leave_is_removed() -> None:
+    left = private_folder()
+    ended = 2**22 + 1  # no process has this number: Linux ends at 2^22
+    orphan = left.rename(left.with_name(f"adalog-spark-{ended}-x"))
+    own = private_folder()
+    try:
+        assert not orphan.exists()
+        assert stat.S_IMODE(own.stat().st_mode) == 0o700
+    finally:
+        own.rmdir()
+
+
+def test_java_is_found_and_an_old_one_passed_over(tmp_path: Path) -> None:
+    def fake(name: str, version: str) -> str:
+        java = tmp_path / name / "bin" / "java"
+        java.parent.mkdir(parents=True)
+        java.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\"' >&2\n")
+        java.chmod(0o755)
+        return str(java.parent.parent)
+
+    old, new = fake("old", "11.0.2"), fake("new", "21.0.1")
+    path = os.pathsep.join([os.path.join(new, "bin"), "/usr/bin", "/bin"])
+    assert java_home({"JAVA_HOME": old, "PATH": path}) == new
+    assert java_home({"JAVA_HOME": new, "PATH": path}) == new

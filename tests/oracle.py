@@ -104,7 +104,7 @@ def binds(clause: ast.Clause) -> set[str]:
     """The variables that a clause can bind."""
     match clause:
         case ast.Pattern():
-            return needs(term for term in clause.terms if isinstance(term, ast.Var))
+            return needs(clause.terms)
         case ast.Function():
             return needs(outputs(clause.binding))
         case ast.And():
@@ -154,7 +154,7 @@ def order(clauses: Sequence[ast.Clause], bound: set[str], outer: set[str]) -> li
 def evaluable(clause: ast.Clause, bound: set[str], context: set[str]) -> bool:
     match clause:
         case ast.Pattern():
-            return needs(term for term in clause.terms if isinstance(term, ast.LookupRef)) <= bound
+            return True
         case ast.Predicate() | ast.Function():
             return needs(clause.args) <= bound
         case ast.Or():
@@ -201,7 +201,10 @@ def extend(clause: ast.Clause, row: Row, context: set[str], sources: dict[str, A
         sources = sources | {"$": sources[clause.source.name]}
     match clause:
         case ast.Pattern():
-            return match_pattern(clause, row, sources[clause.source.name])
+            source = sources[clause.source.name]
+            return [
+                grown for named in looked_up(clause, row, source) for grown in match_pattern(clause, named, source)
+            ]
         case ast.Predicate():
             return [row] if call(clause, row, sources) not in (None, False) else []
         case ast.Function():
@@ -229,6 +232,18 @@ def distinct(rows: Iterable[Row]) -> list[Row]:
         if len(kept) > MOST_ROWS:
             raise TooMuchError
     return list(kept.values())
+
+
+def looked_up(clause: ast.Pattern, row: Row, source: Any) -> list[Row]:
+    """The row once for each value that a variable inside a lookup ref can have."""
+    rows = [row]
+    for term in clause.terms:
+        if isinstance(term, ast.LookupRef) and isinstance(term.value, ast.Var):
+            values = [value for _, a, value, _, _ in source.datoms if a == term.attribute.value]
+            rows = [
+                grown for each in rows for value in values if (grown := unify(term.value, value, each)) is not None
+            ]
+    return rows
 
 
 def match_pattern(clause: ast.Pattern, row: Row, source: Any) -> Iterator[Row]:

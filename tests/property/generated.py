@@ -15,6 +15,8 @@ SCHEMA = """[{:db/ident :n :db/valueType :db.type/long}
              {:db/ident :ns :db/valueType :db.type/long :db/cardinality :db.cardinality/many}
              {:db/ident :xs :db/valueType :db.type/double :db/cardinality :db.cardinality/many}
              {:db/ident :to :db/valueType :db.type/ref :db/cardinality :db.cardinality/many}
+             {:db/ident :u :db/valueType :db.type/string :db/unique :db.unique/identity}
+             {:db/ident :color/red} {:db/ident :color/blue}
              {:db/ident :ks :db/valueType :db.type/keyword :db/cardinality :db.cardinality/many}]"""
 
 VALUES = {
@@ -22,14 +24,18 @@ VALUES = {
     ":x": ["1.0", "2.0", "2.5", "-0.5"],
     ":s": ['"a"', '":n"', '"1"'],
     ":k": [":n", ":to", ":a"],
-    ":r": ["1", "2", "3", "4"],
+    ":r": ["1", "2", "3", "4", ":color/red"],
+    ":u": ['"a"', '"b"', '":n"', '"1"'],
     ":ns": ["1", "2", "3"],
     ":xs": ["1.0", "2.0", "3.5"],
-    ":to": ["1", "2", "3", "4"],
+    ":to": ["1", "2", "3", "4", ":color/red", ":color/blue"],
     ":ks": [":n", ":s", ":b"],
 }
+NAMED = (":color/red", '[:u "a"]', '[:u "b"]', '[:u "nobody"]', ":color/none")
+PAST = "the database of the past"
 MANY = (":ns", ":xs", ":to", ":ks")
 ATTRIBUTES = tuple(VALUES)
+FREE = tuple(a for a in ATTRIBUTES if a != ":u")
 ENTITIES = ("1", "2", "3", "4")
 VARIABLES = ("?a", "?b", "?c", "?d")
 ENTITY_VARIABLES = ("?a", "?b", "?l")
@@ -40,7 +46,7 @@ HOME = {
     "?b": REFS,
     "?l": REFS,
     "?c": (":n", ":ns", ":x", ":xs"),
-    "?d": (":s", ":k", ":ks", ":xs", ":ns"),
+    "?d": (":u", ":s", ":k", ":ks", ":xs", ":ns"),
 }
 CONSTANTS = ("1", "2", "3", "1.0", "2.5", '"a"', ":n", ":to")
 
@@ -55,11 +61,13 @@ def transactions(rng: Random, most: int = 4) -> list[str]:
 def transaction(rng: Random) -> str:
     forms = {}
     for _ in range(rng.randint(4, 40)):
-        e, a = rng.choice(ENTITIES), rng.choice(ATTRIBUTES)
+        e, a = rng.choice(ENTITIES), rng.choice(FREE)
         v = rng.choice(VALUES[a])
         key = (e, a, v) if a in MANY else (e, a)
         kind = rng.choice(("add", "add", "add", "add", "retract"))
         forms[key] = f"[:db/{kind} {e} {a} {v}]"
+    for e in rng.sample(ENTITIES, rng.randint(0, 2)):
+        forms[e] = f"[:db/add {e} :u {VALUES[':u'][ENTITIES.index(e)]}]"
     return f"[{' '.join(forms.values())}]"
 
 
@@ -116,8 +124,10 @@ class Writer:
         if self.chance(8) and self.wide < 2:
             self.wide += 1
             attribute = self.one(*names, "_")
-        e = must if place == "e" else self.one(*entities * 4, "_", self.one(*ENTITIES))
-        literal = self.one(*VALUES[a] * 2, *(ENTITIES if a in REFS else CONSTANTS)) if self.chance(50) else "_"
+        named = self.one(*NAMED, f"[:u {self.one(*values)}]")
+        e = must if place == "e" else self.one(*entities * 8, "_", "_", self.one(*ENTITIES), named)
+        literal = self.one(*VALUES[a] * 2, *((*ENTITIES, named) if a in REFS else CONSTANTS))
+        literal = self.one(literal, "_")
         v = must if place == "v" else self.one(*values * 4, "_", literal)
         tail = ""
         if self.chance(6):
@@ -137,8 +147,11 @@ class Writer:
         return self.one(*HOME[name]), "v"
 
     def source_pattern(self, names: tuple[str, ...]) -> str:
+        source = self.one(*self.sources)
+        if source == "$old":
+            return self.pattern(names).replace("[", "[$old ", 1)
         terms = [self.one(*names, *names, "_", "1", "1.0") for _ in range(self.rng.randint(1, 2))]
-        return f"[{self.one(*self.sources)} {' '.join(terms)}]"
+        return f"[{source} {' '.join(terms)}]"
 
     def predicate(self, names: tuple[str, ...]) -> str:
         a, b = self.one(*names), self.one(*names, *CONSTANTS)
@@ -170,7 +183,7 @@ class Writer:
 
     def clause(self, names: tuple[str, ...], depth: int) -> str:
         roll = self.rng.randint(1, 100)
-        if self.sources and roll <= 10:
+        if self.sources and roll <= 20:
             return self.source_pattern(names)
         if depth == 0 or roll <= 50:
             return self.pattern(names)
@@ -252,7 +265,7 @@ NUMERIC = ("sum", "avg", "median", "variance", "stddev")
 def query(rng: Random) -> Asked:
     """A query that is well-formed; it may still leave a variable unbound."""
     names = tuple(rng.sample(VARIABLES, rng.randint(2, len(VARIABLES))))
-    sources = ("$rel",) if rng.random() < 0.15 else ()
+    sources = rng.choice((("$rel",), ("$old",), ("$rel", "$old"))) if rng.random() < 0.25 else ()
     writer = Writer(rng, sources)
     bindings, args = writer.inputs(names) if rng.random() < 0.4 else ([], [])
     clauses = [writer.clause(names, 2) for _ in range(rng.choice((1, 1, 2, 2, 3, 4)))]
@@ -271,10 +284,12 @@ def query(rng: Random) -> Asked:
         if rest and writer.chance(40):
             with_ = f":with {rest[0]} "
     tail = order_of(rng, [name for name in elements if name.startswith("?")])
-    if sources:
+    if "$rel" in sources:
         cells = ("1", "2", "1.0", '"a"', ":n")
         rows = [f"[{rng.choice(cells)} {rng.choice(cells)}]" for _ in range(rng.randint(1, 5))]
         args = [*args, f"[{' '.join(rows)}]"]
+    if "$old" in sources:
+        args = [*args, PAST]
     head = f"[:find {' '.join(elements)} {with_}:in {' '.join(['$', *bindings, *sources])}"
     return Asked(head, tuple(shuffled(rng, clauses)), tail, tuple(args), writer.partial)
 

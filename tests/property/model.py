@@ -18,7 +18,7 @@ from planner.plan import Options
 from store.database import Database
 from store.snapshot import TX_BASE, Snapshot
 from tests.oracle import Facts, TooMuchError, UnboundError, answer
-from tests.property.generated import SCHEMA, Asked, query
+from tests.property.generated import PAST, SCHEMA, Asked, query
 
 SWITCHES = (
     Options(),
@@ -30,13 +30,23 @@ SWITCHES = (
 REFUSED = (Code.QUERY_INVALID, Code.ARG_INVALID)
 
 
+# The second transaction, the first with data: what a second source reads.
+EARLY = 2
+
+
+class View(Facts):
+    """The facts of one view; `past` those of an early one."""
+
+    past: View | None = None
+
+
 class Log:
     """Every datom ever transacted, from the reports alone."""
 
     def __init__(self, bootstrap: Iterable[Any]) -> None:
         self.datoms = list(bootstrap)
 
-    def facts(self, *, as_of: int | None = None, since: int = 0, history: bool = False) -> Facts:
+    def facts(self, *, as_of: int | None = None, since: int = 0, history: bool = False) -> View:
         """The datoms of a view, found by replaying the log."""
         seen = [d for d in self.datoms if as_of is None or d.t <= as_of]
         names = Facts((d.e, d.a, d.v, 0, True) for d in seen)
@@ -49,8 +59,9 @@ class Log:
                 else:
                     held.pop(key, None)
             seen = list(held.values())
-        facts = Facts((d.e, d.a, d.v, TX_BASE + d.t, d.added) for d in seen if not since or d.t > since)
+        facts = View((d.e, d.a, d.v, TX_BASE + d.t, d.added) for d in seen if not since or d.t > since)
         facts.idents, facts.types = names.idents, names.types
+        facts.past = facts if (as_of, since, history) == (EARLY, 0, False) else self.facts(as_of=EARLY)
         return facts
 
 
@@ -70,7 +81,7 @@ def examples(number: int) -> int:
 def check(
     pool: Pool,
     snapshot: Snapshot,
-    facts: Facts,
+    facts: View,
     asked: Asked,
     switches: Sequence[Options] = SWITCHES,
     engine: str = "LOCAL",
@@ -89,15 +100,16 @@ def check(
 
 
 def difference(
-    pool: Pool, snapshot: Snapshot, facts: Facts, asked: Asked, switches: Sequence[Options], engine: str
+    pool: Pool, snapshot: Snapshot, facts: View, asked: Asked, switches: Sequence[Options], engine: str
 ) -> str | None:
     """What is wrong, or None."""
     try:
         parsed = parse_query(asked.text)
     except AdalogError:
         return None
-    args = [read(arg) for arg in asked.args]
+    args = [facts.past if arg == PAST else read(arg) for arg in asked.args]
     expected = outcome(lambda: answer(parsed, facts, args))
+    args = [pool.database.at(as_of=EARLY) if arg is facts.past else arg for arg in args]
     if expected is None:
         return None
     if currently_in_test_context():
@@ -115,7 +127,7 @@ def difference(
     return None
 
 
-def asked_of(facts: Facts, rng: Random) -> Asked:
+def asked_of(facts: View, rng: Random) -> Asked:
     """A random query; one that finds nothing is often given up for another."""
     for _ in range(4):
         asked = query(rng)
@@ -123,7 +135,7 @@ def asked_of(facts: Facts, rng: Random) -> Asked:
             parsed = parse_query(asked.text)
         except AdalogError:
             continue
-        args = [read(arg) for arg in asked.args]
+        args = [facts.past if arg == PAST else read(arg) for arg in asked.args]
         found = outcome(lambda parsed=parsed, args=args: answer(parsed, facts, args))
         if found and not isinstance(found, str):
             return asked

@@ -23,10 +23,10 @@ def test_spark_answers_as_the_oracle_does():
         try:
             log = filled(database, transactions(rng))
             assert engine.wait_ready(120), engine.state
-            for _ in range(max(4, examples(6))):
+            for _ in range(max(3, examples(3))):
                 log.datoms.extend(database.transact(transaction(rng)).datoms)
                 facts = log.facts()
-                for _ in range(5):
+                for _ in range(3):
                     check(pool, database.snapshot(), facts, asked_of(facts, rng), SWITCHES[:1], engine="SPARK")
                 past = rng.randint(1, database.snapshot().t)
                 facts = log.facts(as_of=past, history=True)

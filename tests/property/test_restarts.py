@@ -23,6 +23,7 @@ def test_transactions_compactions_and_restarts(seed):
         try:
             log = Log(database.snapshot().datoms("EAVT"))
             log.datoms.extend(database.transact(SCHEMA).datoms)
+            log.datoms.extend(database.transact(transaction(rng)).datoms)
             for _ in range(rng.randint(3, 8)):
                 match rng.choice(("transact", "transact", "transact", "compact", "restart")):
                     case "transact":

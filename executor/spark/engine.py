@@ -51,30 +51,30 @@ class SparkEngine:
     """The engine for `engine: SPARK`. Thread-safe. `start`: begin to start the session, in the background."""
 
     def __init__(self, master: str = "local[*]", start: bool = True) -> None:
-        self._session = Session(master)
+        self.session = Session(master)
         self._shipping: weakref.WeakKeyDictionary[Live, Shipping] = weakref.WeakKeyDictionary()
         self._lock = threading.Lock()
         if start:
-            self._session.start()
+            self.session.start()
 
     @property
     def state(self) -> str:
         """starting, ready or failed."""
-        return self._session.state
+        return self.session.state
 
     @property
     def cores(self) -> int:
         """Tasks that run at once; 0 while there is no session."""
-        return self._session.cores
+        return self.session.cores
 
     def wait_ready(self, timeout: float | None = None) -> bool:
         """Waits until the session is ready or has failed; whether it is ready."""
-        self._session.start()
-        return self._session.wait(timeout)
+        self.session.start()
+        return self.session.wait(timeout)
 
     def close(self) -> None:
         """Ends the session and what runs in it."""
-        self._session.close()
+        self.session.close()
 
     def run_join(
         self,
@@ -117,18 +117,18 @@ class SparkEngine:
 
     def _ready(self, cancel: Cancel) -> Live:
         """The session, waited for while it starts."""
-        self._session.start()
+        self.session.start()
         until = monotonic() + _START_SECONDS
-        while self._session.state == "starting" and monotonic() < until:
+        while self.session.state == "starting" and monotonic() < until:
             cancel.check()
-            self._session.wait(0.1)
-        return self._session.live()
+            self.session.wait(0.1)
+        return self.session.live()
 
     def _ships(self, live: Live) -> Shipping:
         with self._lock:
             shipping = self._shipping.get(live)
             if shipping is None:
-                shipping = Shipping(live.folder if is_local(self._session.master) else None)
+                shipping = Shipping(live.folder if is_local(self.session.master) else None)
                 self._shipping[live] = shipping
             return shipping
 

@@ -236,10 +236,11 @@ def start_session(master: str) -> Live:
 
 def _warm_up(live: Live) -> None:
     """A job that does nothing, on every core: has Java load its classes, and the workers' parent started."""
-    each_in_a_task(live.spark, pa.array([b""] * live.cores, pa.binary()), _same)
+    each_in_a_task(live.spark, pa.array([b""] * live.cores, pa.binary()), unchanged)
 
 
-def _same(columns: Iterator[pa.Array]) -> Iterator[pa.Array]:
+def unchanged(columns: Iterator[pa.Array]) -> Iterator[pa.Array]:
+    """The work of a job that does nothing."""
     yield from columns
 
 

@@ -192,7 +192,7 @@ def test_explain_tells_what_the_tasks_did(world: World) -> None:
 
 def test_a_session_that_dies_fails_its_query_and_another_takes_its_place(world: World) -> None:
     engine = engine_of(world)
-    live = engine._session.live()
+    live = engine.session.live()
     threading.Timer(0.7, os.kill, (live.process.pid, signal.SIGKILL)).start()
     with pytest.raises(AdalogError) as caught:
         world.run(NEVER, engine="SPARK", timeout_ms=20_000)

@@ -1,0 +1,89 @@
+"""What Spark costs and brings on this machine: an empty job, each further task, and a join beside the local engine.
+
+`python -m bench.spark [SCALE]`. The two engines take turns in one run, so that their ratio means something even
+where the machine is not quiet; each figure is the least of its repeats, which others' load can only raise.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from typing import Final
+
+import pyarrow as pa
+
+from bench.adalog import EDGE, SCHEMA
+from bench.work import THREADS, graph
+from executor.pool import Pool, PoolSettings, Request
+from executor.spark.engine import SparkEngine
+from executor.spark.job import each_in_a_task
+from executor.spark.session import Live, unchanged
+from store.database import Database
+
+_REPEATS: Final = 7
+_TASKS: Final = (2, 4, 8, 16, 32, 64)
+_COUNT: Final = "[:find (count ?c) . :with ?a ?b :where [?a :g/to ?b] [?b :g/to ?c] [?a :g/to ?c]]"
+_ROWS: Final = "[:find ?a ?b ?c :where [?a :g/to ?b] [?b :g/to ?c] [?a :g/to ?c]]"
+_JOINS: Final = (("triangles counted", _COUNT), ("triangles, every row", _ROWS))
+
+
+def main() -> None:
+    scale = int(sys.argv[1]) if len(sys.argv) > 1 else 16
+    edges = graph(f"rmat{scale}")
+    engine = SparkEngine(f"local[{THREADS}]")
+    with Database.open(":memory:") as database:
+        pool = Pool(database, PoolSettings(threads=THREADS), spark=engine)
+        try:
+            database.bulk_load(SCHEMA, {EDGE: (edges.source, edges.target)})
+            began = time.perf_counter()
+            assert engine.wait_ready(300), engine.state
+            print(f"session ready after another {time.perf_counter() - began:.1f} s")
+            _empty_jobs(engine)
+            print(f"R-MAT scale {scale}, {len(edges):,} edges, {THREADS} threads and {engine.cores} tasks at once")
+            for title, query in _JOINS:
+                _compare(pool, title, query)
+        finally:
+            pool.close()
+
+
+def _empty_jobs(engine: SparkEngine) -> None:
+    live: Live = engine.session.live()
+    least = {}
+    for tasks in _TASKS:
+        values = pa.array([b""] * tasks, pa.binary())
+        least[tasks] = _least(lambda values=values: each_in_a_task(live.spark, values, unchanged))  # type: ignore[misc]
+        print(f"an empty job of {tasks:2} tasks   {least[tasks] * 1000:7.1f} ms")
+    further = (least[_TASKS[-1]] - least[_TASKS[0]]) / (_TASKS[-1] - _TASKS[0])
+    print(f"each further task           {further * 1000:7.1f} ms")
+
+
+def _compare(pool: Pool, title: str, query: str) -> None:
+    seconds: dict[str, list[float]] = {"LOCAL": [], "SPARK": []}
+    answers = set()
+    for _ in range(_REPEATS):
+        for engine, taken in seconds.items():
+            began = time.perf_counter()
+            result = pool.run(Request(query, engine=engine))
+            taken.append(time.perf_counter() - began)
+            answers.add(result.rows(0, 1)[0][0] if len(result) == 1 else len(result))
+    assert len(answers) == 1, answers
+    local, spark = min(seconds["LOCAL"]), min(seconds["SPARK"])
+    first = seconds["SPARK"][0]
+    print(
+        f"{title}: {answers.pop():,}   LOCAL {local:.2f} s   SPARK {spark:.2f} s   "
+        f"ratio {spark / local:.2f}   (SPARK the first time {first:.2f} s)"
+    )
+
+
+def _least(work: Callable[[], object]) -> float:
+    taken = []
+    for _ in range(_REPEATS):
+        began = time.perf_counter()
+        work()
+        taken.append(time.perf_counter() - began)
+    return min(taken)
+
+
+if __name__ == "__main__":
+    main()

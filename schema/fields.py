@@ -238,7 +238,7 @@ def _component(number: int, text: str) -> Any:
 
 
 def _datoms(snapshot: Snapshot, index: str, leading: tuple[Any, ...], start: int, count: int) -> list[Any]:
-    return list(islice(snapshot.datoms(index, leading), start, start + count))
+    return list(islice(snapshot.datoms(index, leading, start), count))
 
 
 def _database(services: Services) -> types.Database:

@@ -29,8 +29,11 @@ _LOGGER: Final = logging.getLogger("adalog.store")
 # A delta is folded when it has this share of its relation, within bounds: below, a fold is not worth its files;
 # above, reading after a write would cost too much.
 _SHARE: Final = 0.25
-_LEAST: Final = 8192
+_LEAST: Final = 1024
 _MOST: Final = 200_000
+
+# So many new datoms start a fold.
+_ENOUGH: Final = 8192
 
 # Files are kept for a while after they went out of use: a Spark worker may be about to open them.
 _GRACE_SECONDS: Final = 600.0
@@ -73,7 +76,7 @@ class Compactor:
     def wrote(self, datoms: int) -> None:
         """Count what was written; enough of it starts a fold."""
         self._young += datoms
-        if self._young >= _LEAST:
+        if self._young >= _ENOUGH:
             self._wanted.set()
 
     def _run(self) -> None:
@@ -100,7 +103,7 @@ class Compactor:
         self._closed = True
         self._wanted.set()
         self._thread.join()
-        if self._folder is not None and self._young >= _LEAST:
+        if self._folder is not None and self._young >= _ENOUGH:
             self.run()
 
     def _fold(self, moment: Moment) -> None:

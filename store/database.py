@@ -7,6 +7,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from contextlib import ExitStack
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -62,16 +63,16 @@ class Database:
         """
         if location == IN_MEMORY:
             return Database(Head.empty(), Log.in_memory(), None, schema, limits)
-        folder = Folder(Path(location))
-        try:
+        with ExitStack() as undo:
+            folder = Folder(Path(location))
+            undo.callback(folder.close)
             log = Log.in_file(folder.log)
+            undo.callback(log.close)
             head, unsaved = opened(folder, log)
-            database = Database(head, log, folder, schema, limits)
-            database._compactor.wrote(unsaved)
-            return database
-        except BaseException:
-            folder.close()
-            raise
+            undo.pop_all()
+        database = Database(head, log, folder, schema, limits)
+        database._compactor.wrote(unsaved)
+        return database
 
     def close(self) -> None:
         """Finish the transactions under way and let go of the folder."""

@@ -204,10 +204,10 @@ class Expansion:
         return self._declarations.used_with(key, implied_type(value), key_path)
 
     def _entity(self, value: Any, path: Path) -> Term:
-        if isinstance(value, str) and type(value) is str:
-            if value:
+        if type(value) is str:
+            if value and not value.startswith("\0"):
                 return self._tempid(value)
-            raise Refused(Code.TX_INVALID, 'a tempid is a name such as "ada", not the empty string', path)
+            raise Refused(Code.TX_INVALID, f'a tempid is a name such as "ada", not {_shown(value)}', path)
         if type(value) is int:
             return self._tempid(str(value)) if value < 0 else self._known_id(value, path)
         if isinstance(value, Keyword):

@@ -246,9 +246,12 @@ class Snapshot:
 
     # Everything
 
-    def datoms(self, index_name: str, components: Sequence[Any] = ()) -> Iterator[Datom]:
-        """Datoms of EAVT, AEVT, AVET or VAET in its order, from those that begin with the components."""
-        return index.datoms(self, index_name, components)
+    def datoms(self, index_name: str, components: Sequence[Any] = (), start: int = 0) -> Iterator[Datom]:
+        """Datoms of EAVT, AEVT, AVET or VAET in its order that begin with the components, but the first `start`.
+
+        Raises ARG_INVALID for another index or a component that is none, UNKNOWN_ATTRIBUTE for no attribute.
+        """
+        return index.datoms(self, index_name, components, start)
 
     @cached_property
     def datom_count(self) -> int:

@@ -28,7 +28,7 @@ import sys, threading
 from store import compactor
 from store.database import Database
 
-compactor._LEAST = 40
+compactor._LEAST = compactor._ENOUGH = 40
 database = Database.open(sys.argv[1])
 print("open", database.snapshot().t, flush=True)
 turn = threading.Lock()
@@ -103,14 +103,13 @@ def test_a_checkpoint_with_nothing_after_it(folder: Path, monkeypatch: pytest.Mo
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A closed database with segments, and transactions after them."""
-    monkeypatch.setattr(compactor, "_LEAST", 10**9)
+    monkeypatch.setattr(compactor, "_ENOUGH", 10**9)
     path = tmp_path / "data"
     with Database.open(str(path)) as database:
         for number in range(20):
             database.transact(f'[[:db/add "a" :n {number}] [:db/add "a" :name "name {number}"]]')
         monkeypatch.setattr(compactor, "_LEAST", 1)
         database.compact()
-        monkeypatch.setattr(compactor, "_LEAST", 10**9)
         for number in range(20, 30):
             database.transact(f'[[:db/add "a" :n {number}] [:db/add "a" :name "name {number}"]]')
     return path

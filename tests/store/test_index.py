@@ -46,6 +46,26 @@ def test_orders(database: Database) -> None:
     assert set(rows(database, "VAET")) == {row for row in everything if row[1].name in refs}
 
 
+def test_starting_anywhere(database: Database) -> None:
+    for index in ("EAVT", "AEVT", "AVET", "VAET"):
+        everything = list(database.snapshot().datoms(index))
+        for start in range(len(everything) + 2):
+            assert list(database.snapshot().datoms(index, (), start)) == everything[start:]
+
+
+def test_pages_of_many(database: Database) -> None:
+    database.transact("[" + " ".join(f"[:db/add {i % 700 + 10} :many/{i % 3} {i}]" for i in range(2000)) + "]")
+    database.transact("[{:db/ident :tags :db/valueType :db.type/string :db/cardinality :db.cardinality/many}]")
+    database.transact("[" + " ".join(f'[:db/add {i % 2 + 1} :tags "{i}"]' for i in range(3000)) + "]")
+    for index in ("EAVT", "AEVT", "AVET"):
+        everything = list(database.snapshot().datoms(index))
+        assert len(set(everything)) == len(everything) > 5000
+        for start in (1, 1023, 1024, 1025, 3000, 4999):
+            assert list(database.snapshot().datoms(index, (), start)) == everything[start:]
+    tags = [datom.v for datom in database.snapshot().datoms("AEVT", (Keyword("tags"), 1))]
+    assert tags == sorted(tags)
+
+
 def test_components(database: Database) -> None:
     assert rows(database, "EAVT", 1, AGE) == [(1, AGE, 31, 3, True)]
     assert rows(database, "EAVT", 1, AGE, history=True) == [

@@ -66,6 +66,7 @@ class FailingLog:
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Folds whatever is young."""
     monkeypatch.setattr(compactor, "_LEAST", 1)
+    monkeypatch.setattr(compactor, "_ENOUGH", 50)
     monkeypatch.setattr(compactor, "_SHARE", 0.0)
 
 

@@ -57,6 +57,15 @@ def test_paths_are_counted_without_being_written_out(graph: World) -> None:
                                      for c in range(b + 1, b + 4)))  # fmt: skip
 
 
+def test_paths_from_a_given_start_are_counted_without_being_written_out(graph: World) -> None:
+    query = "[:find (count ?d) . :with ?b ?c :in $ %s :where [?a :to ?b] [?b :to ?c] [?c :to ?d]]"
+    assert plan(graph, query % "?a", 1)["weighted"]
+    assert graph.q(query % "?a", 1) == "27"
+    # Several starts may reach one path (b, c, d), which is then counted once.
+    assert not plan(graph, query % "[?a ...]", (1, 2))["weighted"]
+    assert graph.q(query % "[?a ...]", (1, 2)) == "36"
+
+
 def test_a_hidden_variable_forbids_weights(graph: World) -> None:
     shown = plan(graph, "[:find (count ?c) . :where [?a :to ?b] [?b :to ?c]]")
     assert not shown["weighted"]

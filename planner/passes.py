@@ -34,7 +34,8 @@ def plan_query(query: ast.Query, statistics: Statistics, relations: frozenset[st
     found = order_variables(body, frozenset(given), needed, statistics, reorder=options.reorder)
     assert found is not None, "a safe query has an order"
     body = _plan_negations(body, statistics, options)
-    distinct = hidden_variables(body, needed | _single(query))
+    # No two rows differ in what the arguments give one value.
+    distinct = hidden_variables(body, needed.union(given))
     weighted = bool(counted) and options.project and not distinct
     if options.project:
         levels = project(body, given, found.order, found.prefixes, needed, counted if weighted else frozenset())
@@ -52,21 +53,6 @@ def plan_query(query: ast.Query, statistics: Statistics, relations: frozenset[st
         found.prefixes[-1] if found.prefixes else 1.0,
         options,
     )
-
-
-def _single(query: ast.Query) -> frozenset[str]:
-    """The variables that the arguments give one value each: no two rows differ in them."""
-    names: set[str] = set()
-    for item in query.inputs:
-        match item:
-            case ast.BindingInput(binding=ast.ScalarBinding(target=target)):
-                targets: tuple[ast.Var | ast.Blank, ...] = (target,)
-            case ast.BindingInput(binding=ast.TupleBinding(targets=several)):
-                targets = several
-            case _:
-                continue
-        names.update(target.name for target in targets if isinstance(target, ast.Var))
-    return frozenset(names)
 
 
 def _counted(query: ast.Query, answer: tuple[str, ...]) -> frozenset[str]:

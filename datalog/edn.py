@@ -89,7 +89,7 @@ def read(text: str, limits: Limits = DEFAULT, *, clojure: bool = False) -> Value
                     break
                 items.append(value := _prefixed(prefix, value))
     except Malformed as fault:
-        _refuse(text, index, str(fault))
+        _refuse(text, index, str(fault), fault.offset)
     if stack:
         _unfinished(text, opener, opened)
     if len(items) != 1:
@@ -190,8 +190,8 @@ def _check_text(text: str, limits: Limits) -> None:
         )
 
 
-def _refuse(text: str, index: int, message: str) -> NoReturn:
-    raise EdnError(message, _position_of_token(text, index)) from None
+def _refuse(text: str, index: int, message: str, offset: int = 0) -> NoReturn:
+    raise EdnError(message, _position_of_token(text, index, offset)) from None
 
 
 def _too_deep(text: str, index: int, limits: Limits) -> NoReturn:
@@ -233,9 +233,9 @@ def _duplicate(text: str, items: Sequence[Value], index: int, what: str, step: i
     raise AssertionError("no element is there twice")
 
 
-def _position_of_token(text: str, index: int) -> Position:
+def _position_of_token(text: str, index: int, offset: int = 0) -> Position:
     match = next(islice(TOKEN.finditer(text), index, None))
-    return Lines(text).position(match.start())
+    return Lines(text).position(match.start() + offset)
 
 
 def _position_inside(text: str, index: int, place: int) -> Position:

@@ -22,7 +22,11 @@ MAX_DIGITS = 4000
 
 
 class Malformed(Exception):
-    """A token that is not EDN; its text is the message."""
+    """A token that is not EDN: why, and how far into the token the fault is."""
+
+    def __init__(self, message: str, offset: int = 0) -> None:
+        super().__init__(message)
+        self.offset = offset
 
 
 # Numbers
@@ -125,7 +129,7 @@ _ESCAPES: Mapping[str, str] = {
 
 def string(token: str) -> str:
     """The value of a string token with escapes in it, quotes included."""
-    return _ESCAPE.sub(_unescape, token[1:-1])
+    return _ESCAPE.sub(_unescape, token)[1:-1]
 
 
 def _unescape(match: re.Match[str]) -> str:
@@ -135,17 +139,18 @@ def _unescape(match: re.Match[str]) -> str:
     if len(escape) == 12:  # a surrogate pair, as JSON writers make them
         return (bytes.fromhex(escape[2:6]) + bytes.fromhex(escape[8:])).decode("utf-16-be")
     if len(escape) == 6:
-        return _code_point(escape)
+        return _code_point(escape, match.start())
     raise Malformed(
         f'the string has the unknown escape {escape}; there are \\" \\\\ \\n \\t \\r \\b \\f and \\uXXXX'
-        " (four hexadecimal digits), and a backslash itself is written \\\\"
+        " (four hexadecimal digits), and a backslash itself is written \\\\",
+        match.start(),
     )
 
 
-def _code_point(escape: str) -> str:
+def _code_point(escape: str, offset: int = 0) -> str:
     code = int(escape[2:], 16)
     if 0xD800 <= code <= 0xDFFF:
-        raise Malformed(f"{escape} is half of a surrogate pair, not a character")
+        raise Malformed(f"{escape} is half of a surrogate pair, not a character", offset)
     return chr(code)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, ItemsView, Iterable, Iterator, Mapping, Set
 from datetime import UTC, datetime
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Any
 from uuid import UUID
 
@@ -32,7 +32,7 @@ class Keyword(edn_format.Keyword):  # type: ignore[misc]
         return hash(self._name) ^ 0x3A
 
     def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, edn_format.Keyword) and self._name == other.name)
+        return self is other or (isinstance(other, Keyword) and self._name == other._name)
 
     @property
     def namespace(self) -> str | None:
@@ -54,7 +54,7 @@ class Symbol(edn_format.Symbol):  # type: ignore[misc]
         return hash(self._name) ^ 0x27
 
     def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, edn_format.Symbol) and self._name == other.name)
+        return self is other or (isinstance(other, Symbol) and self._name == other._name)
 
 
 class BigInt(int):
@@ -229,13 +229,22 @@ def _identity_of_map(value: EdnMap) -> Hashable:
     return ("map", frozenset((key, identity(item)) for key, (_, item) in value._by_identity.items()))
 
 
-_THEIR_OWN_IDENTITY = frozenset({str, int, Keyword, Symbol, type(None), datetime, UUID, bytes})
+def _identity_of_bigdec(value: Decimal) -> Hashable:
+    return ("bigdec", str(value.normalize(_ALL_DIGITS)) if value else "0")
+
+
+_ALL_DIGITS = Context(prec=20_000, Emax=999_999, Emin=-999_999)
+
+# Numbers of any size, and UUIDs, go by their text: Python's hashes of large integers are known to everybody, and
+# a set of a few thousand that share one would take seconds to read.
+_THEIR_OWN_IDENTITY = frozenset({str, int, Keyword, Symbol, type(None), datetime, bytes})
 _IDENTITIES: dict[str, Callable[[Any], Hashable]] = {
     "boolean": lambda value: ("boolean", value),
-    "bigint": lambda value: ("bigint", int(value)),
+    "bigint": lambda value: ("bigint", f"{value:x}"),
     "double": _identity_of_double,
     "float": _identity_of_float,
-    "bigdec": lambda value: ("bigdec", value),
+    "bigdec": _identity_of_bigdec,
+    "uuid": lambda value: ("uuid", value.hex),
     "char": lambda value: ("char", str(value)),
     "uri": lambda value: ("uri", str(value)),
     "tuple": lambda value: ("tuple", *map(identity, value)),

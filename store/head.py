@@ -129,11 +129,9 @@ class Head:
     def replay(self, t: int, instant: int, logged: Logged) -> None:
         """The next transaction as the log has it."""
         self.apply(logged.effects(self.codes), t, instant)
-        relations = {}
-        for column in logged.columns:
-            bulk = BulkColumn(column.attribute, column.e, column.codes(self.codes))
-            relations[bulk.attribute] = self.with_column(bulk)
-        self.replace(relations)
+        if logged.columns:
+            bulk = [BulkColumn(each.attribute, each.e, each.codes(self.codes)) for each in logged.columns]
+            self.replace({column.attribute: self.with_column(column) for column in bulk})
 
     def with_column(self, column: BulkColumn) -> Relation:
         """The attribute's relation with its delta and the column's datoms, asserted by the current transaction."""

@@ -151,7 +151,7 @@ class Trie:
         if not len(self.over.keys):
             return self.base
         keys, values = self.base.pairs()
-        keep = ~np.isin(keys, self.over.keys)
+        keep = np.repeat(kept_keys(self.base, self.over), np.diff(self.base.offsets))
         over_keys, over_values = self.over.pairs()
         keys = np.concatenate((keys[keep], over_keys))
         values = np.concatenate((values[keep], over_values))
@@ -163,7 +163,7 @@ class Trie:
         """The keys that have values: int64[k], sorted, distinct."""
         if not len(self.over.keys):
             return self.base.keys
-        kept = self.base.keys[~np.isin(self.base.keys, self.over.keys)]
+        kept = self.base.keys[kept_keys(self.base, self.over)]
         live = self.over.keys[np.diff(self.over.offsets) > 0]
         return np.sort(np.concatenate((kept, live)))
 
@@ -208,11 +208,19 @@ def rows_of(keys: Codes, pair_keys: Codes, pair_values: Codes) -> Csr:
     return Csr(keys, offsets, np.ascontiguousarray(pair_values))
 
 
+def kept_keys(old: Csr, fresh: Csr) -> NDArray[np.bool_]:
+    """Which of the old keys have no fresh row."""
+    kept = np.ones(len(old.keys), np.bool_)
+    replaced = old.find(fresh.keys)
+    kept[replaced[replaced >= 0]] = False
+    return kept
+
+
 def replace_rows(old: Csr, fresh: Csr) -> Csr:
     """`old` with the rows of `fresh` in place of its own, or added."""
     if not len(old.keys):
         return fresh
-    kept = np.isin(old.keys, fresh.keys, assume_unique=True, invert=True)
+    kept = kept_keys(old, fresh)
     sizes = np.diff(old.offsets)
     keys = np.concatenate((old.keys[kept], fresh.keys))
     sizes = np.concatenate((sizes[kept], np.diff(fresh.offsets)))

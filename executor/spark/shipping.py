@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import pickle
 import threading
+import uuid
 import weakref
 from collections import OrderedDict
 from contextlib import suppress
@@ -74,7 +75,8 @@ class Shipping:
         key = hashlib.blake2b(payload, digest_size=16).hexdigest()
         if self._folder is None or len(payload) < _SMALL:
             return Shipped(key, payload, None)
-        path = self._folder / f"snapshot-{key}"
+        # Not by key alone: two views may be equal, and the file goes with the snapshot it was made for.
+        path = self._folder / f"snapshot-{key}-{uuid.uuid4().hex}"
         path.write_bytes(payload)
         weakref.finalize(snapshot, _removed, path)
         return Shipped(key, None, str(path))

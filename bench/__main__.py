@@ -18,6 +18,9 @@ from bench.work import Work
 
 Say = Callable[[str], None]
 
+# Of what is written to a file.
+_WIDTH: Final = 140
+
 # What each name measures that is not a join.
 _OTHERS: Final[dict[str, Callable[[bool, Say], list[Line]]]] = {
     "http": http.queries,
@@ -35,7 +38,9 @@ _OTHERS: Final[dict[str, Callable[[bool, Say], list[Line]]]] = {
 @click.option("--list", "listed", is_flag=True, help="Say which benchmarks there are.")
 def main(names: tuple[str, ...], quick: bool, without: tuple[str, ...], listed: bool) -> None:
     """Runs the benchmarks that NAMES match (patterns such as 'paths-*'), or all."""
-    out = Console(width=None)
+    out = Console()
+    if not out.is_terminal:
+        out = Console(width=_WIDTH)
     works = [
         _without(work, without) for work in (*joins.work(quick), *packages.work()) if _chosen(work.name, names)
     ]

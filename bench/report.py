@@ -32,7 +32,9 @@ def show(lines: Sequence[Line], out: Console) -> None:
     """The table for a terminal, and the sum of it."""
     table = Table(*_HEAD)
     for line in lines:
-        table.add_row(*_cells(line), style=_COLOURS[line.verdict] if line.verdict == "missed" else None)
+        table.add_row(
+            line.work, *_cells(line)[1:], style=_COLOURS[line.verdict] if line.verdict == "missed" else None
+        )
     out.print(table)
     out.print(_summary(lines))
 
@@ -51,8 +53,8 @@ def write(lines: Sequence[Line], folder: Path) -> None:
             f"{machine['cpu']}, {machine['cores']} cores, {machine['memory']}, {machine['system']},",
             f"Python {machine['python']}, {machine['versions']}.",
             "",
-            f"{THREADS} threads each; medians. Every answer was compared with the others'. A peer stopped at 60 s",
-            "counts as 60 s, so that the true ratio is smaller. Where adalog has no figure, its bar is missed.",
+            f"{THREADS} threads each; the machine's load at the end was {machine['load']}. Medians. Every answer was",
+            "compared with the others'. A peer stopped at 60 s counts as 60 s, so that the true ratio is smaller. Where adalog has no figure, its bar is missed.",
             "",
             _summary(lines),
             "",
@@ -93,6 +95,7 @@ def plot(lines: Sequence[Line], path: Path) -> None:
 def describe_machine() -> dict[str, str]:
     """What the figures were measured on."""
     return {
+        "load": f"{os.getloadavg()[0]:.1f}",
         "when": f"{datetime.now(UTC):%Y-%m-%d}",
         "commit": _commit(),
         "cpu": _first("/proc/cpuinfo", "model name") or platform.processor() or platform.machine(),

@@ -11,4 +11,7 @@ def nearest(name: str, known: Iterable[str], *, prefix: str = "") -> str:
     if len(name) > 100:
         return ""
     close = get_close_matches(name, list(known), n=1, cutoff=0.6)
-    return f" (did you mean {prefix}{close[0]}?)" if close else ""
+    if not close:
+        return ""
+    meant = prefix + close[0]
+    return f" (did you mean {meant})" if meant.endswith("?") else f" (did you mean {meant}?)"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from datalog import ast
-from datalog.builtins import BUILTINS
+from datalog.builtins import BUILTINS, Builtin
 from datalog.errors import AdalogError, Code
 from datalog.forms import Form, invalid, is_source, is_symbol, is_variable, shown
 from datalog.hints import nearest
@@ -35,7 +35,9 @@ class ClauseParser:
         if form.kind == "list" and form.items:
             return self._compound(form)
         raise invalid(
-            form, f"a clause is a data pattern {_PLACES}, a call [(f ?x) ?y] or (or …), (not …), not {shown(form)}"
+            form,
+            f"a clause is a data pattern {_PLACES}, a call [(f ?x) ?y] or (or …), (not …), not {shown(form)}; "
+            "each stands in brackets of its own",
         )
 
     def _clauses(self, forms: Sequence[Form]) -> tuple[ast.Clause, ...]:
@@ -103,17 +105,7 @@ class ClauseParser:
         built_in = BUILTINS.get(name)
         if built_in is None:
             raise invalid(head, f"there is no built-in {name}{nearest(name, BUILTINS)}")
-        args: list[ast.Term | ast.Source] = []
-        for argument in arguments:
-            if is_source(argument):
-                if not built_in.needs_database:
-                    raise invalid(argument, f"({name} …) takes no source")
-                args.append(self._source(argument))
-            else:
-                if is_symbol(argument) and argument.value.name == "_":
-                    raise invalid(argument, "an argument cannot be _: name a variable")
-                place = 0 if built_in.needs_database and len(args) <= 1 else None
-                args.append(self._term(argument) if place is None else self._entity_argument(argument))
+        args = tuple(self._argument(argument, built_in) for argument in arguments)
         given = sum(not isinstance(arg, ast.Source) for arg in args)
         most = built_in.max_args
         if given < built_in.min_args or (most is not None and given > most):
@@ -121,12 +113,16 @@ class ClauseParser:
         if not rest:
             if built_in.kind == "function":
                 raise invalid(form, f"({name} …) makes a value: bind it, e.g. [{shown(call)} ?result]")
-            return ast.Predicate(name, tuple(args), position=form.position)
-        return ast.Function(name, tuple(args), parse_binding(rest[0], "a binding"), position=form.position)
+            return ast.Predicate(name, args, position=form.position)
+        return ast.Function(name, args, parse_binding(rest[0], "a binding"), position=form.position)
 
-    def _entity_argument(self, form: Form) -> ast.Term:
-        if form.kind == "vector":
-            return self._constant(form)
+    def _argument(self, form: Form, built_in: Builtin) -> ast.Term | ast.Source:
+        if is_source(form):
+            if not built_in.needs_database:
+                raise invalid(form, f"({built_in.name} …) takes no source")
+            return self._source(form)
+        if is_symbol(form) and form.value.name == "_":
+            raise invalid(form, "an argument cannot be _: name a variable")
         return self._term(form)
 
     # Compound clauses
@@ -143,7 +139,7 @@ class ClauseParser:
         if name not in _CONNECTIVES:
             if name in BUILTINS:
                 raise invalid(form, f"a call stands in brackets: [{shown(form)}]")
-            hint = nearest(name, _CONNECTIVES) or f"; rules are not supported yet, and ({name} …) is no clause"
+            hint = nearest(name, _CONNECTIVES) or "; rules are not supported yet"
             raise invalid(items[0], f"there is no clause ({name} …){hint}")
         if not rest:
             raise invalid(form, f"({name}) is empty; it needs at least one clause")

@@ -7,44 +7,48 @@ from typing import Any
 
 from datalog import ast
 from datalog.aggregates import AGGREGATES
-from datalog.errors import AdalogError, Code
 from datalog.forms import Form, invalid, is_symbol, is_variable, shown
 from datalog.hints import nearest
 from datalog.values import Keyword, Symbol, identity
 
 
 def parse_find(forms: Sequence[Form], keys: tuple[str, Sequence[Form]] | None) -> ast.Find:
-    """A find spec: relation `?a ?b`, collection `[?a ...]`, tuple `[?a ?b]` or scalar `?a .`."""
-    if not forms:
-        raise AdalogError(Code.QUERY_INVALID, ":find needs at least one variable, e.g. :find ?e")
-    position = forms[0].position
-    shape = "relation"
-    elements = list(forms)
-    if _is_dot(forms[-1]):
-        shape, elements = "scalar", list(forms[:-1])
-        if len(elements) != 1:
+    """A find spec: relation `?a ?b`, collection `[?a ...]`, tuple `[?a ?b]` or scalar `?a .`.
+
+    In a map form `[?a ...]` may stand without further brackets. `forms` are one or more.
+    """
+    shape, elements = "relation", list(forms)
+    if len(forms) == 1 and forms[0].kind == "vector":
+        shape, elements = "tuple", list(forms[0].items)
+    if elements and _is(".", elements[-1]) and shape == "relation":
+        shape = "scalar"
+        if len(elements) != 2:
             raise invalid(
-                forms[-1], f"a scalar find is one element and a dot, e.g. ?x . — here are {len(elements)}"
+                elements[-1], f"a scalar find is one element and a dot: ?x . — here are {len(elements) - 1}"
             )
-    elif len(forms) == 1 and forms[0].kind == "vector":
-        elements = list(forms[0].items)
-        shape = "tuple"
-        if elements and _is_dots(elements[-1]):
-            shape, elements = "collection", elements[:-1]
-            if len(elements) != 1:
-                raise invalid(forms[0], f"a collection find has one element: [?x ...], not {shown(forms[0])}")
-        if not elements:
-            raise invalid(forms[0], ":find needs at least one variable, e.g. [?e ...]")
+    elif elements and _is("...", elements[-1]):
+        shape = "collection"
+        if len(elements) != 2:
+            raise invalid(
+                elements[-1], f"a collection find is one element and dots: [?x ...] — here are {len(elements) - 1}"
+            )
+    if shape in ("scalar", "collection"):
+        elements.pop()
+    if not elements:
+        raise invalid(forms[0], ":find needs at least one variable, e.g. [?e ...]")
     parsed = tuple(_element(form) for form in elements)
-    return ast.Find(parsed, shape, _parse_keys(keys, len(parsed), shape), position=position)
+    return ast.Find(parsed, shape, _parse_keys(keys, len(parsed), shape), position=forms[0].position)
 
 
-def _is_dot(form: Form) -> bool:
-    return is_symbol(form) and form.value.name == "."
+def _is(name: str, form: Form) -> bool:
+    return is_symbol(form) and form.value.name == name
 
 
-def _is_dots(form: Form) -> bool:
-    return is_symbol(form) and form.value.name == "..."
+def is_aggregate(form: Form) -> bool:
+    """`(count ?x)`, or a pull, rather than a list of variables."""
+    if form.kind != "list" or not form.items or not is_symbol(form.items[0]):
+        return False
+    return form.items[0].value.name in (*AGGREGATES, "pull")
 
 
 def _element(form: Form) -> ast.FindElement:
@@ -83,16 +87,12 @@ def _parse_keys(keys: tuple[str, Sequence[Form]] | None, width: int, shape: str)
         return None
     kind, forms = keys
     if shape not in ("relation", "tuple"):
-        raise (
-            invalid(forms[0], f":{kind} names the elements of rows, but this :find is a {shape}")
-            if forms
-            else (AdalogError(Code.QUERY_INVALID, f":{kind} is empty"))
-        )
+        raise invalid(forms[0], f":{kind} names the elements of rows, but this :find is a {shape}")
     if len(forms) != width:
-        raise AdalogError(
-            Code.QUERY_INVALID,
-            f":{kind} has {len(forms)} names for the {width} element{'' if width == 1 else 's'} of :find",
-            forms[min(width, len(forms) - 1)].position if forms else None,
+        raise invalid(
+            forms[min(width, len(forms) - 1)],
+            f":{kind} has {len(forms)} name{'' if len(forms) == 1 else 's'} "
+            f"for the {width} element{'' if width == 1 else 's'} of :find",
         )
     made: list[Any] = []
     for form in forms:

@@ -6,58 +6,55 @@ is wrong and says what would be right.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Set
+from dataclasses import dataclass
 
 from datalog import ast
 from datalog.edn import read_form, write
 from datalog.errors import AdalogError, Code
-from datalog.forms import Form, invalid, is_symbol, shown
+from datalog.forms import Form, invalid, is_symbol, is_variable, shown
 from datalog.hints import nearest
 from datalog.parse_clauses import ClauseParser
-from datalog.parse_find import parse_find
+from datalog.parse_find import is_aggregate, parse_find
 from datalog.parse_inputs import parse_inputs
 from datalog.scope import occurring
-from datalog.values import Keyword, Symbol
+from datalog.values import Keyword, Symbol, is_long
 
 _NAMING = ("keys", "strs", "syms")
-SECTIONS = (
-    "find",
-    "keys",
-    "strs",
-    "syms",
-    "with",
-    "in",
-    "where",
-    "rules",
-    "order-by",
-    "limit",
-    "offset",
-    "timeout",
-)
+_NUMBERS = ("limit", "offset", "timeout")
+SECTIONS = ("find", *_NAMING, "with", "in", "where", "rules", "order-by", *_NUMBERS)
+
+
+@dataclass(frozen=True, slots=True)
+class _Section:
+    """What follows one of the query's keywords."""
+
+    key: Form
+    forms: list[Form]
+
+
+_Sections = Mapping[str, _Section]
 
 
 def parse_query(text: str) -> ast.Query:
     """The query of an EDN text, in map or list form.
 
-    Raises EDN_SYNTAX or QUERY_INVALID with a position.
+    Raises EDN_SYNTAX or QUERY_INVALID with a position, and UNBOUND_VARIABLE for what :find or :with ask in vain.
     """
     form = _unquoted(read_form(text))
     sections = _sections(form)
     if "find" not in sections:
         raise invalid(form, "a query needs :find, e.g. [:find ?e :where [?e :person/name]]")
-    find = parse_find(sections["find"], _keys(sections))
-    inputs = parse_inputs(_items(sections, "in"))
     if "rules" in sections:
-        raise invalid(sections["rules"][0] if sections["rules"] else form, "rules are not supported yet")
-    sources = frozenset(each.name for each in inputs if isinstance(each, ast.SourceInput))
-    clauses = ClauseParser(sources)
-    where = tuple(clauses.clause(each) for each in _items(sections, "where"))
-    with_ = tuple(_variable(each, ":with") for each in _items(sections, "with"))
+        raise invalid(sections["rules"].key, "rules are not supported yet")
+    find = parse_find(sections["find"].forms, _keys(sections))
+    inputs = parse_inputs(_forms(sections, "in"))
+    clauses = ClauseParser(frozenset(each.name for each in inputs if isinstance(each, ast.SourceInput)))
     query = ast.Query(
         find=find,
-        with_=with_,
+        with_=tuple(_variable(each, ":with") for each in _forms(sections, "with")),
         inputs=inputs,
-        where=where,
+        where=tuple(clauses.clause(each) for each in _forms(sections, "where")),
         order_by=_order_by(sections, find),
         limit=_number(sections, "limit"),
         offset=_number(sections, "offset") or 0,
@@ -75,44 +72,60 @@ def _unquoted(form: Form) -> Form:
     return form
 
 
-def _sections(form: Form) -> dict[str, Sequence[Form]]:
-    """The forms under each section's keyword."""
-    sections: dict[str, Sequence[Form]] = {}
+def _sections(form: Form) -> _Sections:
+    """The sections by their names."""
     if form.kind == "map":
-        for key, value in zip(form.items[::2], form.items[1::2], strict=True):
-            name = _section_name(key, sections)
-            # A find spec's own brackets belong to it only where they hold `...`, `.` or a tuple: see parse_find.
-            spread = value.kind in ("vector", "list") and name not in ("limit", "offset", "timeout")
-            sections[name] = value.items if spread else (value,)
-        return sections
-    if form.kind not in ("vector", "list"):
+        sections = _sections_of_map(form)
+    elif form.kind in ("vector", "list"):
+        sections = _sections_of_list(form)
+    else:
         raise invalid(
             form, f"a query is a map {{:find … :where …}} or a vector [:find … :where …], not {shown(form)}"
         )
-    name = ""
-    collected: list[Form] = []
-    for item in form.items:
-        if isinstance(item.value, Keyword) and item.kind == "atom":
-            name = _section_name(item, sections)
-            collected = []
-            sections[name] = collected
-        elif not name:
-            raise invalid(item, f"a query in list form begins with :find, not with {shown(item)}")
-        else:
-            collected.append(item)
-    for name in ("order-by", "limit", "offset", "timeout"):
-        # In list form these take one form each; :order-by's own brackets are that form.
-        given = sections.get(name)
-        if given is not None and len(given) == 1 and name == "order-by" and given[0].kind in ("vector", "list"):
-            sections[name] = given[0].items
+    for name in ("find", *_NAMING, *_NUMBERS):
+        if name in sections and not sections[name].forms:
+            raise invalid(
+                sections[name].key, f":{name} is empty{'; it needs at least ?x' if name == 'find' else ''}"
+            )
     return sections
 
 
-def _section_name(key: Form, known: Mapping[str, Sequence[Form]]) -> str:
+def _sections_of_map(form: Form) -> _Sections:
+    """In a map each section is one vector of what the list form has in a row."""
+    sections: dict[str, _Section] = {}
+    for key, value in zip(form.items[::2], form.items[1::2], strict=True):
+        name = _section_name(key, sections)
+        single = (
+            value.kind not in ("vector", "list") or name in _NUMBERS or (name == "find" and is_aggregate(value))
+        )
+        sections[name] = _Section(key, [value] if single else list(value.items))
+    return sections
+
+
+def _sections_of_list(form: Form) -> _Sections:
+    sections: dict[str, _Section] = {}
+    section: _Section | None = None
+    for item in form.items:
+        if isinstance(item.value, Keyword):
+            section = _Section(item, [])
+            sections[_section_name(item, sections)] = section
+        elif section is None:
+            raise invalid(item, f"a query in list form begins with :find, not with {shown(item)}")
+        else:
+            section.forms.append(item)
+    order = sections.get("order-by")
+    if order is not None and len(order.forms) == 1:
+        (given,) = order.forms
+        if given.kind in ("vector", "list") and not is_aggregate(given):
+            sections["order-by"] = _Section(order.key, list(given.items))
+    return sections
+
+
+def _section_name(key: Form, known: _Sections) -> str:
     """The section that a keyword begins, which must be new."""
-    if not isinstance(key.value, Keyword) or key.kind != "atom":
+    if not isinstance(key.value, Keyword):
         raise invalid(key, f"a section of a query is a keyword such as :find or :where, not {shown(key)}")
-    name = str(key.value.name)
+    name: str = key.value.name
     if name not in SECTIONS:
         raise invalid(key, f"a query has no section :{name}{nearest(name, SECTIONS, prefix=':')}")
     if name in known:
@@ -123,62 +136,63 @@ def _section_name(key: Form, known: Mapping[str, Sequence[Form]]) -> str:
     return name
 
 
-def _items(sections: Mapping[str, Sequence[Form]], name: str) -> Sequence[Form]:
-    return sections.get(name, ())
+def _forms(sections: _Sections, name: str) -> list[Form]:
+    return sections[name].forms if name in sections else []
 
 
-def _keys(sections: Mapping[str, Sequence[Form]]) -> tuple[str, Sequence[Form]] | None:
-    given = [name for name in sections if name in _NAMING]
-    return (given[0], sections[given[0]]) if given else None
+def _keys(sections: _Sections) -> tuple[str, list[Form]] | None:
+    return next(((name, sections[name].forms) for name in _NAMING if name in sections), None)
 
 
 def _variable(form: Form, section: str) -> ast.Var:
-    if not is_symbol(form) or form.value.name in ("_", "...", ".", "%") or form.value.name.startswith("$"):
+    if not is_variable(form):
         raise invalid(form, f"{section} takes variables such as ?x, not {shown(form)}")
     return ast.Var(form.value.name, position=form.position)
 
 
-def _number(sections: Mapping[str, Sequence[Form]], name: str) -> int | None:
-    given = sections.get(name)
-    if given is None:
+def _number(sections: _Sections, name: str) -> int | None:
+    if name not in sections:
         return None
-    if len(given) != 1 or type(given[0].value) is not int or given[0].value < (1 if name == "timeout" else 0):
-        least = "positive" if name == "timeout" else "non-negative"
-        what = shown(given[0]) if given else "nothing"
-        raise _invalid_at(given, f":{name} takes one {least} whole number, not {what}")
-    return int(given[0].value)
+    first, *more = sections[name].forms
+    least, wanted = (1, "positive") if name == "timeout" else (0, "non-negative")
+    if more or not is_long(first.value) or first.value < least:
+        given = " ".join(map(shown, sections[name].forms))
+        raise invalid(first, f":{name} takes one {wanted} whole number, not {given}")
+    return int(first.value)
 
 
-def _invalid_at(forms: Sequence[Form], message: str) -> AdalogError:
-    """A refusal at the first of some forms, or without a place where there are none."""
-    return AdalogError(Code.QUERY_INVALID, message, forms[0].position if forms else None)
-
-
-def _order_by(sections: Mapping[str, Sequence[Form]], find: ast.Find) -> tuple[ast.OrderKey, ...]:
-    keys: list[ast.OrderKey] = []
-    given = list(_items(sections, "order-by"))
-    if len(given) == 2 and is_symbol(given[0]) and given[1].value in (Keyword("asc"), Keyword("desc")):
-        raise invalid(
-            given[1], f"write the direction with its variable: [[{given[0].value.name} {shown(given[1])}]]"
-        )
+def _order_by(sections: _Sections, find: ast.Find) -> tuple[ast.OrderKey, ...]:
+    given = _forms(sections, "order-by")
+    if len(given) == 2 and is_symbol(given[0]) and given[1].value in _DIRECTIONS:
+        raise invalid(given[1], f"write the direction with its variable: [[{shown(given[0])} {shown(given[1])}]]")
     names = {_find_name(element) for element in find.elements}
-    for form in given:
-        variable, descending = form, False
-        if form.kind == "vector":
-            if len(form.items) != 2:
-                raise invalid(form, f"an :order-by entry is ?x or [?x :asc] or [?x :desc], not {shown(form)}")
-            if form.items[1].value not in (Keyword("asc"), Keyword("desc")):
-                raise invalid(form.items[1], f"a direction is :asc or :desc, not {shown(form.items[1])}")
-            variable, descending = form.items[0], form.items[1].value == Keyword("desc")
-        if variable.kind == "list":
-            name = "(" + " ".join(shown(item) for item in variable.items) + ")"
-            key = ast.Var(name, position=variable.position)
-        else:
-            key = _variable(variable, ":order-by")
-        if key.name not in names:
-            raise invalid(variable, f":order-by can only use what :find returns, and {key.name} is not there")
-        keys.append(ast.OrderKey(key, descending))
-    return tuple(keys)
+    return tuple(_order_key(form, names) for form in given)
+
+
+_DIRECTIONS = {Keyword("asc"): False, Keyword("desc"): True}
+"""Whether each is descending."""
+
+
+def _order_key(form: Form, names: Set[str]) -> ast.OrderKey:
+    """`?x`, `[?x :desc]`, or either with an aggregate as :find has it."""
+    variable, descending = form, False
+    if form.kind == "vector":
+        if len(form.items) != 2:
+            raise invalid(form, f"an :order-by entry is ?x or [?x :asc] or [?x :desc], not {shown(form)}")
+        variable, direction = form.items
+        if direction.value not in _DIRECTIONS:
+            raise invalid(direction, f"a direction is :asc or :desc, not {shown(direction)}")
+        descending = _DIRECTIONS[direction.value]
+    if is_aggregate(variable):
+        asked = ast.Var(write(variable.value), position=variable.position)
+    else:
+        asked = _variable(variable, ":order-by")
+    if asked.name not in names:
+        raise invalid(
+            variable,
+            f":order-by can only use what :find returns, and {asked.name} is not there{nearest(asked.name, names)}",
+        )
+    return ast.OrderKey(asked, descending)
 
 
 def _find_name(element: ast.FindElement) -> str:

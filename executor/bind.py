@@ -353,7 +353,13 @@ class Binding:
         if not node.shared:
             return HOLDS if not self._matches(inner, Batch(1, {})).any() else DEAD
 
-        return NotExtender(describe(node), node.shared, lambda batch: self._matches(inner, batch), self.rank)
+        return NotExtender(
+            describe(node),
+            node.shared,
+            lambda batch: self._matches(inner, batch),
+            self.rank,
+            distinct=bool(inner.levels),
+        )
 
     def _matches(self, join: GenericJoin, batch: Batch) -> Mask:
         """Which rows of a batch the join extends to at least one match."""

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from executor import kernels
-from executor.batch import Batch, Column, concatenate
+from executor.batch import Batch, Column, concatenate, stack
 from executor.extender import START, UNBOUNDED, Extender, RangeExtender, Ranges, expand
 from store.layout import TAG_BOOLEAN, code_of
 
@@ -164,8 +164,10 @@ class Conjunction:
         winner = np.argmin(table, axis=0)
         pieces: list[Batch] = []
         numbered = batch.having(self._row, np.arange(batch.size))
-        for i in np.unique(winner).tolist():
+        for i in range(len(table)):
             rows = np.flatnonzero(winner == i)
+            if not len(rows):
+                continue
             mine = numbered if len(rows) == batch.size else numbered.take(rows)
             if i == 0:
                 piece = self._from_ranges(mine, variable, [each.take(rows) for each in narrow])
@@ -330,7 +332,8 @@ class NotExtender:
     """`not` / `not-join`: strikes out the prefixes whose shared bindings the inner join extends to a match.
 
     It never proposes, and acts where the last of its shared variables is bound. `matches` runs the inner join from
-    a batch of distinct shared bindings and returns a mask of those that have a match.
+    a batch of shared bindings and returns a mask of those that have a match. `distinct`: give it each binding once,
+    which pays where the inner join has variables of its own, and costs more than it saves where it only looks up.
     """
 
     def __init__(
@@ -339,8 +342,11 @@ class NotExtender:
         shared: Sequence[str],
         matches: Callable[[Batch], NDArray[np.bool_]],
         rank: dict[str, int],
+        *,
+        distinct: bool,
     ) -> None:
         self.label = label
+        self.distinct = distinct
         self.shared = tuple(shared)
         self.matches = matches
         last = max(shared, key=rank.__getitem__)
@@ -356,7 +362,8 @@ class NotExtender:
         raise AssertionError("the planner never lets a not propose")
 
     def intersect(self, batch: Batch, variable: str) -> Batch:
-        columns = np.stack([batch.columns[name] for name in self.shared])
-        group, first = kernels.group_rows(columns)
-        found = self.matches(Batch(len(first), {n: batch.columns[n][first] for n in self.shared}))
-        return batch.keep(~found[group])
+        shared = batch.only(frozenset(self.shared))
+        if not self.distinct:
+            return batch.keep(~self.matches(shared))
+        group, first = kernels.group_rows(stack(shared.columns.values()))
+        return batch.keep(~self.matches(shared.take(first))[group])

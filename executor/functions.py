@@ -22,6 +22,7 @@ from executor.cancel import Cancel
 from executor.extender import START, UNBOUNDED
 from store.codes import Scratch
 from store.layout import FALSE, LONG_MAX, LONG_MIN, NIL, TRUE
+from store.trie import distinct
 
 Argument = str | int
 """A variable's name, or a constant's code."""
@@ -202,7 +203,7 @@ class UnnestExtender:
                 )
             elements = list(value)
             codes = np.array([self.values.intern(e) for e in elements], np.int64)
-            found = np.unique(codes[codes != NIL])
+            found = distinct(codes[codes != NIL])
             self._known[code] = found
         return found
 

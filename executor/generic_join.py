@@ -182,7 +182,8 @@ class Driver:
             raise self._failure
 
     def _gathers(self, depth: int) -> bool:
-        return depth > 0 and self.join.levels[depth - 1].merge
+        # Finished rows are the sink's to merge.
+        return 0 < depth < len(self.join.levels) and self.join.levels[depth - 1].merge
 
     def _put(self, depth: int, batch: Batch) -> None:
         self._pending[depth].append(batch)

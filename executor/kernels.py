@@ -337,6 +337,18 @@ def _mix(h: Any, x: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
+def _sorted(columns: Ints, k: int) -> bool:
+    """Whether the rows are in order of their first k columns."""
+    for i in range(1, columns.shape[1]):
+        for j in range(k):
+            if columns[j, i] != columns[j, i - 1]:
+                if columns[j, i] < columns[j, i - 1]:
+                    return False
+                break
+    return True
+
+
+@njit(cache=True, nogil=True)
 def group_rows(columns: Ints) -> tuple[Ints, Ints]:
     """Numbers equal rows alike, in order of first occurrence: (group int64[n], first row of each group int64[m]).
 
@@ -356,6 +368,27 @@ def group_rows(columns: Ints) -> tuple[Ints, Ints]:
             for i in range(n):
                 x = columns[0, i] - low
                 if seen[x] < 0:
+                    seen[x] = m
+                    first[m] = i
+                    m += 1
+                group[i] = seen[x]
+            return group, first[:m]
+    if k > 1 and n > 0 and _sorted(columns, k - 1):
+        # Rows come in runs that agree in all columns but the last: remember where each last value was seen, and
+        # whether that was in this run.
+        low = columns[k - 1].min()
+        span = np.uint64(columns[k - 1].max()) - np.uint64(low)
+        if span < np.uint64(4 * n + 1024):
+            seen = np.full(np.int64(span) + 1, -1, np.int64)
+            run = 0
+            for i in range(n):
+                if i > 0:
+                    for j in range(k - 1):
+                        if columns[j, i] != columns[j, i - 1]:
+                            run = m
+                            break
+                x = columns[k - 1, i] - low
+                if seen[x] < run:
                     seen[x] = m
                     first[m] = i
                     m += 1

@@ -43,9 +43,8 @@ class Collector:
     _settled: int = 0
 
     def __call__(self, batch: Batch) -> bool:
-        kept = batch.only(frozenset((*self.names, WEIGHT)))
-        self._batches.append(kept.distinct() if self.distinct else kept)
-        self._rows += self._batches[-1].size
+        self._batches.append(batch.only(frozenset((*self.names, WEIGHT))))
+        self._rows += batch.size
         if self.distinct and self._due():
             self._batches = [concatenate(self._batches).distinct()]
             self._rows = self._settled = self._batches[0].size
@@ -70,7 +69,7 @@ class Collector:
         if not self._batches:
             return Batch(0, {name: np.empty(0, np.int64) for name in self.names})
         whole = concatenate(self._batches)
-        return whole.distinct() if self.distinct else whole
+        return whole.distinct() if self.distinct and self._rows != self._settled else whole
 
 
 def run_join(

@@ -61,7 +61,8 @@ def test_intersect_is_set_intersection(groups: list[Any], marked: bool, shift: i
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from([0, 1, 1 << 61, -(1 << 63), 7])), max_size=40))
 def test_group_rows_numbers_equal_rows_alike(rows: list[tuple[int, int]]) -> None:
-    for width in (1, 2):
+    for width, in_order in ((1, False), (2, False), (2, True)):
+        rows = sorted(rows) if in_order else rows
         columns = np.array([[row[i + 2 - width] for row in rows] for i in range(width)], np.int64).reshape(
             width, -1
         )

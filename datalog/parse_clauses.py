@@ -208,8 +208,9 @@ class ClauseParser:
     def _check_listed(variables: Sequence[ast.Var], clauses: Sequence[ast.Clause], name: str) -> None:
         """A listed variable is listed once and used inside."""
         used = frozenset().union(*(variables_of(clause) for clause in clauses))
-        for i, variable in enumerate(variables):
-            if variable in variables[:i]:
+        listed: set[str] = set()
+        for variable in variables:
+            if variable.name in listed:
                 raise AdalogError(Code.QUERY_INVALID, f"{name} lists {variable.name} twice", variable.position)
             if variable.name not in used:
                 raise AdalogError(
@@ -217,6 +218,7 @@ class ClauseParser:
                     f"{name} lists {variable.name}, but no clause in it uses it",
                     variable.position,
                 )
+            listed.add(variable.name)
 
     @staticmethod
     def _variable(form: Form) -> ast.Var:

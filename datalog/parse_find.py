@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from datalog import ast
@@ -94,12 +94,15 @@ def _parse_keys(keys: tuple[str, Sequence[Form]] | None, width: int, shape: str)
             f":{kind} has {len(forms)} name{'' if len(forms) == 1 else 's'} "
             f"for the {width} element{'' if width == 1 else 's'} of :find",
         )
-    made: list[Any] = []
+    made: dict[Any, None] = {}
     for form in forms:
-        if not isinstance(form.value, Symbol | Keyword) or form.kind != "atom":
+        if not isinstance(form.value, Symbol | Keyword):
             raise invalid(form, f":{kind} takes plain names such as name, not {shown(form)}")
-        name = {"keys": Keyword, "strs": str, "syms": Symbol}[kind](str(form.value).lstrip(":"))
+        name = _KEYS[kind](form.value.name)
         if name in made:
             raise invalid(form, f"{shown(form)} is in :{kind} twice")
-        made.append(name)
+        made[name] = None
     return tuple(made)
+
+
+_KEYS: Mapping[str, type[Any]] = {"keys": Keyword, "strs": str, "syms": Symbol}

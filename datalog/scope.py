@@ -31,11 +31,8 @@ def variables_of(clause: ast.Clause, *, inside_not: bool = True) -> frozenset[st
 
 def occurring(query: ast.Query) -> frozenset[str]:
     """The names of the variables that :where or :in can bind."""
-    found: frozenset[str] = frozenset()
-    for each in query.inputs:
-        if isinstance(each, ast.BindingInput):
-            found |= _bound(each.binding)
-    return found.union(*(variables_of(clause) for clause in query.where))
+    inputs = (_bound(each.binding) for each in query.inputs if isinstance(each, ast.BindingInput))
+    return frozenset().union(*inputs, *(variables_of(clause) for clause in query.where))
 
 
 def _terms(terms: tuple[ast.Term | ast.Source, ...]) -> frozenset[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -155,6 +157,25 @@ def test_a_long_form_is_cut_in_the_message() -> None:
     with pytest.raises(AdalogError) as caught:
         parse_query(f'[:find "{"x" * 10_000}"]')
     assert len(caught.value.message) < 200
+
+
+_NAMES = [f"?x{n}" for n in range(20_000)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[:find ?x0 :in " + " ".join(_NAMES) + "]",
+        "[:find " + " ".join(_NAMES) + " :keys " + " ".join(_NAMES) + " :in " + " ".join(_NAMES) + "]",
+        "[:find ?x0 :where (or-join [" + " ".join(_NAMES) + "] (and [" + "] [".join(_NAMES) + "]))]",
+        "[:find ?x :where " + "(or [?x :a] " * 60 + "[?x :b]" + ")" * 60 + "]",
+    ],
+    ids=["inputs", "keys", "or-join", "nested"],
+)
+def test_a_large_query_is_parsed_in_linear_time(text: str) -> None:
+    started = time.perf_counter()
+    parse_query(text)
+    assert time.perf_counter() - started < 5  # half a second on an idle machine; squared it would be minutes
 
 
 # Whatever the text, the parser answers with a query or with a refusal.

@@ -7,6 +7,7 @@ group, on decoded values.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,16 @@ from store.layout import LONG_MAX, LONG_MIN, TAG_DOUBLE, tags_of
 _EXACT = 1 << 62
 
 
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """Per row its group and its weight, int64[n]; the number of groups."""
+
+    group: NDArray[np.int64]
+    weight: NDArray[np.int64]
+    count: int
+    values: Scratch
+
+
 def aggregated(rows: Batch, elements: Sequence[FindElement], values: Scratch) -> list[Column]:
     """One code column for each find element, a row for each group; none where there are no tuples."""
     if not rows.size:
@@ -33,35 +44,30 @@ def aggregated(rows: Batch, elements: Sequence[FindElement], values: Scratch) ->
     else:
         group, first = np.zeros(rows.size, np.int64), np.zeros(1, np.int64)
     weight = rows.columns.get(WEIGHT)
-    if weight is None:
-        weight = np.ones(rows.size, np.int64)
+    groups = Groups(group, np.ones(rows.size, np.int64) if weight is None else weight, len(first), values)
     made: list[Column] = []
     for element in elements:
         if not isinstance(element, FindAggregate):
             made.append(rows.columns[element.var.name][first])
+        elif element.name == "count":
+            made.append(_count(groups))  # its variable may have been dropped: the weights are left
         else:
-            made.append(_one(element, rows, group, weight, len(first), values))
+            made.append(_one(element, rows.columns[element.var.name], groups))
     return made
 
 
-def _one(
-    element: FindAggregate,
-    rows: Batch,
-    group: NDArray[np.int64],
-    weight: NDArray[np.int64],
-    groups: int,
-    values: Scratch,
-) -> Column:
-    if element.name == "count" and not element.args:
-        return _longs(kernels.sum_by_group(group, weight, groups), values)
-    codes = rows.columns[element.var.name]
+def _count(groups: Groups) -> Column:
+    return _longs(kernels.sum_by_group(groups.group, groups.weight, groups.count), groups.values)
+
+
+def _one(element: FindAggregate, codes: Column, groups: Groups) -> Column:
     if element.name == "count-distinct":
-        _pairs, firsts = kernels.group_rows(stack((group, codes)))
-        return np.bincount(group[firsts], minlength=groups)
-    quick = _on_longs(element, codes, group, weight, groups, values)
+        _pairs, firsts = kernels.group_rows(stack((groups.group, codes)))
+        return np.bincount(groups.group[firsts], minlength=groups.count)
+    quick = _on_longs(element, codes, groups)
     if quick is None:
-        quick = _on_doubles(element, codes, group, weight, groups, values)
-    return _by_values(element, codes, group, weight, groups, values) if quick is None else quick
+        quick = _on_doubles(element, codes, groups)
+    return _by_values(element, codes, groups) if quick is None else quick
 
 
 def _longs(numbers: NDArray[np.int64], values: Scratch) -> Column:
@@ -75,60 +81,42 @@ def _doubles(numbers: NDArray[np.float64], values: Scratch) -> Column:
     return np.array([values.intern(number) for number in numbers.tolist()], np.int64)
 
 
-def _on_longs(
-    element: FindAggregate,
-    codes: Column,
-    group: NDArray[np.int64],
-    weight: NDArray[np.int64],
-    groups: int,
-    values: Scratch,
-) -> Column | None:
+def _on_longs(element: FindAggregate, codes: Column, groups: Groups) -> Column | None:
+    group, weight, values = groups.group, groups.weight, groups.values
     if element.args or element.name not in ("sum", "avg", "min", "max"):
         return None
     low, high = int(codes.min()), int(codes.max())
     if low < LONG_MIN or high > LONG_MAX:
         return None
     if element.name in ("min", "max"):
-        best = np.full(groups, high if element.name == "min" else low, np.int64)
+        best = np.full(groups.count, high if element.name == "min" else low, np.int64)
         (np.minimum if element.name == "min" else np.maximum).at(best, group, codes)
         return best
     if max(abs(low), abs(high)) * int(weight.sum()) >= _EXACT:
         return None
-    total = kernels.sum_by_group(group, codes * weight, groups)
+    total = kernels.sum_by_group(group, codes * weight, groups.count)
     if element.name == "sum":
         return _longs(total, values)
-    return _doubles(total / kernels.sum_by_group(group, weight, groups), values)
+    return _doubles(total / kernels.sum_by_group(group, weight, groups.count), values)
 
 
-def _on_doubles(
-    element: FindAggregate,
-    codes: Column,
-    group: NDArray[np.int64],
-    weight: NDArray[np.int64],
-    groups: int,
-    values: Scratch,
-) -> Column | None:
+def _on_doubles(element: FindAggregate, codes: Column, groups: Groups) -> Column | None:
+    group, weight, values = groups.group, groups.weight, groups.values
     if element.args or element.name not in ("sum", "avg") or not (tags_of(codes) == TAG_DOUBLE).all():
         return None
     unique, inverse = np.unique(codes, return_inverse=True)
     numbers = np.array(values.decode_many(unique), np.float64)[inverse]
-    total = np.zeros(groups, np.float64)
+    total = np.zeros(groups.count, np.float64)
     np.add.at(total, group, numbers * weight)
     if element.name == "avg":
-        total = total / kernels.sum_by_group(group, weight, groups)
+        total = total / kernels.sum_by_group(group, weight, groups.count)
     return _doubles(total, values)
 
 
-def _by_values(
-    element: FindAggregate,
-    codes: Column,
-    group: NDArray[np.int64],
-    weight: NDArray[np.int64],
-    groups: int,
-    values: Scratch,
-) -> Column:
+def _by_values(element: FindAggregate, codes: Column, groups: Groups) -> Column:
+    group, weight, values = groups.group, groups.weight, groups.values
     order = np.argsort(group, kind="stable")
-    ends = np.cumsum(np.bincount(group, minlength=groups))
+    ends = np.cumsum(np.bincount(group, minlength=groups.count))
     decoded = values.decode_many(codes[order])
     repeats = weight[order]
     weighty = element.name in ("sum", "avg", "variance", "stddev", "median") and bool((repeats != 1).any())

@@ -35,14 +35,17 @@ class Line:
 
     @property
     def verdict(self) -> str:
-        """met, missed, or report where there is no bar; a peer that does not finish is beaten by whoever does."""
+        """met, missed, report where there is no bar, or unmeasured where the peer failed before its time was up.
+
+        A failure may be the fault of how the peer is set up here: nothing is won by it.
+        """
         if self.bar is None:
             return "report"
         if self.ours is None:
             return "missed"
         measured = self.ratio if self.against else self.ours
         if measured is None:
-            return "met"
+            return "unmeasured"
         return "met" if (measured >= self.bar if self.more else measured <= self.bar) else "missed"
 
 

@@ -24,7 +24,7 @@ from bench.work import THREADS
 RESULTS: Final = Path(__file__).with_name("results")
 
 _HEAD: Final = ("work", "adalog", "against", "theirs", "ratio", "bar", "verdict", "note")
-_COLOURS: Final = {"met": "green", "missed": "red bold", "report": "dim"}
+_COLOURS: Final = {"met": "", "missed": "red bold", "report": "dim", "unmeasured": "yellow"}
 _PEERS: Final = ("duckdb", "ladybug", "pyoxigraph", "cozo-embedded", "strawberry-graphql", "uvicorn", "numba")
 
 
@@ -32,9 +32,7 @@ def show(lines: Sequence[Line], out: Console) -> None:
     """The table for a terminal, and the sum of it."""
     table = Table(*_HEAD)
     for line in lines:
-        table.add_row(
-            line.work, *_cells(line)[1:], style=_COLOURS[line.verdict] if line.verdict == "missed" else None
-        )
+        table.add_row(line.work, *_cells(line)[1:], style=_COLOURS[line.verdict])
     out.print(table)
     out.print(_summary(lines))
 
@@ -144,7 +142,8 @@ def _bold(cell: str) -> str:
 def _summary(lines: Sequence[Line]) -> str:
     met = sum(line.verdict == "met" for line in lines)
     missed = sum(line.verdict == "missed" for line in lines)
-    return f"{met} bars met, {missed} missed."
+    unmeasured = sum(line.verdict == "unmeasured" for line in lines)
+    return f"{met} bars met, {missed} missed, {unmeasured} unmeasured."
 
 
 def _version(package: str) -> str:

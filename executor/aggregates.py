@@ -17,7 +17,7 @@ from datalog.aggregates import aggregate
 from datalog.ast import FindAggregate, FindElement
 from datalog.errors import AdalogError
 from executor import kernels
-from executor.batch import WEIGHT, Batch, Column, stack
+from executor.batch import WEIGHT, Batch, Column, check_total, stack
 from store.codes import Scratch
 from store.layout import LONG_MAX, LONG_MIN, TAG_DOUBLE, tags_of
 
@@ -44,6 +44,8 @@ def aggregated(rows: Batch, elements: Sequence[FindElement], values: Scratch) ->
     else:
         group, first = np.zeros(rows.size, np.int64), np.zeros(1, np.int64)
     weight = rows.columns.get(WEIGHT)
+    if weight is not None:
+        check_total(weight)
     groups = Groups(group, np.ones(rows.size, np.int64) if weight is None else weight, len(first), values)
     made: list[Column] = []
     for element in elements:

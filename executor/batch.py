@@ -11,12 +11,16 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from datalog.errors import AdalogError, Code
 from executor import kernels
 
 Column = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 WEIGHT = "#weight"
+
+# Far enough below 2^63 that rounding in the check cannot hide an overflow.
+_MOST = float(1 << 62)
 
 
 class Batch:
@@ -67,6 +71,8 @@ class Batch:
             return self
         names = [name for name in self.columns if name != WEIGHT]
         weight = self.columns.get(WEIGHT)
+        if weight is not None:
+            check_total(weight)
         if not names:
             if weight is None:
                 return Batch(1, {})
@@ -78,6 +84,16 @@ class Batch:
         if weight is not None:
             columns[WEIGHT] = kernels.sum_by_group(group, weight, len(first))
         return Batch(len(first), columns)
+
+
+def check_total(weight: Column, times: Column | None = None) -> None:
+    """Refuses weights (or weights by times) whose sum might not fit 64 bits: a count must never wrap around."""
+    numbers = weight.astype(np.float64)
+    total = float((numbers if times is None else numbers * times).sum())
+    if total >= _MOST:
+        raise AdalogError(
+            Code.LIMIT_EXCEEDED, f"the query counts about {total:.1e} tuples, more than 64 bits hold; narrow it"
+        )
 
 
 def stack(columns: Iterable[Column]) -> NDArray[np.int64]:

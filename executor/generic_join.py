@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from executor.batch import WEIGHT, Batch, concatenate
+from executor.batch import WEIGHT, Batch, check_total, concatenate
 from executor.cancel import Cancel
 from executor.connectives import ABSENT, Conjunction, choose, count_ranges, intersect_ranges
 from executor.extender import START, expand
@@ -130,7 +130,9 @@ class GenericJoin:
 
     @staticmethod
     def _weigh(batch: Batch, count: NDArray[np.int64]) -> Batch:
-        return batch.having(WEIGHT, batch.columns[WEIGHT] * count).keep(count > 0)
+        weight = batch.columns[WEIGHT]
+        check_total(weight, count)
+        return batch.having(WEIGHT, weight * count).keep(count > 0)
 
     def _by_parts(self, batch: Batch, level: Level, depth: int) -> Iterator[Batch]:
         """Some who take part are `or`, functions or filters: proposals and intersections over whole batches."""

@@ -31,14 +31,15 @@ def plan_query(query: ast.Query, statistics: Statistics, relations: frozenset[st
     if options.project:
         body = blank_singletons(body, needed.union(given))
     _check_safe(body, frozenset(given), needed, places)
-    found = order_variables(body, frozenset(given), needed, statistics, reorder=options.reorder)
-    assert found is not None, "a safe query has an order"
-    body = _plan_negations(body, statistics, options)
     # No two rows differ in what the arguments give one value.
     distinct = hidden_variables(body, needed.union(given))
-    weighted = bool(counted) and options.project and not distinct
+    if distinct or not options.project:
+        counted = frozenset()
+    found = order_variables(body, frozenset(given), needed - counted, statistics, reorder=options.reorder)
+    assert found is not None, "a safe query has an order"
+    body = _plan_negations(body, statistics, options)
     if options.project:
-        levels = project(body, given, found.order, found.prefixes, needed, counted if weighted else frozenset())
+        levels = project(body, given, found.order, found.prefixes, needed, counted)
     else:
         levels = tuple(LevelPlan(name, estimate=e) for name, e in zip(found.order, found.prefixes, strict=True))
     return Plan(
@@ -47,7 +48,7 @@ def plan_query(query: ast.Query, statistics: Statistics, relations: frozenset[st
         given,
         levels,
         answer,
-        weighted,
+        bool(counted),
         distinct,
         found.cost,
         found.prefixes[-1] if found.prefixes else 1.0,

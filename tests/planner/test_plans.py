@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from executor.pool import Request
@@ -104,3 +106,17 @@ def test_switches_change_the_way_never_the_answer(graph: World, options: Options
 def test_the_engine_says_why(graph: World) -> None:
     assert plan(graph, "[:find ?a :where [?a :name]]")["engine"] == "LOCAL"
     assert "small" in plan(graph, "[:find ?a :where [?a :name]]")["reason"]
+
+
+def test_a_count_beyond_64_bits_is_refused_not_wrapped(graph: World) -> None:
+    names = [f"?v{i}" for i in range(41)]
+    chain = " ".join(f"[{a} :both {b}]" for a, b in itertools.pairwise(names))
+    pairs = " ".join(f"[:db/add {a} :both {b}]" for a in range(1, 5) for b in range(1, 5))
+    graph.tx("[{:db/ident :both :db/valueType :db.type/long :db/cardinality :db.cardinality/many}]", f"[{pairs}]")
+    graph.refuses(
+        "LIMIT_EXCEEDED", f"[:find (count ?v0) . :with {' '.join(names[1:])} :where {chain}]", says="64 bits"
+    )
+    short = names[:29]
+    chain = " ".join(f"[{a} :both {b}]" for a, b in itertools.pairwise(short))
+    query = f"[:find (count ?v0) . :with {' '.join(short[1:])} :where {chain}]"
+    assert graph.q(query) == str(4**29)

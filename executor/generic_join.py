@@ -16,15 +16,18 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from executor import kernels
 from executor.batch import WEIGHT, Batch, check_total, concatenate
 from executor.cancel import Cancel
 from executor.connectives import ABSENT, Conjunction, choose, count_ranges, intersect_ranges
-from executor.extender import START, expand
+from executor.extender import START, Ranges, expand
 
 BUDGET = 1 << 19
 """Extensions that one chunk may make, unless a single prefix makes more."""
 
 _WORTH_SHARING = 2048
+# Sums by value are kept in an array where it is at most so many times as long as the list of values.
+_DENSE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +118,10 @@ class GenericJoin:
         if counting and len(narrow) == 1:
             yield self._weigh(batch, least)
             return
+        summed = self._summed(batch, level, narrow, least)
+        if summed is not None:
+            yield self.body.accept(summed, level.variable, checks)
+            return
         for start, stop in self._cuts(least):
             part = batch.slice(start, stop)
             ranges = narrow if stop - start == batch.size else [each.slice(start, stop) for each in narrow]
@@ -127,6 +134,26 @@ class GenericJoin:
                 parent, value = intersect_ranges(ranges, least[start:stop])
             extended = part.extend(parent, level.variable, value)
             yield self.body.accept(extended, level.variable, checks)
+
+    @staticmethod
+    def _summed(batch: Batch, level: Level, narrow: list[Ranges], least: NDArray[np.int64]) -> Batch | None:
+        """The values of a level that keeps nothing but them and their weights, summed without writing rows out."""
+        weight = batch.columns.get(WEIGHT)
+        if (
+            weight is None
+            or len(narrow) > 1
+            or level.keep != frozenset((level.variable, WEIGHT))
+            or narrow[0].src.any()
+        ):
+            return None
+        low, high = narrow[0].span()
+        if high - low >= _DENSE * (int(least.sum()) + 1024):
+            return None
+        check_total(weight, least)
+        total = np.zeros(high - low + 1, np.int64)
+        kernels.scatter(narrow[0].base, narrow[0].lo, narrow[0].hi, weight, total, low)
+        places = np.flatnonzero(total)
+        return Batch(len(places), {level.variable: places + low, WEIGHT: total[places]})
 
     @staticmethod
     def _weigh(batch: Batch, count: NDArray[np.int64]) -> Batch:

@@ -153,6 +153,14 @@ def expand(base: Ints, over: Ints, src: Bytes, lo: Ints, hi: Ints, total: int) -
     return parent, value
 
 
+@njit(cache=True, nogil=True)
+def scatter(base: Ints, lo: Ints, hi: Ints, weight: Ints, total: Ints, low: int) -> None:
+    """Adds each prefix's weight to every value of its run: total[value - low] += weight."""
+    for i in range(lo.size):
+        for p in range(lo[i], hi[i]):
+            total[base[p] - low] += weight[i]
+
+
 @njit(cache=True, nogil=True, inline="always")
 def _intersect_two(
     a: Ints,

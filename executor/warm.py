@@ -19,6 +19,7 @@ def main() -> None:
     kernels.find_in(few, few, ends, few)
     kernels.contains(few, none, src, few, ends, few)
     kernels.expand(few, none, src, few, ends, 4)
+    kernels.scatter(few, few, ends, few, np.zeros(4, np.int64), 0)
     kernels.group_rows(np.stack((few, few)))
     kernels.sum_by_group(few, few, 4)
     for k in (2, 3, 4):

@@ -17,7 +17,8 @@ from datalog.aggregates import aggregate
 from datalog.ast import FindAggregate, FindElement
 from datalog.errors import AdalogError
 from executor import kernels
-from executor.batch import WEIGHT, Batch, Column, check_total, stack
+from executor.batch import Batch, Column, check_total, stack
+from planner.logical import WEIGHT
 from store.codes import Scratch
 from store.layout import LONG_MAX, LONG_MIN, TAG_DOUBLE, tags_of
 

@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 
 from datalog.errors import AdalogError, Code
 from executor import kernels
+from planner.logical import WEIGHT
 
 Column = NDArray[np.int64]
 Mask = NDArray[np.bool_]
-
-WEIGHT = "#weight"
 
 # Far enough below 2^63 that rounding in the check cannot hide an overflow.
 _MOST = float(1 << 62)

@@ -19,7 +19,7 @@ from datalog.errors import AdalogError, Code
 from executor.attributes import AttributesExtender
 from executor.batch import Batch, Column, Mask
 from executor.cancel import Cancel
-from executor.connectives import Conjunction, NotExtender, OrExtender, state_name
+from executor.connectives import Conjunction, NotExtender, OrExtender
 from executor.database_access import SnapshotAccess
 from executor.extender import START, Extender, PairExtender
 from executor.functions import Call, FilterExtender, FunctionExtender, UnnestExtender
@@ -38,6 +38,7 @@ from planner.logical import (
     RelationAtom,
     Term,
     UnnestAtom,
+    state_name,
 )
 from planner.plan import Plan
 from planner.resolve import attribute_of, entity_code, plain_value, unknown_attribute, value_code

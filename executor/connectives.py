@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from executor import kernels
 from executor.batch import Batch, Column, concatenate, stack
 from executor.extender import START, UNBOUNDED, Extender, RangeExtender, Ranges, expand
+from planner.logical import STATE
 from store.layout import TAG_BOOLEAN, code_of
 
 ABSENT = code_of(TAG_BOOLEAN, 1 << 59)
@@ -287,7 +288,7 @@ class OrExtender:
             for name, column in batch.columns.items():
                 if name == self.state:
                     columns[name] = np.bitwise_or.reduceat(column, starts) if len(starts) else column
-                elif name.startswith(_STATE):
+                elif name.startswith(STATE):
                     # An inner state matters only where its branch is alive: elsewhere it is -1, all ones, and
                     # the branch that owns it has its own value, which the conjunction of the two keeps.
                     columns[name] = np.bitwise_and.reduceat(column, starts) if len(starts) else column
@@ -309,7 +310,7 @@ class OrExtender:
             at = kept.columns[self._row]
             bits[at] |= 1 << i
             for name, column in kept.columns.items():
-                if name.startswith(_STATE) and name != self.state:
+                if name.startswith(STATE) and name != self.state:
                     target = inner.get(name)
                     if target is None:
                         known = batch.columns.get(name)
@@ -318,14 +319,6 @@ class OrExtender:
                     target[at] = column
         columns = {**batch.columns, **inner, self.state: bits}
         return Batch(batch.size, columns).keep(bits != 0)
-
-
-_STATE = "#or"
-
-
-def state_name(number: int) -> str:
-    """The batch column that holds an `or`'s live branches."""
-    return f"{_STATE}{number}"
 
 
 class NotExtender:

@@ -10,6 +10,7 @@ The interface is Ngo, Ré and Rudra's Generic Join (arXiv 1310.3314) in the form
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -86,7 +87,7 @@ class Ranges:
         return Ranges(self.base, self.over, self.src[rows], self.lo[rows], self.hi[rows], self.span)
 
 
-class RangeExtender:
+class RangeExtender(ABC):
     """An extender whose candidates lie in sorted ranges, so that the join can intersect several at once.
 
     A subclass says where the ranges are. `whole(variable)` is the sorted column of all candidates when nothing it
@@ -103,14 +104,17 @@ class RangeExtender:
             return all(self.rank[name] < 0 for name in self.variables)
         return variable in self.variables
 
+    @abstractmethod
     def whole(self, batch: Batch, variable: str) -> Column | None:
-        raise NotImplementedError
+        """The sorted column of all candidates, where nothing in the prefix narrows them."""
 
+    @abstractmethod
     def ranges(self, batch: Batch, variable: str) -> Ranges:
-        raise NotImplementedError
+        """Per prefix its candidates."""
 
+    @abstractmethod
     def holds(self, batch: Batch, variable: str) -> Mask:
-        raise NotImplementedError
+        """Mask of the rows, `variable` bound, that it accepts."""
 
     def newest(self, variable: str) -> int:
         """The rank of the latest bound variable that its ranges at `variable` depend on; -1 for none."""

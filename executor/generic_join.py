@@ -17,10 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from executor import kernels
-from executor.batch import WEIGHT, Batch, check_total, concatenate
+from executor.batch import Batch, check_total, concatenate
 from executor.cancel import Cancel
 from executor.connectives import ABSENT, Conjunction, choose, count_ranges, intersect_ranges
 from executor.extender import START, Ranges, expand
+from planner.logical import WEIGHT
 
 BUDGET = 1 << 19
 """Extensions that one chunk may make, unless a single prefix makes more."""

@@ -11,13 +11,14 @@ import numpy as np
 from datalog.ast import FindAggregate
 from datalog.errors import AdalogError, Code
 from executor.aggregates import aggregated
-from executor.batch import WEIGHT, Batch, Column, concatenate
+from executor.batch import Batch, Column, concatenate
 from executor.bind import Binding
 from executor.cancel import Cancel
 from executor.generic_join import Driver, LevelCounts
 from executor.inputs import Inputs
 from executor.result import Column as ResultColumn
 from executor.result import Result, sorted_rows, type_of
+from planner.logical import WEIGHT
 from planner.plan import Plan
 from store.codes import Scratch
 

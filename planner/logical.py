@@ -12,6 +12,16 @@ from dataclasses import dataclass, field
 from datalog.ast import Const, LookupRef, Source
 from datalog.errors import Position
 
+# Columns that travel through a join beside the variables, whose names they cannot have.
+WEIGHT = "#weight"
+STATE = "#or"
+
+
+def state_name(number: int) -> str:
+    """The column in which an `or` keeps its live branches."""
+    return f"{STATE}{number}"
+
+
 Term = str | Const | LookupRef | None
 """A variable's unique name, a constant, a lookup ref by constants, or None for a blank."""
 

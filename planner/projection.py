@@ -12,6 +12,7 @@ from collections import Counter
 from dataclasses import replace
 
 from planner.logical import (
+    WEIGHT,
     AndNode,
     DatomAtom,
     LevelPlan,
@@ -21,15 +22,9 @@ from planner.logical import (
     RelationAtom,
     disjunctions,
     leaves,
+    state_name,
     variables,
 )
-
-WEIGHT = "#weight"
-
-
-def state_name(number: int) -> str:
-    """The batch column in which an `or` keeps its live branches."""
-    return f"#or{number}"
 
 
 def blank_singletons(body: AndNode, needed: frozenset[str]) -> AndNode:

@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 from datalog.errors import AdalogError, Code
-from executor.batch import WEIGHT, Batch, unit
+from executor.batch import Batch, unit
 from executor.cancel import Cancel
 from executor.connectives import Conjunction
 from executor.extender import PairExtender
 from executor.generic_join import Driver, GenericJoin, Level
+from planner.logical import WEIGHT
 from store.trie import Csr, Trie
 
 TRIANGLE = [("a", "b"), ("a", "c"), ("b", "c")]

@@ -13,7 +13,7 @@ import pytest
 
 from datalog.errors import AdalogError, Code, Position
 from datalog.values import Keyword
-from executor.batch import WEIGHT, Batch, concatenate
+from executor.batch import Batch, concatenate
 from executor.bind import Binding
 from executor.cancel import Cancel
 from executor.compile import Compiler
@@ -24,6 +24,7 @@ from executor.spark.java import java_home
 from executor.spark.shares import Share, cut, split
 from executor.spark.task import Refused, refusal
 from executor.spark.wire import column_of, from_bytes, to_bytes
+from planner.logical import WEIGHT
 from store.codes import Scratch
 from store.database import Database
 from store.snapshot import Snapshot

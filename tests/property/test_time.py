@@ -118,7 +118,7 @@ def _fits(place, cell, index, bound):
 
 @given(st.integers(0, 2**32))
 def test_patterns_over_time(seed):
-    rng = Random(seed)  # noqa: S311 - test data
+    rng = Random(seed)
     model = Model()
     with Database.open(":memory:") as database:
         pool = Pool(database)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import strawberry
 
 from datalog import edn, values
 from datalog.errors import AdalogError, Code
+from schema.basis import moment, read_instant
 from schema.encoding import TagError, decode
-from schema.scalars import Long, read_long
+from schema.scalars import Long
 
 if TYPE_CHECKING:
     from store.database import Database
@@ -31,6 +31,9 @@ class BasisInput:
     )
 
 
+_BASIS = values.Keyword("basis")
+
+
 def snapshot_of(database: Database, basis: BasisInput | None) -> Snapshot:
     """The snapshot a basis names; the latest when it names none."""
     if basis is None:
@@ -45,57 +48,40 @@ def snapshot_of(database: Database, basis: BasisInput | None) -> Snapshot:
     return database.at(t=basis.t, since=basis.since, history=bool(basis.history))
 
 
-def read_instant(text: str) -> datetime:
-    """An instant from ISO-8601 text (UTC where no offset is given) or from EDN `#inst "…"`."""
-    if text.lstrip().startswith("#inst"):
-        value = edn.read(text)
-        if isinstance(value, datetime):
-            return value
-    try:
-        instant = datetime.fromisoformat(text.strip())
-    except ValueError:
-        raise AdalogError(
-            Code.ARG_INVALID, f'basis.asOf {text!r} is no instant; write e.g. "2024-05-01T12:00:00Z"'
-        ) from None
-    return instant.replace(tzinfo=UTC) if instant.tzinfo is None else instant.astimezone(UTC)
-
-
 def read_arguments(
     database: Database, args: Sequence[Any] | None, args_edn: Sequence[str] | None
 ) -> tuple[Any, ...]:
-    """The values for `:in` after `$`. In `args`, {"#basis": {"t": 5}} is another database value for a `$source`."""
+    """The values for `:in` after `$`. {"basis": {"t": 5}} is another database value for a `$source`."""
     if args is not None and args_edn is not None:
         raise AdalogError(Code.ARG_INVALID, "both args and argsEdn are given; give at most one of them")
     if args_edn is not None:
-        return tuple(_read_edn(index, text) for index, text in enumerate(args_edn))
+        return tuple(_read_edn(database, index, text) for index, text in enumerate(args_edn))
     return tuple(_read_json(database, index, value) for index, value in enumerate(args or ()))
 
 
-def _read_edn(index: int, text: str) -> Any:
+def _read_edn(database: Database, index: int, text: str) -> Any:
+    place = f"argsEdn[{index}]"
     try:
-        return edn.read(text)
+        value = edn.read(text)
     except AdalogError as error:
-        raise AdalogError(error.code, f"argsEdn[{index}]: {error.message}", error.position) from None
+        raise AdalogError(error.code, f"{place}: {error.message}", error.position) from None
+    if isinstance(value, values.EdnMap) and list(value) == [_BASIS]:
+        return moment(database, f"{place} :basis", value[_BASIS], value)
+    return value
 
 
 def _read_json(database: Database, index: int, value: Any) -> Any:
     if isinstance(value, dict) and value.keys() == {"#basis"}:
-        return snapshot_of(database, _read_basis(index, value["#basis"]))
+        return moment(database, f"args[{index}].#basis", value["#basis"], None)
     try:
-        return decode(value)
+        decoded = decode(value)
     except TagError as error:
         raise AdalogError(Code.ARG_INVALID, f"args[{index}]: {error}") from None
     except RecursionError:
         raise AdalogError(Code.LIMIT_EXCEEDED, f"args[{index}] is nested too deeply") from None
-
-
-def _read_basis(index: int, content: Any) -> BasisInput:
-    if not isinstance(content, dict) or not content.keys() <= {"t", "asOf", "since", "history"}:
-        raise AdalogError(
-            Code.ARG_INVALID, f'args[{index}]: {{"#basis": …}} takes t, asOf, since and history, as BasisInput does'
-        )
-    t, since = (None if content.get(key) is None else Long(read_long(content[key])) for key in ("t", "since"))
-    return BasisInput(t=t, as_of=content.get("asOf"), since=since, history=bool(content.get("history")))
+    if isinstance(value, dict) and value.keys() == {"basis"}:
+        return moment(database, f"args[{index}].basis", value["basis"], decoded)
+    return decoded
 
 
 def describe_arguments(arguments: Sequence[Any]) -> tuple[Any, ...]:

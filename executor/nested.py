@@ -1,0 +1,219 @@
+"""A query within a query as the function it is: from argument tuples to the value that its find spec makes.
+
+Distinct arguments are the first batch of one join, each with a number that all its rows carry: aggregates, order
+and limit are then taken number by number.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from datalog.ast import FindAggregate, FindElement, FindVar, Var
+from datalog.errors import AdalogError, Code, Position
+from datalog.values import EdnMap, EdnSet
+from executor import kernels
+from executor.aggregates import aggregated
+from executor.batch import Batch, Column, concatenate, stack
+from executor.cancel import Cancel
+from executor.compile import entity_variables
+from executor.functions import Argument
+from executor.generic_join import Driver, GenericJoin
+from executor.inputs import entity_named
+from executor.result import place_of, sorted_rows
+from planner.logical import WEIGHT
+from planner.nested import Subquery
+from store.codes import Scratch
+from store.layout import tags_of
+from store.snapshot import Snapshot
+
+SEED = "#seed"
+
+# Argument tuples that one join begins with, and rows of all of them that become values.
+_TOGETHER = 4096
+_MOST_ROWS = 2_000_000
+# Codes that the rows of one that stands as a relation may come to.
+_MOST_CODES = 100_000_000
+# Answers that are kept for arguments that come again.
+_KEPT = 1 << 16
+
+
+@dataclass
+class Gathered:
+    """Takes the batches of a join; LIMIT_EXCEEDED past `most` rows, each counted once."""
+
+    names: frozenset[str]
+    most: int
+    position: Position | None
+    batches: list[Batch] = field(default_factory=list)
+    size: int = 0
+
+    def __call__(self, batch: Batch) -> bool:
+        self.batches.append(batch.only(self.names))
+        self.size += batch.size
+        if self.size > 2 * self.most:
+            self.batches = [self.rows()]
+            self.size = self.batches[0].size
+        return True
+
+    def rows(self) -> Batch:
+        """All rows, each once."""
+        if not self.batches:
+            return Batch(0, {name: np.empty(0, np.int64) for name in self.names if name != WEIGHT})
+        whole = concatenate(self.batches).distinct()
+        if whole.size > self.most:
+            raise AdalogError(
+                Code.LIMIT_EXCEEDED,
+                f"the query within the query has more than {self.most:,} rows; aggregate there, or write its "
+                "clauses among those outside",
+                self.position,
+            )
+        return whole
+
+
+@dataclass
+class NestedCall:
+    """`q` applied to arguments: what a `Call` is for a built-in. Safe to use from several threads.
+
+    `join`: the inner plan, bound once, or None where a part of it without variables already fails. `databases`: by
+    their names within.
+    """
+
+    subquery: Subquery
+    arguments: tuple[Argument, ...]
+    join: GenericJoin | None
+    databases: Mapping[str, Snapshot]
+    values: Scratch
+    cancel: Cancel
+    position: Position | None
+    name: str = "q"
+    _known: dict[tuple[int, ...], int] = field(default_factory=dict)
+    _entities: frozenset[str] = field(init=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        self._entities = entity_variables(self.subquery.plan, self.databases)
+
+    @property
+    def variables(self) -> frozenset[str]:
+        return frozenset(a for a in self.arguments if isinstance(a, str))
+
+    def results(self, batch: Batch) -> Column:
+        """int64[n]: the code of the answer for each row; NIL where a scalar or tuple has none."""
+        if not batch.size:
+            return np.empty(0, np.int64)
+        if not self.variables:
+            with self._lock:
+                return np.full(batch.size, self._answers([self._constants()])[0], np.int64)
+        columns = [
+            batch.columns[a] if isinstance(a, str) else np.full(batch.size, a, np.int64) for a in self.arguments
+        ]
+        group, first = kernels.group_rows(stack(columns))
+        asked = list(zip(*(column[first].tolist() for column in columns), strict=True))
+        return np.array(self._answers(asked), np.int64)[group]
+
+    def rows(self) -> list[Column]:
+        """The columns that the query finds, where no argument is a variable."""
+        query = self.subquery.plan.query
+        most = _MOST_CODES // max(len(self.subquery.plan.answer), 1)
+        found = self._found(self._joined([self._constants()], most))
+        return (found if query.limit is None and not query.offset else self._ordered(found))[1:]
+
+    def _constants(self) -> tuple[int, ...]:
+        return tuple(a for a in self.arguments if isinstance(a, int))
+
+    def _answers(self, asked: Sequence[tuple[int, ...]]) -> list[int]:
+        new = [each for each in asked if each not in self._known]
+        if len(self._known) + len(new) > _KEPT:
+            self._known = {}
+            new = list(asked)
+        known = self._known
+        for start in range(0, len(new), _TOGETHER):
+            some = new[start : start + _TOGETHER]
+            known.update(zip(some, self._made(some), strict=True))
+        return [known[each] for each in asked]
+
+    def _made(self, asked: Sequence[tuple[int, ...]]) -> list[int]:
+        """The code of the value for each argument tuple."""
+        seeds, *columns = self._ordered(self._found(self._joined(asked, _MOST_ROWS)))
+        bounds = np.searchsorted(seeds, np.arange(len(asked) + 1))
+        decoded = [self.values.decode_many(column) for column in columns]
+        codes = []
+        for number in range(len(asked)):
+            if number % 64 == 0:
+                self.cancel.check()
+            start, stop = bounds[number], bounds[number + 1]
+            rows = list(zip(*(column[start:stop] for column in decoded), strict=True))
+            codes.append(self.values.intern(self._shaped(rows)))
+        return codes
+
+    def _shaped(self, rows: Sequence[tuple[Any, ...]]) -> Any:
+        """The rows of one argument tuple as the value that the find spec names."""
+        find = self.subquery.plan.query.find
+        if find.keys is not None:
+            made: list[Any] = [EdnMap(zip(find.keys, row, strict=True)) for row in rows]
+        else:
+            made = list(rows)
+        match find.shape:
+            case "scalar":
+                return rows[0][0] if rows else None
+            case "tuple":
+                return made[0] if made else None
+            case "collection":
+                return tuple(row[0] for row in rows)
+        return tuple(made) if self.subquery.plan.query.order_by else EdnSet(made)
+
+    def _found(self, rows: Batch) -> list[Column]:
+        """The numbers of the argument tuples, and the columns that the query finds."""
+        query = self.subquery.plan.query
+        elements: tuple[FindElement, ...] = (FindVar(Var(SEED)), *query.find.elements)
+        if any(isinstance(element, FindAggregate) for element in elements):
+            return aggregated(rows, elements, self.values)
+        names = [element.var.name for element in elements]
+        if query.with_:
+            rows = rows.only(frozenset(names)).distinct()
+        return [rows.columns[name] for name in names]
+
+    def _ordered(self, found: list[Column]) -> list[Column]:
+        """The rows by number, then as :order-by and the order of all values say; of each number those asked for."""
+        query = self.subquery.plan.query
+        keys = [
+            (0, False),
+            *((1 + place_of(query.find.elements, k.var.name), k.descending) for k in query.order_by),
+        ]
+        order = sorted_rows(found, self.values, keys)
+        found = [column[order] for column in found]
+        limit = 1 if query.find.shape in ("scalar", "tuple") and query.limit is None else query.limit
+        if limit is None and not query.offset:
+            return found
+        place = np.arange(len(found[0])) - np.searchsorted(found[0], found[0])
+        kept = place >= query.offset
+        if limit is not None:
+            kept &= place < query.offset + limit
+        return [column[kept] for column in found]
+
+    def _joined(self, asked: Sequence[tuple[int, ...]], most: int) -> Batch:
+        """The distinct rows of all argument tuples, each with its number."""
+        gathered = Gathered(frozenset((SEED, WEIGHT, *self.subquery.plan.answer)), most, self.position)
+        if self.join is not None:
+            start = {
+                name: self._input(name, np.array(codes, np.int64))
+                for name, codes in zip(self.subquery.inputs, zip(*asked, strict=True), strict=True)
+            }
+            start[SEED] = np.arange(len(asked))
+            Driver(self.join, gathered, self.cancel).run(Batch(len(asked), start))
+        return gathered.rows()
+
+    def _input(self, name: str, codes: Column) -> Column:
+        """An input's codes; idents and lookup refs become entity ids where the query has an entity in its place."""
+        if name not in self._entities:
+            return codes
+        made = codes.copy()
+        for place in np.flatnonzero(tags_of(codes)).tolist():
+            value = entity_named(self.databases["$"], self.values.decode(int(codes[place])))
+            made[place] = self.values.intern(value)
+        return made

@@ -1,0 +1,110 @@
+"""A basis among the arguments: `{"basis": {"asOf": …}}` in JSON, `{:basis {:as-of …}}` in EDN, as a moment.
+
+Whether it is one is for the query to say: where a `$source` asks for it. Anywhere else it is the map it looks like.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from graphql import GraphQLError
+
+from datalog import edn, values
+from datalog.errors import AdalogError, Code
+from datalog.hints import nearest
+from executor.inputs import Moment
+from schema.scalars import read_long
+
+if TYPE_CHECKING:
+    from store.database import Database
+    from store.snapshot import Snapshot
+
+_KEYS = ("t", "asOf", "since", "history")
+_EDN_KEYS = {"as-of": "asOf"}
+
+
+def moment(database: Database, place: str, content: Any, value: Any) -> Moment:
+    """The database that `content` names, as it was when `$` was read unless t or asOf says otherwise.
+
+    `place`: where in the arguments, for messages. `value`: what it is where no source is asked for; None: nothing.
+    """
+
+    def opened(default: Snapshot) -> Snapshot:
+        asked = _read(place, content)
+        at = asked.get("t", asked.get("asOf"))
+        # `$` may be a database that a transaction was only tried on: its number is not reached yet.
+        at = min(default.t, database.snapshot().t) if at is None else at
+        try:
+            return database.at(as_of=at, since=asked.get("since"), history=asked.get("history", False))
+        except AdalogError as error:
+            raise AdalogError(error.code, f"{place}: {error.message}") from None
+
+    return Moment(f"{type(content).__name__} {content!r}", opened, value)
+
+
+def read_instant(text: str, place: str = "basis.asOf") -> datetime:
+    """An instant from ISO-8601 text (UTC where no offset is given) or from EDN `#inst "…"`."""
+    if text.lstrip().startswith("#inst"):
+        value = edn.read(text)
+        if isinstance(value, datetime):
+            return value
+    try:
+        instant = datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise AdalogError(
+            Code.ARG_INVALID, f'{place} {text!r} is no instant; write e.g. "2024-05-01T12:00:00Z"'
+        ) from None
+    return instant.replace(tzinfo=UTC) if instant.tzinfo is None else instant.astimezone(UTC)
+
+
+def _read(place: str, content: Any) -> dict[str, Any]:
+    """What a basis says, by the names of BasisInput; nothing for what is null."""
+    if not isinstance(content, Mapping):
+        raise AdalogError(
+            Code.ARG_INVALID, f'{place} is a map of t, asOf, since and history, e.g. {{"asOf": 5}}, not {content!r}'
+        )
+    found: dict[str, Any] = {}
+    for key, value in content.items():
+        written = key.name if isinstance(key, values.Keyword) else str(key)
+        name = _EDN_KEYS.get(written, written)
+        if name not in _KEYS:
+            raise AdalogError(
+                Code.ARG_INVALID,
+                f"{place} has no {written}{nearest(written, _KEYS)}; it takes t, asOf, since and history",
+            )
+        if value is not None:
+            found[name] = _READERS[name](f"{place}.{written}", value)
+    if "t" in found and "asOf" in found:
+        raise AdalogError(Code.ARG_INVALID, f"{place} has both t and asOf; give at most one of them")
+    return found
+
+
+def _number(place: str, value: Any) -> int:
+    try:
+        number = read_long(value)
+    except GraphQLError:
+        raise AdalogError(Code.ARG_INVALID, f"{place} is a transaction's number, not {value!r}") from None
+    if number < 0:
+        raise AdalogError(Code.ARG_INVALID, f"{place} is {number}; transaction numbers start at 0")
+    return number
+
+
+def _moment(place: str, value: Any) -> int | datetime:
+    if isinstance(value, datetime):
+        return value
+    if isinstance(value, Mapping) and value.keys() == {"#inst"}:
+        value = value["#inst"]
+    if isinstance(value, str) and not value.strip().isdecimal():
+        return read_instant(value, place)
+    return _number(place, value)
+
+
+def _flag(place: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise AdalogError(Code.ARG_INVALID, f"{place} is true or false, not {value!r}")
+    return value
+
+
+_READERS = {"t": _number, "asOf": _moment, "since": _number, "history": _flag}

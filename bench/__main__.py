@@ -10,7 +10,7 @@ from typing import Final
 import click
 from rich.console import Console
 
-from bench import cost, http, joins, packages, report
+from bench import cost, http, joins, packages, reach, recursion, report
 from bench.arena import compete
 from bench.folder import WORK
 from bench.line import Line, lines_of
@@ -28,6 +28,8 @@ _OTHERS: Final[dict[str, Callable[[bool, Say], list[Line]]]] = {
     "transaction": cost.transaction,
     "memory": cost.memory,
     "startup": cost.startup,
+    "needs": reach.needs,
+    "broken": reach.broken,
 }
 
 
@@ -41,9 +43,8 @@ def main(names: tuple[str, ...], quick: bool, without: tuple[str, ...], listed: 
     out = Console()
     if not out.is_terminal:
         out = Console(width=_WIDTH)
-    works = [
-        _without(work, without) for work in (*joins.work(quick), *packages.work()) if _chosen(work.name, names)
-    ]
+    every = (*joins.work(quick), *packages.work(), *recursion.work(quick))
+    works = [_without(work, without) for work in every if _chosen(work.name, names)]
     others = [name for name in _OTHERS if _chosen(name, names)]
     if listed:
         for name in (*(work.name for work in works), *others):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from bench.work import THREADS, Answer, Work, graph, is_graph
+import numpy as np
+
+from bench.facts import Table, is_facts, tables
+from bench.work import THREADS, Answer, Work
 from datalog.values import Keyword
 from examples.debian.load import load as load_debian
 from executor.pool import Pool, PoolSettings, Request
@@ -10,6 +13,12 @@ from store.database import Database
 
 EDGE = Keyword("g/to")
 SCHEMA = "[{:db/ident :g/to :db/valueType :db.type/ref :db/cardinality :db.cardinality/many}]"
+# A table of pairs is an attribute, any other has an entity a row.
+_PAIRS = "{:db/ident :g/%s :db/valueType :db.type/ref :db/cardinality :db.cardinality/many}"
+_COLUMN = "{:db/ident :%s/%s :db/valueType :db.type/long :db/cardinality :db.cardinality/one}"
+
+# Above every vertex.
+_FIRST_ROW = 1 << 24
 
 
 class Adalog:
@@ -18,11 +27,20 @@ class Adalog:
         self._pool = Pool(self._database, PoolSettings(threads=THREADS))
 
     def load(self, data: str) -> None:
-        if is_graph(data):
-            edges = graph(data)
-            self._database.bulk_load(SCHEMA, {EDGE: (edges.source, edges.target)})
+        if is_facts(data):
+            for name, table in tables(data).items():
+                self._load_table("to" if name == "edge" else name, table)
         else:
             load_debian(self._database)
+
+    def _load_table(self, name: str, table: Table) -> None:
+        if set(table) == {"a", "b"}:
+            self._database.bulk_load(f"[{_PAIRS % name}]", {Keyword(f"g/{name}"): (table["a"], table["b"])})
+            return
+        rows = np.arange(1, len(table["a"]) + 1) + _FIRST_ROW
+        schema = " ".join(_COLUMN % (name, column) for column in table)
+        columns = {Keyword(f"{name}/{column}"): (rows, values) for column, values in table.items()}
+        self._database.bulk_load(f"[{schema}]", columns)
 
     def run(self, work: Work) -> Answer:
         """Raises RuntimeError should an answer come from a cache: what is measured is the work."""

@@ -25,7 +25,10 @@ RESULTS: Final = Path(__file__).with_name("results")
 
 _HEAD: Final = ("work", "adalog", "against", "theirs", "ratio", "bar", "verdict", "note")
 _COLOURS: Final = {"met": "", "missed": "red bold", "report": "dim", "unmeasured": "yellow"}
-_PEERS: Final = ("duckdb", "ladybug", "pyoxigraph", "cozo-embedded", "strawberry-graphql", "uvicorn", "numba")
+_PEERS: Final = (
+    "duckdb", "ladybug", "pyoxigraph", "cozo-embedded", "nemo-python", "scipy", "networkx", "strawberry-graphql",
+    "uvicorn", "numba",
+)  # fmt: skip
 
 
 def show(lines: Sequence[Line], out: Console) -> None:

@@ -14,10 +14,10 @@ from typing import Any, Final, Protocol, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from bench.graphs import Graph, rmat
+from bench.graphs import Graph, chain, rmat, sparse
 
 Value: TypeAlias = int | float | str
-Arguments = Mapping[str, int | tuple[int, ...]]
+Arguments = Mapping[str, int | str | tuple[int, ...]]
 # Any: an Arrow table, which ships no types.
 Answer: TypeAlias = int | Sequence[tuple[Value, ...]] | Any
 
@@ -54,12 +54,17 @@ class Contestant(Protocol):
 
 @cache
 def graph(data: str) -> Graph:
-    """The graph that `rmat16` and the like name."""
-    return rmat(int(data.removeprefix("rmat")))
+    """The graph of that name: `rmat16` is of scale 16, `sparse-5000-1.2` has 5,000 vertices of mean degree 1.2."""
+    kind, *numbers = data.replace("rmat", "rmat-").split("-")
+    if kind == "rmat":
+        return rmat(int(numbers[0]))
+    if kind == "chain":
+        return chain(int(numbers[0]))
+    return sparse(int(numbers[0]), float(numbers[1]))
 
 
 def is_graph(data: str) -> bool:
-    return data.startswith("rmat")
+    return data.startswith(("rmat", "chain-", "sparse-"))
 
 
 def digest(answer: Answer) -> str:

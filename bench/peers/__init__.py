@@ -13,6 +13,9 @@ _CONTESTANTS = {
     "Ladybug": ("bench.peers.ladybug", "Ladybug"),
     "Oxigraph": ("bench.peers.oxigraph", "Oxigraph"),
     "Cozo": ("bench.peers.cozo", "Cozo"),
+    "nemo": ("bench.peers.nemo", "Nemo"),
+    "SciPy": ("bench.peers.libraries", "SciPy"),
+    "NetworkX": ("bench.peers.libraries", "NetworkX"),
     "DataScript": ("bench.peers.datascript", "DataScript"),
 }
 

@@ -1,10 +1,16 @@
-"""Cozo, in memory: one stored relation keyed by both ends of an edge, so that either prefix can be sought."""
+"""Cozo, in memory: a stored relation a table, and where columns are a and b a second one keyed from the other end.
+
+Cozo joins in written order by prefixes of keys: the texts name whichever of the two lets them seek.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from cozo_embedded import CozoDbPy  # type: ignore[import-untyped]
 
-from bench.work import Answer, Work, graph
+from bench.facts import tables
+from bench.work import Answer, Work
 
 
 class Cozo:
@@ -12,10 +18,21 @@ class Cozo:
         self._database = CozoDbPy("mem", "", "{}")
 
     def load(self, data: str) -> None:
-        edges = graph(data)
-        self._database.run_script(":create edge {a: Int, b: Int}", {}, False)
-        pairs = [list(pair) for pair in zip(edges.source.tolist(), edges.target.tolist(), strict=True)]
-        self._database.run_script("?[a, b] <- $pairs :put edge {a, b}", {"pairs": pairs}, False)
+        for name, table in tables(data).items():
+            columns = tuple(table)
+            rows = [list(row) for row in zip(*(table[column].tolist() for column in columns), strict=True)]
+            self._put(name, columns, rows)
+            if columns == ("a", "b"):
+                self._put(f"{name}_back", ("b", "a"), [[b, a] for a, b in rows])
+
+    def _put(self, name: str, columns: Sequence[str], rows: list[list[int]]) -> None:
+        """Of three columns the last is no key."""
+        keys = ", ".join(f"{column}: Int" for column in columns[:2])
+        values = "".join(f" => {column}: Int" for column in columns[2:])
+        self._database.run_script(f":create {name} {{{keys}{values}}}", {}, False)
+        head = f"?[{', '.join(columns)}] <- $rows"
+        put = f":put {name} {{{', '.join(columns[:2])}{' => ' if columns[2:] else ''}{', '.join(columns[2:])}}}"
+        self._database.run_script(f"{head} {put}", {"rows": rows}, False)
 
     def run(self, work: Work) -> Answer:
         arguments = {

@@ -1,12 +1,12 @@
-"""DuckDB, in memory: edges as a table of two BIGINT columns, sorted; the packages as in `bench.debian`."""
+"""DuckDB, in memory: facts as tables of BIGINT columns, sorted; the packages as in `bench.debian`."""
 
 from __future__ import annotations
 
 import duckdb
 import pyarrow as pa
 
-from bench import debian
-from bench.work import THREADS, Answer, Work, graph, is_graph
+from bench import debian, facts
+from bench.work import THREADS, Answer, Work
 
 
 class DuckDb:
@@ -15,9 +15,8 @@ class DuckDb:
         self._connection.execute("set enable_progress_bar = false").fetchall()
 
     def load(self, data: str) -> None:
-        if is_graph(data):
-            edges = graph(data)
-            tables = {"edge": pa.table({"a": edges.source, "b": edges.target})}
+        if facts.is_facts(data):
+            tables = {name: pa.table(dict(columns)) for name, columns in facts.tables(data).items()}
         else:
             tables = debian.tables()
         for name, table in tables.items():

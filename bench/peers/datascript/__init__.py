@@ -35,7 +35,7 @@ class DataScript:
 
     def run(self, work: Work) -> Answer:
         arguments = [
-            [one + 1 for one in value] if isinstance(value, tuple) else value + 1
+            [one + 1 for one in value] if isinstance(value, tuple) else int(value) + 1
             for value in work.arguments.values()
         ]
         answer: int | None = self._ask({"query": work.texts["DataScript"], "arguments": arguments})

@@ -109,12 +109,29 @@ def locate(text: str, path: Sequence[int]) -> Position:
     Each index of the path goes into a vector, list or set by the place of the element, into a map by twice the
     place of the entry (its key) or that plus one (its value). `()` is the value itself.
     """
+    return Lines(text).position(_offset(text, path))
+
+
+def locate_inside(text: str, path: Sequence[int], inside: Position) -> Position:
+    """Where a line and column of the string at `path` is in the text that the string is written in."""
+    begin = _offset(text, path)
+    if text[begin] != '"':
+        return Lines(text).position(begin)
+    at, line, column = begin + 1, 1, 1
+    while text[at] != '"' and (line, column) < (inside.line, inside.column):
+        width = 1 if text[at] != "\\" else 6 if text[at + 1] == "u" else 2
+        line, column = (line + 1, 1) if text[at : at + width] in ("\n", "\\n") else (line, column + 1)
+        at += width
+    return Lines(text).position(at)
+
+
+def _offset(text: str, path: Sequence[int]) -> int:
     node = outline(text).children[0]
     for place in path:
         if place >= len(node.children):
             break
         node = node.children[place]
-    return Lines(text).position(node.offset)
+    return node.offset
 
 
 # The parts of the loop

@@ -66,7 +66,7 @@ class Compiler:
             relations,
             tuple((name, size.bit_length()) for name, size in sizes.items()),
             snapshot.statistics_epoch,
-            len(snapshot.attributes()),
+            snapshot.schema_key,
         )
         with self._lock:
             compiled = self._plans.get(key)

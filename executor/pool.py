@@ -19,6 +19,7 @@ from executor.generic_join import LevelCounts
 from executor.inputs import bind_inputs
 from executor.local import run_join, shape_result
 from executor.result import Result
+from executor.stored_queries import StoredQueries
 from planner.explain import explain_plan, text_of
 from planner.plan import Engine, Options
 from store.codes import Scratch
@@ -78,6 +79,7 @@ class Pool:
         self, database: Database, settings: PoolSettings | None = None, spark: SparkEngine | None = None
     ) -> None:
         self.database = database
+        database.evaluate_with(StoredQueries(self))
         self.settings = settings or PoolSettings()
         self.spark = spark
         self._compiler = Compiler()

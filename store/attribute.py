@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from datalog.values import Keyword
+from datalog.values import Keyword, Symbol
 
 # Entity ids: users' own below, then what has an ident (the first thousand are built in), then one entity for each
 # transaction.
@@ -25,7 +25,8 @@ Uniqueness = Literal["value", "identity"]
 @dataclass(frozen=True, slots=True)
 class Attribute:
     """id: the entity id. ident_code: the ident keyword's code. value_type: a name of VALUE_TYPES, or None until the
-    first use decides it (open schema only).
+    first use decides it (open schema only). tuple_attrs: of a composite tuple, what it is made of. preds: what its
+    values have to satisfy, each a built-in predicate or the ident of a stored query.
     """
 
     id: int
@@ -40,6 +41,8 @@ class Attribute:
     no_history: bool = False
     tuple_types: tuple[str, ...] | None = None
     tuple_type: str | None = None
+    tuple_attrs: tuple[Keyword, ...] | None = None
+    preds: tuple[Symbol, ...] = ()
 
     @property
     def is_ref(self) -> bool:

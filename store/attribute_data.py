@@ -66,10 +66,10 @@ class AttributeData:
         with kept.lock:
             if length < kept.length:
                 base = self.relation.ve if inverse else self.relation.ev
-                return _advance(Trie(base), self.delta.events(0, length), inverse=inverse)
+                return advanced(Trie(base), self.delta.events(0, length), inverse=inverse)
             if length > kept.length:
                 events = self.delta.events(kept.length, length)
-                kept.trie = _advance(kept.trie, events, inverse=inverse)
+                kept.trie = advanced(kept.trie, events, inverse=inverse)
                 kept.length = length
             return kept.trie
 
@@ -89,6 +89,10 @@ class AttributeData:
         young = self.delta.events(0, self.delta.length_at(until))
         every = Columns.concat([self.relation.events(), young])
         return every.take((every.t > since) & (every.t <= until)).sorted()
+
+    def shipped(self, t: int) -> tuple[Relation, Columns]:
+        """What another process makes the same data from: a relation and the events since, up to t."""
+        return self.relation, self.delta.events(0, self.delta.length_at(t))
 
     def last_touched(self, t: int) -> int:
         """The last transaction up to t that touched the attribute; 0 where none did."""
@@ -116,7 +120,8 @@ class AttributeData:
         return self.relation.nbytes() + self.delta.nbytes() + overlays
 
 
-def _advance(trie: Trie, events: Columns, *, inverse: bool) -> Trie:
+def advanced(trie: Trie, events: Columns, *, inverse: bool) -> Trie:
+    """The trie after the events."""
     if inverse:
         return trie.advanced(events.v, events.e, events.added)
     return trie.advanced(events.e, events.v, events.added)

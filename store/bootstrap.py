@@ -42,6 +42,9 @@ _IDENTS: Final = (
     "db.type/bytes",
     "db.type/ref",
     "db.type/tuple",
+    "db/fn",
+    "db.entity/attrs",
+    "db.entity/preds",
 )
 _IDS: Final = {name: SCHEMA_BASE + 1 + place for place, name in enumerate(_IDENTS)}
 
@@ -59,6 +62,9 @@ TUPLE_TYPE: Final = _IDS["db/tupleType"]
 ATTR_PREDS: Final = _IDS["db.attr/preds"]
 ENSURE: Final = _IDS["db/ensure"]
 TX_INSTANT: Final = _IDS["db/txInstant"]
+FN: Final = _IDS["db/fn"]
+ENTITY_ATTRS: Final = _IDS["db.entity/attrs"]
+ENTITY_PREDS: Final = _IDS["db.entity/preds"]
 
 MANY: Final = _IDS["db.cardinality/many"]
 ONE: Final = _IDS["db.cardinality/one"]
@@ -87,7 +93,11 @@ _VALUE_TYPES: Final = {
     ATTR_PREDS: "symbol",
     ENSURE: "ref",
     TX_INSTANT: "instant",
+    FN: "string",
+    ENTITY_ATTRS: "keyword",
+    ENTITY_PREDS: "symbol",
 }
+_MANY: Final = frozenset({ATTR_PREDS, ENSURE, ENTITY_ATTRS, ENTITY_PREDS})
 
 
 def datoms() -> list[tuple[int, int, Keyword | int]]:
@@ -95,6 +105,6 @@ def datoms() -> list[tuple[int, int, Keyword | int]]:
     rows: list[tuple[int, int, Keyword | int]] = [(id_, IDENT, Keyword(name)) for name, id_ in _IDS.items()]
     for attribute, value_type in _VALUE_TYPES.items():
         rows.append((attribute, VALUE_TYPE, TYPE_IDS[value_type]))
-        rows.append((attribute, CARDINALITY, MANY if attribute in (ATTR_PREDS, ENSURE) else ONE))
+        rows.append((attribute, CARDINALITY, MANY if attribute in _MANY else ONE))
     rows.append((IDENT, UNIQUE, _IDS["db.unique/identity"]))
     return rows

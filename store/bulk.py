@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from datalog.edn_writer import write
 from datalog.errors import AdalogError, Code
 from datalog.values import Keyword
+from store import predicates
 from store.attribute import SCHEMA_BASE, Attribute
 from store.changes import BulkColumn
 from store.codes import Codes
@@ -45,6 +46,7 @@ def columns(data: BulkData, head: Head) -> list[BulkColumn]:
             raise AdalogError(
                 Code.UNKNOWN_ATTRIBUTE, f"no attribute {ident} with a type; a bulk load declares what it loads"
             )
+        _check_kind(attribute, head)
         e = np.ascontiguousarray(entities, np.int64)
         v = _codes_of(attribute, values, head.codes)
         if len(e) != len(v):
@@ -54,8 +56,21 @@ def columns(data: BulkData, head: Head) -> list[BulkColumn]:
             _check_ids(attribute, v)
         e, v = _fresh(attribute, e, v, head)
         _check(attribute, e, v, head)
+        if attribute.preds:
+            predicates.check_column(attribute, e, v, head)
         result.append(BulkColumn(attribute.id, e, v))
     return result
+
+
+def _check_kind(attribute: Attribute, head: Head) -> None:
+    """What needs the rest of its entity to be looked at is for `transact`."""
+    for composite in head.schema.all():
+        if attribute.ident in (composite.ident, *(composite.tuple_attrs or ())) and composite.tuple_attrs:
+            raise AdalogError(
+                Code.TX_INVALID,
+                f"{attribute.ident} is part of the composite {composite.ident}, which a bulk load does not keep; "
+                "declare the composite after loading",
+            )
 
 
 def _codes_of(attribute: Attribute, values: Any, codes: Codes) -> Int64s:

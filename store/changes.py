@@ -18,6 +18,15 @@ class Effect(NamedTuple):
     added: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A transaction's effects, its instant in milliseconds, and the ids of the tempids that the user named."""
+
+    effects: list[Effect]
+    instant: int
+    tempids: dict[str, int]
+
+
 @dataclass(frozen=True, eq=False)
 class BulkColumn:
     """New datoms of one attribute: entities and value codes, sorted, distinct."""

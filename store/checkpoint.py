@@ -25,7 +25,7 @@ from store.relation import Relation
 from store.segment import DamagedSegment, Segment, open_segment, write_text
 from store.stored import block_of, load_deltas, load_relation
 
-_VERSION: Final = 1
+_VERSION: Final = 2
 _LOGGER: Final = logging.getLogger("adalog.store")
 
 
@@ -76,6 +76,8 @@ class Checkpoint:
                 raise ValueError("its checksum is wrong")
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise DamagedSegment(file.name, str(error)) from None
+        if version < _VERSION:
+            raise DamagedSegment(file.name, f"it is of the older format {version}")
         if version != _VERSION:
             raise AdalogError(
                 Code.INTERNAL,

@@ -61,7 +61,7 @@ class Codes:
 
     def __init__(self, dictionaries: Mapping[int, Dictionary] | None = None) -> None:
         given = dictionaries or {}
-        self._dictionaries = {tag: given.get(tag) or Dictionary() for tag in layout.DICTIONARY_TAGS}
+        self._dictionaries = {tag: given.get(tag, Dictionary()) for tag in layout.DICTIONARY_TAGS}
 
     def intern(self, value: Any) -> int:
         """The value's code, made if need be. For one thread at a time."""
@@ -196,6 +196,10 @@ class Codes:
         """Take folded blocks as the old parts. Not while another thread interns."""
         for tag, own in blocks.items():
             self._dictionaries[tag].adopt(own)
+
+    def fork(self) -> Codes:
+        """Codes that go on from here by themselves: what they intern, nobody else sees."""
+        return Codes({tag: dictionary.fork() for tag, dictionary in self._dictionaries.items()})
 
     def nbytes(self) -> int:
         """Bytes held."""

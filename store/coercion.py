@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Final
 
@@ -23,6 +23,29 @@ def coerced(value_type: str, value: Any) -> Any | None:
         return value
     convert = _CONVERSIONS.get((name, value_type))
     return None if convert is None else convert(value)
+
+
+def added(old: Any, more: Any) -> Any:
+    """The sum of two numbers of whatever types; a missing one counts as nothing."""
+    if old is None:
+        return more
+    if isinstance(old, Decimal) or isinstance(more, Decimal):
+        return Decimal(old) + Decimal(more)
+    total = old + more
+    return BigInt(total) if isinstance(old, BigInt) and isinstance(total, int) else total
+
+
+def coerced_tuple(types: Sequence[str], value: Any) -> tuple[Any, ...] | None:
+    """A tuple with each item as its type, a ref being an entity id; None where it does not fit. nil always fits."""
+    if type(value) is not tuple or len(value) != len(types):
+        return None
+    items = []
+    for name, item in zip(types, value, strict=True):
+        converted = None if item is None else coerced("long" if name == "ref" else name, item)
+        if converted is None and item is not None:
+            return None
+        items.append(converted)
+    return tuple(items)
 
 
 def _whole(value: float | Decimal) -> int | None:

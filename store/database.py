@@ -19,14 +19,16 @@ from store.bulk import BulkData
 from store.checkpoint import opened
 from store.compactor import Compactor, Folded, Moment
 from store.datom import Datom, TxReport
-from store.declarations import SchemaMode
 from store.folder import Folder
 from store.head import Head
 from store.log import Log
 from store.payload import Logged
 from store.relation import Columns
 from store.report import report_of
+from store.resolve import Transaction, resolve
+from store.setting import Evaluator, SchemaMode, Setting
 from store.snapshot import Snapshot
+from store.speculation import Fork, Start, outcome
 from store.writer import BulkRequest, Request, Writer
 
 Listener = Callable[[TxReport, Snapshot], None]
@@ -43,17 +45,17 @@ _PAST_VIEWS: Final = 16
 class Database:
     """Thread-safe. `Database.open` makes one."""
 
-    def __init__(self, head: Head, log: Log, folder: Folder | None, mode: SchemaMode, limits: edn.Limits) -> None:
-        self.schema: Final = mode
+    def __init__(self, head: Head, log: Log, folder: Folder | None, setting: Setting) -> None:
+        self._setting = setting
         self._log = log
         self._folder = folder
         self._head = head
         self._snapshot = head.snapshot()
-        self._past: OrderedDict[tuple[int, int, bool], Snapshot] = OrderedDict()
+        self._past: OrderedDict[tuple[int, int, bool, str], Snapshot] = OrderedDict()
         self._past_lock = threading.Lock()
         self._listeners: list[Listener] = []
         self._compactor = Compactor(log, folder, self._moment, self._adopt)
-        self._writer = Writer(head, log, mode, limits, self._publish)
+        self._writer = Writer(head, log, setting, self._publish)
 
     @staticmethod
     def open(location: str, *, schema: SchemaMode = "open", limits: edn.Limits = edn.DEFAULT) -> Database:
@@ -62,7 +64,7 @@ class Database:
         Raises BACKEND_UNAVAILABLE where another process has the folder, INTERNAL where it is damaged.
         """
         if location == IN_MEMORY:
-            return Database(Head.empty(), Log.in_memory(), None, schema, limits)
+            return Database(Head.empty(), Log.in_memory(), None, Setting(schema, limits))
         with ExitStack() as undo:
             folder = Folder(Path(location))
             undo.callback(folder.close)
@@ -70,7 +72,7 @@ class Database:
             undo.callback(log.close)
             head, unsaved = opened(folder, log)
             undo.pop_all()
-        database = Database(head, log, folder, schema, limits)
+        database = Database(head, log, folder, Setting(schema, limits))
         database._compactor.wrote(unsaved)
         return database
 
@@ -89,6 +91,15 @@ class Database:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
+
+    @property
+    def schema(self) -> SchemaMode:
+        """Whether attributes have to be declared before they are used."""
+        return self._setting.mode
+
+    def evaluate_with(self, evaluator: Evaluator) -> None:
+        """Who runs the stored queries that transactions call; without one they are refused."""
+        self._setting.evaluator = evaluator
 
     # Reading
 
@@ -120,14 +131,14 @@ class Database:
             raise AdalogError(
                 Code.BASIS_FUTURE, f"t = {moment} is not reached yet: the newest transaction is {now.t}"
             )
-        key = (now.t if moment is None else moment, since or 0, history)
+        key = (now.t if moment is None else moment, since or 0, history, now.origin.applied)
         return now if key == now.key else self._view(now, key)
 
-    def _view(self, now: Snapshot, key: tuple[int, int, bool]) -> Snapshot:
+    def _view(self, now: Snapshot, key: tuple[int, int, bool, str]) -> Snapshot:
         with self._past_lock:
             view = self._past.pop(key, None)
             if view is None:
-                t, since, history = key
+                t, since, history, _ = key
                 view = now.as_of(t)
                 view = view.since(since) if since else view
                 view = view.history() if history else view
@@ -135,6 +146,19 @@ class Database:
             if len(self._past) > _PAST_VIEWS:
                 self._past.popitem(last=False)
             return view
+
+    def speculate(
+        self, basis: Snapshot, tx: str | Sequence[Any], start: Start | None = None
+    ) -> tuple[Snapshot, TxReport]:
+        """Datomic's `with`: the basis with transaction data applied that is never committed, and its report.
+
+        A `since` or `history` view is that view of the outcome. start: of an earlier one on the same basis, to get
+        the same ids and instant again. Raises what `transact` raises.
+        """
+        transaction = Transaction.of(tx, self._setting.limits)
+        fork = Fork(basis, start)
+        resolved = resolve(transaction, fork, self._setting, None if start is None else start.instant)
+        return outcome(basis, fork, resolved, transaction.digest())
 
     def transactions(self, start: int, stop: int, limit: int) -> list[TxReport]:
         """At most `limit` transactions with start <= t < stop, oldest first, from the log."""

@@ -16,16 +16,18 @@ from datalog.hints import nearest
 from datalog.values import LONG_MAX, LONG_MIN, EdnMap, Keyword, type_name
 from store import bootstrap
 from store.attribute import SCHEMA_BASE, VALUE_TYPES, Attribute, Uniqueness
-from store.head import Head
 from store.operations import Add, Path, Refused, Tempid
-
-SchemaMode = Literal["open", "strict"]
+from store.setting import SchemaMode
+from store.state import State
 
 _DESCRIBING = {
     Keyword("db/valueType"),
     Keyword("db/cardinality"),
     Keyword("db/unique"),
     Keyword("db/isComponent"),
+    Keyword("db/tupleAttrs"),
+    Keyword("db/tupleTypes"),
+    Keyword("db/tupleType"),
 }
 _IDENT = Keyword("db/ident")
 _ID = Keyword("db/id")
@@ -35,12 +37,12 @@ _ADD = Keyword("db/add")
 class Declarations:
     """Attributes and idents by name: the head's, under what this transaction declares."""
 
-    def __init__(self, head: Head, mode: SchemaMode) -> None:
-        self._head = head
+    def __init__(self, state: State, mode: SchemaMode) -> None:
+        self._state = state
         self._mode = mode
         self._attributes: dict[Keyword, Attribute] = {}
         self._idents: dict[Keyword, int] = {}
-        self._next_ident = head.next_ident
+        self._next_ident = state.next_ident
         # Tempids of entities with an ident: their ids are chosen first, as values are read by their attributes.
         self.ids: dict[Tempid, int] = {}
         self.implied: list[Add] = []
@@ -81,22 +83,25 @@ class Declarations:
         return entity if isinstance(entity, int) and entity >= 0 else None
 
     def _described(self, id_: int, facts: Mapping[Keyword, Any]) -> None:
-        known = self._head.schema.get(id_)
-        ident = facts.get(_IDENT) or next(iter(self._head.values(bootstrap.IDENT, id_)), None)
+        known = self._state.schema.get(id_)
+        ident = facts.get(_IDENT) or next(iter(self._state.values(bootstrap.IDENT, id_)), None)
         if not isinstance(ident, Keyword):
             return
-        attribute = known or Attribute(id_, ident, self._head.codes.intern(ident))
+        attribute = known or Attribute(id_, ident, self._state.codes.intern(ident))
         cardinality = facts.get(Keyword("db/cardinality"))
         value_type = _named_type(facts.get(Keyword("db/valueType"))) or attribute.value_type
         component = facts.get(Keyword("db/isComponent"), attribute.component)
         self._attributes[ident] = replace(
             attribute,
             ident=ident,
-            ident_code=self._head.codes.intern(ident),
+            ident_code=self._state.codes.intern(ident),
             value_type="ref" if component and value_type is None else value_type,
             cardinality=attribute.cardinality if cardinality is None else _named_cardinality(cardinality),
             unique=_named_uniqueness(facts.get(Keyword("db/unique"))) or attribute.unique,
             component=bool(component),
+            tuple_attrs=_keywords(facts.get(Keyword("db/tupleAttrs"))) or attribute.tuple_attrs,
+            tuple_types=_named_types(facts.get(Keyword("db/tupleTypes"))) or attribute.tuple_types,
+            tuple_type=_named_type(facts.get(Keyword("db/tupleType"))) or attribute.tuple_type,
         )
 
     def _new_ident_id(self) -> int:
@@ -108,7 +113,7 @@ class Declarations:
 
     def ident(self, ident: Keyword) -> int | None:
         """The entity that has, or will have, this ident."""
-        return self._idents.get(ident) or self._head.ident_holder(ident)
+        return self._idents.get(ident) or self._state.ident_holder(ident)
 
     def exists(self, e: int) -> bool:
         """Whether this id was given, now or before, to an entity with an ident."""
@@ -117,8 +122,13 @@ class Declarations:
     def find(self, key: Any) -> Attribute | None:
         """The attribute of an ident or an entity id, where one is declared."""
         if isinstance(key, Keyword):
-            return self._attributes.get(key) or self._head.schema.get(key)
-        return self._head.schema.get(key) if type(key) is int else None
+            return self._attributes.get(key) or self._state.schema.get(key)
+        return self._state.schema.get(key) if type(key) is int else None
+
+    def attributes(self) -> Mapping[Keyword, Attribute]:
+        """Every attribute by its ident."""
+        known = self._state.schema.by_ident()
+        return {**known, **self._attributes} if self._attributes else known
 
     def used_with(self, key: Any, value_type: str | None, path: Path) -> Attribute:
         """The attribute, declared now if this is its first use and the schema is open.
@@ -141,7 +151,7 @@ class Declarations:
             raise Refused(
                 Code.TX_INVALID, f"{write(key)} is not an attribute; write a keyword such as :person/name", path
             )
-        names = [str(each.ident) for each in self._head.schema.all()]
+        names = [str(each.ident) for each in self._state.schema.all()]
         reserved = key.namespace is not None and (key.namespace == "db" or key.namespace.startswith("db."))
         if reserved:
             raise Refused(
@@ -157,9 +167,9 @@ class Declarations:
             )
 
     def _declared_by_use(self, key: Keyword, known: Attribute | None, value_type: str, path: Path) -> Attribute:
-        ident_code = self._head.codes.intern(key)
+        ident_code = self._state.codes.intern(key)
         if known is None:
-            id_ = self._idents.get(key) or self._head.ident_holder(key) or self._new_ident_id()
+            id_ = self._idents.get(key) or self._state.ident_holder(key) or self._new_ident_id()
             known = Attribute(id_, key, ident_code)
             self.implied.append(Add(id_, self._built_in(bootstrap.IDENT), ident_code, path))
             self.implied.append(Add(id_, self._built_in(bootstrap.CARDINALITY), bootstrap.ONE, path))
@@ -170,7 +180,7 @@ class Declarations:
         return attribute
 
     def _built_in(self, id_: int) -> Attribute:
-        attribute = self._head.schema.get(id_)
+        attribute = self._state.schema.get(id_)
         assert attribute is not None
         return attribute
 
@@ -185,10 +195,15 @@ def implied_type(value: Any) -> str | None:
     return name if name in VALUE_TYPES else None
 
 
+def unnamed(path: Path) -> str:
+    """The name of a map's entity where the map gives none: its place."""
+    return "\0" + ".".join(map(str, path))
+
+
 def _descriptions(form: Any, path: Path) -> Iterator[tuple[Any, Keyword, Any]]:
     """(entity, key, value) of what a form says of an entity's ident or attribute nature."""
     if isinstance(form, EdnMap):
-        entity = form.get(_ID, f"\0{path[0]}")
+        entity = form.get(_ID, unnamed(path))
         for key, value in form.items():
             if key == _IDENT or key in _DESCRIBING:
                 yield entity, key, value
@@ -203,6 +218,18 @@ def _named_type(value: Any) -> str | None:
         return bootstrap.TYPES.get(value)
     name = value.local if isinstance(value, Keyword) and value.namespace == "db.type" else None
     return name if name in VALUE_TYPES else None
+
+
+def _keywords(value: Any) -> tuple[Keyword, ...] | None:
+    if type(value) is tuple and all(isinstance(item, Keyword) for item in value):
+        return value
+    return None
+
+
+def _named_types(value: Any) -> tuple[str, ...] | None:
+    names = [_named_type(item) for item in _keywords(value) or ()]
+    known = tuple(name for name in names if name is not None)
+    return known if known and len(known) == len(names) else None
 
 
 def _named_cardinality(value: Any) -> Literal["one", "many"]:

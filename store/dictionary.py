@@ -207,6 +207,59 @@ class Dictionary:
         state = self._state
         return sum(block.nbytes() for block in state.blocks) + sum(len(key) + 130 for key in state.keys)
 
+    def fork(self) -> Dictionary:
+        """One that goes on from here by itself; neither sees what is added to the other. Copies nothing."""
+        frozen = Dictionary()
+        frozen._state = self._state
+        return Fork(frozen)
+
+
+class Fork(Dictionary):
+    """The keys that another dictionary had at some moment, and keys of its own after them."""
+
+    def __init__(self, base: Dictionary) -> None:
+        self._base = base
+        self._length = len(base)
+        super().__init__()
+
+    def __len__(self) -> int:
+        return self._length + super().__len__()
+
+    def parts(self) -> tuple[tuple[Block, ...], list[bytes]]:
+        blocks, young = self._base.parts()
+        first = blocks[-1].stop if blocks else 0
+        return blocks, [*young[: self._length - first], *super().parts()[1]]
+
+    def add(self, key: bytes) -> int:
+        number = self.find(key)
+        return self._length + super().add(key) if number is None else number
+
+    def find(self, key: bytes) -> int | None:
+        # Own keys first: the base may be given the same key later, under a number that means another one here.
+        own = super().find(key)
+        if own is not None:
+            return self._length + own
+        number = self._base.find(key)
+        return None if number is None or number >= self._length else number
+
+    def key(self, number: int) -> bytes:
+        return self._base.key(number) if number < self._length else super().key(number - self._length)
+
+    def gather(self, numbers: NDArray[np.int64]) -> pa.LargeBinaryArray:
+        own = numbers >= self._length
+        if not own.any():
+            return self._base.gather(numbers)
+        parts = [self._base.gather(numbers[~own]), super().gather(numbers[own] - self._length)]
+        back = np.empty(len(numbers), np.int64)
+        back[np.concatenate((np.flatnonzero(~own), np.flatnonzero(own)))] = np.arange(len(numbers))
+        return pa.concat_arrays(parts).take(pa.array(back))
+
+    def nbytes(self) -> int:
+        return self._base.nbytes() + super().nbytes()
+
+    def fork(self) -> Dictionary:
+        return Fork(self)
+
 
 def _young_state(blocks: tuple[Block, ...], keys: list[bytes]) -> _State:
     start = blocks[-1].stop if blocks else 0

@@ -7,13 +7,29 @@ that already holds is not asserted again, one that does not hold is not retracte
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from datalog.edn_writer import write
 from datalog.errors import Code
+from store import bootstrap
 from store.attribute import FIRST_OWN_IDENT, SCHEMA_BASE, Attribute
 from store.changes import Effect
-from store.head import Head
-from store.operations import Add, Cas, Operation, Path, Refused, Retract, RetractEntity, Tempid, Term
+from store.coercion import added, coerced
+from store.composites import Composites, tuple_code
+from store.operations import (
+    Add,
+    Cas,
+    Ensure,
+    Operation,
+    Path,
+    Refused,
+    Retract,
+    RetractEntity,
+    Tempid,
+    Term,
+    Update,
+)
+from store.state import State
 
 _Pair = tuple[int, int, int]  # attribute, entity, value code
 
@@ -21,9 +37,12 @@ _Pair = tuple[int, int, int]  # attribute, entity, value code
 class Effects:
     """Collects one transaction's changes. ids: the entity of each tempid."""
 
-    def __init__(self, head: Head, ids: Mapping[Tempid, int]) -> None:
-        self._head = head
+    def __init__(self, state: State, ids: Mapping[Tempid, int], composites: Composites) -> None:
+        self._state = state
         self._ids = ids
+        self._composites = composites
+        # (entity, entity of its spec) that have to be checked, and where that was written.
+        self.ensured: dict[tuple[int, int], Path] = {}
         self._asserted: dict[_Pair, tuple[Attribute, Path]] = {}
         self._retracted: dict[_Pair, Path] = {}
         # Retractions that give way where the same transaction asserts the datom.
@@ -34,7 +53,7 @@ class Effects:
         for operation in operations:
             e = self._id(operation.e)
             if SCHEMA_BASE < e < FIRST_OWN_IDENT:
-                name = self._head.snapshot().ident(e)
+                name = self._state.snapshot().ident(e)
                 raise Refused(Code.TX_INVALID, f"{name or e} is built in and cannot be changed", operation.path)
             match operation:
                 case Add():
@@ -45,18 +64,24 @@ class Effects:
                     self._cas(e, operation)
                 case RetractEntity():
                     self._sweep_entity(e, operation.path)
+                case Update():
+                    self._update(e, operation)
+                case Ensure():
+                    self.ensured.setdefault((e, operation.spec), operation.path)
         self._check_contradictions()
         self._replace_single_values()
+        if self._composites.all:
+            self._keep_composites()
         self._check_unique()
         return self._ordered()
 
     def _id(self, term: Term) -> int:
         return self._ids[term] if isinstance(term, Tempid) else term
 
-    def paths(self) -> dict[_Pair, Path]:
-        """Where each effect was written."""
-        asserted = {pair: path for pair, (_, path) in self._asserted.items()}
-        return {**self._swept, **self._retracted, **asserted}
+    def paths(self, pair: _Pair) -> Path:
+        """Where an effect was written."""
+        asserted = self._asserted.get(pair)
+        return asserted[1] if asserted is not None else self._retracted.get(pair) or self._swept.get(pair, ())
 
     # Collecting
 
@@ -68,15 +93,15 @@ class Effects:
         if operation.v is not None:
             self._retracted.setdefault((attribute, e, self._id(operation.v)), operation.path)
             return
-        for v in self._head.live(attribute).values(e):
+        for v in self._state.live(attribute).values(e):
             self._swept.setdefault((attribute, e, v), operation.path)
 
     def _cas(self, e: int, operation: Cas) -> None:
         attribute, old = operation.a, operation.old
-        values = self._head.live(attribute.id).values(e)
+        values = self._state.live(attribute.id).values(e)
         if values != ([] if old is None else [old]):
-            found = write(self._head.codes.decode(values[0])) if values else "nothing"
-            wanted = "nothing" if old is None else write(self._head.codes.decode(old))
+            found = write(self._state.codes.decode(values[0])) if values else "nothing"
+            wanted = "nothing" if old is None else write(self._state.codes.decode(old))
             raise Refused(
                 Code.CAS_FAILED, f"{attribute.ident} of entity {e} is {found}, not {wanted}", operation.path
             )
@@ -85,12 +110,33 @@ class Effects:
         elif old is not None:
             self._retracted.setdefault((attribute.id, e, old), operation.path)
 
+    def _update(self, e: int, operation: Update) -> None:
+        attribute, path = operation.a, operation.path
+        values = self._state.live(attribute.id).values(e)
+        if operation.function == "default":
+            if not values:
+                self._assert(e, attribute, self._id(operation.operand), path)
+            return
+        old = self._state.codes.decode(values[0]) if values else None
+        if operation.function == "toggle":
+            new: Any = not old
+        else:
+            new = coerced(str(attribute.value_type), added(old, operation.operand))
+            if new is None:
+                raise Refused(
+                    Code.TX_INVALID,
+                    f"{attribute.ident} of entity {e} is {write(old)}; {write(operation.operand)} more is no "
+                    f"{attribute.value_type}",
+                    path,
+                )
+        self._assert(e, attribute, self._state.codes.intern(new), path)
+
     def _sweep_entity(self, entity: int, path: Path) -> None:
         pending, seen = [entity], {entity}
         while pending:
             e = pending.pop()
-            for attribute in self._head.schema.all():
-                live = self._head.live(attribute.id)
+            for attribute in self._state.schema.all():
+                live = self._state.live(attribute.id)
                 for v in live.values(e):
                     self._swept.setdefault((attribute.id, e, v), path)
                     if attribute.component and v not in seen:
@@ -126,16 +172,52 @@ class Effects:
                     f"{attribute.ident} has cardinality one, but entity {e} would have {one} and {other}",
                     path,
                 )
-            for old in self._head.live(id_).values(e):
+            for old in self._state.live(id_).values(e):
                 if old != v:
                     self._swept.setdefault((id_, e, old), path)
+
+    def _keep_composites(self) -> None:
+        """Assert and retract the tuples of every entity with a component that is touched."""
+        written: dict[tuple[int, int], Path] = {}
+        single: dict[tuple[int, int], int] = {}
+        components = self._composites.by_component
+        for (a, e, v), (_, path) in self._asserted.items():
+            if a in components:
+                written.setdefault((a, e), path)
+                single[a, e] = v
+        for a, e, v in (*self._retracted, *self._swept):
+            if a in components:
+                written.setdefault((a, e), self.paths((a, e, v)))
+        for place, e in sorted(self._composites.kept(written, self._state)):
+            composite = self._composites.all[place]
+            attribute = composite.attribute
+            path = next(
+                (written[c.id, e] for c in composite.components if (c.id, e) in written),
+                self.paths((bootstrap.TUPLE_ATTRS, attribute.id, self._tuple_attrs_code(attribute))),
+            )
+            new = tuple_code((self._single(c.id, e, single) for c in composite.components), self._state)
+            for old in self._state.live(attribute.id).values(e):
+                if old != new:
+                    self._swept.setdefault((attribute.id, e, old), path)
+            if new is not None:
+                self._assert(e, attribute, new, path)
+
+    def _tuple_attrs_code(self, attribute: Attribute) -> int:
+        return self._state.codes.intern(attribute.tuple_attrs)
+
+    def _single(self, a: int, e: int, asserted: Mapping[tuple[int, int], int]) -> int | None:
+        """The one value that an entity will have."""
+        new = asserted.get((a, e))
+        if new is not None:
+            return new
+        return next((v for v in self._state.live(a).values(e) if not self._goes((a, e, v))), None)
 
     def _check_unique(self) -> None:
         owners: dict[tuple[int, int], int] = {}
         for (id_, e, v), (attribute, path) in self._asserted.items():
             if attribute.unique is None:
                 continue
-            rivals = [owners.setdefault((id_, v), e), *self._head.live(id_).entities(v)]
+            rivals = [owners.setdefault((id_, v), e), *self._state.live(id_).entities(v)]
             for rival in rivals:
                 if rival != e and not self._goes((id_, rival, v)):
                     raise Refused(
@@ -149,7 +231,7 @@ class Effects:
         return pair not in self._asserted and (pair in self._retracted or pair in self._swept)
 
     def _shown(self, attribute: Attribute, code: int) -> str:
-        return str(code) if attribute.is_ref else write(self._head.codes.decode(code))
+        return str(code) if attribute.is_ref else write(self._state.codes.decode(code))
 
     # Ordering
 
@@ -157,10 +239,10 @@ class Effects:
         changes: list[tuple[Path, Effect]] = []
         for pair, path in {**self._swept, **self._retracted}.items():
             a, e, v = pair
-            if pair not in self._asserted and self._head.live(a).holds(e, v):
+            if pair not in self._asserted and self._state.live(a).holds(e, v):
                 changes.append((path, Effect(e, a, v, False)))
         for (a, e, v), (_, path) in self._asserted.items():
-            if not self._head.live(a).holds(e, v):
+            if not self._state.live(a).holds(e, v):
                 changes.append((path, Effect(e, a, v, True)))
         changes.sort(key=lambda change: (change[0], change[1].added))
         return [effect for _, effect in changes]

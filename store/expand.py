@@ -8,32 +8,39 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from datalog.edn_writer import write
 from datalog.errors import Code
-from datalog.values import EdnList, EdnMap, EdnSet, Keyword, type_name
+from datalog.values import NUMERIC, EdnList, EdnMap, EdnSet, Keyword, Symbol, type_name
+from store import bootstrap
 from store.attribute import SCHEMA_BASE, TX_BASE, VALUE_TYPES, Attribute
-from store.coercion import coerced
-from store.declarations import Declarations, implied_type
-from store.head import Head
-from store.operations import CURRENT_TX, Add, Cas, Operation, Path, Refused, Retract, RetractEntity, Tempid, Term
+from store.coercion import coerced, coerced_tuple
+from store.declarations import Declarations, implied_type, unnamed
+from store.functions import OPERATIONS, shown
+from store.operations import (
+    CURRENT_TX,
+    Add,
+    Cas,
+    Ensure,
+    Operation,
+    Path,
+    Refused,
+    Retract,
+    RetractEntity,
+    Tempid,
+    Term,
+    Update,
+)
+from store.schema import item_types
+from store.state import State
 
 _ID: Final = Keyword("db/id")
 _CURRENT_TX: Final = Keyword("db/current-tx")
-_ARGUMENTS: Final = {
-    "db/add": (3, 3, "[:db/add entity attribute value]"),
-    "db/retract": (2, 3, "[:db/retract entity attribute value]"),
-    "db/retractEntity": (1, 1, "[:db/retractEntity entity]"),
-    "db.fn/retractEntity": (1, 1, "[:db/retractEntity entity]"),
-    "db/cas": (4, 4, "[:db/cas entity attribute old new]"),
-    "db.fn/cas": (4, 4, "[:db/cas entity attribute old new]"),
-}
 
 
 class Expansion:
     """One transaction's reading. t: its number."""
 
-    def __init__(self, head: Head, declarations: Declarations, t: int) -> None:
-        self._head = head
+    def __init__(self, state: State, declarations: Declarations, t: int) -> None:
+        self._state = state
         self._declarations = declarations
         self._t = t
         self._unnamed = 0
@@ -42,13 +49,13 @@ class Expansion:
         """Everything the forms ask for, what they imply for the schema last."""
         for form, path in forms:
             if isinstance(form, EdnMap):
-                yield from self._map(form, path, self._tempid(f"\0{path[0]}"))
+                yield from self._map(form, path, self._tempid(unnamed(path)))
             elif isinstance(form, tuple) and form and isinstance(form[0], Keyword):
                 yield from self._list(form, path)
             else:
                 raise Refused(
                     Code.TX_INVALID,
-                    f'{_shown(form)} is no transaction form; write a map or, say, [:db/add 1 :person/name "Ada"]',
+                    f'{shown(form)} is no transaction form; write a map or, say, [:db/add 1 :person/name "Ada"]',
                     path,
                 )
         yield from self._declarations.implied
@@ -56,24 +63,23 @@ class Expansion:
     # Lists
 
     def _list(self, form: tuple[Any, ...], path: Path) -> Iterator[Operation]:
-        name = form[0].name
-        if name not in _ARGUMENTS:
-            raise Refused(
-                Code.TX_INVALID,
-                f"no operation {form[0]}; there are :db/add, :db/retract, :db/retractEntity and :db/cas",
-                (*path, 0),
-            )
-        least, most, pattern = _ARGUMENTS[name]
+        least, most, pattern = OPERATIONS[form[0]]
         if not least <= len(form) - 1 <= most:
-            raise Refused(Code.TX_INVALID, f"{_shown(form)} should look like {pattern}", path)
+            raise Refused(Code.TX_INVALID, f"{shown(form)} should look like {pattern}", path)
         e = self._entity(form[1], (*path, 1))
-        match name:
+        match form[0].name:
             case "db/add":
                 yield from self._add(e, form[2], form[3], path)
             case "db/retract":
                 yield from self._retract(e, form[2], form[3] if len(form) == 4 else None, path)
             case "db/cas" | "db.fn/cas":
                 yield self._cas(e, form[2], form[3], form[4], path)
+            case "db.fn/inc":
+                yield self._inc(e, form[2], form[3] if len(form) == 4 else 1, path)
+            case "db.fn/toggle":
+                yield self._toggle(e, form[2], path)
+            case "db.fn/default":
+                yield self._default(e, form[2], form[3], path)
             case _:
                 yield RetractEntity(e, path)
 
@@ -83,6 +89,8 @@ class Expansion:
 
     def _retract(self, e: Term, key: Any, value: Any, path: Path) -> Iterator[Operation]:
         attribute = self._declarations.find(key)
+        if attribute is not None:
+            self._check_by_hand(attribute, (*path, 2))
         if attribute is None:
             # Nothing holds of an attribute that nobody declared; a strict schema says so.
             self._declarations.check_may_declare(key, (*path, 2))
@@ -95,17 +103,50 @@ class Expansion:
     def _cas(self, e: Term, key: Any, old: Any, new: Any, path: Path) -> Operation:
         given = old if new is None else new
         attribute = self._used(key, given, (*path, 2), (*path, 4))
-        if attribute.is_many:
-            raise Refused(
-                Code.TX_INVALID,
-                f":db/cas needs an attribute of cardinality one, and {attribute.ident} has many",
-                (*path, 2),
-            )
+        self._check_single(attribute, ":db/cas", path)
         before = None if old is None else self._value(attribute, old, (*path, 3))
         if isinstance(before, Tempid):
             raise Refused(Code.TX_INVALID, "the old value of :db/cas cannot be a tempid", (*path, 3))
         after = None if new is None else self._value(attribute, new, (*path, 4))
         return Cas(e, attribute, before, after, path)
+
+    def _inc(self, e: Term, key: Any, number: Any, path: Path) -> Operation:
+        attribute = self._used(key, number, (*path, 2), (*path, 3))
+        self._check_single(attribute, ":db.fn/inc", path)
+        if attribute.value_type not in NUMERIC:
+            message = f":db.fn/inc adds numbers, and {attribute.ident} holds {attribute.value_type}s"
+            raise Refused(Code.TX_INVALID, message, (*path, 2))
+        if type_name(number) not in NUMERIC:
+            raise Refused(Code.TX_INVALID, f":db.fn/inc adds a number, not {shown(number)}", (*path, 3))
+        return Update("inc", e, attribute, number, path)
+
+    def _toggle(self, e: Term, key: Any, path: Path) -> Operation:
+        attribute = self._used(key, False, (*path, 2), (*path, 2))
+        self._check_single(attribute, ":db.fn/toggle", path)
+        if attribute.value_type != "boolean":
+            message = f":db.fn/toggle needs a boolean, and {attribute.ident} holds {attribute.value_type}s"
+            raise Refused(Code.TX_INVALID, message, (*path, 2))
+        return Update("toggle", e, attribute, None, path)
+
+    def _default(self, e: Term, key: Any, value: Any, path: Path) -> Operation:
+        attribute = self._used(key, value, (*path, 2), (*path, 3))
+        self._check_by_hand(attribute, (*path, 2))
+        return Update("default", e, attribute, self._value(attribute, value, (*path, 3)), path)
+
+    def _check_single(self, attribute: Attribute, function: str, path: Path) -> None:
+        if attribute.is_many:
+            raise Refused(
+                Code.TX_INVALID,
+                f"{function} needs an attribute of cardinality one, and {attribute.ident} has many",
+                (*path, 2),
+            )
+
+    def _check_by_hand(self, attribute: Attribute, path: Path) -> None:
+        if attribute.tuple_attrs is not None:
+            made_of = " ".join(map(str, attribute.tuple_attrs))
+            raise Refused(Code.TX_INVALID, f"{attribute.ident} is kept from {made_of}; write those instead", path)
+        if attribute.id == bootstrap.ENSURE:
+            raise Refused(Code.TX_INVALID, ":db/ensure is asked for, not stored: write {:db/ensure spec}", path)
 
     # Maps
 
@@ -117,10 +158,10 @@ class Expansion:
             else:
                 entries.append((key, value, (*path, 2 * place), (*path, 2 * place + 1)))
         if not entries:
-            raise Refused(Code.TX_INVALID, f"{_shown(form)} says nothing of its entity; add an attribute", path)
+            raise Refused(Code.TX_INVALID, f"{shown(form)} says nothing of its entity; add an attribute", path)
         for key, value, key_path, value_path in entries:
             if not isinstance(key, Keyword):
-                raise Refused(Code.TX_INVALID, f"a map's key is an attribute, not {_shown(key)}", key_path)
+                raise Refused(Code.TX_INVALID, f"a map's key is an attribute, not {shown(key)}", key_path)
             if "_" in key.name and key.local.startswith("_") and len(key.local) > 1:
                 yield from self._reverse(e, key, value, key_path, value_path)
             else:
@@ -167,7 +208,12 @@ class Expansion:
         return True
 
     def _one(self, e: Term, attribute: Attribute, value: Any, path: Path) -> Iterator[Operation]:
-        if isinstance(value, EdnMap) and attribute.is_ref:
+        if attribute.id == bootstrap.ENSURE:
+            spec = self._value(attribute, value, path)
+            if isinstance(spec, Tempid):
+                raise Refused(Code.TX_INVALID, f"{shown(value)} is no entity spec yet; transact it before", path)
+            yield Ensure(e, spec, path)
+        elif isinstance(value, EdnMap) and attribute.is_ref:
             self._check_reachable(attribute, value, path)
             nested = self._nested_id(value, path)
             yield from self._map(value, path, nested)
@@ -199,15 +245,18 @@ class Expansion:
     def _used(self, key: Any, value: Any, key_path: Path, value_path: Path) -> Attribute:
         if value is None:
             raise Refused(
-                Code.TX_INVALID, f"nil is no value for {_shown(key)}; leave it out, or retract", value_path
+                Code.TX_INVALID, f"nil is no value for {shown(key)}; leave it out, or retract", value_path
             )
-        return self._declarations.used_with(key, implied_type(value), key_path)
+        attribute = self._declarations.used_with(key, implied_type(value), key_path)
+        if attribute.tuple_attrs is not None:
+            self._check_by_hand(attribute, key_path)
+        return attribute
 
     def _entity(self, value: Any, path: Path) -> Term:
         if type(value) is str:
             if value and not value.startswith("\0"):
                 return self._tempid(value)
-            raise Refused(Code.TX_INVALID, f'a tempid is a name such as "ada", not {_shown(value)}', path)
+            raise Refused(Code.TX_INVALID, f'a tempid is a name such as "ada", not {shown(value)}', path)
         if type(value) is int:
             return self._tempid(str(value)) if value < 0 else self._known_id(value, path)
         if isinstance(value, Keyword):
@@ -221,7 +270,7 @@ class Expansion:
             return self._looked_up(value, path)
         raise Refused(
             Code.TX_INVALID,
-            f'{_shown(value)} is no entity; write a number, a tempid such as "ada" or -1, an ident or a lookup ref',
+            f'{shown(value)} is no entity; write a number, a tempid such as "ada" or -1, an ident or a lookup ref',
             path,
         )
 
@@ -240,16 +289,33 @@ class Expansion:
     def _looked_up(self, value: tuple[Any, Any], path: Path) -> int:
         attribute = self._declarations.find(value[0])
         if attribute is None:
-            raise Refused(Code.UNKNOWN_ATTRIBUTE, f"no attribute {_shown(value[0])}", path)
+            raise Refused(Code.UNKNOWN_ATTRIBUTE, f"no attribute {shown(value[0])}", path)
         if attribute.unique is None:
             raise Refused(
-                Code.TX_INVALID, f"{attribute.ident} is not unique, so {_shown(value)} names no entity", path
+                Code.TX_INVALID, f"{attribute.ident} is not unique, so {shown(value)} names no entity", path
             )
         code = self._value(attribute, value[1], path)
-        holder = None if isinstance(code, Tempid) else self._head.holder(attribute.id, code)
+        holder = None if isinstance(code, Tempid) else self._state.holder(attribute.id, code)
         if holder is None:
-            raise Refused(Code.TX_INVALID, f"no entity has {_shown(value)}", path)
+            raise Refused(Code.TX_INVALID, f"no entity has {shown(value)}", path)
         return holder
+
+    def _tuple(self, attribute: Attribute, value: Any, path: Path) -> tuple[Any, ...] | None:
+        """A tuple whose items are of the attribute's types, refs as ids; None where it does not fit."""
+        if type(value) is not tuple:
+            return None
+        types = item_types(attribute, len(value), self._declarations.attributes())
+        if types is None:
+            return value if all(item is None or type_name(item) in VALUE_TYPES for item in value) else None
+        if attribute.tuple_type is not None and not 2 <= len(value) <= 8:
+            return None
+        items = [
+            self._entity(item, path) if kind == "ref" and item is not None else item
+            for kind, item in zip(types, value, strict=False)
+        ]
+        if any(isinstance(item, Tempid) for item in items):
+            raise Refused(Code.TX_INVALID, f"{shown(value)}: a tempid cannot be in a tuple", path)
+        return coerced_tuple(types, tuple(items)) if len(types) == len(value) else None
 
     def _value(self, attribute: Attribute, value: Any, path: Path) -> Term:
         """A value's code, or for a ref the entity."""
@@ -257,45 +323,32 @@ class Expansion:
             raise Refused(Code.TX_INVALID, f"nil is no value for {attribute.ident}", path)
         if attribute.is_ref:
             if not isinstance(value, str | int | Keyword | tuple) or isinstance(value, bool):
-                raise Refused(Code.TX_INVALID, f"{_shown(value)} is no ref, as {attribute.ident} wants", path)
+                raise Refused(Code.TX_INVALID, f"{shown(value)} is no ref, as {attribute.ident} wants", path)
             return self._entity(value, path)
         assert attribute.value_type is not None
-        converted = coerced(attribute.value_type, value)
-        if converted is None or not _fits_tuple(attribute, converted):
+        if attribute.value_type == "tuple":
+            converted = self._tuple(attribute, value, path)
+        else:
+            if type(value) is Keyword and attribute.id in (bootstrap.ATTR_PREDS, bootstrap.ENTITY_PREDS):
+                value = Symbol(value.name)
+            converted = coerced(attribute.value_type, value)
+        if converted is None:
             raise Refused(
                 Code.TX_INVALID,
-                f"{_shown(value)} is not a {_described_type(attribute)}, as {attribute.ident} wants",
+                f"{shown(value)} is not a {_described_type(attribute)}, as {attribute.ident} wants",
                 path,
             )
         try:
-            return self._head.codes.intern(converted)
+            return self._state.codes.intern(converted)
         except (UnicodeEncodeError, TypeError, OverflowError):
-            raise Refused(Code.TX_INVALID, f"{_shown(value)} cannot be stored", path) from None
-
-
-def _fits_tuple(attribute: Attribute, value: Any) -> bool:
-    if attribute.value_type != "tuple":
-        return True
-    if not all(item is None or type_name(item) in VALUE_TYPES for item in value):
-        return False
-    types = attribute.tuple_types
-    if types is not None:
-        return len(value) == len(types) and all(
-            item is None or coerced(name, item) is not None for name, item in zip(types, value, strict=True)
-        )
-    if attribute.tuple_type is not None:
-        return all(item is None or coerced(attribute.tuple_type, item) is not None for item in value)
-    return True
+            raise Refused(Code.TX_INVALID, f"{shown(value)} cannot be stored", path) from None
 
 
 def _described_type(attribute: Attribute) -> str:
+    if attribute.tuple_attrs:
+        return f"tuple of {', '.join(map(str, attribute.tuple_attrs))}"
     if attribute.tuple_types:
         return f"tuple of {', '.join(attribute.tuple_types)}"
     if attribute.tuple_type:
-        return f"tuple of {attribute.tuple_type}s"
+        return f"tuple of 2 to 8 {attribute.tuple_type}s"
     return str(attribute.value_type)
-
-
-def _shown(value: Any) -> str:
-    text = write(value)
-    return text if len(text) <= 80 else text[:77] + "…"

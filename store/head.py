@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from datalog.values import Keyword
 from store import bootstrap
 from store.attribute import FIRST_OWN_IDENT, SCHEMA_BASE, TX_BASE
 from store.attribute_data import AttributeData
@@ -22,7 +21,8 @@ from store.delta import Delta, Live
 from store.payload import Logged
 from store.relation import Columns, Relation
 from store.schema import Schema
-from store.snapshot import Snapshot
+from store.snapshot import Origin, Snapshot
+from store.state import State
 
 
 class Counters(NamedTuple):
@@ -43,17 +43,12 @@ class Mark:
     lengths: Mapping[int, int]
 
 
-class Head:
-    """What holds after transaction t. instant: its milliseconds since 1970."""
+class Head(State):
+    """The newest state."""
 
     def __init__(self, codes: Codes) -> None:
-        self.codes = codes
-        self.t = 0
-        self.instant = 0
-        self.next_entity = 1
-        self.next_ident = FIRST_OWN_IDENT
+        super().__init__(codes, t=0, instant=0, next_entity=1, next_ident=FIRST_OWN_IDENT)
         self.data: dict[int, AttributeData] = {}
-        self.schema = Schema(())
         self._lives: dict[int, Live] = {}
 
     @staticmethod
@@ -85,35 +80,15 @@ class Head:
     # Reading
 
     def live(self, attribute: int) -> Live:
-        """What holds of one attribute."""
         found = self._lives.get(attribute)
         if found is None:
             self._put(attribute, Relation(), Delta())
             found = self._lives[attribute]
         return found
 
-    def holder(self, attribute: int, code: int) -> int | None:
-        """The entity that has a unique attribute's value."""
-        entities = self.live(attribute).entities(code)
-        return entities[0] if entities else None
-
-    def values(self, attribute: int, e: int) -> list[Any]:
-        """The entity's values, decoded."""
-        return [self.codes.decode(code) for code in self.live(attribute).values(e)]
-
-    def ident_holder(self, ident: Keyword) -> int | None:
-        """The entity with this ident."""
-        code = self.codes.lookup(ident)
-        return None if code is None else self.holder(bootstrap.IDENT, code)
-
-    def name_of(self, attribute: int) -> Keyword:
-        """An attribute's ident, or the last one it had."""
-        declared = self.schema.get(attribute)
-        return self.snapshot().name_of(attribute) if declared is None else declared.ident
-
     def snapshot(self) -> Snapshot:
-        """The state as everybody may see it."""
-        return Snapshot(self.data, self.codes, self.schema, self.t)
+        origin = Origin(self.t, self.schema.forgetful, self.next_entity, self.next_ident)
+        return Snapshot(self.data, self.codes, self.schema, self.t, origin=origin)
 
     # Writing
 

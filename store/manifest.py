@@ -26,7 +26,10 @@ from store.stored import block_of, load_relation
 
 @dataclass(frozen=True, eq=False)
 class Manifest:
-    """A view and its data: per attribute a relation and the events since, per tag blocks and the keys since."""
+    """A view and its data: per attribute a relation and the events since, per tag blocks and the keys since.
+
+    origin_t, forgetful: as `store.snapshot.Origin` has them.
+    """
 
     t: int
     since: int
@@ -36,13 +39,22 @@ class Manifest:
     events: Mapping[int, Columns]
     blocks: Mapping[int, tuple[Block | tuple[int, Segment], ...]]
     young: Mapping[int, list[bytes]]
+    origin_t: int
+    forgetful: frozenset[int]
 
 
 def manifest_of(
-    data: Mapping[int, AttributeData], codes: Codes, schema: Schema, view: tuple[int, int, bool]
+    data: Mapping[int, AttributeData],
+    codes: Codes,
+    schema: Schema,
+    view: tuple[int, int, bool],
+    origin: tuple[int, frozenset[int]],
 ) -> Manifest:
-    """The manifest of a view (t, since, history) of the data."""
+    """The manifest of a view (t, since, history) of the data. origin: its transaction and forgetful attributes."""
     t, since, history = view
+    origin_t, forgetful = origin
+    # What still holds at the origin decides what a forgetful attribute shows.
+    shipped = {id_: each.shipped(origin_t if id_ in forgetful else t) for id_, each in data.items()}
     blocks: dict[int, tuple[Block | tuple[int, Segment], ...]] = {}
     young = {}
     for tag, dictionary in codes.dictionaries().items():
@@ -53,10 +65,12 @@ def manifest_of(
         since=since,
         history=history,
         attributes=schema.all(),
-        relations={id_: each.relation.segment or each.relation for id_, each in data.items()},
-        events={id_: each.delta.events(0, each.delta.length_at(t)) for id_, each in data.items()},
+        relations={id_: relation.segment or relation for id_, (relation, _) in shipped.items()},
+        events={id_: events for id_, (_, events) in shipped.items()},
         blocks=blocks,
         young=young,
+        origin_t=origin_t,
+        forgetful=forgetful,
     )
 
 

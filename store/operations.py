@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
-from datalog.errors import Code
+from datalog.errors import Code, Position
 from store.attribute import Attribute
 
 # Indexes that lead from the transaction to the offending part; a map counts its keys and values one by one.
 Path = tuple[int, ...]
+
+# In a path: what follows is not in the text, as a function made it.
+PRODUCED: Final = -1
 
 CURRENT_TX: Final = "datomic.tx"
 
@@ -59,13 +62,32 @@ class Cas(NamedTuple):
     path: Path
 
 
-Operation = Add | Retract | RetractEntity | Cas
+class Update(NamedTuple):
+    """`[:db.fn/inc e a n]` and its like: a new value from what held before. operand: a number, a term or None."""
+
+    function: Literal["inc", "toggle", "default"]
+    e: Term
+    a: Attribute
+    operand: Any
+    path: Path
+
+
+class Ensure(NamedTuple):
+    """`{:db/ensure spec}`: the entity has to be as another entity says."""
+
+    e: Term
+    spec: int
+    path: Path
+
+
+Operation = Add | Retract | RetractEntity | Cas | Update | Ensure
 
 
 @dataclass
 class Refused(Exception):
-    """A transaction that cannot be; the path says which of its forms is to blame."""
+    """A transaction that cannot be; the path says which of its forms is to blame, `inside` where in a string."""
 
     code: Code
     message: str
     path: Path = ()
+    inside: Position | None = None

@@ -118,6 +118,19 @@ class Relation:
         now = now.take(now.t <= t)
         return Columns.concat([now, held]).sorted() if len(held) else now
 
+    def until(self, t: int, current: Columns, *, keep_history: bool = True) -> Relation:
+        """As it was after transaction t, when `current` held: as though nothing had happened since."""
+        closed = self.closed
+        then = (closed.retracted <= t) & keep_history
+        return Relation(
+            ev=Csr.from_sorted(current.e, current.v),
+            ve=Csr.from_pairs(current.v, current.e),
+            since=current.t,
+            closed=Closed(closed.e[then], closed.v[then], closed.added[then], closed.retracted[then]),
+            t=t,
+            last=int(max(current.t.max(initial=0), closed.retracted[then].max(initial=0))),
+        )
+
     def events(self) -> Columns:
         """Every assertion and retraction; in no order."""
         closed = self.closed
@@ -134,7 +147,7 @@ class Relation:
             ev=Csr.from_sorted(columns.e, columns.v),
             ve=Trie(self.ve).advanced(v, e, events.added).merged,
             since=columns.t,
-            closed=_joined(self.closed, newly_closed) if keep_history else self.closed,
+            closed=_joined(self.closed, newly_closed) if keep_history else Closed(),
             t=t,
             last=int(events.t[-1]),
         )

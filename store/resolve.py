@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from datalog import edn
+from datalog.edn_writer import write
 from datalog.errors import AdalogError, Code, Position
 from datalog.values import EdnMap, EdnSet, type_name
-from store import bootstrap, layout, schema_changes
+from store import bootstrap, layout, predicates, schema_changes
 from store.attribute import TX_BASE
-from store.changes import Effect
-from store.declarations import Declarations, SchemaMode
+from store.changes import Effect, Resolved
+from store.composites import Composites
+from store.declarations import Declarations
 from store.effects import Effects
 from store.expand import Expansion
-from store.head import Head
-from store.operations import Path, Refused
+from store.functions import expanded
+from store.operations import PRODUCED, Path, Refused
+from store.setting import Setting
+from store.state import State
 from store.tempids import resolved
 from store.wire import instant as instant_of
 
@@ -42,18 +47,25 @@ class Transaction:
             )
         return Transaction(forms, text)
 
-    def position(self, path: Path) -> Position | None:
-        """Where in the text a part stands."""
-        return None if self.text is None else edn.locate(self.text, path)
+    def digest(self) -> str:
+        """A short name of its data: other data, another name."""
+        written = write(self.forms) if self.text is None else self.text
+        return hashlib.sha256(written.encode()).hexdigest()[:16]
 
+    def position(self, path: Path, inside: Position | None = None) -> Position | None:
+        """Where in the text a part stands, or a place inside the string that it is."""
+        if self.text is None:
+            return None
+        if PRODUCED in path:
+            path = path[: path.index(PRODUCED)]
+        return edn.locate(self.text, path) if inside is None else edn.locate_inside(self.text, path, inside)
 
-@dataclass(frozen=True, slots=True)
-class Resolved:
-    """A transaction's effects, its instant in milliseconds, and the ids of the tempids that the user named."""
-
-    effects: list[Effect]
-    instant: int
-    tempids: dict[str, int]
+    def refusal(self, refused: Refused) -> AdalogError:
+        """The error that says what was refused, and where."""
+        message = refused.message
+        if PRODUCED in refused.path:
+            message += f" (in what {write(self.forms[refused.path[0]][0])} made)"
+        return AdalogError(refused.code, message, self.position(refused.path, refused.inside))
 
 
 def _as_edn(data: Any) -> Any:
@@ -65,49 +77,54 @@ def _as_edn(data: Any) -> Any:
     return EdnSet(map(_as_edn, data)) if isinstance(data, set | frozenset) else data
 
 
-def resolve(transaction: Transaction, head: Head, mode: SchemaMode) -> Resolved:
-    """What the transaction does as the head's next one. Raises AdalogError with the place of the offending form."""
+def resolve(transaction: Transaction, state: State, setting: Setting, now: int | None = None) -> Resolved:
+    """What the transaction does as the state's next one. now: its instant, the clock's where it is None.
+
+    Raises AdalogError with the place of the offending form.
+    """
     try:
-        return _resolve(transaction, head, mode)
-    except Refused as refusal:
-        raise AdalogError(refusal.code, refusal.message, transaction.position(refusal.path)) from None
+        return _resolve(transaction, state, setting, int(time.time() * 1000) if now is None else now)
+    except Refused as refused:
+        raise transaction.refusal(refused) from None
 
 
-def _resolve(transaction: Transaction, head: Head, mode: SchemaMode) -> Resolved:
-    t = head.t + 1
-    forms: list[tuple[Any, Path]] = [(form, (place,)) for place, form in enumerate(transaction.forms)]
-    declarations = Declarations(head, mode)
+def _resolve(transaction: Transaction, state: State, setting: Setting, now: int) -> Resolved:
+    t = state.t + 1
+    forms = expanded(transaction.forms, state, setting)
+    declarations = Declarations(state, setting.mode)
     declarations.scan(forms)
-    operations = list(Expansion(head, declarations, t).operations(forms))
-    ids = {**declarations.ids, **resolved(operations, head)}
-    collected = Effects(head, ids)
+    operations = list(Expansion(state, declarations, t).operations(forms))
+    composites = Composites.of(declarations.attributes(), state)
+    ids = {**declarations.ids, **resolved(operations, state, composites)}
+    collected = Effects(state, ids, composites)
     effects = collected.of(operations)
-    paths = collected.paths()
-    schema_changes.check(effects, paths, head, mode)
-    effects, instant = _with_instant(effects, paths, head)
+    paths = collected.paths
+    schema_changes.check(effects, paths, state, setting.mode)
+    predicates.check(effects, collected.ensured, paths, state, setting)
+    effects, instant = _with_instant(effects, paths, state, now)
     named = {str(name): id_ for name, id_ in ids.items() if not name.startswith("\0")}
     return Resolved(effects, instant, named)
 
 
 def _with_instant(
-    effects: list[Effect], paths: Mapping[tuple[int, int, int], Path], head: Head
+    effects: list[Effect], paths: Callable[[tuple[int, int, int]], Path], state: State, now: int
 ) -> tuple[list[Effect], int]:
     """The effects begun by the transaction's instant: the given one, or now, but never before the last."""
-    transaction, now = TX_BASE + head.t + 1, int(time.time() * 1000)
+    transaction = TX_BASE + state.t + 1
     for effect in effects:
         if effect.a != bootstrap.TX_INSTANT:
             continue
         given = (effect.v & layout.PAYLOAD_MASK) - layout.INSTANT_BIAS
-        path = paths[effect.a, effect.e, effect.v]
+        path = paths((effect.a, effect.e, effect.v))
         if effect.e != transaction or not effect.added:
             message = ':db/txInstant belongs to the current transaction alone, "datomic.tx"'
             raise Refused(Code.TX_INVALID, message, path)
-        if given < head.instant:
-            last = instant_of(head.instant).isoformat()
+        if given < state.instant:
+            last = instant_of(state.instant).isoformat()
             raise Refused(Code.TX_INVALID, f":db/txInstant never goes back, and the last one is {last}", path)
         if given > now:
             raise Refused(Code.TX_INVALID, f":db/txInstant {instant_of(given).isoformat()} is in the future", path)
         return [effect, *(other for other in effects if other is not effect)], given
-    instant = max(now, head.instant)
+    instant = max(now, state.instant)
     code = layout.code_of(layout.TAG_INSTANT, instant + layout.INSTANT_BIAS)
     return [Effect(transaction, bootstrap.TX_INSTANT, code, True), *effects], instant

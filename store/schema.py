@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
 from typing import Any
 
 from datalog.values import Keyword
@@ -17,15 +18,29 @@ Reader = Callable[[int, int], list[Any]]
 class Schema:
     """An immutable set of attributes."""
 
-    __slots__ = ("_by_id", "_by_ident")
-
     def __init__(self, attributes: Iterable[Attribute]) -> None:
         self._by_id = {attribute.id: attribute for attribute in attributes}
         self._by_ident: Mapping[Keyword, Attribute] = {each.ident: each for each in self._by_id.values()}
+        # Those with :db/noHistory.
+        self.forgetful = frozenset(each.id for each in self._by_id.values() if each.no_history)
+        self.has_predicates = any(each.preds for each in self._by_id.values())
 
     def get(self, key: Keyword | int) -> Attribute | None:
         """The attribute of an ident or an entity id."""
         return self._by_id.get(key) if isinstance(key, int) else self._by_ident.get(key)
+
+    @cached_property
+    def key(self) -> int:
+        """Equal for equal schemas."""
+        return hash(self.all())
+
+    def by_ident(self) -> Mapping[Keyword, Attribute]:
+        """Every attribute by its ident."""
+        return self._by_ident
+
+    def item_types(self, attribute: Attribute, length: int) -> tuple[str, ...] | None:
+        """The types of the items of an attribute's tuples of this length; None where any will do."""
+        return item_types(attribute, length, self._by_ident)
 
     def all(self) -> tuple[Attribute, ...]:
         """Every attribute, in the order of their declaration."""
@@ -62,6 +77,7 @@ def attribute_from(entity: int, read: Reader, codes: Codes) -> Attribute | None:
     ident_code = codes.lookup(ident)
     assert ident_code is not None
     tuple_types, tuple_type = one(bootstrap.TUPLE_TYPES), one(bootstrap.TUPLE_TYPE)
+    preds = read(bootstrap.ATTR_PREDS, entity)
     return Attribute(
         id=entity,
         ident=ident,
@@ -75,7 +91,18 @@ def attribute_from(entity: int, read: Reader, codes: Codes) -> Attribute | None:
         no_history=bool(one(bootstrap.NO_HISTORY)),
         tuple_types=None if tuple_types is None else tuple(map(_type_name, tuple_types)),
         tuple_type=None if tuple_type is None else _type_name(tuple_type),
+        tuple_attrs=one(bootstrap.TUPLE_ATTRS),
+        preds=tuple(sorted(preds, key=str)),
     )
+
+
+def item_types(
+    attribute: Attribute, length: int, attributes: Mapping[Keyword, Attribute]
+) -> tuple[str, ...] | None:
+    """`Schema.item_types` among these attributes."""
+    if attribute.tuple_attrs is not None:
+        return tuple(str(attributes[name].value_type) for name in attribute.tuple_attrs if name in attributes)
+    return attribute.tuple_types or (None if attribute.tuple_type is None else (attribute.tuple_type,) * length)
 
 
 def _type_name(type_ident: Keyword) -> str:

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from datalog.errors import Code
-from store import bootstrap, layout
+from datalog.values import Keyword
+from store import bootstrap
 from store.attribute import Attribute
 from store.changes import Effect
-from store.declarations import SchemaMode
-from store.head import Head
 from store.operations import Path, Refused
 from store.schema import attribute_from
+from store.setting import SchemaMode
+from store.speculation import ChangedValues
+from store.state import State
 from store.trie import Csr
 
-# Where each effect's (attribute, entity, value code) was written.
-Paths = Mapping[tuple[int, int, int], Path]
+# Where an effect's (attribute, entity, value code) was written.
+Paths = Callable[[tuple[int, int, int]], Path]
 
-_UNSUPPORTED = {
-    bootstrap.TUPLE_ATTRS: ":db/tupleAttrs",
-    bootstrap.ATTR_PREDS: ":db.attr/preds",
-    bootstrap.ENSURE: ":db/ensure",
-}
 _ALLOWED = {
     bootstrap.VALUE_TYPE: (frozenset(bootstrap.TYPES), "a :db.type/… such as :db.type/string"),
     bootstrap.CARDINALITY: (
@@ -33,95 +29,149 @@ _ALLOWED = {
     ),
     bootstrap.UNIQUE: (frozenset(bootstrap.UNIQUENESS), ":db.unique/value or :db.unique/identity"),
 }
+_ITEM_TYPES = frozenset(Keyword(f"db.type/{name}") for name in bootstrap.TYPE_IDS if name != "tuple")
+_TUPLE = (bootstrap.TUPLE_ATTRS, bootstrap.TUPLE_TYPES, bootstrap.TUPLE_TYPE)
 
 
-def check(effects: Sequence[Effect], paths: Paths, head: Head, mode: SchemaMode) -> None:
+def check(effects: Sequence[Effect], paths: Paths, state: State, mode: SchemaMode) -> None:
     """Raises TX_INVALID, naming the offending entity where there is one. paths: where each datom was written."""
-    touched: set[int] = set()
+    changes: dict[int, list[Effect]] = {}
     for effect in effects:
-        if effect.a not in bootstrap.SCHEMA_ATTRIBUTES:
-            continue
-        touched.add(effect.e)
-        path = paths.get((effect.a, effect.e, effect.v), ())
-        if effect.added and effect.a in _UNSUPPORTED:
-            raise Refused(Code.TX_INVALID, f"{_UNSUPPORTED[effect.a]} is not supported by this version", path)
-        allowed, wanted = _ALLOWED.get(effect.a, (None, ""))
-        if effect.added and allowed is not None and effect.v not in allowed:
-            ident = head.snapshot().ident(effect.a)
-            raise Refused(Code.TX_INVALID, f"{ident} cannot be {effect.v}; it is {wanted}", path)
-    for entity in touched:
-        _check_entity(entity, effects, paths, head, mode)
-
-
-def _check_entity(entity: int, effects: Sequence[Effect], paths: Paths, head: Head, mode: SchemaMode) -> None:
-    old = head.schema.get(entity)
-    new = attribute_from(entity, _Reader(effects, head), head.codes)
-    if new is not None:
-        _check_sense(new, mode, paths)
-    if old is not None and new != old:
+        if effect.a in bootstrap.SCHEMA_ATTRIBUTES:
+            changes.setdefault(effect.e, []).append(effect)
+            if effect.added:
+                _check_value(effect, paths, state)
+    if not changes:
+        return
+    read = ChangedValues(effects, state)
+    after = {entity: attribute_from(entity, read, state.codes) for entity in changes}
+    named = _named(after, state)
+    for entity, attribute in after.items():
+        old = state.schema.get(entity)
         try:
-            _check_old_data(old, new, head)
-        except Refused as refusal:
-            written = [
-                paths[e.a, e.e, e.v] for e in effects if e.e == entity and e.a in bootstrap.SCHEMA_ATTRIBUTES
-            ]
-            raise Refused(refusal.code, refusal.message, min(written)) from None
+            if attribute is not None:
+                _check_sense(attribute, mode)
+                _check_tuple(attribute, named)
+            if old is not None and attribute != old:
+                _check_old_data(old, attribute, state)
+                _check_composites_of(old, attribute, named)
+        except _Senseless as fault:
+            raise Refused(Code.TX_INVALID, fault.message, _blamed(changes[entity], paths, fault.about)) from None
 
 
-def _check_sense(attribute: Attribute, mode: SchemaMode, paths: Paths) -> None:
+def _named(after: Mapping[int, Attribute | None], state: State) -> Mapping[Keyword, Attribute]:
+    """The attributes by the idents that the transaction leaves them."""
+    merged = {**{each.id: each for each in state.schema.all()}, **after}
+    return {each.ident: each for each in merged.values() if each is not None}
+
+
+class _Senseless(Exception):
+    """A schema that cannot be; about: the schema attributes whose change may be to blame."""
+
+    def __init__(self, message: str, *about: int) -> None:
+        super().__init__(message)
+        self.message = message
+        self.about = about
+
+
+def _blamed(changes: Sequence[Effect], paths: Paths, about: Sequence[int]) -> Path:
+    """Where the blamed change was written, or the first."""
+    written = {effect.a: paths((effect.a, effect.e, effect.v)) for effect in changes}
+    return min([written[id_] for id_ in about if id_ in written] or written.values())
+
+
+def _check_value(effect: Effect, paths: Paths, state: State) -> None:
+    path = paths((effect.a, effect.e, effect.v))
+    allowed, wanted = _ALLOWED.get(effect.a, (None, ""))
+    if allowed is not None and effect.v not in allowed:
+        ident = state.snapshot().ident(effect.a)
+        raise Refused(Code.TX_INVALID, f"{ident} cannot be {effect.v}; it is {wanted}", path)
+    if effect.a not in _TUPLE:
+        return
+    value = state.codes.decode(effect.v)
+    if effect.a == bootstrap.TUPLE_TYPE:
+        if value not in _ITEM_TYPES:
+            raise Refused(Code.TX_INVALID, f"{value} is no type of a tuple's items; one is :db.type/long", path)
+        return
+    wanted = "attributes" if effect.a == bootstrap.TUPLE_ATTRS else "types such as :db.type/long"
+    fits = all(isinstance(item, Keyword) for item in value) and 2 <= len(value) <= 8
+    if effect.a == bootstrap.TUPLE_TYPES:
+        fits = fits and all(item in _ITEM_TYPES for item in value)
+    if not fits:
+        raise Refused(Code.TX_INVALID, f"a tuple's declaration is a vector of 2 to 8 {wanted}", path)
+
+
+def _check_sense(attribute: Attribute, mode: SchemaMode) -> None:
     name = attribute.ident
     if attribute.value_type is None and mode == "strict":
-        raise Refused(Code.TX_INVALID, f"{name} needs a :db/valueType under a strict schema")
+        raise _Senseless(f"{name} needs a :db/valueType under a strict schema")
     if attribute.component and attribute.value_type not in (None, "ref"):
-        path = paths.get((bootstrap.IS_COMPONENT, attribute.id, layout.TRUE), ())
-        raise Refused(Code.TX_INVALID, f"{name} is a component, so its type has to be :db.type/ref", path)
+        raise _Senseless(f"{name} is a component, so its type has to be :db.type/ref", bootstrap.IS_COMPONENT)
 
 
-def _check_old_data(old: Attribute, new: Attribute | None, head: Head) -> None:
-    data = head.live(old.id)
-    if not len(data.delta) and not data.relation.count:
+def _check_tuple(attribute: Attribute, named: Mapping[Keyword, Attribute]) -> None:
+    name = attribute.ident
+    given = [each for each in (attribute.tuple_attrs, attribute.tuple_types, attribute.tuple_type) if each]
+    if not given:
         return
-    by_entity = head.data[old.id].ev(head.t).merged
-    if not len(by_entity.keys):
+    if attribute.value_type != "tuple":
+        raise _Senseless(f"{name} declares a tuple, so its :db/valueType has to be :db.type/tuple", *_TUPLE)
+    if len(given) > 1:
+        raise _Senseless(f"{name} has more than one of :db/tupleAttrs, :db/tupleTypes and :db/tupleType", *_TUPLE)
+    if attribute.tuple_attrs is None:
         return
-    holder = int(by_entity.keys[0])
-    if new is None:
-        raise Refused(Code.TX_INVALID, f"{old.ident} cannot go while entity {holder} has a value of it")
-    if old.value_type is not None and new.value_type != old.value_type:
-        raise Refused(
-            Code.TX_INVALID,
-            f"{old.ident} cannot become a {new.value_type}: entity {holder} has a {old.value_type}",
+    if attribute.is_many:
+        raise _Senseless(f"{name} is a composite tuple, so its cardinality has to be one", *_TUPLE)
+    for component in attribute.tuple_attrs:
+        found = named.get(component)
+        if found is None or found.value_type is None:
+            raise _Senseless(f"the tuple {name} is made of {component}, which is not declared", *_TUPLE)
+        if found.is_many:
+            raise _Senseless(f"the tuple {name} is made of {component}, which has cardinality many", *_TUPLE)
+        if found.tuple_attrs is not None:
+            raise _Senseless(f"the tuple {name} is made of {component}, which is a composite itself", *_TUPLE)
+
+
+def _check_composites_of(old: Attribute, new: Attribute | None, named: Mapping[Keyword, Attribute]) -> None:
+    for composite in named.values():
+        if old.ident not in (composite.tuple_attrs or ()):
+            continue
+        if new is None or new.ident != old.ident:
+            raise _Senseless(f"{old.ident} has to stay what it is called: {composite.ident} is made of it")
+        if new.is_many:
+            raise _Senseless(f"{old.ident} has to keep cardinality one: {composite.ident} is made of it")
+
+
+def _check_old_data(old: Attribute, new: Attribute | None, state: State) -> None:
+    snapshot = state.snapshot()
+    if old.no_history and (new is None or not new.no_history) and snapshot.has_data(old.id):
+        raise _Senseless(
+            f"{old.ident} has forgotten values under :db/noHistory, so it cannot begin to have a history",
         )
+    by_entity = snapshot.trie(old.id, inverse=False).merged
+    # A row may be empty: the last of what it held was retracted.
+    holders = by_entity.keys[np.diff(by_entity.offsets) > 0]
+    if not len(holders):
+        return
+    holder = int(holders[0])
+    if new is None:
+        raise _Senseless(f"{old.ident} cannot go while entity {holder} has a value of it")
+    if old.value_type is not None and new.value_type != old.value_type:
+        become = "lose its type" if new.value_type is None else f"become a {new.value_type}"
+        raise _Senseless(f"{old.ident} cannot {become}: entity {holder} has a {old.value_type}")
+    if (old.tuple_attrs, old.tuple_types, old.tuple_type) != (new.tuple_attrs, new.tuple_types, new.tuple_type):
+        raise _Senseless(f"{old.ident} cannot hold other tuples: entity {holder} has one as declared before")
     if old.is_many and not new.is_many:
         _refuse_longer_rows(by_entity, f"{old.ident} cannot become cardinality one: entity {{}} has several values")
     if new.unique is not None and old.unique is None:
-        by_value = head.data[old.id].ve(head.t).merged
+        by_value = snapshot.trie(old.id, inverse=True).merged
         several = np.flatnonzero(np.diff(by_value.offsets) > 1)
         if len(several):
             first, second = by_value.values[by_value.offsets[several[0]] :][:2]
-            raise Refused(
-                Code.TX_INVALID, f"{old.ident} cannot become unique: entities {first} and {second} share a value"
-            )
+            raise _Senseless(f"{old.ident} cannot become unique: entities {first} and {second} share a value")
 
 
 def _refuse_longer_rows(by_entity: Csr, message: str) -> None:
     several = np.flatnonzero(np.diff(by_entity.offsets) > 1)
     if len(several):
-        raise Refused(Code.TX_INVALID, message.format(by_entity.keys[several[0]]))
-
-
-class _Reader:
-    """An entity's values after the effects; called as `Schema` wants to read."""
-
-    def __init__(self, effects: Iterable[Effect], head: Head) -> None:
-        self._head = head
-        self._changes: dict[tuple[int, int], list[Effect]] = {}
-        for effect in effects:
-            self._changes.setdefault((effect.a, effect.e), []).append(effect)
-
-    def __call__(self, attribute: int, entity: int) -> list[Any]:
-        codes = set(self._head.live(attribute).values(entity))
-        changes = self._changes.get((attribute, entity), [])
-        codes -= {change.v for change in changes if not change.added}
-        codes |= {change.v for change in changes if change.added}
-        return [self._head.codes.decode(code) for code in codes]
+        raise _Senseless(message.format(by_entity.keys[several[0]]))

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from store import bootstrap, index, layout
 from store.attribute import FIRST_OWN_IDENT, SCHEMA_BASE, TX_BASE, Attribute
 from store.attribute_data import AttributeData, AttributeStatistics, count_of, rows_of
 from store.codes import Codes
-from store.coercion import coerced
+from store.coercion import coerced, coerced_tuple
 from store.datom import Datom
 from store.delta import Delta
 from store.manifest import Manifest, manifest_of, received
@@ -31,6 +31,18 @@ from store.trie import Csr, Trie, distinct
 from store.wire import milliseconds
 
 _NO_DATA = AttributeData(Relation(), Delta())
+
+
+class Origin(NamedTuple):
+    """The newest state that a snapshot was taken from: its transaction, the attributes with :db/noHistory, the ids
+    that new entities would get. applied: what tells a speculative state from every other.
+    """
+
+    t: int
+    forgetful: frozenset[int] = frozenset()
+    next_entity: int = 1
+    next_ident: int = FIRST_OWN_IDENT
+    applied: str = ""
 
 
 class Snapshot:
@@ -44,8 +56,10 @@ class Snapshot:
         t: int,
         since: int = 0,
         history: bool = False,
+        origin: Origin | None = None,
     ) -> None:
         self.t = t
+        self.origin = Origin(t) if origin is None else origin
         self.codes = codes
         self.is_history = history
         self.since_t = since
@@ -56,9 +70,14 @@ class Snapshot:
         self._lock = threading.RLock()
 
     @property
-    def key(self) -> tuple[int, int, bool]:
+    def key(self) -> tuple[int, int, bool, str]:
         """What tells this view from every other of the same database."""
-        return (self.t, self.since_t, self.is_history)
+        return (self.t, self.since_t, self.is_history, self.origin.applied)
+
+    @property
+    def is_past(self) -> bool:
+        """Whether more was known when it was taken."""
+        return self.t < self.origin.t
 
     # Other moments
 
@@ -66,34 +85,37 @@ class Snapshot:
         """What was known after transaction t; a later t than this snapshot's is this snapshot's."""
         if t >= self.t:
             return self
-        past = Snapshot(self._data, self.codes, self._schema, max(t, 0), self.since_t, self.is_history)
+        past = self._view(max(t, 0), self.since_t, history=self.is_history)
         past._schema = self._schema_at(past)
         return past
 
     def since(self, t: int) -> Snapshot:
         """Only what was asserted after transaction t."""
-        return Snapshot(self._data, self.codes, self._schema, self.t, max(t, self.since_t), self.is_history)
+        return self._view(self.t, max(t, self.since_t), history=self.is_history)
 
     def history(self) -> Snapshot:
         """All that was ever asserted or retracted."""
-        return Snapshot(self._data, self.codes, self._schema, self.t, self.since_t, history=True)
+        return self._view(self.t, self.since_t, history=True)
+
+    def _view(self, t: int, since: int = 0, *, history: bool = False) -> Snapshot:
+        return Snapshot(self._data, self.codes, self._schema, t, since, history, self.origin)
 
     def as_of_instant(self, moment: datetime) -> int:
         """The last transaction at or before an instant; 0 before the first."""
-        instants = self._plain._columns_of(bootstrap.TX_INSTANT)
+        instants = self.plain.columns_of(bootstrap.TX_INSTANT)
         code = layout.code_of(layout.TAG_INSTANT, milliseconds(moment) + layout.INSTANT_BIAS)
         return int(np.searchsorted(instants.v, code, side="right"))
 
     def _schema_at(self, past: Snapshot) -> Schema:
-        touched = (self._of(id_).last_touched(self.t) for id_ in bootstrap.SCHEMA_ATTRIBUTES)
-        return self._schema if max(touched) <= past.t else past._plain._read_schema()
+        touched = (self.data_of(id_).last_touched(self.t) for id_ in bootstrap.SCHEMA_ATTRIBUTES)
+        return self._schema if max(touched) <= past.t else past.plain._read_schema()
 
     def _read_schema(self) -> Schema:
         declaring = (bootstrap.VALUE_TYPE, bootstrap.CARDINALITY, bootstrap.UNIQUE, bootstrap.IS_COMPONENT)
-        entities = {int(e) for id_ in declaring for e in self._trie(id_, inverse=False).keys}
+        entities = {int(e) for id_ in declaring for e in self.trie(id_, inverse=False).keys}
 
         def read(attribute: int, entity: int) -> list[Any]:
-            return self.codes.decode_many(self._trie(attribute, inverse=False).row(entity))
+            return self.codes.decode_many(self.trie(attribute, inverse=False).row(entity))
 
         return Schema(()).updated(entities, read, self.codes)
 
@@ -102,6 +124,11 @@ class Snapshot:
     def attribute(self, key: Keyword | int) -> Attribute | None:
         """The attribute of an ident or an entity id."""
         return self._schema.get(key)
+
+    @property
+    def schema_key(self) -> int:
+        """Equal for snapshots with equal attributes."""
+        return self._schema.key
 
     def attributes(self) -> tuple[Attribute, ...]:
         """Every attribute, in the order of their declaration."""
@@ -113,17 +140,21 @@ class Snapshot:
         """What all snapshots of this time share, by attribute; it goes on growing. For folding and shipping."""
         return dict(self._data)
 
-    def _of(self, attribute: int) -> AttributeData:
+    def data_of(self, attribute: int) -> AttributeData:
+        """One attribute's part of it."""
         return self._data.get(attribute, _NO_DATA)
 
-    @cached_property
-    def _plain(self) -> Snapshot:
-        """The same moment without `since` and `history`: where names are looked up."""
-        if self.since_t == 0 and not self.is_history:
-            return self
-        return Snapshot(self._data, self.codes, self._schema, self.t)
+    def has_data(self, attribute: object) -> bool:
+        """Whether the attribute ever had a datom."""
+        return attribute in self._data
 
-    def _trie(self, attribute: int, *, inverse: bool) -> Trie:
+    @cached_property
+    def plain(self) -> Snapshot:
+        """The same moment without `since` and `history`: where names are looked up."""
+        return self if self.since_t == 0 and not self.is_history else self._view(self.t)
+
+    def trie(self, attribute: int, *, inverse: bool) -> Trie:
+        """Entity to values, or with `inverse` value to entities, of an attribute's entity."""
         trie = self._tries.get((attribute, inverse))
         if trie is not None:
             return trie
@@ -134,25 +165,26 @@ class Snapshot:
             return trie
 
     def _make_trie(self, attribute: int, *, inverse: bool) -> Trie:
-        data = self._of(attribute)
-        if self._plain is self:
+        data = self.data_of(attribute)
+        if self.plain is self and not self._forgets(attribute):
             return data.ve(self.t) if inverse else data.ev(self.t)
-        rows = self._columns_of(attribute)
+        rows = self.columns_of(attribute)
         return Trie(Csr.from_pairs(rows.v, rows.e) if inverse else Csr.from_pairs(rows.e, rows.v))
 
     def ev(self, attribute: Attribute) -> Trie:
         """Entity to values."""
-        return self._trie(attribute.id, inverse=False)
+        return self.trie(attribute.id, inverse=False)
 
     def ve(self, attribute: Attribute) -> Trie:
         """Value to entities."""
-        return self._trie(attribute.id, inverse=True)
+        return self.trie(attribute.id, inverse=True)
 
     def columns(self, attribute: Attribute) -> Columns:
         """The datoms of this view, sorted by (e, v, t)."""
-        return self._columns_of(attribute.id)
+        return self.columns_of(attribute.id)
 
-    def _columns_of(self, attribute: int) -> Columns:
+    def columns_of(self, attribute: int) -> Columns:
+        """The same of an attribute's entity."""
         with self._lock:
             columns = self._columns.get(attribute)
             if columns is None:
@@ -160,17 +192,24 @@ class Snapshot:
             return columns
 
     def _make_columns(self, attribute: int) -> Columns:
-        data = self._of(attribute)
+        data = self.data_of(attribute)
+        if self._forgets(attribute):
+            columns = data.columns(self.origin.t)
+            return columns.take((columns.t <= self.t) & (columns.t > (self.since_t or -1)))
         if self.is_history:
             # t = 0 is what is built in, which every view but one that asks for a later `since` sees.
             return data.events(self.since_t or -1, self.t)
         columns = data.columns(self.t)
         return columns.take(columns.t > self.since_t) if self.since_t else columns
 
+    def _forgets(self, attribute: int) -> bool:
+        """Whether only what still holds is shown: of `:db/noHistory`, wherever there could be something older."""
+        return (self.is_past or self.is_history) and attribute in self.origin.forgetful
+
     def statistics(self, attribute: Attribute) -> AttributeStatistics:
         """Counts, at most at the cost of what was written since the last fold."""
-        if self._plain is self:
-            return self._of(attribute.id).statistics(self.t)
+        if self.plain is self and not self._forgets(attribute.id):
+            return self.data_of(attribute.id).statistics(self.t)
         ev, ve = self.ev(attribute), self.ve(attribute)
         most_values, most_entities = (int(np.diff(trie.base.offsets).max(initial=0)) for trie in (ev, ve))
         return AttributeStatistics(
@@ -185,7 +224,7 @@ class Snapshot:
 
     def last_touched(self, attribute: Attribute) -> int:
         """The last transaction that asserted or retracted a datom of it; 0 where none did."""
-        return self._of(attribute.id).last_touched(self.t)
+        return self.data_of(attribute.id).last_touched(self.t)
 
     # Entities
 
@@ -197,7 +236,7 @@ class Snapshot:
         if type(value) is int:
             return value
         if isinstance(value, Keyword):
-            return self._plain._only(bootstrap.IDENT, self.codes.lookup(value))
+            return self.plain._only(bootstrap.IDENT, self.codes.lookup(value))
         if type(value) is not tuple or len(value) != 2:
             raise AdalogError(
                 Code.ARG_INVALID,
@@ -211,27 +250,44 @@ class Snapshot:
             raise AdalogError(
                 Code.ARG_INVALID, f"{attribute.ident} is not unique, so it cannot name an entity in a lookup ref"
             )
-        return self._plain._only(attribute.id, self.value_code(attribute, value[1]))
+        return self.plain._only(attribute.id, self.value_code(attribute, value[1]))
 
     def value_code(self, attribute: Attribute, value: Any) -> int | None:
         """The code of a value as the attribute's type; None where no datom can hold it."""
         if attribute.is_ref:
             return self.entid(value)
-        if attribute.value_type not in (None, "tuple"):
+        if attribute.value_type == "tuple":
+            types = self._schema.item_types(attribute, len(value)) if type(value) is tuple else None
+            if types is not None:
+                refs = zip(types, value, strict=False)
+                value = coerced_tuple(
+                    types, tuple(self.entid(x) if kind == "ref" and x is not None else x for kind, x in refs)
+                )
+                if value is None:
+                    return None
+        elif attribute.value_type is not None:
             value = coerced(attribute.value_type, value)
             if value is None:
                 return None
         return self.codes.lookup(value)
 
+    def _as_tuple(self, attribute: Attribute, value: Any) -> Any:
+        types = self._schema.item_types(attribute, len(value)) if type(value) is tuple else None
+        if types is None or len(types) != len(value):
+            return value
+        pairs = zip(types, value, strict=True)
+        items = (self.entid(item) if kind == "ref" and item is not None else item for kind, item in pairs)
+        return coerced_tuple(types, tuple(items))
+
     def _only(self, attribute: int, code: int | None) -> int | None:
         if code is None:
             return None
-        row = self._trie(attribute, inverse=True).row(code)
+        row = self.trie(attribute, inverse=True).row(code)
         return int(row[0]) if len(row) else None
 
     def ident(self, e: int) -> Keyword | None:
         """The entity's ident, where it has one."""
-        row = self._plain._trie(bootstrap.IDENT, inverse=False).row(e)
+        row = self.plain.trie(bootstrap.IDENT, inverse=False).row(e)
         return self.codes.decode(int(row[0])) if len(row) else None
 
     def name_of(self, attribute: int) -> Keyword:
@@ -239,7 +295,7 @@ class Snapshot:
         found = self._schema.get(attribute)
         if found is not None:
             return found.ident
-        names = self._of(bootstrap.IDENT).events(-1, self.t)
+        names = self.data_of(bootstrap.IDENT).events(-1, self.t)
         mine = names.take(names.e == attribute)
         name: Keyword = self.codes.decode(int(mine.v[mine.t.argmax()]))
         return name
@@ -256,13 +312,13 @@ class Snapshot:
     @cached_property
     def datom_count(self) -> int:
         """Datoms that hold, without what is built in."""
-        tries = [self._trie(attribute.id, inverse=False) for attribute in self.attributes()]
-        return sum(map(count_of, tries)) - (len(bootstrap.datoms()) if self._plain is self else 0)
+        tries = [self.trie(attribute.id, inverse=False) for attribute in self.attributes()]
+        return sum(map(count_of, tries)) - (len(bootstrap.datoms()) if self.plain is self else 0)
 
     @cached_property
     def entity_count(self) -> int:
         """Entities with a datom, without those built in."""
-        keys = [self._trie(attribute.id, inverse=False).keys for attribute in self.attributes()]
+        keys = [self.trie(attribute.id, inverse=False).keys for attribute in self.attributes()]
         return sum(
             _count_between(keys, low, high)
             for low, high in ((0, SCHEMA_BASE), (FIRST_OWN_IDENT, TX_BASE), (TX_BASE, 2 * TX_BASE))
@@ -270,13 +326,15 @@ class Snapshot:
 
     def manifest(self) -> Manifest:
         """What another process needs to open this snapshot; it pickles."""
-        return manifest_of(self.data(), self.codes, self._schema, self.key)
+        view = (self.t, self.since_t, self.is_history)
+        return manifest_of(self.data(), self.codes, self._schema, view, (self.origin.t, self.origin.forgetful))
 
     @staticmethod
     def from_manifest(manifest: Manifest) -> Snapshot:
         """The snapshot of a manifest. Raises INTERNAL where a segment file is gone or damaged."""
         data, codes, schema = received(manifest)
-        return Snapshot(data, codes, schema, manifest.t, manifest.since, manifest.history)
+        origin = Origin(manifest.origin_t, manifest.forgetful)
+        return Snapshot(data, codes, schema, manifest.t, manifest.since, manifest.history, origin)
 
     def nbytes(self) -> int:
         """Bytes of the tries and dictionaries behind this snapshot, those of mapped files included."""

@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from datalog.errors import Code
 from store.attribute import SCHEMA_BASE
-from store.head import Head
-from store.operations import Add, Cas, Operation, Refused, Retract, Tempid, Term
+from store.composites import Composite, Composites, tuple_code
+from store.operations import Add, Cas, Operation, Refused, Retract, RetractEntity, Tempid, Term, Update
+from store.state import State
+
+# Operations that mean nothing for an entity of which nothing holds.
+_OF_KNOWN = (Retract, RetractEntity, Cas)
 
 
-def resolved(operations: Sequence[Operation], head: Head) -> dict[Tempid, int]:
+def resolved(operations: Sequence[Operation], state: State, composites: Composites) -> dict[Tempid, int]:
     """The ids of all tempids.
 
     Tempids that give one unique identity the same value are one entity, whichever form says so. Raises
     UNIQUE_CONFLICT where that would make two entities one, TX_INVALID for a tempid that nothing is said about.
     """
-    union = _Union(head)
+    union = _Union(state)
     for operation in operations:
         if isinstance(operation.e, Tempid):
             union.meet(operation.e)
-    union.unify([op for op in operations if isinstance(op, Add) and op.a.unique == "identity"])
+    union.unify(
+        [op for op in operations if isinstance(op, Add) and op.a.unique == "identity"],
+        _Parts.of(operations, composites),
+    )
     for operation in operations:
         for term in _referred(operation):
             if isinstance(term, Tempid) and not union.has_met(term):
@@ -29,13 +37,13 @@ def resolved(operations: Sequence[Operation], head: Head) -> dict[Tempid, int]:
                     f'the tempid "{term}" is only a value here; nothing is said about it as an entity',
                     operation.path,
                 )
-        if not isinstance(operation, Add) and isinstance(operation.e, Tempid) and not union.is_known(operation.e):
+        if isinstance(operation, _OF_KNOWN) and isinstance(operation.e, Tempid) and not union.is_known(operation.e):
             raise Refused(
                 Code.TX_INVALID,
                 f'the tempid "{operation.e}" is a new entity, of which nothing holds yet',
                 operation.path,
             )
-    return union.allocated(max(head.next_entity, _largest_own(operations) + 1))
+    return union.allocated(max(state.next_entity, _largest_own(operations) + 1))
 
 
 def _largest_own(operations: Iterable[Operation]) -> int:
@@ -54,14 +62,31 @@ def _largest_own(operations: Iterable[Operation]) -> int:
 def _referred(operation: Operation) -> Iterable[Term | None]:
     if isinstance(operation, Add | Retract):
         return (operation.v,)
+    if isinstance(operation, Update):
+        return (operation.operand,)
     return (operation.new,) if isinstance(operation, Cas) else ()
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """The unique composites, and what the transaction says of their components for entities it may make."""
+
+    composites: tuple[Composite, ...]
+    adds: list[Add]
+
+    @staticmethod
+    def of(operations: Iterable[Operation], composites: Composites) -> _Parts:
+        unique = tuple(each for each in composites.all if each.attribute.unique == "identity")
+        components = {component.id for each in unique for component in each.components}
+        adds = [op for op in operations if type(op) is Add and op.a.id in components] if components else []
+        return _Parts(unique, [add for add in adds if isinstance(add.e, Tempid)])
 
 
 class _Union:
     """Disjoint sets of tempids, each with an entity id once one is known."""
 
-    def __init__(self, head: Head) -> None:
-        self._head = head
+    def __init__(self, state: State) -> None:
+        self._state = state
         self._parents: dict[Tempid, Term] = {}
 
     def meet(self, tempid: Tempid) -> None:
@@ -85,19 +110,41 @@ class _Union:
             self._parents[tempid] = term
         return term
 
-    def unify(self, adds: Sequence[Add]) -> None:
+    def unify(self, adds: Sequence[Add], parts: _Parts) -> None:
         """Until nothing changes: a ref's identity may become known only when the entity it refers to is."""
         changed = True
         while changed:
-            changed = False
+            changed = self._unify_tuples(parts) if parts.adds else False
             first: dict[tuple[int, Term], Term] = {}
             for add in adds:
                 value = self.find(add.v) if isinstance(add.v, Tempid) else add.v
-                holder = None if isinstance(value, Tempid) else self._head.holder(add.a.id, value)
+                holder = None if isinstance(value, Tempid) else self._state.holder(add.a.id, value)
                 if holder is not None and isinstance(add.e, Tempid):
                     changed |= self._join(add.e, holder, add)
                 elif holder is None:
                     changed |= self._join(first.setdefault((add.a.id, value), add.e), add.e, add)
+
+    def _unify_tuples(self, parts: _Parts) -> bool:
+        """The same for composites: an entity is known by one when all its components are given."""
+        given: dict[Term, dict[int, Add]] = {}
+        for add in parts.adds:
+            given.setdefault(self.find(add.e), {})[add.a.id] = add
+        changed = False
+        first: dict[tuple[int, tuple[Term, ...]], Term] = {}
+        for e, by_attribute in given.items():
+            for composite in parts.composites:
+                own = [by_attribute.get(component.id) for component in composite.components]
+                found = [add for add in own if add is not None]
+                values = tuple(self.find(add.v) if isinstance(add.v, Tempid) else add.v for add in found)
+                codes = [value for value in values if not isinstance(value, Tempid)]
+                if len(found) < len(own) or not isinstance(self.find(e), Tempid):
+                    continue
+                last = found[-1]._replace(a=composite.attribute)
+                code = tuple_code(codes, self._state) if len(codes) == len(own) else None
+                holder = None if code is None else self._state.holder(composite.attribute.id, code)
+                other = first.setdefault((composite.attribute.id, values), e) if holder is None else holder
+                changed |= self._join(e, other, last)
+        return changed
 
     def _join(self, left: Term, right: Term, add: Add) -> bool:
         left, right = self.find(left), self.find(right)

@@ -17,18 +17,17 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, Final
 
-from datalog import edn
 from datalog.errors import AdalogError, Code
 from store import bulk
 from store.bulk import BulkData
 from store.changes import BulkColumn
 from store.datom import TxReport
-from store.declarations import SchemaMode
 from store.head import Head
 from store.log import Entry, Log
 from store.payload import Logged, LoggedColumn
 from store.report import report_of
 from store.resolve import Transaction, resolve
+from store.setting import Setting
 from store.snapshot import Snapshot
 
 _GROUP: Final = 256
@@ -89,14 +88,12 @@ class Writer:
         self,
         head: Head,
         log: Log,
-        mode: SchemaMode,
-        limits: edn.Limits,
+        setting: Setting,
         publish: Callable[[Snapshot, Sequence[TxReport]], None],
     ) -> None:
         self._head = head
         self._log = log
-        self._mode = mode
-        self._limits = limits
+        self._setting = setting
         self._publish = publish
         self._jobs: queue.SimpleQueue[Job] = queue.SimpleQueue()
         self._expected = 1
@@ -177,7 +174,7 @@ class Writer:
                 Code.BASIS_CONFLICT,
                 f"the database is at t = {head.t}, not at {expected} as expected; read again, then retry",
             )
-        resolved = resolve(Transaction.of(request.data, self._limits), head, self._mode)
+        resolved = resolve(Transaction.of(request.data, self._setting.limits), head, self._setting)
         logged = Logged.of(resolved.effects, resolved.tempids, head.codes)
         entry = Entry(t, resolved.instant, request.idempotency_key, logged.encoded())
         head.apply(resolved.effects, t, resolved.instant)

@@ -1,0 +1,139 @@
+"""`with`: a snapshot that has transaction data applied, which nobody committed and nobody else can see."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from datalog.values import Keyword
+from store import bootstrap, layout
+from store.attribute import SCHEMA_BASE, TX_BASE
+from store.changes import Effect, Resolved
+from store.datom import Datom, TxReport
+from store.overlay import Overlay
+from store.schema import Schema
+from store.snapshot import Origin, Snapshot
+from store.state import Rows, State
+from store.trie import Trie
+from store.wire import instant as instant_of
+
+
+class Start(NamedTuple):
+    """Where speculation begins, so that it can be repeated: its instant, and the first ids of new entities."""
+
+    instant: int
+    next_entity: int
+    next_ident: int
+
+
+@dataclass(frozen=True, slots=True)
+class _TrieRows:
+    forward: Trie
+    backward: Trie
+
+    def holds(self, e: int, v: int) -> bool:
+        row = self.forward.row(e)
+        at = int(row.searchsorted(v))
+        return at < len(row) and int(row[at]) == v
+
+    def values(self, e: int) -> list[int]:
+        row: list[int] = self.forward.row(e).tolist()
+        return row
+
+    def entities(self, v: int) -> list[int]:
+        row: list[int] = self.backward.row(v).tolist()
+        return row
+
+
+class Fork(State):
+    """A snapshot as a state; what it interns is its own."""
+
+    def __init__(self, basis: Snapshot, start: Start | None = None) -> None:
+        self._basis = basis.plain
+        origin = basis.origin
+        start = start or Start(0, origin.next_entity, origin.next_ident)
+        super().__init__(
+            basis.codes.fork(), basis.t, _last_instant(self._basis), start.next_entity, start.next_ident
+        )
+        self.schema = Schema(self._basis.attributes())
+        self._rows: dict[int, Rows] = {}
+
+    def live(self, attribute: int) -> Rows:
+        rows = self._rows.get(attribute)
+        if rows is None:
+            tries = (self._basis.trie(attribute, inverse=inverse) for inverse in (False, True))
+            rows = self._rows[attribute] = _TrieRows(*tries)
+        return rows
+
+    def snapshot(self) -> Snapshot:
+        return self._basis
+
+
+def _last_instant(basis: Snapshot) -> int:
+    row = basis.trie(bootstrap.TX_INSTANT, inverse=False).row(TX_BASE + basis.t)
+    return (int(row[0]) & layout.PAYLOAD_MASK) - layout.INSTANT_BIAS if len(row) else 0
+
+
+def applied(state: State, effects: Sequence[Effect], name: str = "") -> Snapshot:
+    """The state's snapshot after the effects of its next transaction. name: tells it from others like it."""
+    basis = state.snapshot()
+    data = Overlay(basis, effects)
+    schema = _schema_after(state, effects)
+    next_entity, next_ident = state.next_entity, state.next_ident
+    for effect in effects:
+        attribute = schema.get(effect.a)
+        for id_ in (effect.e, effect.v) if attribute is not None and attribute.is_ref else (effect.e,):
+            if id_ < SCHEMA_BASE:
+                next_entity = max(next_entity, id_ + 1)
+            elif id_ < TX_BASE:
+                next_ident = max(next_ident, id_ + 1)
+    t = state.t + 1
+    origin = Origin(t, schema.forgetful, next_entity, next_ident, basis.origin.applied + name)
+    return Snapshot(data, state.codes, schema, t, origin=origin)
+
+
+def _schema_after(state: State, effects: Sequence[Effect]) -> Schema:
+    touched = {effect.e for effect in effects if effect.a in bootstrap.SCHEMA_ATTRIBUTES}
+    if not touched:
+        return state.schema
+    return state.schema.updated(touched, ChangedValues(effects, state), state.codes)
+
+
+class ChangedValues:
+    """An entity's values after the effects; called as `Schema` wants to read."""
+
+    def __init__(self, effects: Sequence[Effect], state: State) -> None:
+        self._state = state
+        self._changes: dict[tuple[int, int], list[Effect]] = {}
+        for effect in effects:
+            if effect.a in bootstrap.SCHEMA_ATTRIBUTES:
+                self._changes.setdefault((effect.a, effect.e), []).append(effect)
+
+    def __call__(self, attribute: int, entity: int) -> list[Any]:
+        codes = set(self._state.live(attribute).values(entity))
+        changes = self._changes.get((attribute, entity), [])
+        codes -= {change.v for change in changes if not change.added}
+        codes |= {change.v for change in changes if change.added}
+        return [self._state.codes.decode(code) for code in codes]
+
+
+def outcome(basis: Snapshot, fork: Fork, resolved: Resolved, name: str) -> tuple[Snapshot, TxReport]:
+    """The view of the basis with the transaction, and its report. name: tells it from others on the basis."""
+    after = applied(fork, resolved.effects, name)
+    report = _report(after, resolved.effects, resolved.instant, resolved.tempids)
+    after = after.since(basis.since_t) if basis.since_t else after
+    return after.history() if basis.is_history else after, report
+
+
+def _report(after: Snapshot, effects: Sequence[Effect], instant: int, tempids: Mapping[str, int]) -> TxReport:
+    """What the transaction would have reported."""
+    names: dict[int, Keyword] = {effect.a: after.name_of(effect.a) for effect in effects}
+    decode = after.codes.decode
+    return TxReport(
+        t=after.t,
+        basis_before=after.t - 1,
+        tx_instant=instant_of(instant),
+        tempids=tempids,
+        datoms=[Datom(e, names[a], decode(v), after.t, added) for e, a, v, added in effects],
+    )

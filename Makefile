@@ -23,7 +23,7 @@ help: ## what can be asked for
 run: $(STAMPS)/app $(STAMPS)/kernels $(STAMPS)/java ## set up, load the sample data the first time, serve on 127.0.0.1:8080
 	@source scripts/java-home.sh; $(BIN)/adalog sample --if-empty; exec $(BIN)/adalog serve
 
-setup: $(STAMPS)/app $(STAMPS)/kernels $(STAMPS)/java $(STAMPS)/test $(STAMPS)/browser ## the set-up alone
+setup: $(STAMPS)/app $(STAMPS)/kernels $(STAMPS)/java $(STAMPS)/test $(STAMPS)/browser $(STAMPS)/datascript ## the set-up alone
 
 test: setup ## every test
 	@source scripts/java-home.sh; $(BIN)/python -m pytest $(PYTEST_ARGS)
@@ -78,3 +78,6 @@ $(STAMPS)/java: scripts/ensure-java.sh scripts/java-home.sh | $(BIN)/python $(ST
 
 $(STAMPS)/browser: scripts/ensure-browser.sh | $(BIN)/python $(STAMPS)
 	@scripts/ensure-browser.sh && touch $@
+
+$(STAMPS)/datascript: scripts/ensure-datascript.sh tests/datascript/package-lock.json | $(BIN)/python $(STAMPS)
+	@scripts/ensure-datascript.sh && touch $@

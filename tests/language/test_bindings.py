@@ -134,3 +134,18 @@ def test_ground_many_rows_join(db):
     assert (
         db.q("[:find ?e ?w :where [?e :age ?a] [(ground [[1 :one] [2 :two]]) [[?a ?w]]]]") == "#{[1 :one] [2 :two]}"
     )
+
+
+def test_a_nil_result_ends_its_branch_and_no_other(db):
+    query = '[:find ?s ?y :in [?s ...] :where (or [(re-find "a+" ?s) ?y] [(identity ?s) ?y])]'
+    assert db.q(query, '["xaa" "b"]') == '#{["xaa" "aa"] ["xaa" "xaa"] ["b" "b"]}'
+
+
+def test_a_nil_result_inside_not_takes_nothing_away(db):
+    query = '[:find ?s :in [?s ...] :where (not [(re-find "a+" ?s) ?y])]'
+    assert db.q(query, '["xaa" "b"]') == '#{["b"]}'
+
+
+def test_an_empty_collection_in_one_branch(db):
+    query = "[:find ?x :where (or [(ground []) [?x ...]] [(ground [1 1]) [?x ...]])]"
+    assert db.q(query) == "#{[1]}"

@@ -132,3 +132,15 @@ def test_every_type_is_stored_found_and_joined(db, value):
     assert db.q("[:find ?e :in $ ?v :where [?e :v ?v]]", value) == "#{[1]}"
     if value != "sym":  # where a term is expected a symbol is a variable
         assert db.q(f"[:find ?e :where [?e :v ?v] [(= ?v {value})]]") == "#{[1]}"
+
+
+def test_long_and_double_differ_under_not_and_or(db):
+    assert db.q("[:find ?x :in [?x ...] :where (not [(ground 1.0) ?x])]", "[1 1.0 2]") == "#{[1] [2]}"
+    query = "[:find ?x ?how :in [?x ...] :where (or (and [(ground 1) ?x] [(ground :long) ?how])\n"
+    query += "(and [(ground 1.0) ?x] [(ground :double) ?how]))]"
+    assert db.q(query, "[1 1.0]") == "#{[1 :long] [1.0 :double]}"
+
+
+def test_groups_of_long_and_double_differ(db):
+    rows = "[[1 10] [1.0 20] [1 30]]"
+    assert db.q("[:find ?x (sum ?y) :in [[?x ?y]]]", rows) == "#{[1 40] [1.0 20]}"

@@ -48,3 +48,24 @@ def test_hidden_variables_do_not_multiply(facts):
 
 def test_a_gate_with_an_empty_input(facts):
     assert facts.q("[:find ?x :in $ [?x ...] :where [1 :a 1]]", "[]") == "#{}"
+
+
+def test_inputs_of_blanks_alone(facts):
+    assert facts.q("[:find ?x :in $ ?x [_ ...]]", "7", "[1 2]") == "#{[7]}"
+    assert facts.q("[:find (count ?x) . :in $ ?x [[_ _]]]", "7", "[[1 2] [3 4]]") == "1"
+    assert facts.q("[:find ?x :in $ ?x [_ ...]]", "7", "[]") == "#{}"
+    assert facts.q("[:find ?x :in $ ?x [[_ _]]]", "7", "[]") == "#{}"
+    assert facts.q("[:find ?x :in $ ?x [_ _]]", "7", "[1 2]") == "#{[7]}"
+
+
+def test_a_relation_without_variables(facts):
+    for pattern in ("[$r _]", "[$r 1]", "[$r _ 2]", "[$r 1 2]"):
+        assert facts.q(f"[:find ?x :in $ ?x $r :where {pattern}]", "7", "[[1 2] [3 2]]") == "#{[7]}"
+        assert facts.q(f"[:find ?x :in $ ?x $r :where {pattern}]", "7", "[]") == "#{}"
+    assert facts.q("[:find ?x :in $ ?x $r :where [$r 3 1]]", "7", "[[1 2] [3 2]]") == "#{}"
+
+
+def test_gates_inside_a_not_of_a_row(facts):
+    assert facts.q("[:find ?x :in $ [?x ...] :where (not [?x :a 1] [2 :b 2])]", "[1 2]") == "#{[2]}"
+    assert facts.q("[:find ?x :in $ [?x ...] :where (not [?x :a 1] [2 :b 3])]", "[1 2]") == "#{[1] [2]}"
+    assert facts.q("[:find ?x :in $ [?x ...] :where (not-join [?x] (or [?x :a] [2 :b 3]))]", "[1 2]") == "#{[2]}"

@@ -7,8 +7,11 @@ from typing import Any
 
 from datalog import ast
 from datalog.aggregates import AGGREGATES
-from datalog.forms import Form, invalid, is_symbol, is_variable, shown
+from datalog.edn import write
+from datalog.errors import AdalogError, Code
+from datalog.forms import Form, invalid, is_source, is_symbol, is_variable, shown
 from datalog.hints import nearest
+from datalog.parse_pull import parse_pull
 from datalog.values import Keyword, Symbol, identity
 
 
@@ -56,14 +59,16 @@ def _element(form: Form) -> ast.FindElement:
         return ast.FindVar(ast.Var(form.value.name, position=form.position))
     if form.kind == "list" and form.items and is_symbol(form.items[0]):
         return _aggregate(form)
-    raise invalid(form, f":find takes variables and aggregates such as ?x or (count ?x), not {shown(form)}")
+    raise invalid(
+        form, f":find takes variables, aggregates and pulls: ?x, (count ?x) or (pull ?e [*]), not {shown(form)}"
+    )
 
 
 def _aggregate(form: Form) -> ast.FindElement:
     head, *rest = form.items
     name = head.value.name
     if name == "pull":
-        raise invalid(form, "pull is not supported in :find yet; find the values with data patterns")
+        return _pull(form)
     known = AGGREGATES.get(name)
     if known is None:
         raise invalid(head, f"there is no aggregate {name}{nearest(name, AGGREGATES)}")
@@ -80,6 +85,54 @@ def _aggregate(form: Form) -> ast.FindElement:
     return ast.FindAggregate(
         name, args, ast.Var(rest[-1].value.name, position=rest[-1].position), position=form.position
     )
+
+
+def _pull(form: Form) -> ast.FindPull:
+    """`(pull ?e [*])`, `(pull $src ?e [*])`, `(pull ?e ?pattern)`"""
+    _head, *rest = form.items
+    source = ast.Source()
+    if rest and is_source(rest[0]):
+        source = ast.Source(rest[0].value.name, position=rest[0].position)
+        rest = rest[1:]
+    if len(rest) != 2 or not is_variable(rest[0]):
+        raise invalid(form, f"a pull takes a variable and a pattern, as in (pull ?e [*]), not {shown(form)}")
+    variable, pattern = rest
+    return ast.FindPull(
+        ast.Var(variable.value.name, position=variable.position),
+        source,
+        ast.Var(pattern.value.name, position=pattern.position) if is_variable(pattern) else parse_pull(pattern),
+        write(form.value),
+        position=form.position,
+    )
+
+
+def check_pulls(find: ast.Find, inputs: Sequence[ast.Input]) -> None:
+    """Refuses a pull whose source or pattern is not an input."""
+    sources = {each.name for each in inputs if isinstance(each, ast.SourceInput)}
+    given = {
+        each.binding.target.name
+        for each in inputs
+        if isinstance(each, ast.BindingInput)
+        and isinstance(each.binding, ast.ScalarBinding)
+        and isinstance(each.binding.target, ast.Var)
+    }
+    for element in find.elements:
+        if not isinstance(element, ast.FindPull):
+            continue
+        if element.source.name not in sources:
+            raise AdalogError(
+                Code.QUERY_INVALID,
+                f"{element.source.name} is no source; :in names {' '.join(sorted(sources))}",
+                element.source.position,
+            )
+        if isinstance(element.pattern, ast.Var) and element.pattern.name not in given:
+            name = element.pattern.name
+            raise AdalogError(
+                Code.QUERY_INVALID,
+                f"{name} is no pattern: write one there, or name it by itself in :in, as in :in $ {name}"
+                + nearest(name, given),
+                element.pattern.position,
+            )
 
 
 def _parse_keys(keys: tuple[str, Sequence[Form]] | None, width: int, shape: str) -> tuple[Any, ...] | None:

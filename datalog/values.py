@@ -128,6 +128,13 @@ class EdnMap(Mapping[Value, Value]):
         pairs = entries.items() if isinstance(entries, Mapping) else entries
         self._by_identity = {identity(key): (key, value) for key, value in pairs}
 
+    @classmethod
+    def told_apart(cls, by_identity: dict[Hashable, tuple[Value, Value]]) -> EdnMap:
+        """A map of entries whose keys' identities are at hand; the dictionary is the map's from here on."""
+        made = cls.__new__(cls)
+        made._by_identity = by_identity
+        return made
+
     def __getitem__(self, key: Value) -> Value:
         return self._by_identity[identity(key)][1]
 

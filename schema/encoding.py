@@ -15,6 +15,8 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
+import orjson
+
 from datalog import edn, values
 from datalog.errors import AdalogError
 from schema.scalars import SAFE, write_long
@@ -52,6 +54,8 @@ def encode_column(column: Sequence[Value], type_name: str, encoding: Encoding) -
         return column
     if type_name == "keyword":
         return _each_distinct(column, _WRITERS[encoding])
+    if type_name == "map":
+        return MapWriter(encoding).column(column)
     return list(map(_WRITERS[encoding], column))
 
 
@@ -86,6 +90,8 @@ def encode_maps(
 
 
 def _edn_column(column: Sequence[Value], type_name: str) -> Sequence[str]:
+    if type_name == "map":
+        return MapWriter(Encoding.EDN).column(column)
     if type_name in ("long", "ref"):
         return list(map(str, column))
     if type_name in ("keyword", "string"):
@@ -199,13 +205,63 @@ def _tagged(value: Value) -> Json:
 
 
 def _tagged_map(value: Value) -> Json:
-    pairs = [(key, _tagged(item)) for key, item in value.items()]
+    return _tagged_pairs([(key, _tagged(item)) for key, item in value.items()])
+
+
+def _tagged_pairs(pairs: Sequence[tuple[Value, Json]]) -> Json:
     if all(values.type_name(key) == "string" and not key.startswith("#") for key, _ in pairs):
         return {str(key): item for key, item in pairs}
     return {"#map": [[_tagged(key), item] for key, item in pairs]}
 
 
 _WRITERS: dict[Encoding, Callable[[Value], Json]] = {Encoding.PLAIN: _plain, Encoding.TAGGED: _tagged}
+
+
+class MapWriter:
+    """Writes pulled maps, which share the maps within them: each of those is written once.
+
+    What it gives for a map is JSON already written, a piece for `orjson.dumps`; under EDN it is text.
+    """
+
+    def __init__(self, encoding: Encoding) -> None:
+        self._write = edn.write if encoding is Encoding.EDN else _WRITERS[encoding]
+        self._entries = {
+            Encoding.PLAIN: self._plain_entries,
+            Encoding.TAGGED: self._tagged_entries,
+            Encoding.EDN: self._edn_entries,
+        }[encoding]
+        self._join = encoding is Encoding.EDN
+        # With the map itself, so that no other comes to have its address.
+        self._written: dict[int, tuple[Value, Json]] = {}
+
+    def column(self, maps: Sequence[Value]) -> list[Json]:
+        """Each of the maps; nil among them is nil."""
+        return [self.write(value) for value in maps]
+
+    def write(self, value: Value) -> Json:
+        """One value, which may be anything that a map holds."""
+        if isinstance(value, values.EdnMap):
+            known = self._written.get(id(value))
+            if known is None:
+                known = self._written[id(value)] = (value, self._entries(value))
+            return known[1]
+        if type(value) is tuple:
+            items = [self.write(item) for item in value]
+            return "[" + " ".join(items) + "]" if self._join else items
+        return self._write(value)
+
+    def _plain_entries(self, value: values.EdnMap) -> orjson.Fragment:
+        return _piece({_plain_key(key): self.write(item) for key, item in value.items()})
+
+    def _tagged_entries(self, value: values.EdnMap) -> orjson.Fragment:
+        return _piece(_tagged_pairs([(key, self.write(item)) for key, item in value.items()]))
+
+    def _edn_entries(self, value: values.EdnMap) -> str:
+        return "{" + ", ".join(f"{edn.write(key)} {self.write(item)}" for key, item in value.items()) + "}"
+
+
+def _piece(value: Json) -> orjson.Fragment:
+    return orjson.Fragment(orjson.dumps(value))
 
 
 class TagError(ValueError):

@@ -13,7 +13,7 @@ import pytest
 from datalog.edn import read, write
 from datalog.errors import AdalogError, Position
 from datalog.values import identity
-from executor.pool import Pool, Request
+from executor.pool import Pool, PullRequest, Request
 from executor.result import Result
 from store.database import Database, TxReport
 
@@ -61,6 +61,22 @@ class Answer:
         return write(self.value)
 
 
+class Value:
+    """An EDN value; equal to the EDN text that says the same."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        assert isinstance(other, str), "a value is compared with EDN text"
+        return identity(self.value) == identity(read(other))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return write(self.value)
+
+
 def _map_text(keys: Any, row: Any) -> str:
     return "{" + " ".join(f"{write(key)} {write(value)}" for key, value in zip(keys, row, strict=True)) + "}"
 
@@ -97,6 +113,17 @@ class World:
 
     def q(self, query: str, *args: Any, **options: Any) -> Answer:
         return Answer(self.run(query, *args, **options))
+
+    def pull(self, pattern: str, *entities: Any, **options: Any) -> Value:
+        """What the pattern shows of an entity, or of each of several; an entity that is text is EDN."""
+        snapshot = self.snapshot if self.snapshot is not None else self.database.snapshot()
+        named = [self._argument(entity) for entity in entities]
+        maps, _ = self.pool.pull(PullRequest(pattern, named, snapshot=snapshot), **options)
+        return Value(maps[0] if len(maps) == 1 else tuple(maps))
+
+    def pull_refuses(self, code: str, marked: str, *entities: Any, says: str = "") -> AdalogError:
+        """The pull is refused with this code, pointing at the mark, in a message that says this."""
+        return refused(code, marked, says, lambda text: self.pull(text, *(entities or (1,))))
 
     def refuses(self, code: str, marked: str, *args: Any, says: str = "") -> AdalogError:
         """The query is refused with this code, pointing at the mark, in a message that says this."""

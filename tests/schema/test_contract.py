@@ -23,5 +23,5 @@ def test_what_is_not_built_is_absent() -> None:
     assert built.subscription_type is None
     assert built.query_type is not None
     assert set(built.query_type.fields) == {
-        "q", "explain", "datoms", "transactions", "attributes", "database"
+        "q", "explain", "pull", "pullMany", "datoms", "transactions", "attributes", "database"
     }  # fmt: skip

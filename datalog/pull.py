@@ -1,0 +1,59 @@
+"""What a pull pattern says, as data: which attributes of an entity to show, how, and how deep.
+
+Frozen, with positions that do not count when two are compared. Nothing here knows a schema: what an attribute is,
+the executor asks the snapshot that it pulls from.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from datalog.ast import Const
+from datalog.errors import Position
+from datalog.values import Keyword
+
+DEFAULT_LIMIT: Final = 1000
+DB_ID: Final = Keyword("db/id")
+
+
+@dataclass(frozen=True, slots=True)
+class Recursion:
+    """`{:person/friend 3}` or, without a depth, `{:person/friend ...}`: the pattern around it again."""
+
+    depth: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Xform:
+    """`:xform str`: the name of a built-in of one argument."""
+
+    name: str
+    position: Position | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class PullAttribute:
+    """One attribute of a pattern, with its options; `attribute` is `:ns/attr` for `:ns/_attr`, too.
+
+    key: under which the value is shown. limit: of what has many values, None for no limit. sub: the pattern of the
+    entities that it refers to.
+    """
+
+    attribute: Keyword
+    reverse: bool
+    key: Const
+    limit: int | None = DEFAULT_LIMIT
+    default: Const | None = None
+    xform: Xform | None = None
+    sub: PullPattern | Recursion | None = None
+    position: Position | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class PullPattern:
+    """`[* :person/name {:person/friend [:person/name]}]`"""
+
+    wildcard: bool
+    attributes: tuple[PullAttribute, ...]
+    position: Position | None = field(default=None, compare=False, repr=False, kw_only=True)

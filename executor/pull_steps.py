@@ -1,0 +1,146 @@
+"""A pull pattern against one snapshot's schema: which tries to read, in which direction, what to make of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+from datalog.ast import Const
+from datalog.builtins import BUILTINS
+from datalog.edn_writer import write
+from datalog.errors import AdalogError, Code
+from datalog.pull import DB_ID, DEFAULT_LIMIT, PullAttribute, PullPattern, Recursion
+from datalog.values import Value, identity
+from planner.resolve import unknown_attribute
+from store.attribute import Attribute
+from store.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One attribute to read. `attribute` is None where the database has none of that name: only a default is left.
+
+    many: gives a vector. target: what is shown of the entities it refers to; None for values, and for a recursion,
+    which shows what the node around it does. depth: how often a recursion may be followed along one path, None for
+    no bound.
+    """
+
+    asked: PullAttribute
+    attribute: Attribute | None
+    many: bool
+    target: Node | None = None
+    depth: int | None = None
+
+    @property
+    def key(self) -> Value:
+        """What the value is shown under."""
+        return self.asked.key.value
+
+    @property
+    def key_identity(self) -> Hashable:
+        """The typed identity of `key`."""
+        return self.asked.key.key  # type: ignore[no-any-return]
+
+    def transformed(self, value: Value) -> Value:
+        """The value after `:xform`, where there is one."""
+        xform = self.asked.xform
+        if xform is None:
+            return value
+        try:
+            return BUILTINS[xform.name].call(value)
+        except AdalogError as error:
+            raise AdalogError(error.code, f":xform {error.message}", xform.position) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """What is shown of an entity. ids: `:db/id`. loops: recursions, which show this node again."""
+
+    ids: tuple[Step, ...]
+    steps: tuple[Step, ...]
+    loops: tuple[Step, ...]
+
+
+def _shown_id() -> PullAttribute:
+    return PullAttribute(DB_ID, False, Const(DB_ID, identity(DB_ID)))
+
+
+_ID = Step(_shown_id(), None, many=False)
+BARE = Node((_ID,), (), ())
+"""`{:db/id n}`: all that is shown of an entity that is only referred to."""
+
+
+class Resolver:
+    """Makes nodes of patterns. Raises UNKNOWN_ATTRIBUTE where the schema is strict, and QUERY_INVALID."""
+
+    def __init__(self, snapshot: Snapshot, *, strict: bool) -> None:
+        self._snapshot = snapshot
+        self._strict = strict
+        self._whole: Node | None = None
+
+    def node(self, pattern: PullPattern) -> Node:
+        """The node of a pattern."""
+        if pattern.wildcard and not pattern.attributes:
+            return self.whole()
+        ids, steps, loops = [], [], []
+        if pattern.wildcard:
+            named = {each.attribute for each in pattern.attributes if not each.reverse}
+            if DB_ID not in named:
+                ids.append(_ID)
+            steps += [self._default(each) for each in self._snapshot.attributes() if each.ident not in named]
+        for asked in pattern.attributes:
+            if asked.attribute == DB_ID:
+                ids.append(Step(asked, None, many=False))
+            elif isinstance(asked.sub, Recursion):
+                loops.append(self._step(asked, depth=asked.sub.depth))
+            else:
+                steps.append(self._step(asked))
+        return Node(tuple(ids), tuple(steps), tuple(loops))
+
+    def whole(self) -> Node:
+        """All attributes, components and theirs in full."""
+        if self._whole is None:
+            every = self._snapshot.attributes()
+            loops = [Step(_asked(each), each, each.is_many) for each in every if each.component]
+            steps = [self._default(each) for each in every if not each.component]
+            self._whole = Node((_ID,), tuple(steps), tuple(loops))
+        return self._whole
+
+    def _default(self, attribute: Attribute) -> Step:
+        """What `*` shows of an attribute."""
+        return Step(_asked(attribute), attribute, attribute.is_many, self._implied(attribute, reverse=False))
+
+    def _implied(self, attribute: Attribute, *, reverse: bool) -> Node | None:
+        """What is shown of an attribute without a pattern of its own."""
+        if not attribute.is_ref:
+            return None
+        return self.whole() if attribute.component and not reverse else BARE
+
+    def _step(self, asked: PullAttribute, depth: int | None = None) -> Step:
+        attribute = self._snapshot.attribute(asked.attribute)
+        if attribute is None:
+            if self._strict:
+                name = asked.attribute
+                raise unknown_attribute(self._snapshot, Const(name, identity(name), position=asked.position))
+            return Step(asked, None, many=False)
+        if (asked.reverse or asked.sub is not None) and not attribute.is_ref:
+            if attribute.value_type is None:
+                return Step(asked, None, many=False)
+            raise AdalogError(
+                Code.QUERY_INVALID,
+                f"{attribute.ident} holds values of the type {attribute.value_type}, not refs, so "
+                + ("nothing refers through it" if asked.reverse else f"{write(asked.key.value)} takes no pattern"),
+                asked.position,
+            )
+        many = not attribute.component if asked.reverse else attribute.is_many
+        if isinstance(asked.sub, Recursion):
+            return Step(asked, attribute, many, None, depth)
+        if asked.sub is not None:
+            return Step(asked, attribute, many, self.node(asked.sub))
+        return Step(asked, attribute, many, self._implied(attribute, reverse=asked.reverse))
+
+
+def _asked(attribute: Attribute) -> PullAttribute:
+    return PullAttribute(
+        attribute.ident, False, Const(attribute.ident, identity(attribute.ident)), limit=DEFAULT_LIMIT
+    )

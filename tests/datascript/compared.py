@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from datalog.edn import read
 from datalog.errors import AdalogError
-from executor.pool import Pool, PoolSettings, Request
+from executor.pool import Pool, PoolSettings, PullRequest, Request
 from store.attribute import TX_BASE
 from store.database import Database
 from tests.datascript.generated import SCHEMA, THEIR_SCHEMA, Asked
-from tests.datascript.node import DataScript, as_datascript, as_json, rows_of
+from tests.datascript.node import DataScript, as_datascript, as_json, rows_of, typed
 
 # What DataScript cannot do, and says so; the generators write little of it. Bodies that bind what they use in their
 # order are bound for us too, so these are compared with the oracle of `tests/property` alone.
@@ -31,10 +31,17 @@ GIVEN_UP = (
 class Both:
     """The database of these transactions in adalog, and every datom of it, the schema's too, in DataScript."""
 
-    def __init__(self, datascript: DataScript, transactions: Sequence[str]) -> None:
+    def __init__(
+        self,
+        datascript: DataScript,
+        transactions: Sequence[str],
+        schema: str = SCHEMA,
+        their_schema: Mapping[str, Any] = THEIR_SCHEMA,
+    ) -> None:
         self.datascript = datascript
+        self.their_schema = their_schema
         self.database = Database.open(":memory:")
-        for text in (SCHEMA, *transactions):
+        for text in (schema, *transactions):
             self.database.transact(text)
         self.snapshot = self.database.snapshot()
         self.pool = Pool(self.database, PoolSettings(threads=1))
@@ -47,7 +54,7 @@ class Both:
         self.pool.close()
         self.database.close()
 
-    def ask(self, queries: Sequence[Asked]) -> list[dict[str, Any]]:
+    def ask(self, queries: Sequence[Asked], milliseconds: int = 20_000) -> list[dict[str, Any]]:
         """What DataScript says to each."""
         texts = [
             {
@@ -59,15 +66,16 @@ class Both:
             }
             for asked in queries
         ]
-        answer = self.datascript.ask({"schema": THEIR_SCHEMA, "datoms": self.datoms, "queries": texts})
+        request = {"schema": self.their_schema, "datoms": self.datoms, "queries": texts}
+        answer = self.datascript.ask(request, milliseconds)
         found: list[dict[str, Any]] = answer["queries"]
         return found
 
-    def check(self, queries: Sequence[Asked], most: int) -> Counter[str]:
+    def check(self, queries: Sequence[Asked], most: int, milliseconds: int = 20_000) -> Counter[str]:
         """Equal rows to as many of the queries as asked for, first to those that have any."""
         told: Counter[str] = Counter()
         answered = []
-        for asked, answer in zip(queries, self.ask(queries), strict=True):
+        for asked, answer in zip(queries, self.ask(queries, milliseconds), strict=True):
             if "error" in answer:
                 assert answer["error"].startswith(GIVEN_UP), f"{answer['error']}\n{self.report(asked, None)}"
                 told["refused"] += 1
@@ -96,6 +104,21 @@ class Both:
         else:
             right = len(mine) == len(set(mine)) and set(mine) == set(other)
         return "" if right else f"adalog says {as_json(result.rows())}\n{self.report(asked, theirs)}"
+
+    def check_pulls(self, patterns: Sequence[str], entities: Sequence[int]) -> None:
+        """Equal maps for every pattern and entity."""
+        pulls = [[as_datascript(pattern), e] for pattern in patterns for e in entities]
+        answer = self.datascript.ask({"schema": self.their_schema, "datoms": self.datoms, "pulls": pulls})
+        theirs = iter(answer["pulls"])
+        for pattern in patterns:
+            maps, _ = self.pool.pull(PullRequest(pattern, entities, snapshot=self.snapshot))
+            for e, mine in zip(entities, maps, strict=True):
+                other = next(theirs)
+                assert "value" in other, f"{other} of {pattern}"
+                assert typed(as_json(mine)) == typed(other["value"]), (
+                    f"{pattern} of {e}\nadalog says     {as_json(mine)}\nDataScript says {other['value']}\n"
+                    f"{[datom[:3] for datom in self.datoms if ':g/' in datom[1]]}"
+                )
 
     def report(self, asked: Asked, theirs: Any) -> str:
         return "\n".join(

@@ -18,7 +18,8 @@ from datalog.values import Keyword
 from store.attribute import SCHEMA_BASE, TX_BASE
 
 HERE = Path(__file__).parent
-_KEYWORD = re.compile(r":[\w.-]+/[\w.?*-]+")
+# `:db/id` is a word of pull patterns, not an attribute.
+_KEYWORD = re.compile(r":(?!db/id\b)[\w.-]+/[\w.?*-]+")
 THEIR_TX_BASE = 2**29
 THEIR_SCHEMA_BASE = 2**28
 _STRINGS = re.compile(r"\((starts-with\?|ends-with\?|includes\?)")
@@ -47,10 +48,11 @@ class DataScript:
             encoding="utf-8",
         )
 
-    def ask(self, request: dict[str, Any]) -> Any:
+    def ask(self, request: dict[str, Any], milliseconds: int = 20_000) -> Any:
+        """The answer, in which what took longer is an error."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        print(json.dumps(request), file=self._process.stdin, flush=True)
+        print(json.dumps({**request, "milliseconds": milliseconds}), file=self._process.stdin, flush=True)
         line = self._process.stdout.readline()
         assert line, "Node ended"
         return json.loads(line)
@@ -89,7 +91,7 @@ def as_json(value: Any) -> Any:
 def typed(value: Any) -> Any:
     """A hashable stand-in for JSON that tells `1` from `true` and no order of a nested collection's members."""
     if isinstance(value, dict):
-        return frozenset((key, typed(each)) for key, each in value.items())
+        return "map", tuple((key, typed(value[key])) for key in sorted(value))
     if isinstance(value, list | tuple):
         return tuple(sorted((typed(each) for each in value), key=repr))
     return type(value), round(value, 6) if isinstance(value, float) else value

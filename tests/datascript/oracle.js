@@ -1,6 +1,6 @@
 // Answers each line of JSON with one, in order. What DataScript refuses is {"error": message}.
-//   {"schema": …, "datoms": [[e, a, v, tx], …], "queries": [{"text": …, "inputs": […]}, …], "pulls": [[pattern, e], …]}
-//   {"schema": …, "transactions": [[form, …], …]}
+//   {"milliseconds": …, "schema": …, "datoms": [[e, a, v, tx], …], "queries": [{"text": …, "inputs": […]}, …], "pulls": [[pattern, e], …]}
+//   {"milliseconds": …, "schema": …, "transactions": [[form, …], …]}
 "use strict";
 const datascript = require("datascript");
 const readline = require("readline");
@@ -9,15 +9,16 @@ const vm = require("vm");
 // The lines are ours alone; DataScript prints where it is surprised.
 console.log = () => {};
 
-// DataScript forgets what a recursive call found before, so that some take it years: those are given up.
-const MILLISECONDS = 100;
+// DataScript forgets what a recursive call found before, so that some take it years: a question is given up after
+// the request's "milliseconds".
+let milliseconds;
 const bounded = vm.createContext({});
 const call = new vm.Script("act()");
 
 function attempt(act) {
   try {
     bounded.act = act;
-    return { value: call.runInContext(bounded, { timeout: MILLISECONDS }) ?? null };
+    return { value: call.runInContext(bounded, { timeout: milliseconds }) ?? null };
   } catch (error) {
     return { error: String(error.message) };
   }
@@ -53,5 +54,6 @@ function transacted(request) {
 
 readline.createInterface({ input: process.stdin }).on("line", (line) => {
   const request = JSON.parse(line);
+  milliseconds = request.milliseconds;
   process.stdout.write(JSON.stringify(request.transactions ? transacted(request) : asked(request)) + "\n");
 });

@@ -41,8 +41,18 @@ def check_arguments(name: str, args: Sequence[Value]) -> None:
 
 def aggregate(name: str, args: Sequence[Value], values: Sequence[Value]) -> Value:
     """The aggregate of the values; `args` are the constants before the variable."""
+    if name not in AGGREGATES:
+        return merged(name, values)
     check_arguments(name, args)
     return AGGREGATES[name].call(values, *args)
+
+
+def merged(name: str, values: Sequence[Value]) -> Value:
+    """The aggregate of a rule's head over the values of a group, of which one may itself be such an aggregate.
+
+    That is what makes these idempotent, so that they may be part of a recursion.
+    """
+    return HEAD_AGGREGATES[name](values)
 
 
 # Counting and choosing
@@ -183,3 +193,34 @@ AGGREGATES: Mapping[str, Aggregate] = MappingProxyType(
         )
     }
 )
+
+
+# Aggregates of rule heads
+
+
+def _all_true(values: Sequence[Value]) -> bool:
+    return all(_booleans("and", values))
+
+
+def _any_true(values: Sequence[Value]) -> bool:
+    return any(_booleans("or", values))
+
+
+def _booleans(name: str, values: Sequence[Value]) -> Sequence[Value]:
+    odd = next((value for value in values if not isinstance(value, bool)), None)
+    if odd is not None or None in values:
+        refuse(f"({name} …) in a rule's head takes booleans, not {shown(odd)} (a {type_name(odd)})")
+    return values
+
+
+def _union(values: Sequence[Value]) -> EdnSet:
+    odd = next((value for value in values if not isinstance(value, EdnSet)), None)
+    if any(not isinstance(value, EdnSet) for value in values):
+        refuse(f"(union …) in a rule's head takes sets, not {shown(odd)} (a {type_name(odd)})")
+    return EdnSet(item for value in values for item in value)
+
+
+HEAD_AGGREGATES: Mapping[str, Callable[[Sequence[Value]], Value]] = MappingProxyType(
+    {"min": _min, "max": _max, "and": _all_true, "or": _any_true, "union": _union, "choice": _min}
+)
+"""`choice` may be any of the values; the least makes it the same on every engine."""

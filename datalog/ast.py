@@ -7,9 +7,12 @@ is one node. Nothing here is checked beyond its grammar: scoping and safety are 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from datalog.errors import Position
+
+if TYPE_CHECKING:
+    from datalog.pull import PullPattern
 
 
 def _position() -> Any:
@@ -120,11 +123,13 @@ class Predicate:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """`[(name arg …) binding]`"""
+    """`[(name arg …) binding]`. `query`: what the name `q` calls, its arguments in the order of the query's inputs
+    without `%`, `$` always among them."""
 
     name: str
     args: tuple[Term | Source, ...]
     binding: Binding
+    query: Query | None = None
     position: Position | None = _position()
 
 
@@ -191,6 +196,11 @@ Clause = Pattern | Predicate | Function | And | Or | OrJoin | Not | NotJoin | Ru
 class FindVar:
     var: Var
 
+    @property
+    def label(self) -> str:
+        """As it is written."""
+        return self.var.name
+
 
 @dataclass(frozen=True, slots=True)
 class FindAggregate:
@@ -201,8 +211,43 @@ class FindAggregate:
     var: Var
     position: Position | None = _position()
 
+    @property
+    def label(self) -> str:
+        """As it is written."""
+        return f"({' '.join([self.name, *(str(each.value) for each in self.args), self.var.name])})"
 
-FindElement = FindVar | FindAggregate
+
+@dataclass(frozen=True, slots=True)
+class FindPull:
+    """`(pull $src? ?e [:person/name])`; `pattern` may be a variable of `:in`. `label`: as it is written."""
+
+    var: Var
+    source: Source
+    pattern: PullPattern | Var
+    label: str
+    position: Position | None = _position()
+
+
+FindElement = FindVar | FindAggregate | FindPull
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """`[(name [?required …] ?arg (min ?arg) …) clause …]`: one branch of the rule `name`.
+
+    `required` must be bound at a call; they come first among a call's arguments.
+    """
+
+    name: str
+    required: tuple[Var, ...]
+    args: tuple[Var | FindAggregate, ...]
+    clauses: tuple[Clause, ...]
+    position: Position | None = _position()
+
+    @property
+    def head(self) -> tuple[Var | FindAggregate, ...]:
+        """Every place of the head, the required ones first."""
+        return (*self.required, *self.args)
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,4 +304,5 @@ class Query:
     limit: int | None = None
     offset: int = 0
     timeout_ms: int | None = None
+    rules: tuple[Rule, ...] = ()
     text: str = field(default="", compare=False, repr=False)

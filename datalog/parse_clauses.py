@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from datalog import ast
 from datalog.builtins import BUILTINS, Builtin
@@ -11,18 +11,22 @@ from datalog.errors import AdalogError, Code
 from datalog.forms import Form, invalid, is_source, is_symbol, is_variable, shown
 from datalog.hints import nearest
 from datalog.parse_inputs import parse_binding
+from datalog.parse_nested import NAMES, ParseInner, check_binding, nested_call
 from datalog.scope import variables_of
 from datalog.values import Keyword, Symbol, identity
 
-_CONNECTIVES = frozenset(("and", "or", "or-join", "not", "not-join"))
+CONNECTIVES = frozenset(("and", "or", "or-join", "not", "not-join"))
 _PLACES = "[entity attribute value tx added?]"
 
 
 @dataclass(frozen=True)
 class ClauseParser:
-    """`sources`: the names that :in gives, `$` among them."""
+    """`sources`: the names that :in gives, `$` among them. `rules`: the rules' numbers of arguments; None where they
+    are not known yet. `inner` reads a query within the query."""
 
     sources: frozenset[str]
+    inner: ParseInner
+    rules: Mapping[str, int] | None = field(default_factory=dict)
 
     def clause(self, form: Form) -> ast.Clause:
         """One clause of a :where."""
@@ -100,8 +104,8 @@ class ClauseParser:
             raise invalid(rest[1], f"a call takes one binding: [{shown(call)} {shown(rest[0])}]")
         head, *arguments = call.items
         name = head.value.name if isinstance(head.value, Symbol) else str(head.value)
-        if name in ("q", "d/q"):
-            raise invalid(head, "queries within queries are not supported yet")
+        if name in NAMES:
+            return self._nested(form, call, rest)
         built_in = BUILTINS.get(name)
         if built_in is None:
             raise invalid(head, f"there is no built-in {name}{nearest(name, BUILTINS)}")
@@ -115,6 +119,14 @@ class ClauseParser:
                 raise invalid(form, f"({name} …) makes a value: bind it, e.g. [{shown(call)} ?result]")
             return ast.Predicate(name, args, position=form.position)
         return ast.Function(name, args, parse_binding(rest[0], "a binding"), position=form.position)
+
+    def _nested(self, form: Form, call: Form, rest: Sequence[Form]) -> ast.Function:
+        if not rest:
+            raise invalid(form, f"a query within the query makes a value: bind it, e.g. [{shown(call)} ?result]")
+        query, args = nested_call(call, self.inner, self._source, self._term)
+        binding = parse_binding(rest[0], "a binding")
+        check_binding(query, binding, rest[0])
+        return ast.Function("q", args, binding, query, position=form.position)
 
     def _argument(self, form: Form, built_in: Builtin) -> ast.Term | ast.Source:
         if is_source(form):
@@ -136,11 +148,8 @@ class ClauseParser:
         if not items or not is_symbol(items[0]):
             raise invalid(form, f"a clause in parentheses is (or …), (not …), (and …), not {shown(form)}")
         name, rest = items[0].value.name, items[1:]
-        if name not in _CONNECTIVES:
-            if name in BUILTINS:
-                raise invalid(form, f"a call stands in brackets: [{shown(form)}]")
-            hint = nearest(name, _CONNECTIVES) or "; rules are not supported yet"
-            raise invalid(items[0], f"there is no clause ({name} …){hint}")
+        if name not in CONNECTIVES:
+            return self._rule_call(form, items[0], rest, source)
         if not rest:
             raise invalid(form, f"({name}) is empty; it needs at least one clause")
         match name:
@@ -154,6 +163,22 @@ class ClauseParser:
                 return self._or_join(form, rest, source)
             case _:
                 return self._not_join(form, rest, source)
+
+    def _rule_call(self, form: Form, head: Form, rest: Sequence[Form], source: ast.Source | None) -> ast.RuleCall:
+        name = head.value.name
+        if self.rules is not None and name not in self.rules:
+            if name in BUILTINS:
+                raise invalid(form, f"a call stands in brackets: [{shown(form)}]")
+            known = (*self.rules, *CONNECTIVES)
+            hint = nearest(name, known) or "; rules come in :rules, or in :in as %"
+            raise invalid(head, f"there is no rule or clause ({name} …){hint}")
+        if self.rules is not None and len(rest) != self.rules[name]:
+            count = self.rules[name]
+            raise invalid(
+                form, f"the rule {name} takes {count} argument{'' if count == 1 else 's'}, not {len(rest)}"
+            )
+        args = tuple(self._term(each, 0) for each in rest)
+        return ast.RuleCall(name, args, source or ast.Source("$"), position=form.position)
 
     def _branch(self, form: Form) -> ast.And:
         clause = self.clause(form)

@@ -9,8 +9,8 @@ from datalog.errors import AdalogError, Code
 from datalog.forms import Form, invalid, is_source, is_symbol, is_variable, shown
 
 
-def parse_inputs(forms: Sequence[Form]) -> tuple[ast.Input, ...]:
-    """The inputs in order; the default source comes first, whether or not it was written."""
+def written_inputs(forms: Sequence[Form]) -> tuple[ast.Input, ...]:
+    """The inputs as they are written."""
     inputs: list[ast.Input] = []
     seen: set[str] = set()
     for form in forms:
@@ -18,7 +18,8 @@ def parse_inputs(forms: Sequence[Form]) -> tuple[ast.Input, ...]:
             each: ast.Input = ast.SourceInput(form.value.name, position=form.position)
             names = [(form.value.name, form.position)]
         elif is_symbol(form) and form.value.name == "%":
-            raise invalid(form, "rules are not supported yet")
+            each = ast.RulesInput(position=form.position)
+            names = [("%", form.position)]
         else:
             binding = parse_binding(form, ":in")
             each = ast.BindingInput(binding, position=form.position)
@@ -28,6 +29,12 @@ def parse_inputs(forms: Sequence[Form]) -> tuple[ast.Input, ...]:
                 raise AdalogError(Code.QUERY_INVALID, f"{name} is in :in twice", position)
             seen.add(name)
         inputs.append(each)
+    return tuple(inputs)
+
+
+def parse_inputs(forms: Sequence[Form]) -> tuple[ast.Input, ...]:
+    """The inputs in order; the default source comes first, whether or not it was written."""
+    inputs = written_inputs(forms)
     default = next((each for each in inputs if isinstance(each, ast.SourceInput) and each.name == "$"), None)
     if default is None:
         return (ast.SourceInput("$"), *inputs)

@@ -15,10 +15,12 @@ from datalog.errors import AdalogError, Code
 from datalog.forms import Form, invalid, is_symbol, is_variable, shown
 from datalog.hints import nearest
 from datalog.parse_clauses import ClauseParser
-from datalog.parse_find import is_aggregate, parse_find
-from datalog.parse_inputs import parse_inputs
+from datalog.parse_find import check_pulls, is_aggregate, parse_find
+from datalog.parse_inputs import parse_inputs, written_inputs
+from datalog.parse_nested import Inner, unquoted
+from datalog.parse_rules import read_rules, rule_forms
 from datalog.scope import occurring
-from datalog.values import Keyword, Symbol, is_long
+from datalog.values import Keyword, is_long
 
 _NAMING = ("keys", "strs", "syms")
 _NUMBERS = ("limit", "offset", "timeout")
@@ -36,20 +38,32 @@ class _Section:
 _Sections = Mapping[str, _Section]
 
 
-def parse_query(text: str) -> ast.Query:
-    """The query of an EDN text, in map or list form.
+def parse_query(text: str, rules: str | None = None) -> ast.Query:
+    """The query of an EDN text, in map or list form. `rules`: the EDN text of the rule set given for `%`.
 
-    Raises EDN_SYNTAX or QUERY_INVALID with a position, and UNBOUND_VARIABLE for what :find or :with ask in vain.
+    Without it the rules of a query with `%` stay unknown and its calls are not checked. Raises EDN_SYNTAX or QUERY_INVALID with a position, and UNBOUND_VARIABLE for what :find or :with ask in vain.
     """
-    form = _unquoted(read_form(text))
+    given = None if rules is None else rule_forms([read_form(rules)])
+    return _parse(unquoted(read_form(text)), given, text)
+
+
+def _parse(form: Form, given_rules: list[Form] | None, text: str = "") -> ast.Query:
+    """`given_rules`: the rules given for `%`; None where they are unknown or none are asked for."""
     sections = _sections(form)
     if "find" not in sections:
         raise invalid(form, "a query needs :find, e.g. [:find ?e :where [?e :person/name]]")
-    if "rules" in sections:
-        raise invalid(sections["rules"].key, "rules are not supported yet")
     find = parse_find(sections["find"].forms, _keys(sections))
     inputs = parse_inputs(_forms(sections, "in"))
-    clauses = ClauseParser(frozenset(each.name for each in inputs if isinstance(each, ast.SourceInput)))
+    sources = frozenset(each.name for each in inputs if isinstance(each, ast.SourceInput))
+    given = any(isinstance(each, ast.RulesInput) for each in inputs)
+    found = [*(given_rules or ()), *rule_forms(_forms(sections, "rules"))]
+    complete = not given or given_rules is not None
+    rule_set, arity = read_rules(found, sources, _inner_of_a_rule, complete=complete)
+
+    def inner(form: Form) -> Inner:
+        return _inner(form, found if complete else None, has_rules=given or bool(found))
+
+    clauses = ClauseParser(sources, inner, arity)
     query = ast.Query(
         find=find,
         with_=tuple(_variable(each, ":with") for each in _forms(sections, "with")),
@@ -59,17 +73,38 @@ def parse_query(text: str) -> ast.Query:
         limit=_number(sections, "limit"),
         offset=_number(sections, "offset") or 0,
         timeout_ms=_number(sections, "timeout"),
+        rules=rule_set,
         text=text,
     )
     _check_bound(query)
+    check_pulls(query.find, query.inputs)
     return query
 
 
-def _unquoted(form: Form) -> Form:
-    """`(quote {…})`, as `'{…}` reads in Clojure, is `{…}`."""
-    if form.kind == "list" and len(form.items) == 2 and form.items[0].value == Symbol("quote"):
-        return form.items[1]
-    return form
+def _inner(form: Form, rules: list[Form] | None, *, has_rules: bool) -> Inner:
+    """A query within a query that has these rules; None: it has rules that are not known yet."""
+    form = unquoted(form)
+    written = written_inputs(_forms(_sections(form), "in"))
+    asked = next((each for each in written if isinstance(each, ast.RulesInput)), None)
+    if asked is not None and not has_rules:
+        raise AdalogError(
+            Code.QUERY_INVALID, "the outer query has no rules to give; add :rules to either", asked.position
+        )
+    return Inner(_parse(form, None if asked is None else rules), written)
+
+
+def _inner_of_a_rule(form: Form) -> Inner:
+    """A query within a rule. The rules themselves are out of its reach: it would never end."""
+    form = unquoted(form)
+    written = written_inputs(_forms(_sections(form), "in"))
+    asked = next((each for each in written if isinstance(each, ast.RulesInput)), None)
+    if asked is not None:
+        raise AdalogError(
+            Code.QUERY_INVALID,
+            "a query within a rule cannot take % as well; call the rules in the rule's body, or give it :rules",
+            asked.position,
+        )
+    return Inner(_parse(form, None), written)
 
 
 def _sections(form: Form) -> _Sections:
@@ -165,7 +200,8 @@ def _order_by(sections: _Sections, find: ast.Find) -> tuple[ast.OrderKey, ...]:
     given = _forms(sections, "order-by")
     if len(given) == 2 and is_symbol(given[0]) and given[1].value in _DIRECTIONS:
         raise invalid(given[1], f"write the direction with its variable: [[{shown(given[0])} {shown(given[1])}]]")
-    names = {_find_name(element) for element in find.elements}
+    pulled = (element.var.name for element in find.elements if isinstance(element, ast.FindPull))
+    names = {*(element.label for element in find.elements), *pulled}
     return tuple(_order_key(form, names) for form in given)
 
 
@@ -193,12 +229,6 @@ def _order_key(form: Form, names: Set[str]) -> ast.OrderKey:
             f":order-by can only use what :find returns, and {asked.name} is not there{nearest(asked.name, names)}",
         )
     return ast.OrderKey(asked, descending)
-
-
-def _find_name(element: ast.FindElement) -> str:
-    if isinstance(element, ast.FindAggregate):
-        return f"({' '.join([element.name, *(write(a.value) for a in element.args), element.var.name])})"
-    return element.var.name
 
 
 def _check_bound(query: ast.Query) -> None:

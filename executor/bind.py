@@ -15,16 +15,19 @@ import numpy as np
 from datalog.ast import Const, LookupRef, Source
 from datalog.builtins import BUILTINS
 from datalog.edn import write
-from datalog.errors import AdalogError, Code
+from datalog.errors import AdalogError, Code, Position
 from executor.attributes import AttributesExtender
 from executor.batch import Batch, Column, Mask
 from executor.cancel import Cancel
 from executor.connectives import Conjunction, NotExtender, OrExtender
 from executor.database_access import SnapshotAccess
 from executor.extender import START, Extender, PairExtender
+from executor.facts import Columns, Parts
 from executor.functions import Call, FilterExtender, FunctionExtender, UnnestExtender
 from executor.generic_join import Driver, GenericJoin, Level
-from executor.relation import RelationExtender
+from executor.inputs import Inputs
+from executor.nested import SEED, NestedCall
+from executor.relation import RelationExtender, UnionExtender
 from planner.explain import describe
 from planner.logical import (
     AndNode,
@@ -36,10 +39,12 @@ from planner.logical import (
     OrNode,
     PredicateAtom,
     RelationAtom,
+    RuleAtom,
     Term,
     UnnestAtom,
     state_name,
 )
+from planner.nested import Subquery
 from planner.plan import Plan
 from planner.resolve import attribute_of, entity_code, plain_value, unknown_attribute, value_code
 from store.attribute import Attribute
@@ -47,31 +52,40 @@ from store.codes import Scratch
 from store.layout import FALSE, NIL, TRUE
 from store.snapshot import TX_BASE, Snapshot
 
-_SEED = "#seed"
-
 DEAD = False
 HOLDS = True
 Bound = Extender | bool
 """An extender, or what is already decided."""
 
 
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """An extender over the one part of a derived relation, which can be given another part in the next round."""
+
+    relation: str
+    extender: RelationExtender
+    places: tuple[int, ...]
+
+
 @dataclass
 class Binding:
-    """Everything a plan is bound to. `relations`: int64 columns of each input relation and relation source."""
+    """Everything a plan is bound to. `relations`: int64 columns of each input relation and relation source, parts of
+    each derived one. `readers` are those of the derived relations that are in one part."""
 
     plan: Plan
     databases: Mapping[str, Snapshot]
-    relations: Mapping[str, Sequence[Column]]
+    relations: Mapping[str, Sequence[Column] | Parts]
     values: Scratch
     cancel: Cancel
     strict: bool = False
     rank: dict[str, int] = field(default_factory=dict)
+    readers: list[Reader] = field(default_factory=list)
 
-    def join(self) -> GenericJoin | None:
-        """The bound join, or None where a part without variables already fails."""
-        return self._join(self.plan.body.items, self.plan.given, self.plan.levels, self.plan.weighted)
+    def join(self, *, seeded: bool = False) -> GenericJoin | None:
+        """The bound join, or None where a part without variables already fails. `seeded`: its rows keep SEED."""
+        return self.join_of(self.plan.body.items, self.plan.given, self.plan.levels, self.plan.weighted, seeded)
 
-    def _join(
+    def join_of(
         self,
         items: Sequence[Node],
         given: Sequence[str],
@@ -79,6 +93,7 @@ class Binding:
         weighted: bool,
         seed: bool = False,
     ) -> GenericJoin | None:
+        """The bound join of a body with its levels: the plan's own, a rule's, or that of a `not`."""
         outer = self.rank
         self.rank = dict.fromkeys(given, -1) | {level.variable: i for i, level in enumerate(levels)}
         body = self._conjunction(AndNode(tuple(items)))
@@ -87,7 +102,7 @@ class Binding:
             if not body:
                 return None
             body = Conjunction(())
-        extra = frozenset((_SEED,)) if seed else frozenset()
+        extra = frozenset((SEED,)) if seed else frozenset()
         return GenericJoin(
             body,
             [Level(x.variable, None if x.keep is None else x.keep | extra, x.merge, x.counted) for x in levels],
@@ -117,6 +132,10 @@ class Binding:
                 if filtering.call.variables:
                     return filtering
                 return filtering.intersect(Batch(1, {}), START).size == 1
+            case FunctionAtom(subquery=Subquery() as inner):
+                return FunctionExtender(
+                    describe(node), self._nested(inner, node.args, node.position), node.out, self.rank
+                )
             case FunctionAtom():
                 return FunctionExtender(describe(node), self._call(node), node.out, self.rank)
             case UnnestAtom():
@@ -129,6 +148,8 @@ class Binding:
                 return self._disjunction(node)
             case NotNode():
                 return self._negation(node)
+            case RuleAtom():
+                raise AssertionError(f"{describe(node)} is a relation by now")
 
     # Patterns
 
@@ -286,13 +307,14 @@ class Binding:
         return TRUE if term.value is True else FALSE if term.value is False else NIL
 
     def _relation(self, atom: RelationAtom) -> Bound:
-        columns = self.relations[atom.relation]
-        terms: list[str | int | None] = []
-        for term in atom.terms:
-            if isinstance(term, Const | LookupRef):
-                terms.append(self.values.intern(plain_value(term)))
-            else:
-                terms.append(term)
+        if atom.subquery is not None:
+            columns: Sequence[Column] = self._nested(atom.subquery, atom.subquery.given, atom.position).rows()
+        else:
+            held = self.relations[atom.relation]
+            if isinstance(held, Parts):
+                return self._derived(atom, held)
+            columns = held
+        terms = [self.values.intern(plain_value(t)) if isinstance(t, Const | LookupRef) else t for t in atom.terms]
         if len(columns) < len(terms):
             if not columns or not len(columns[0]):
                 return DEAD
@@ -305,28 +327,80 @@ class Binding:
             return len(columns[0]) > 0 if columns else DEAD
         return self._rows(describe(atom), terms, columns)
 
+    def _derived(self, atom: RelationAtom, held: Parts) -> Bound:
+        """A pattern over what rules derived: the sorted parts as they are, where it names only variables."""
+        terms = [term if isinstance(term, str) else None for term in atom.terms]
+        names = [term for term in terms if term is not None]
+        plain = len(names) == len(set(names)) > 0
+        found: list[RelationExtender] = []
+        for part in held.parts:
+            if plain:
+                bound: Bound = self._levels(atom, terms, part)
+            else:
+                bound = self._rows(describe(atom), terms, part.columns)
+            if bound is HOLDS:
+                return HOLDS
+            if isinstance(bound, RelationExtender):
+                found.append(bound)
+        if len(found) == 1:
+            if plain:
+                self.readers.append(Reader(atom.relation, found[0], self._places(found[0], terms)))
+            return found[0]
+        return UnionExtender(found) if found else DEAD
+
+    def _levels(self, atom: RelationAtom, terms: Sequence[str | None], part: Columns) -> RelationExtender:
+        order = sorted(filter(None, terms), key=self.rank.__getitem__)
+        levels = part.levels(tuple(terms.index(name) for name in order))
+        return RelationExtender(describe(atom), order, levels, self.rank)
+
+    @staticmethod
+    def _places(extender: RelationExtender, terms: Sequence[str | None]) -> tuple[int, ...]:
+        return tuple(terms.index(name) for name in extender.order)
+
     # Calls
 
     def _call(self, node: PredicateAtom | FunctionAtom) -> Call:
-        arguments: list[str | int] = []
-        access: list[Any] = []
-        for argument in node.args:
-            if isinstance(argument, str):
-                arguments.append(argument)
-            elif isinstance(argument, Const | LookupRef):
-                arguments.append(self.values.intern(plain_value(argument)))
-            elif isinstance(argument, Source):
-                access.append(SnapshotAccess(self.databases[argument.name]))
-        apply = self._applied(node.name, access)
-        return Call(node.name, tuple(arguments), apply, self.values, self.cancel, node.position)
+        sources = [argument for argument in node.args if isinstance(argument, Source)]
+        access = [SnapshotAccess(self._database(source.name, node)) for source in sources]
+        apply = self._applied(node, access)
+        return Call(node.name, self._values(node.args), apply, self.values, self.cancel, node.position)
 
-    def _applied(self, name: str, access: list[Any]) -> Callable[..., Any]:
-        if name == "%nth":
+    def _values(self, args: Sequence[Term | Source]) -> tuple[str | int, ...]:
+        """Variables by name, constants as codes."""
+        return tuple(
+            self.values.intern(plain_value(argument)) if isinstance(argument, Const | LookupRef) else argument
+            for argument in args
+            if isinstance(argument, str | Const | LookupRef)
+        )
+
+    def _database(self, name: str, node: PredicateAtom | FunctionAtom) -> Snapshot:
+        if name not in self.databases:
+            raise AdalogError(
+                Code.ARG_INVALID,
+                f"({node.name} …) looks into a database, but {name} was given a list of tuples",
+                node.position,
+            )
+        return self.databases[name]
+
+    def _nested(self, inner: Subquery, args: Sequence[Term | Source], position: Position | None) -> NestedCall:
+        databases = {name: self.databases[outer] for name, outer in inner.sources if outer in self.databases}
+        lists = {name: self.relations[outer] for name, outer in inner.sources if outer in self.relations}
+        given = {name: list(held) for name, held in lists.items() if not isinstance(held, Parts)}
+
+        def bind(relations: Mapping[str, Sequence[Column] | Parts]) -> GenericJoin | None:
+            binding = Binding(inner.plan, databases, relations, self.values, self.cancel, self.strict)
+            return binding.join(seeded=True)
+
+        inputs = Inputs(None, given, databases)
+        return NestedCall(inner, self._values(args), bind, inputs, self.values, self.cancel, self.strict, position)
+
+    def _applied(self, node: PredicateAtom | FunctionAtom, access: list[SnapshotAccess]) -> Callable[..., Any]:
+        if node.name == "%nth":
             return _nth
-        built_in = BUILTINS[name]
+        built_in = BUILTINS[node.name]
         if not built_in.needs_database:
             return built_in.call
-        database = access[0] if access else SnapshotAccess(self.databases["$"])
+        database = access[0] if access else SnapshotAccess(self._database("$", node))
         return lambda *arguments: built_in.call(database, *arguments)
 
     # Connectives
@@ -348,7 +422,7 @@ class Binding:
         return OrExtender(describe(node), state_name(node.number), branches, local)
 
     def _negation(self, node: NotNode) -> Bound:
-        inner = self._join(node.items, node.shared, node.levels, False, seed=True)
+        inner = self.join_of(node.items, node.shared, node.levels, False, seed=True)
         if inner is None:
             return HOLDS
         if not node.shared:
@@ -367,10 +441,10 @@ class Binding:
         mask = np.zeros(batch.size, np.bool_)
 
         def mark(found: Batch) -> bool:
-            mask[found.columns[_SEED]] = True
+            mask[found.columns[SEED]] = True
             return not mask.all()
 
-        Driver(join, mark, self.cancel).run(batch.having(_SEED, np.arange(batch.size)))
+        Driver(join, mark, self.cancel).run(batch.having(SEED, np.arange(batch.size)))
         return mask
 
 

@@ -127,10 +127,13 @@ class RangeExtender(ABC):
             return np.full(batch.size, len(whole), np.int64)
         return self.ranges(batch, variable).length
 
-    def propose(self, batch: Batch, variable: str) -> Batch:
+    def extensions(self, batch: Batch, variable: str) -> tuple[NDArray[np.int64], Column]:
+        """(parent, value) of every candidate of every prefix."""
         whole = self.whole(batch, variable)
-        ranges = self.ranges(batch, variable) if whole is None else Ranges.constant(whole, batch.size)
-        parent, value = expand(ranges)
+        return expand(self.ranges(batch, variable) if whole is None else Ranges.constant(whole, batch.size))
+
+    def propose(self, batch: Batch, variable: str) -> Batch:
+        parent, value = self.extensions(batch, variable)
         return batch.extend(parent, variable, value)
 
     def intersect(self, batch: Batch, variable: str) -> Batch:

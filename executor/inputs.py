@@ -9,11 +9,28 @@ from typing import Any
 import numpy as np
 
 from datalog import ast
+from datalog.edn import write
 from datalog.errors import AdalogError, Code
+from datalog.parse_nested import input_name
 from datalog.values import Keyword, type_name
 from executor.batch import Batch, Column
+from planner.plan import Plan
+from planner.resolve import plain_value
 from store.codes import Scratch
 from store.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """An argument that names a database value: where a source is asked for it is that, elsewhere it is `value`.
+
+    `open` is given the snapshot that `$` is. `value` None: it can be nothing but a source. `key`: what tells it
+    from others.
+    """
+
+    key: str
+    open: Callable[[Snapshot], Snapshot]
+    value: Any = None
 
 
 @dataclass
@@ -44,7 +61,7 @@ def matched(query: ast.Query, args: Sequence[Any]) -> list[tuple[ast.Input, Any]
     """Each input with its argument; the default source, first, stands for the request's snapshot (None)."""
     wanted = query.inputs[1:]
     if len(args) != len(wanted):
-        names = " ".join(_shown(each) for each in wanted) or "nothing"
+        names = " ".join(input_name(each) for each in wanted) or "nothing"
         were = f"{len(args)} {'was' if len(args) == 1 else 'were'} given"
         if not wanted:
             raise AdalogError(Code.ARG_INVALID, f"the query has no :in after $, but {were}; add :in to the query")
@@ -54,42 +71,53 @@ def matched(query: ast.Query, args: Sequence[Any]) -> list[tuple[ast.Input, Any]
     return [(query.inputs[0], None), *zip(wanted, args, strict=True)]
 
 
-def _shown(each: ast.Input) -> str:
-    match each:
-        case ast.SourceInput():
-            return each.name
-        case ast.RulesInput():
-            return "%"
-        case ast.BindingInput():
-            match each.binding:
-                case ast.ScalarBinding():
-                    return _name(each.binding.target)
-                case ast.CollectionBinding():
-                    return f"[{_name(each.binding.target)} ...]"
-                case ast.TupleBinding():
-                    return f"[{' '.join(map(_name, each.binding.targets))}]"
-                case ast.RelationBinding():
-                    return f"[[{' '.join(map(_name, each.binding.targets))}]]"
+def settled(query: ast.Query, args: Sequence[Any], snapshot: Snapshot) -> tuple[Any, ...]:
+    """The arguments with each moment as the snapshot or the value that its input wants."""
+    return tuple(_settled(each, value, snapshot) for each, value in matched(query, args)[1:])
 
 
-def _name(target: ast.Var | ast.Blank) -> str:
-    return target.name if isinstance(target, ast.Var) else "_"
+def _settled(each: ast.Input, value: Any, snapshot: Snapshot) -> Any:
+    if isinstance(each, ast.SourceInput):
+        return value.open(snapshot) if isinstance(value, Moment) else value
+    if isinstance(value, Snapshot) or (isinstance(value, Moment) and value.value is None):
+        raise AdalogError(
+            Code.ARG_INVALID,
+            f"{input_name(each)} takes a value, but was given a basis, which is for a source such as $old",
+            each.position,
+        )
+    return value.value if isinstance(value, Moment) else value
 
 
-def bind_inputs(
-    query: ast.Query, args: Sequence[Any], snapshot: Snapshot, values: Scratch, entities: frozenset[str]
-) -> Inputs:
-    """Interns the arguments. `entities`: the variables that stand in entity places, where an argument may be an
-    ident or a lookup ref; these become entity ids."""
+def rules_text(query: ast.Query, args: Sequence[Any]) -> str | None:
+    """The rule set given for `%`, as EDN text (which an argument that is a string is already)."""
+    for each, value in matched(query, args):
+        if isinstance(each, ast.RulesInput):
+            return value if isinstance(value, str) else write(value)
+    return None
+
+
+def constant_codes(plan: Plan, snapshot: Snapshot | None, values: Scratch) -> dict[str, int]:
+    """The constants of a plan's rule calls by their variables, read as arguments are."""
+    codes: dict[str, int] = {}
+    for name, term in plan.constants:
+        value = plain_value(term)
+        if snapshot is not None and name in plan.entities:
+            value = entity_named(snapshot, value)
+        codes[name] = values.intern(_plain(value))
+    return codes
+
+
+def bind_inputs(plan: Plan, args: Sequence[Any], snapshot: Snapshot, values: Scratch) -> Inputs:
+    """Interns the arguments; for variables in entity places idents and lookup refs become entity ids."""
     inputs = Inputs()
-    start: dict[str, int] = {}
+    start = constant_codes(plan, snapshot, values)
 
     def code(target: ast.Var | ast.Blank, value: Any) -> int:
-        if isinstance(target, ast.Var) and target.name in entities:
-            value = _entity(snapshot, value)
+        if isinstance(target, ast.Var) and target.name in plan.entities:
+            value = entity_named(snapshot, value)
         return values.intern(_plain(value))
 
-    for place, (each, value) in enumerate(matched(query, args)):
+    for place, (each, value) in enumerate(matched(plan.query, args)):
         if isinstance(each, ast.SourceInput):
             if value is None and place == 0:
                 inputs.databases[each.name] = snapshot
@@ -122,7 +150,7 @@ def _bind(inputs: Inputs, start: dict[str, int], target: ast.Var | ast.Blank, co
         inputs.start = None
 
 
-def _entity(snapshot: Snapshot, value: Any) -> Any:
+def entity_named(snapshot: Snapshot, value: Any) -> Any:
     """Idents and lookup refs as entity ids; what names nothing stays, and matches nothing."""
     if isinstance(value, Keyword) or (
         isinstance(value, tuple | list) and len(value) == 2 and isinstance(value[0], Keyword)
@@ -170,12 +198,10 @@ def _relation(
 
 
 def _refused(each: ast.Input, wanted: str, value: Any) -> AdalogError:
-    from datalog.edn import write
-
     shown = write(value)
     shown = shown if len(shown) <= 60 else shown[:57] + "…"
     return AdalogError(
         Code.ARG_INVALID,
-        f"{_shown(each)} takes {wanted}, but was given {shown} (a {type_name(value)})",
+        f"{input_name(each)} takes {wanted}, but was given {shown} (a {type_name(value)})",
         each.position,
     )

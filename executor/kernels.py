@@ -357,6 +357,12 @@ def _sorted(columns: Ints, k: int) -> bool:
 
 
 @njit(cache=True, nogil=True)
+def is_sorted(columns: Ints) -> bool:
+    """Whether the rows of int64[k, n] ascend."""
+    return _sorted(columns, columns.shape[0])
+
+
+@njit(cache=True, nogil=True)
 def group_rows(columns: Ints) -> tuple[Ints, Ints]:
     """Numbers equal rows alike, in order of first occurrence: (group int64[n], first row of each group int64[m]).
 

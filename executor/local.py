@@ -8,16 +8,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from datalog.ast import FindAggregate
+from datalog.ast import FindAggregate, FindPull
 from datalog.errors import AdalogError, Code
 from executor.aggregates import aggregated
 from executor.batch import Batch, Column, concatenate
 from executor.bind import Binding
 from executor.cancel import Cancel
+from executor.fixpoint import Fixpoint
 from executor.generic_join import Driver, LevelCounts
 from executor.inputs import Inputs
 from executor.result import Column as ResultColumn
-from executor.result import Result, sorted_rows, type_of
+from executor.result import Result, place_of, sorted_rows, type_of
 from planner.logical import WEIGHT
 from planner.plan import Plan
 from store.codes import Scratch
@@ -84,9 +85,12 @@ def run_join(
     strict: bool = False,
 ) -> tuple[Batch, list[LevelCounts]]:
     """(the distinct tuples of the answer's variables, with weights where the plan says so; counts per level)."""
-    join = Binding(plan, inputs.databases, inputs.relations, values, cancel, strict).join()
     collector = collector_for(plan, most)
-    if join is None or inputs.start is None:
+    if inputs.start is None:
+        return collector.rows(), [LevelCounts() for _ in plan.levels]
+    fixpoint = Fixpoint(plan, inputs, inputs.start, values, cancel, threads, strict)
+    join = Binding(plan, inputs.databases, fixpoint.run(), values, cancel, strict).join()
+    if join is None:
         return collector.rows(), [LevelCounts() for _ in plan.levels]
     Driver(join, collector, cancel, threads).run(inputs.start)
     return collector.rows(), join.counts
@@ -122,12 +126,13 @@ def shape_result(
     limit = 1 if query.find.shape in ("scalar", "tuple") and query.limit is None else query.limit
     stop = None if limit is None else query.offset + limit
     if query.order_by or ordered:
-        keys = [(_place(query.find.elements, key.var.name), key.descending) for key in query.order_by]
+        keys = [(place_of(query.find.elements, key.var.name), key.descending) for key in query.order_by]
         order = sorted_rows(codes, values, keys, stop)
         codes = [column[order] for column in codes]
     codes = [column[query.offset : stop] for column in codes]
     columns = tuple(
-        ResultColumn(_name_of(element), type_of(column)) for element, column in zip(elements, codes, strict=True)
+        ResultColumn(element.label, "map" if isinstance(element, FindPull) else type_of(column))
+        for element, column in zip(elements, codes, strict=True)
     )
     return Result(
         columns,
@@ -140,14 +145,3 @@ def shape_result(
         engine,
         (time.perf_counter() - started) * 1000,
     )
-
-
-def _name_of(element: object) -> str:
-    if isinstance(element, FindAggregate):
-        constants = "".join(f"{argument.value} " for argument in element.args)
-        return f"({element.name} {constants}{element.var.name})"
-    return element.var.name  # type: ignore[attr-defined, no-any-return]
-
-
-def _place(elements: Sequence[object], name: str) -> int:
-    return next(i for i, element in enumerate(elements) if _name_of(element) == name)

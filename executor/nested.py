@@ -7,7 +7,7 @@ and limit are then taken number by number.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,11 +20,12 @@ from executor import kernels
 from executor.aggregates import aggregated
 from executor.batch import Batch, Column, concatenate, stack
 from executor.cancel import Cancel
-from executor.compile import entity_variables
+from executor.facts import Parts
 from executor.functions import Argument
 from executor.generic_join import Driver, GenericJoin
-from executor.inputs import entity_named
-from executor.result import place_of, sorted_rows
+from executor.inputs import Inputs, constant_codes, entity_named
+from executor.pull_find import pull_shown
+from executor.result import Result, place_of, sorted_rows
 from planner.logical import WEIGHT
 from planner.nested import Subquery
 from store.codes import Scratch
@@ -79,24 +80,28 @@ class Gathered:
 class NestedCall:
     """`q` applied to arguments: what a `Call` is for a built-in. Safe to use from several threads.
 
-    `join`: the inner plan, bound once, or None where a part of it without variables already fails. `databases`: by
-    their names within.
+    `bind` gives the inner plan over relations, or None where a part of it without variables already fails;
+    `inputs` are its sources by their names within.
     """
 
     subquery: Subquery
     arguments: tuple[Argument, ...]
-    join: GenericJoin | None
-    databases: Mapping[str, Snapshot]
+    bind: Callable[[Mapping[str, Sequence[Column] | Parts]], GenericJoin | None]
+    inputs: Inputs
     values: Scratch
     cancel: Cancel
+    strict: bool
     position: Position | None
-    name: str = "q"
     _known: dict[tuple[int, ...], int] = field(default_factory=dict)
-    _entities: frozenset[str] = field(init=False)
+    _database: Snapshot | None = field(init=False)
+    _join: GenericJoin | None = field(init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
-        self._entities = entity_variables(self.subquery.plan, self.databases)
+        # Where idents and lookup refs are looked up; a query over lists alone has none.
+        self._database = next(iter(self.inputs.databases.values()), None)
+        # Without rules it is the same for every first batch.
+        self._join = None if self.subquery.plan.program.strata else self.bind(self.inputs.relations)
 
     @property
     def variables(self) -> frozenset[str]:
@@ -141,7 +146,7 @@ class NestedCall:
         """The code of the value for each argument tuple."""
         seeds, *columns = self._ordered(self._found(self._joined(asked, _MOST_ROWS)))
         bounds = np.searchsorted(seeds, np.arange(len(asked) + 1))
-        decoded = [self.values.decode_many(column) for column in columns]
+        decoded = self._decoded(columns)
         codes = []
         for number in range(len(asked)):
             if number % 64 == 0:
@@ -150,6 +155,16 @@ class NestedCall:
             rows = list(zip(*(column[start:stop] for column in decoded), strict=True))
             codes.append(self.values.intern(self._shaped(rows)))
         return codes
+
+    def _decoded(self, columns: Sequence[Column]) -> list[Sequence[Any]]:
+        """The values of the columns that the query finds, what a pull shows in the place of its entity."""
+        query = self.subquery.plan.query
+        size = len(columns[0])
+        result = Result((), columns, self.values, size, query.find.shape, None, 0, "", 0.0)
+        pulls = pull_shown(query, (), self.inputs.databases, result, (0, None), self.cancel, strict=self.strict)
+        return [
+            pulls[i].maps if i in pulls else self.values.decode_many(column) for i, column in enumerate(columns)
+        ]
 
     def _shaped(self, rows: Sequence[tuple[Any, ...]]) -> Any:
         """The rows of one argument tuple as the value that the find spec names."""
@@ -199,21 +214,34 @@ class NestedCall:
     def _joined(self, asked: Sequence[tuple[int, ...]], most: int) -> Batch:
         """The distinct rows of all argument tuples, each with its number."""
         gathered = Gathered(frozenset((SEED, WEIGHT, *self.subquery.plan.answer)), most, self.position)
-        if self.join is not None:
-            start = {
-                name: self._input(name, np.array(codes, np.int64))
-                for name, codes in zip(self.subquery.inputs, zip(*asked, strict=True), strict=True)
-            }
-            start[SEED] = np.arange(len(asked))
-            Driver(self.join, gathered, self.cancel).run(Batch(len(asked), start))
+        columns = {
+            name: self._input(name, np.array(codes, np.int64))
+            for name, codes in zip(self.subquery.inputs, zip(*asked, strict=True), strict=True)
+        }
+        constants = constant_codes(self.subquery.plan, self._database, self.values)
+        columns.update((name, np.full(len(asked), code, np.int64)) for name, code in constants.items())
+        start = Batch(len(asked), {**columns, SEED: np.arange(len(asked))})
+        join = self._join_from(start)
+        if join is not None:
+            Driver(join, gathered, self.cancel).run(start)
         return gathered.rows()
+
+    def _join_from(self, start: Batch) -> GenericJoin | None:
+        """The inner join; where it has rules, over what those derive for this first batch."""
+        plan = self.subquery.plan
+        if not plan.program.strata:
+            return self._join
+        from executor.fixpoint import Fixpoint
+
+        fixpoint = Fixpoint(plan, self.inputs, start, self.values, self.cancel, strict=self.strict)
+        return self.bind(fixpoint.run())
 
     def _input(self, name: str, codes: Column) -> Column:
         """An input's codes; idents and lookup refs become entity ids where the query has an entity in its place."""
-        if name not in self._entities:
+        if name not in self.subquery.plan.entities or self._database is None:
             return codes
         made = codes.copy()
         for place in np.flatnonzero(tags_of(codes)).tolist():
-            value = entity_named(self.databases["$"], self.values.decode(int(codes[place])))
+            value = entity_named(self._database, self.values.decode(int(codes[place])))
             made[place] = self.values.intern(value)
         return made

@@ -11,17 +11,22 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from datalog.ast import FindPull
 from datalog.errors import AdalogError, Code
+from datalog.parse_pull import read_pull
+from datalog.values import EdnMap
 from executor.batch import Batch
 from executor.cancel import Cancel
-from executor.compile import Compiled, Compiler
+from executor.compile import Compiler
 from executor.generic_join import LevelCounts
-from executor.inputs import bind_inputs
+from executor.inputs import bind_inputs, settled
 from executor.local import run_join, shape_result
+from executor.pull import Puller
+from executor.pull_find import pull_shown
 from executor.result import Result
 from executor.stored_queries import StoredQueries
 from planner.explain import explain_plan, text_of
-from planner.plan import Engine, Options
+from planner.plan import Engine, Options, Plan
 from store.codes import Scratch
 from store.database import Database
 from store.snapshot import Snapshot
@@ -35,9 +40,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A query to run. `args` are EDN values as `datalog.edn` reads them, or snapshots for database sources.
+    """A query to run. `args` are EDN values as `datalog.edn` reads them, or snapshots and moments for
+    database sources.
 
     `engine`: AUTO, LOCAL or SPARK. `ordered`: sort the rows by the total order of values, so that pages agree.
+    `shown`: the first and the end of the rows that somebody will look at; pulls are run on those only.
     """
 
     query: str
@@ -47,7 +54,18 @@ class Request:
     timeout_ms: int | None = None
     max_rows: int | None = None
     ordered: bool = False
+    shown: tuple[int, int | None] = (0, None)
     options: Options = field(default_factory=Options)
+
+
+@dataclass(frozen=True, slots=True)
+class PullRequest:
+    """Entities to pull. `pattern` is EDN text, `entities` are numbers, idents and lookup refs as values."""
+
+    pattern: str
+    entities: Sequence[Any]
+    snapshot: Snapshot | None = None
+    timeout_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +137,21 @@ class Pool:
         """`explain` on the pool's threads, likewise."""
         return await self._threaded(request, lambda cancel: self.explain(request, analyze, cancel))
 
-    async def _threaded(self, request: Request, work: Callable[[Cancel], T]) -> T:
+    def pull(self, request: PullRequest, cancel: Cancel | None = None) -> tuple[list[EdnMap | None], int]:
+        """(a map for each entity in order, None for one that has nothing of it or is not there; the values in all).
+
+        Raises what is wrong with the pattern's text or the entities, LIMIT_EXCEEDED, TIMEOUT and CANCELLED.
+        """
+        snapshot = request.snapshot or self.database.snapshot()
+        cancel = cancel or Cancel.after(request.timeout_ms)
+        puller = Puller(snapshot, cancel, strict=self.database.schema == "strict")
+        return puller.pull_named(read_pull(request.pattern), request.entities)
+
+    async def apull(self, request: PullRequest) -> tuple[list[EdnMap | None], int]:
+        """`pull` on the pool's threads; cancelling the task stops it."""
+        return await self._threaded(request, lambda cancel: self.pull(request, cancel))
+
+    async def _threaded(self, request: Request | PullRequest, work: Callable[[Cancel], T]) -> T:
         with self._lock:
             if self._inside >= self.settings.running + self.settings.waiting:
                 raise AdalogError(
@@ -148,19 +180,19 @@ class Pool:
         with self._lock:
             self._inside -= 1
 
-    def _run(self, request: Request, cancel: Cancel | None) -> tuple[Result, Compiled, list[LevelCounts], str]:
+    def _run(self, request: Request, cancel: Cancel | None) -> tuple[Result, Plan, list[LevelCounts], str]:
         started = time.perf_counter()
         snapshot = request.snapshot or self.database.snapshot()
-        compiled = self._compiler.compile(request.query, request.args, snapshot, request.options)
-        plan = compiled.plan
+        args = settled(self._compiler.parsed(request.query), request.args, snapshot)
+        plan = self._compiler.compile(request.query, args, snapshot, request.options)
         cancel = cancel or Cancel.after(request.timeout_ms)
         if plan.query.timeout_ms is not None:
             own = time.monotonic() + plan.query.timeout_ms / 1000
             cancel.deadline = own if cancel.deadline is None else min(cancel.deadline, own)
         cancel.check()
-        engine, reason = self.choose(request, compiled)
+        engine, reason = self.choose(request, plan)
         values = Scratch(snapshot.codes)
-        inputs = bind_inputs(plan.query, request.args, snapshot, values, compiled.entities)
+        inputs = bind_inputs(plan, args, snapshot, values)
         strict = self.database.schema == "strict"
         rows: Batch
         if engine is Engine.SPARK:
@@ -184,9 +216,14 @@ class Pool:
                 Code.LIMIT_EXCEEDED,
                 f"the query has more than {request.max_rows:,} rows; narrow it, aggregate, or use :limit",
             )
-        return result, compiled, counts, reason
+        if any(isinstance(element, FindPull) for element in plan.query.find.elements):
+            result.pulled = pull_shown(
+                plan.query, args, inputs.databases, result, request.shown, cancel, strict=strict
+            )
+            result.elapsed_ms = (time.perf_counter() - started) * 1000
+        return result, plan, counts, reason
 
-    def choose(self, request: Request, compiled: Compiled) -> tuple[Engine, str]:
+    def choose(self, request: Request, plan: Plan) -> tuple[Engine, str]:
         """(the engine, why)."""
         if request.engine == "LOCAL":
             return Engine.LOCAL, "asked for"
@@ -196,7 +233,7 @@ class Pool:
                     Code.BACKEND_UNAVAILABLE, "this gateway runs without Spark; ask for engine LOCAL or AUTO"
                 )
             return Engine.SPARK, "asked for"
-        cost = compiled.plan.cost
+        cost = plan.cost
         if cost < self.settings.spark_cost:
             return Engine.LOCAL, f"estimated cost {cost:,.0f} is small"
         if self.spark is None:
@@ -214,12 +251,13 @@ class Pool:
         """The plan of a query; with `analyze` what running it did, level by level."""
         snapshot = request.snapshot or self.database.snapshot()
         if not analyze:
-            compiled = self._compiler.compile(request.query, request.args, snapshot, request.options)
-            engine, reason = self.choose(request, compiled)
-            shown = explain_plan(compiled.plan, str(engine), reason)
+            args = settled(self._compiler.parsed(request.query), request.args, snapshot)
+            plan = self._compiler.compile(request.query, args, snapshot, request.options)
+            engine, reason = self.choose(request, plan)
+            shown = explain_plan(plan, str(engine), reason)
             return Explanation(text_of(shown), shown)
-        result, compiled, counts, reason = self._run(replace(request, snapshot=snapshot), cancel)
-        shown = explain_plan(compiled.plan, result.engine, reason)
+        result, plan, counts, reason = self._run(replace(request, snapshot=snapshot), cancel)
+        shown = explain_plan(plan, result.engine, reason)
         for level, count in zip(shown["levels"], counts, strict=True):
             level["actual"] = {
                 "prefixes": count.prefixes,

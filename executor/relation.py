@@ -17,6 +17,9 @@ from executor.extender import START, RangeExtender, Ranges
 from store.trie import EMPTY
 
 
+_MOST_PACKED = 1 << 62
+
+
 class Levels:
     """A sorted relation as nested levels: `values[j]` are the nodes of level j; the children of node i of level j
     are `values[j + 1][offsets[j][i]:offsets[j][i + 1]]`."""
@@ -24,9 +27,8 @@ class Levels:
     def __init__(self, columns: Sequence[Column]) -> None:
         self.values: list[Column] = []
         self.offsets: list[Column] = []
-        order = np.lexsort(tuple(reversed(columns)))
-        rows = [column[order] for column in columns]
-        n = len(order)
+        rows = sorted_columns(columns)
+        n = len(rows[0])
         changed = np.zeros(n, np.bool_)
         changed[:1] = True
         parents: NDArray[np.int64] | None = None
@@ -42,6 +44,23 @@ class Levels:
     @property
     def size(self) -> int:
         return len(self.values[-1])
+
+
+def sorted_columns(columns: Sequence[Column]) -> list[Column]:
+    """Rows in ascending order, the first column first; two columns of limited span are sorted as one number."""
+    n = len(columns[0])
+    if n < 2 or kernels.is_sorted(np.ascontiguousarray(np.stack(columns))):
+        return list(columns)
+    if len(columns) == 2:
+        lows = [int(column.min()) for column in columns]
+        spans = [int(column.max()) - low + 1 for column, low in zip(columns, lows, strict=True)]
+        if spans[0] * spans[1] < _MOST_PACKED:
+            packed = (columns[0] - lows[0]) * spans[1] + (columns[1] - lows[1])
+            packed.sort()
+            first, second = np.divmod(packed, spans[1])
+            return [first + lows[0], second + lows[1]]
+    order = np.lexsort(tuple(reversed(columns)))
+    return [column[order] for column in columns]
 
 
 class RelationExtender(RangeExtender):
@@ -95,3 +114,36 @@ class RelationExtender(RangeExtender):
         depth = len(self.order) - 1 if variable == START else self.order.index(variable)
         lo, hi = self._walk(batch, depth)
         return kernels.find_in(self.levels.values[depth], lo, hi, batch.columns[self.order[depth]]) >= 0
+
+
+class UnionExtender:
+    """Several disjoint sets of rows over the same variables: a derived relation in the parts it grew by.
+
+    Each part holds whole rows, so what a part knows of a prefix is enough: a row is in the union when it is in one.
+    """
+
+    def __init__(self, parts: Sequence[RelationExtender]) -> None:
+        self.parts = tuple(parts)
+        self.label = parts[0].label
+        self.variables = parts[0].variables
+
+    def participates(self, variable: str) -> bool:
+        return self.parts[0].participates(variable)
+
+    def count(self, batch: Batch, variable: str) -> NDArray[np.int64]:
+        return np.sum([part.count(batch, variable) for part in self.parts], axis=0, dtype=np.int64)
+
+    def propose(self, batch: Batch, variable: str) -> Batch:
+        found = [part.extensions(batch, variable) for part in self.parts]
+        parent = np.concatenate([each[0] for each in found])
+        value = np.concatenate([each[1] for each in found])
+        parent, value = sorted_columns((parent, value))
+        fresh = np.ones(len(parent), np.bool_)
+        fresh[1:] = (parent[1:] != parent[:-1]) | (value[1:] != value[:-1])
+        return batch.extend(parent[fresh], variable, value[fresh])
+
+    def intersect(self, batch: Batch, variable: str) -> Batch:
+        mask = self.parts[0].holds(batch, variable)
+        for part in self.parts[1:]:
+            mask |= part.holds(batch, variable)
+        return batch.keep(mask)

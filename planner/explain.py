@@ -16,10 +16,13 @@ from planner.logical import (
     OrNode,
     PredicateAtom,
     RelationAtom,
+    RuleAtom,
     Term,
     UnnestAtom,
+    everything,
     variables,
 )
+from planner.nested import Subquery
 from planner.ordering import can_bind
 from planner.plan import Plan
 
@@ -49,10 +52,16 @@ def describe(node: Node) -> str:
                 terms.pop()
             source = "" if node.source == "$" else node.source + " "
             return f"[{source}{_list(terms)}]"
+        case RelationAtom(subquery=Subquery() as inner):
+            return f"[{_call_of(inner, inner.given)} [[{_list(node.terms)}]]]"
         case RelationAtom():
             return f"[{node.relation} {_list(node.terms)}]"
+        case RuleAtom():
+            return f"({node.rule} {_list(node.terms)})"
         case PredicateAtom():
             return f"[({node.name} {_list(node.args)})]"
+        case FunctionAtom(subquery=Subquery() as inner):
+            return f"[{_call_of(inner, node.args)} {node.out}]"
         case FunctionAtom():
             return f"[({node.name} {_list(node.args)}) {node.out}]"
         case UnnestAtom():
@@ -65,6 +74,13 @@ def describe(node: Node) -> str:
             return f"(not {' '.join(describe(item) for item in node.items)})"
 
 
+def _call_of(inner: Subquery, values: tuple[Term | ast.Source, ...]) -> str:
+    """`(q [:find ?m …] $ ?x)`"""
+    find = " ".join(element.label for element in inner.query.find.elements)
+    sources = " ".join(outside for _, outside in inner.sources)
+    return f"(q [:find {find} …] {' '.join(filter(None, (sources, _list(values))))})"
+
+
 def _list(terms: Iterable[Term | ast.Source]) -> str:
     return " ".join(show(term) for term in terms)
 
@@ -74,6 +90,7 @@ def kind(node: Node) -> str:
     return {
         DatomAtom: "pattern",
         RelationAtom: "relation",
+        RuleAtom: "rule",
         PredicateAtom: "predicate",
         FunctionAtom: "function",
         UnnestAtom: "unnest",
@@ -133,6 +150,11 @@ def explain_plan(plan: Plan, engine: str, reason: str) -> dict[str, Any]:
         "weighted": plan.weighted,
         "levels": levels,
         "extenders": tree(plan.body),
+        "queries": [
+            {"clause": describe(leaf), "plan": explain_plan(leaf.subquery.plan, engine, "within the query")}
+            for leaf in everything(plan.body)
+            if isinstance(leaf, FunctionAtom | RelationAtom) and leaf.subquery is not None
+        ],
     }
 
 
@@ -158,6 +180,9 @@ def text_of(shown: dict[str, Any]) -> str:
         lines.append(f"{i + 1}. {level['variable']}: {'; '.join(notes)}")
         lines.extend(f"     propose/intersect {clause}" for clause in level["propose"])
         lines.extend(f"     filter            {clause}" for clause in level["filter"])
+    for inner in shown["queries"]:
+        lines.append(f"within {inner['clause']}")
+        lines.extend(f"  {line}" for line in text_of(inner["plan"]).splitlines()[1:])
     if "rows" in shown:
         lines.append(f"{shown['rows']:,} rows in {shown['elapsedMs']:.1f} ms")
     return "\n".join(lines)

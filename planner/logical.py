@@ -6,11 +6,15 @@ taken to pieces, a blank is None. Frozen, so that a plan can be kept and sent to
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from datalog.ast import Const, LookupRef, Source
 from datalog.errors import Position
+
+if TYPE_CHECKING:
+    from planner.nested import Subquery
 
 # Columns that travel through a join beside the variables, whose names they cannot have.
 WEIGHT = "#weight"
@@ -45,11 +49,32 @@ class DatomAtom:
 
 @dataclass(frozen=True, slots=True)
 class RelationAtom:
-    """A pattern over a relation: an input (`:in` place number) or a source that is a list of tuples."""
+    """A pattern over a relation: an input (`:in` place number), a source that is a list of tuples, or what a rule
+    derives, or the rows of a query within the query.
+    """
 
     relation: str
     terms: tuple[Term, ...]
     position: Position | None = field(default=None, compare=False)
+    subquery: Subquery | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RuleAtom:
+    """A call of a rule that is evaluated as a relation of its own; the magic pass makes a RelationAtom of it.
+
+    Its variables are bound by it once those in the places `required` are.
+    """
+
+    rule: str
+    terms: tuple[Term, ...]
+    required: frozenset[int] = frozenset()
+    position: Position | None = field(default=None, compare=False)
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """The variables that must be bound before."""
+        return frozenset(term for i in self.required if isinstance(term := self.terms[i], str))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +86,13 @@ class PredicateAtom:
 
 @dataclass(frozen=True, slots=True)
 class FunctionAtom:
-    """`[(name args…) out]`; the name `%nth` takes an element out of a tuple."""
+    """`[(name args…) out]`; the name `%nth` takes an element out of a tuple, and `q` runs `subquery`."""
 
     name: str
     args: tuple[Term | Source, ...]
     out: str
     position: Position | None = field(default=None, compare=False)
+    subquery: Subquery | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +111,14 @@ class AndNode:
 
 @dataclass(frozen=True, slots=True)
 class OrNode:
-    """`number` names its state column. `local_to` says which branch a branch-local variable belongs to."""
+    """`number` names its state column. `local_to` says which branch a branch-local variable belongs to. `rule`: the
+    rule whose branches they are, if it stands for a call."""
 
     number: int
     branches: tuple[AndNode, ...]
     required: frozenset[str] = frozenset()
     local_to: tuple[tuple[str, int], ...] = ()
+    rule: str = ""
     position: Position | None = field(default=None, compare=False)
 
 
@@ -104,7 +132,7 @@ class NotNode:
     position: Position | None = field(default=None, compare=False)
 
 
-Leaf = DatomAtom | RelationAtom | PredicateAtom | FunctionAtom | UnnestAtom | NotNode
+Leaf = DatomAtom | RelationAtom | RuleAtom | PredicateAtom | FunctionAtom | UnnestAtom | NotNode
 Node = Leaf | AndNode | OrNode
 
 
@@ -122,7 +150,7 @@ class LevelPlan:
 def variables(node: Node) -> frozenset[str]:
     """The variables that a node constrains; of a `not` only the shared ones."""
     match node:
-        case DatomAtom() | RelationAtom():
+        case DatomAtom() | RelationAtom() | RuleAtom():
             return frozenset(term for term in node.terms if isinstance(term, str))
         case PredicateAtom():
             return frozenset(term for term in node.args if isinstance(term, str))
@@ -163,3 +191,26 @@ def disjunctions(node: Node) -> Iterator[OrNode]:
                 yield from disjunctions(branch)
         case _:
             return
+
+
+def rewritten(node: Node, change: Callable[[Leaf], Node]) -> Node:
+    """The tree with every leaf changed; the leaves inside a `not` before the `not` itself."""
+    match node:
+        case AndNode():
+            return AndNode(tuple(rewritten(item, change) for item in node.items))
+        case OrNode():
+            branches = tuple(rewritten(branch, change) for branch in node.branches)
+            return replace(node, branches=branches)  # type: ignore[arg-type]
+        case NotNode():
+            return change(replace(node, items=tuple(rewritten(item, change) for item in node.items)))
+        case _:
+            return change(node)
+
+
+def everything(node: Node) -> Iterator[Leaf]:
+    """The leaves below a node, those inside a `not` included."""
+    for leaf in leaves(node):
+        yield leaf
+        if isinstance(leaf, NotNode):
+            for item in leaf.items:
+                yield from everything(item)

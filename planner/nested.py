@@ -30,6 +30,8 @@ class Subquery:
     def is_relation(self, binding: ast.Binding) -> bool:
         """Whether the binding takes apart just what the find spec puts together: rows, or a column."""
         find = self.query.find
+        if any(isinstance(element, ast.FindPull) for element in find.elements):
+            return False
         if isinstance(binding, ast.RelationBinding):
             return find.shape == "relation" and find.keys is None
         return isinstance(binding, ast.CollectionBinding) and find.shape == "collection"

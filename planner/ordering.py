@@ -18,6 +18,7 @@ from planner.logical import (
     OrNode,
     PredicateAtom,
     RelationAtom,
+    RuleAtom,
     UnnestAtom,
     leaves,
     variables,
@@ -32,6 +33,8 @@ def can_bind(node: Node, variable: str, bound: frozenset[str]) -> bool:
     match node:
         case DatomAtom() | RelationAtom():
             return variable in variables(node)
+        case RuleAtom():
+            return variable in variables(node) and node.needs <= bound
         case FunctionAtom():
             return variable == node.out and variable not in node.args and variables(node) - {variable} <= bound
         case UnnestAtom():
@@ -94,7 +97,7 @@ def order_variables(
 
 def _in_text_order(leaf: Node) -> list[str]:
     match leaf:
-        case DatomAtom() | RelationAtom():
+        case DatomAtom() | RelationAtom() | RuleAtom():
             return [term for term in leaf.terms if isinstance(term, str)]
         case FunctionAtom():
             return [term for term in leaf.args if isinstance(term, str)] + [leaf.out]

@@ -1,16 +1,16 @@
-"""The planner's pipeline, one visible sequence: scope, simplify, order, project; the same inside every `not`."""
+"""The planner's pipeline, one visible sequence: scope, check, derive rules, simplify, order, project."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from datalog import ast
-from datalog.errors import AdalogError, Code
-from planner.logical import AndNode, LevelPlan, Node, NotNode, OrNode, leaves, variables
-from planner.ordering import can_bind, order_variables
+from planner.derive import plan_rules
+from planner.joins import plan_join
 from planner.plan import Options, Plan
-from planner.projection import blank_singletons, hidden_variables, project, with_inner
-from planner.scoping import Places, tree_of
+from planner.projection import blank_singletons, hidden_variables
+from planner.requirements import check_safe, entities_of, settled
+from planner.scoping import tree_of
 from planner.statistics import Statistics
 
 # Aggregates whose value for a group follows from its values and how often each occurs; (min n ?x) shows repeats.
@@ -22,37 +22,44 @@ WEIGHABLE = frozenset(
 def plan_query(query: ast.Query, statistics: Statistics, relations: frozenset[str], options: Options) -> Plan:
     """The plan of a parsed query over databases and relations of known size.
 
-    Raises UNBOUND_VARIABLE where no order can bind every variable.
+    Raises UNBOUND_VARIABLE where no order can bind every variable, UNSTRATIFIABLE where rules go in circles.
     """
-    body, places, given = tree_of(query, relations)
+
+    def plan_inner(inner: ast.Query, sources: tuple[tuple[str, str], ...]) -> Plan:
+        databases = {name: statistics.databases[outer] for name, outer in sources if outer in statistics.databases}
+        lists = frozenset(name for name, outer in sources if outer in relations)
+        rows = {name: statistics.relation_rows[outer] for name, outer in sources if outer in relations}
+        return plan_query(inner, Statistics(databases, rows), lists, options)
+
+    tree = settled(tree_of(query, relations, plan_inner, linear=options.magic))
+    given = tree.given
     answer = tuple(dict.fromkeys([*(e.var.name for e in query.find.elements), *(v.name for v in query.with_)]))
     needed = frozenset(answer)
+    check_safe(tree.body, frozenset(given), needed, tree.places)
+    body, program, sizes = plan_rules(tree, statistics, options)
+    statistics = replace(statistics, relation_rows={**statistics.relation_rows, **sizes})
     counted = _counted(query, answer)
     if options.project:
         body = blank_singletons(body, needed.union(given))
-    _check_safe(body, frozenset(given), needed, places)
     # No two rows differ in what the arguments give one value.
     distinct = hidden_variables(body, needed.union(given))
     if distinct or not options.project:
         counted = frozenset()
-    found = order_variables(body, frozenset(given), needed - counted, statistics, reorder=options.reorder)
-    assert found is not None, "a safe query has an order"
-    body = _plan_negations(body, statistics, options)
-    if options.project:
-        levels = project(body, given, found.order, found.prefixes, needed, counted)
-    else:
-        levels = tuple(LevelPlan(name, estimate=e) for name, e in zip(found.order, found.prefixes, strict=True))
+    plan = plan_join(body, given, needed, statistics, options, counted)
     return Plan(
         query,
-        body,
+        plan.body,
         given,
-        levels,
+        plan.levels,
         answer,
         bool(counted),
         distinct,
-        found.cost,
-        found.prefixes[-1] if found.prefixes else 1.0,
+        plan.cost,
+        plan.rows,
         options,
+        tuple(tree.constants.items()),
+        entities_of(tree, statistics.databases),
+        program,
     )
 
 
@@ -61,65 +68,6 @@ def _counted(query: ast.Query, answer: tuple[str, ...]) -> frozenset[str]:
     aggregates = [e for e in query.find.elements if isinstance(e, ast.FindAggregate)]
     if not aggregates or any(e.name not in WEIGHABLE or e.args for e in aggregates):
         return frozenset()
-    shown = {e.var.name for e in query.find.elements if isinstance(e, ast.FindVar)}
+    shown = {e.var.name for e in query.find.elements if not isinstance(e, ast.FindAggregate)}
     shown |= {e.var.name for e in aggregates if e.name != "count"}
     return frozenset(answer) - shown
-
-
-def _check_safe(body: AndNode, given: frozenset[str], needed: frozenset[str], places: Places) -> None:
-    """Every variable must be bound by something that can propose it."""
-    wanted = variables(body) | needed
-    bound = given
-    while grown := {name for name in wanted - bound if can_bind(body, name, bound)}:
-        bound |= grown
-    loose = sorted(wanted - bound, key=lambda n: (places.get(n) is None, n))
-    if loose:
-        name = loose[0]
-        written = name.split("·")[0]
-        position = places.get(name)
-        raise AdalogError(
-            Code.UNBOUND_VARIABLE,
-            f"nothing binds {written}: {_reason(body, name, bound)}",
-            position,
-        )
-    for node in _negations(body):
-        inner = AndNode(node.items)
-        _check_safe(inner, frozenset(node.shared), frozenset(), places)
-
-
-def _reason(body: AndNode, name: str, bound: frozenset[str]) -> str:
-    from planner.logical import FunctionAtom, PredicateAtom
-
-    for leaf in leaves(body):
-        if isinstance(leaf, FunctionAtom) and leaf.out == name:
-            missing = ", ".join(sorted(n.split("·")[0] for n in variables(leaf) - {name} - bound))
-            if missing:
-                return f"({leaf.name} …) computes it from {missing}, which nothing binds first"
-    for leaf in leaves(body):
-        if isinstance(leaf, PredicateAtom | FunctionAtom) and name in variables(leaf):
-            return f"it is an argument of ({leaf.name} …); add a data pattern, a function or an :in that binds it"
-    if any(isinstance(item, OrNode) and name in variables(item) for item in body.items):
-        return "every branch of the or must bind it, or a clause outside must"
-    if any(name in variables(node) for node in _negations(body)):
-        return "a not only filters; bind it in a clause outside the not"
-    return "add a data pattern, a function or an :in that binds it"
-
-
-def _negations(node: Node) -> list[NotNode]:
-    return [leaf for leaf in leaves(node) if isinstance(leaf, NotNode)]
-
-
-def _plan_negations(body: AndNode, statistics: Statistics, options: Options) -> AndNode:
-    """Orders the inner join of every `not`: it starts from the shared bindings and keeps only those."""
-    planned: dict[int, NotNode] = {}
-    for node in _negations(body):
-        shared = frozenset(node.shared)
-        inner = AndNode(node.items)
-        if options.project:
-            inner = blank_singletons(inner, shared)
-        found = order_variables(inner, shared, shared, statistics, reorder=options.reorder)
-        assert found is not None, "a safe not has an order"
-        inner = _plan_negations(inner, statistics, options)
-        levels = project(inner, node.shared, found.order, found.prefixes, shared, frozenset())
-        planned[id(node)] = replace(node, items=inner.items, levels=levels)
-    return with_inner(body, planned) if planned else body  # type: ignore[return-value]

@@ -5,11 +5,12 @@ The stages are types: text → `ast.Query` → (scoping, safety) `AndNode` → (
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
-from datalog.ast import Query
+from datalog.ast import Const, LookupRef, Query
 from planner.logical import AndNode, LevelPlan
+from planner.program import Program
 
 
 class Engine(StrEnum):
@@ -25,15 +26,18 @@ class Options:
 
     reorder: bool = True
     project: bool = True
+    magic: bool = True
+    semi_naive: bool = True
     budget: int = 1 << 19
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """`given`: the variables of the first batch, from scalar inputs. `answer`: the variables of find and with.
+    """`given`: the variables of the first batch, from scalar inputs and, with their `constants`, from rule calls. `answer`: the variables of find and with.
 
     `weighted`: rows carry weights. `distinct`: rows may repeat, across chunks. `cost`: estimated candidates plus
-    prefixes, the unit in which the engine is chosen.
+    prefixes, the unit in which the engine is chosen. `entities`: variables in entity places, where an
+    argument may be an ident or a lookup ref. `program` derives the relations of rules that `body` reads.
     """
 
     query: Query
@@ -46,6 +50,9 @@ class Plan:
     cost: float
     rows: float
     options: Options
+    constants: tuple[tuple[str, Const | LookupRef], ...] = ()
+    entities: frozenset[str] = frozenset()
+    program: Program = field(default_factory=Program)
 
     @property
     def order(self) -> tuple[str, ...]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from datalog import ast
+from datalog.edn import write
 from datalog.errors import AdalogError, Code, Position
 from planner.logical import (
     AndNode,
@@ -16,69 +17,37 @@ from planner.logical import (
     OrNode,
     PredicateAtom,
     RelationAtom,
+    RuleAtom,
     Term,
     UnnestAtom,
+    everything,
+    variables,
 )
+from planner.names import names_in, targets
+from planner.nested import PlanInner, subquery_of
+from planner.program import Branch, Predicate
+from planner.resolve import plain_value
+from planner.rulebook import RuleBook, aggregates_of
 
 Scope = dict[str, str]
 """The unique name of each variable that is visible by its written name."""
 
 
-def names_in(clauses: Iterable[ast.Clause], *, inside_not: bool = False) -> dict[str, Position | None]:
-    """The variables that clauses mention, in order, each with its first place; those of a `not` only on request."""
-    found: dict[str, Position | None] = {}
-
-    def add(term: object) -> None:
-        if isinstance(term, ast.Var):
-            found.setdefault(term.name, term.position)
-        elif isinstance(term, ast.LookupRef):
-            add(term.value)
-
-    for clause in clauses:
-        match clause:
-            case ast.Pattern():
-                for term in clause.terms:
-                    add(term)
-            case ast.Predicate() | ast.RuleCall():
-                for argument in clause.args:
-                    add(argument)
-            case ast.Function():
-                for argument in clause.args:
-                    add(argument)
-                for target in targets(clause.binding):
-                    add(target)
-            case ast.And():
-                found = names_in(clause.clauses, inside_not=inside_not) | found
-            case ast.Or():
-                for branch in clause.branches:
-                    found = names_in(branch.clauses, inside_not=inside_not) | found
-            case ast.OrJoin():
-                for variable in (*clause.required, *clause.variables):
-                    add(variable)
-            case ast.Not() if inside_not:
-                found = names_in(clause.clauses, inside_not=True) | found
-            case ast.NotJoin() if inside_not:
-                for variable in clause.variables:
-                    add(variable)
-            case _:
-                pass
-    return found
-
-
-def targets(binding: ast.Binding) -> tuple[ast.Var | ast.Blank, ...]:
-    """What a binding binds, blanks included."""
-    match binding:
-        case ast.ScalarBinding() | ast.CollectionBinding():
-            return (binding.target,)
-        case _:
-            return binding.targets
-
-
 @dataclass
 class Scoping:
-    """Builds the tree. `relations` are the sources given as lists of tuples; every other source is a database."""
+    """Builds the tree. `relations` are the sources given as lists of tuples; every other source is a database.
 
+    `called`: the rules that became relations, each with its default source, by the name of their relation.
+    `constants`: the variables that stand for the constants of rule calls, which are values like arguments.
+    `linear`: a closure defined by joining it with itself is walked step by step.
+    """
+
+    rules: RuleBook
+    plan_inner: PlanInner
     relations: frozenset[str] = frozenset()
+    linear: bool = True
+    called: dict[str, tuple[str, str]] = field(default_factory=dict, init=False)
+    constants: dict[str, ast.Const | ast.LookupRef] = field(default_factory=dict, init=False)
     places: dict[str, Position | None] = field(default_factory=dict, init=False)
     _fresh: int = field(default=0, init=False)
     _ors: int = field(default=0, init=False)
@@ -92,8 +61,8 @@ class Scoping:
         """Gives the variables of a local scope that are not in it yet names of their own."""
         for name, position in names_in(clauses, inside_not=True).items():
             if name not in scope:
-                scope[name] = self.fresh(name)
-                self.places[scope[name]] = position
+                scope[name] = unique = self.fresh(name)
+                self.places[unique] = position
 
     def conjunction(
         self, clauses: Iterable[ast.Clause], scope: Mapping[str, str], outside: frozenset[str], source: str = "$"
@@ -151,9 +120,7 @@ class Scoping:
                 shared = {variable.name for variable in clause.variables}
                 return [self.negation(clause.clauses, scope, shared, inner, clause.position)]
             case ast.RuleCall():
-                raise AdalogError(
-                    Code.QUERY_INVALID, f"rules are not supported yet: ({clause.name} …)", clause.position
-                )
+                return self.rule_call(clause, scope, source)
 
     def term(self, term: ast.Term, scope: Mapping[str, str], source: str, extra: list[Node]) -> Term:
         match term:
@@ -163,9 +130,8 @@ class Scoping:
                 return None
             case ast.LookupRef(value=ast.Var() as variable):
                 entity = self.fresh("entity")
-                extra.append(
-                    DatomAtom(source, entity, term.attribute, scope[variable.name], position=term.position)
-                )
+                value = scope[variable.name]
+                extra.append(DatomAtom(source, entity, term.attribute, value, position=term.position))
                 return entity
             case _:
                 return term
@@ -190,13 +156,21 @@ class Scoping:
 
     def function(self, clause: ast.Function, scope: Mapping[str, str], source: str) -> list[Node]:
         nodes: list[Node] = []
-        args = tuple(self.argument(a, scope, source, nodes) for a in clause.args)
+        subquery, given = None, clause.args
+        if clause.query is not None:
+            subquery, given = subquery_of(clause, source, self.plan_inner)
+        args = tuple(self.argument(a, scope, source, nodes) for a in given)
         binding = clause.binding
+        if subquery is not None and subquery.is_relation(binding) and not any(isinstance(a, str) for a in args):
+            outs = tuple(scope[target.name] if isinstance(target, ast.Var) else None for target in targets(binding))
+            called = replace(subquery, given=args)
+            return [*nodes, RelationAtom(self.fresh("q"), outs, clause.position, subquery=called)]
         if isinstance(binding, ast.ScalarBinding) and isinstance(binding.target, ast.Var):
-            nodes.append(FunctionAtom(clause.name, args, scope[binding.target.name], clause.position))
+            out = scope[binding.target.name]
+            nodes.append(FunctionAtom(clause.name, args, out, clause.position, subquery))
             return nodes
         result = self.fresh(clause.name)
-        nodes.append(FunctionAtom(clause.name, args, result, clause.position))
+        nodes.append(FunctionAtom(clause.name, args, result, clause.position, subquery))
         match binding:
             case ast.CollectionBinding(target=ast.Var() as target):
                 nodes.append(UnnestAtom(result, scope[target.name], clause.position))
@@ -212,13 +186,15 @@ class Scoping:
                 pass
         return nodes
 
-    @staticmethod
     def components(
-        row: str, parts: tuple[ast.Var | ast.Blank, ...], scope: Mapping[str, str], position: Position | None
+        self, row: str, parts: tuple[ast.Var | ast.Blank, ...], scope: Mapping[str, str], position: Position | None
     ) -> Iterable[Node]:
+        nodes: list[Node] = []
         for i, target in enumerate(parts):
             if isinstance(target, ast.Var):
-                yield FunctionAtom("%nth", (row, ast.Const(i, ("long", i))), scope[target.name], position)
+                out = scope[target.name]
+                nodes.append(FunctionAtom("%nth", (row, ast.Const(i, ("long", i))), out, position))
+        return nodes
 
     def disjunction(
         self,
@@ -228,20 +204,18 @@ class Scoping:
         position: Position | None,
     ) -> OrNode:
         """Finds out which variables only one branch knows: they are levels of that branch alone."""
-        from planner.logical import variables
-
-        known = frozenset(scope.values())
+        known = {*scope.values(), *self.constants}
         local: dict[str, int] = {}
         for i, branch in enumerate(branches):
             for name in variables(branch):
                 if name not in known:
                     local[name] = i
         self._ors += 1
-        return OrNode(self._ors, branches, required, tuple(sorted(local.items())), position)
+        return OrNode(self._ors, branches, required, tuple(sorted(local.items())), position=position)
 
     def or_join(self, clause: ast.OrJoin, scope: Mapping[str, str], source: str) -> OrNode:
         inner = clause.source.name if clause.source else source
-        listed = {v.name: scope[v.name] for v in (*clause.required, *clause.variables)}
+        listed: Scope = {v.name: scope[v.name] for v in (*clause.required, *clause.variables)}
         branches = []
         for branch in clause.branches:
             mine = dict(listed)
@@ -258,19 +232,144 @@ class Scoping:
         source: str,
         position: Position | None,
     ) -> NotNode:
-        mine = {name: scope[name] for name in shared}
+        mine: Scope = {name: scope[name] for name in shared}
         self.rename(clauses, mine)
         inner = self.conjunction(clauses, mine, frozenset(shared), source)
-        return NotNode(inner.items, tuple(sorted(mine[name] for name in shared)), position=position)
+        outer = {mine[name] for name in shared} | self.constants_in(inner)
+        return NotNode(inner.items, tuple(sorted(outer)), position=position)
+
+    # Rules
+
+    def rule_call(self, clause: ast.RuleCall, scope: Mapping[str, str], source: str) -> list[Node]:
+        """The rule's branches in the place of the call, or an atom where the rule is a relation of its own."""
+        default = source if clause.source.name == "$" else clause.source.name
+        nodes: list[Node] = []
+        terms = tuple(self.passed(each, scope, default, nodes) for each in clause.args)
+        if clause.name not in self.rules.inlined:
+            name = clause.name if default == "$" else f"{default} {clause.name}"
+            self.called[name] = (clause.name, default)
+            return [*nodes, RuleAtom(name, terms, position=clause.position)]
+        branches = self.rules.branches[clause.name]
+        bodies = tuple(self.inlined(rule, terms, default) for rule in branches)
+        required = frozenset(term for term in terms[: len(branches[0].required)] if term is not None)
+        if len(bodies) == 1 and not required:
+            return [*nodes, *bodies[0].items]
+        known = {term: term for term in terms if term is not None}
+        choice = self.disjunction(bodies, required, known, clause.position)
+        return [*nodes, replace(choice, rule=clause.name)]
+
+    def passed(self, argument: ast.Term, scope: Mapping[str, str], source: str, nodes: list[Node]) -> str | None:
+        """An argument of a rule call: a variable's name, of a constant that of the variable it is the value of."""
+        term = self.term(argument, scope, source, nodes)
+        if term is None or isinstance(term, str):
+            return term
+        for name, known in self.constants.items():
+            if known == term:
+                return name
+        name = self.fresh(write(plain_value(term)))
+        self.constants[name] = term
+        self.places[name] = term.position
+        return name
+
+    def constants_in(self, body: AndNode) -> frozenset[str]:
+        """The constants of rule calls that a body reads."""
+        if not self.constants:
+            return frozenset()
+        return frozenset(name for leaf in everything(body) for name in variables(leaf) if name in self.constants)
+
+    def inlined(self, rule: ast.Rule, terms: Sequence[str | None], source: str) -> AndNode:
+        """A rule's body with the call's terms for the variables of its head."""
+        mine: Scope = {}
+        equal: list[Node] = []
+        for place, term in zip(rule.head, terms, strict=True):
+            assert isinstance(place, ast.Var), "a rule with aggregates is a relation"
+            known = mine.setdefault(place.name, self.fresh(place.name) if term is None else term)
+            if term is not None and known != term:
+                equal.append(FunctionAtom("identity", (known,), term, rule.position))
+        names = frozenset(mine)
+        self.rename(rule.clauses, mine)
+        body = self.conjunction(rule.clauses, mine, names, source)
+        return AndNode((*body.items, *equal))
+
+    def predicates(self) -> tuple[Predicate, ...]:
+        """The rules that became relations, in the order in which they were first called."""
+        found: dict[str, Predicate] = {}
+        while waiting := [name for name in self.called if name not in found]:
+            for name in waiting:
+                rule, source = self.called[name]
+                branches = self.rules.branches[rule]
+                found[name] = Predicate(
+                    name,
+                    len(branches[0].head),
+                    aggregates_of(branches[0]),
+                    tuple(self.branches(branches, source)),
+                    frozenset(range(len(branches[0].required))),
+                )
+        return tuple(found.values())
+
+    def branches(self, rules: Sequence[ast.Rule], source: str) -> Iterator[Branch]:
+        """The rules of one relation; `(p ?x ?z) (p ?z ?y)` becomes one more step of what else derives p."""
+        squares = [rule for rule in rules if _is_square(rule)]
+        others = [rule for rule in rules if rule not in squares]
+        linear = self.linear and bool(squares) and not any(map(self.rules.recurs, others))
+        for rule in rules:
+            branch = self.branch(rule, source)
+            if not linear or rule in others:
+                yield branch
+                continue
+            before, after = branch.body.items
+            assert isinstance(after, RuleAtom)
+            terms = [term for term in after.terms if isinstance(term, str)]
+            for other in others:
+                body = AndNode((before, *self.inlined(other, terms, source).items))
+                yield Branch(branch.head, body, tuple(sorted(self.constants_in(body))))
+
+    def branch(self, rule: ast.Rule, source: str) -> Branch:
+        places = [place.var if isinstance(place, ast.FindAggregate) else place for place in rule.head]
+        scope: Scope = {}
+        for place in places:
+            if place.name not in scope:
+                scope[place.name] = unique = self.fresh(place.name)
+                self.places[unique] = place.position or rule.position
+        names = frozenset(scope)
+        self.rename(rule.clauses, scope)
+        body = self.conjunction(rule.clauses, scope, names, source)
+        return Branch(tuple(scope[place.name] for place in places), body, tuple(sorted(self.constants_in(body))))
+
+
+def _is_square(rule: ast.Rule) -> bool:
+    """`[(p ?x ?y) (p ?x ?z) (p ?z ?y)]`, as transitivity is written."""
+    if len(rule.clauses) != 2 or rule.required or any(aggregates_of(rule)) or len(rule.head) != 2:
+        return False
+    first, second = rule.clauses
+    if not (isinstance(first, ast.RuleCall) and isinstance(second, ast.RuleCall)):
+        return False
+    if {first.name, second.name} != {rule.name} or {first.source.name, second.source.name} != {"$"}:
+        return False
+    x, y = rule.head
+    z = first.args[1]
+    return isinstance(z, ast.Var) and len({x, y, z}) == 3 and first.args == (x, z) and second.args == (z, y)
 
 
 Places = dict[str, Position | None]
 """Where each variable was first written."""
 
 
-def tree_of(query: ast.Query, relations: frozenset[str]) -> tuple[AndNode, Places, tuple[str, ...]]:
-    """(the body with its relation inputs, where each variable was written, those bound by scalar inputs)."""
-    scoping = Scoping(relations)
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """A query without scopes: its body with its relation inputs, the variables that have one value (scalar inputs and
+    the constants of rule calls), the rules that are relations, and where each variable was written."""
+
+    body: AndNode
+    given: tuple[str, ...]
+    constants: Mapping[str, ast.Const | ast.LookupRef]
+    predicates: tuple[Predicate, ...]
+    places: Places
+
+
+def tree_of(query: ast.Query, relations: frozenset[str], plan_inner: PlanInner, *, linear: bool = True) -> Tree:
+    """Resolves the scopes of a query and of the rules it reaches."""
+    scoping = Scoping(RuleBook.of(query), plan_inner, relations, linear)
     given: list[str] = []
     atoms: list[Node] = []
     input_names: set[str] = set()
@@ -286,7 +385,10 @@ def tree_of(query: ast.Query, relations: frozenset[str]) -> tuple[AndNode, Place
             atoms.append(RelationAtom(f"in {place}", terms, each.position))
     visible = names_in(query.where)
     asked = {element.var.name: element.var.position for element in query.find.elements}
-    scope = {name: name for name in (*input_names, *names_in(query.where, inside_not=True))}
+    scope: Scope = {name: name for name in (*input_names, *names_in(query.where, inside_not=True))}
     body = scoping.conjunction(query.where, scope, frozenset(input_names))
+    predicates = scoping.predicates()
     places = scoping.places | names_in(query.where, inside_not=True) | asked | visible
-    return AndNode((*atoms, *body.items)), places, tuple(dict.fromkeys(given))
+    whole = AndNode((*atoms, *body.items))
+    given.extend(sorted(scoping.constants_in(whole)))
+    return Tree(whole, tuple(dict.fromkeys(given)), scoping.constants, predicates, places)

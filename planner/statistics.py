@@ -20,6 +20,7 @@ from planner.logical import (
     OrNode,
     PredicateAtom,
     RelationAtom,
+    RuleAtom,
     UnnestAtom,
     variables,
 )
@@ -91,6 +92,8 @@ class Statistics:
                 return self._datom_count(node, variable, bound)
             case RelationAtom():
                 rows = float(self.relation_rows.get(node.relation, 1))
+                if node.subquery is not None:
+                    rows = node.subquery.plan.rows
                 share = len(variables(node) & bound)
                 return max(rows ** (1.0 - share / max(len(node.terms), 1)), 1.0) if rows else 0.0
             case FunctionAtom():
@@ -98,7 +101,7 @@ class Statistics:
                 return 1.0 if variable == node.out and inputs <= bound and variable not in node.args else FILTER
             case UnnestAtom():
                 return 4.0 if variable == node.out and node.collection in bound else FILTER
-            case PredicateAtom() | NotNode():
+            case PredicateAtom() | NotNode() | RuleAtom():
                 return FILTER
             case AndNode():
                 return min(

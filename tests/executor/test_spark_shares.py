@@ -56,10 +56,10 @@ def graph() -> Iterator[Snapshot]:
 
 
 def bound(snapshot: Snapshot, query: str) -> tuple[GenericJoin, Batch]:
-    compiled = Compiler().compile(query, (), snapshot)
+    plan = Compiler().compile(query, (), snapshot)
     values = Scratch(snapshot.codes)
-    inputs = bind_inputs(compiled.plan.query, (), snapshot, values, compiled.entities)
-    join = Binding(compiled.plan, inputs.databases, inputs.relations, values, Cancel()).join()
+    inputs = bind_inputs(plan, (), snapshot, values)
+    join = Binding(plan, inputs.databases, inputs.relations, values, Cancel()).join()
     assert join is not None
     assert inputs.start is not None
     return join, inputs.start

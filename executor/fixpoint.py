@@ -1,0 +1,238 @@
+"""Runs a program of rules: stratum after stratum, each to its fixpoint, by the same joins as any query.
+
+In a round every rule reads what was known after the round before; what it derives is seen in the next. The recursion
+ends when a round adds nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from datalog.ast import Const, FindAggregate, FindVar, Var
+from executor import row_kernels
+from executor.aggregates import aggregated
+from executor.batch import Batch, Column
+from executor.bind import Binding, Reader
+from executor.cancel import Cancel
+from executor.facts import Aggregating, Columns, Parts, RowFacts
+from executor.generic_join import Driver, GenericJoin
+from executor.inputs import Inputs
+from planner.logical import DatomAtom, RelationAtom, everything
+from planner.plan import Plan
+from planner.program import Closure, Derived, RulePlan, Stratum, older, recent
+from store.codes import Scratch
+from store.trie import Csr, Trie, distinct
+
+# From so many starts on, one pass over the graph for each beats remembering (start, node) pairs in a table.
+_MANY_STARTS = 64
+# Rows between two looks at the deadline while a closure is walked.
+_WALKED_AT_ONCE = 1 << 20
+
+
+@dataclass
+class StratumCounts:
+    """What a stratum's evaluation did: rows of each relation, rows added in each round (0: before the first)."""
+
+    rows: dict[str, int] = field(default_factory=dict)
+    rounds: list[int] = field(default_factory=list)
+    how: str = ""
+    seconds: float = 0.0
+
+
+@dataclass
+class Fixpoint:
+    """One evaluation of a plan's program. `start`: the query's first batch, which its magic sets begin with."""
+
+    plan: Plan
+    inputs: Inputs
+    start: Batch
+    values: Scratch
+    cancel: Cancel
+    threads: int = 1
+    strict: bool = False
+    relations: dict[str, Sequence[Column] | Parts] = field(init=False)
+    counts: list[StratumCounts] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.relations = dict(self.inputs.relations)
+
+    def run(self) -> Mapping[str, Sequence[Column] | Parts]:
+        """The relations that the query's join reads: its inputs and what the rules derive."""
+        for stratum in self.plan.program.strata:
+            began = time.perf_counter()
+            self.counts.append(StratumCounts())
+            facts = {each.name: self._facts(each, stratum) for each in stratum.relations}
+            for rule in stratum.once:
+                _Rule(self, stratum, rule, facts[rule.target].add).run()
+            added = sum(each.turn() for each in facts.values())
+            self.counts[-1].rounds.append(added)
+            if stratum.recursive and added:
+                if stratum.closure is not None:
+                    self._close(stratum.closure, facts)
+                else:
+                    self._rounds(stratum, facts)
+            for each in stratum.relations:
+                held = facts[each.name].all()
+                if each.aggregates and not stratum.recursive:
+                    held = [self._aggregated(each, Columns(facts[each.name].whole().columns))]
+                self.relations[each.name] = parts = Parts([part for part in held if len(part)])
+                self.counts[-1].rows[each.name] = len(parts)
+            self.counts[-1].seconds = time.perf_counter() - began
+        return self.relations
+
+    def _facts(self, relation: Derived, stratum: Stratum) -> RowFacts | Aggregating:
+        if relation.aggregates and stratum.recursive:
+            return Aggregating(relation.aggregates, self.values)
+        return RowFacts(relation.arity)
+
+    def _rounds(self, stratum: Stratum, facts: Mapping[str, RowFacts | Aggregating]) -> None:
+        rules = [_Rule(self, stratum, rule, facts[rule.target].add) for rule in stratum.rounds]
+        added = 1
+        while added:
+            self.cancel.check()
+            for name, each in facts.items():
+                self.relations[name] = Parts(each.all())
+                self.relations[recent(name)] = Parts([each.recent()])
+                self.relations[older(name)] = Parts(each.older())
+            for rule in rules:
+                if rule.plan.delta is None or len(facts[rule.plan.delta].recent()):
+                    rule.run()
+            added = sum(each.turn() for each in facts.values())
+            self.counts[-1].rounds.append(added)
+
+    def _aggregated(self, relation: Derived, rows: Columns) -> Columns:
+        """The aggregates of a head over the distinct tuples of its variables."""
+        names = [str(i) for i in range(relation.arity)]
+        elements = [
+            FindVar(Var(name)) if aggregate is None else FindAggregate(aggregate, (), Var(name))
+            for name, aggregate in zip(names, relation.aggregates, strict=True)
+        ]
+        batch = Batch(len(rows), dict(zip(names, rows.columns, strict=True)))
+        return Columns(aggregated(batch, elements, self.values))
+
+    # Closures
+
+    def _close(self, closure: Closure, facts: Mapping[str, RowFacts | Aggregating]) -> None:
+        known = facts[closure.relation]
+        assert isinstance(known, RowFacts)
+        rows = known.whole().columns
+        trie = self._step(closure)
+        starts = distinct(rows[closure.fixed])
+        before = len(known)
+        if len(starts) < _MANY_STARTS:
+            self.counts[-1].how = f"walked from {len(starts)} starting points"
+            known.follow(trie, 1 - closure.fixed, self.cancel.check, _WALKED_AT_ONCE)
+        else:
+            self.counts[-1].how = f"graph search from {len(starts):,} starting points"
+            known.replace(_reached(rows, closure.fixed, starts, trie.merged, self.cancel))
+        self.counts[-1].rounds.append(len(known) - before)
+
+    def _step(self, closure: Closure) -> Trie:
+        """The step as a trie from where it starts to where it ends."""
+        (step,) = closure.step.items
+        if isinstance(step, DatomAtom):
+            snapshot = self.inputs.databases[step.source]
+            assert isinstance(step.attribute, Const)
+            attribute = snapshot.attribute(step.attribute.value)
+            if attribute is None:
+                return Trie(Csr.from_pairs(np.empty(0, np.int64), np.empty(0, np.int64)))
+            return snapshot.ev(attribute) if step.entity == closure.start else snapshot.ve(attribute)
+        assert isinstance(step, RelationAtom)
+        held = self.relations[step.relation]
+        columns = Columns(_joined(held)).columns if isinstance(held, Parts) else held
+        if not columns or not len(columns[0]):
+            return Trie(Csr.from_pairs(np.empty(0, np.int64), np.empty(0, np.int64)))
+        start, end = step.terms.index(closure.start), step.terms.index(closure.end)
+        return Trie(Csr.from_pairs(columns[start], columns[end]))
+
+
+def _joined(held: Parts) -> list[Column]:
+    if not held.parts:
+        return []
+    return [np.concatenate(columns) for columns in zip(*(part.columns for part in held.parts), strict=True)]
+
+
+def _reached(rows: Sequence[Column], fixed: int, starts: Column, step: Csr, cancel: Cancel) -> list[Column]:
+    """The closure of (start, node) rows along a step: a graph search for each start, over numbered nodes."""
+    moving = rows[1 - fixed]
+    nodes = distinct(np.concatenate((step.keys, step.values, moving)))
+    offsets = np.zeros(len(nodes) + 1, np.int64)
+    offsets[np.searchsorted(nodes, step.keys) + 1] = np.diff(step.offsets)
+    offsets = np.cumsum(offsets)
+    targets = np.searchsorted(nodes, step.values)
+    order = np.lexsort((moving, rows[fixed]))
+    seeds = np.searchsorted(nodes, moving[order])
+    seed_offsets = np.append(np.searchsorted(rows[fixed][order], starts), len(order))
+    counts = np.zeros(len(starts), np.int64)
+    found: list[Column] = []
+    at = 0
+    while at < len(starts):
+        cancel.check()
+        out = np.empty(max(len(nodes), min(_WALKED_AT_ONCE, (len(starts) - at) * len(nodes))), np.int64)
+        stop = row_kernels.reach(offsets, targets, seeds, seed_offsets, at, len(starts), out, counts)
+        found.append(nodes[out[: int(counts[at:stop].sum())]])
+        at = stop
+    ends = np.concatenate(found)
+    begins = np.repeat(starts, counts)
+    return [begins, ends] if fixed == 0 else [ends, begins]
+
+
+class _Rule:
+    """A rule of a stratum. Bound once if only one relation's recent rows change for it: then just these are exchanged."""
+
+    def __init__(
+        self, fixpoint: Fixpoint, stratum: Stratum, plan: RulePlan, add: Callable[[Sequence[Column]], None]
+    ) -> None:
+        self.fixpoint = fixpoint
+        self.plan = plan
+        self.add = add
+        self._lasting = _reads_only_recent(stratum, plan)
+        self._bound: tuple[GenericJoin | None, list[Reader]] | None = None
+
+    def run(self) -> None:
+        """Adds what the rule derives from what is known now."""
+        own = self.fixpoint
+        binding = Binding(own.plan, own.inputs.databases, own.relations, own.values, own.cancel, own.strict)
+        join = self._join(binding)
+        if join is None:
+            return
+
+        def sink(batch: Batch) -> bool:
+            self.add([batch.columns[name] for name in self.plan.head])
+            return True
+
+        start = own.start.only(frozenset(self.plan.given)) if self.plan.given else Batch(1, {})
+        Driver(join, sink, own.cancel, own.threads).run(start)
+
+    def _join(self, binding: Binding) -> GenericJoin | None:
+        """The join over the relations as they are now."""
+        if self._bound is not None:
+            join, readers = self._bound
+            for reader in readers:
+                held = self.fixpoint.relations[reader.relation]
+                assert isinstance(held, Parts)
+                reader.extender.levels = held.parts[0].levels(reader.places)
+            return join
+        join = binding.join_of(self.plan.body.items, self.plan.given, self.plan.levels, False)
+        if self._lasting and self.plan.delta is not None:
+            delta = recent(self.plan.delta)
+            readers = [reader for reader in binding.readers if reader.relation == delta]
+            if join is None or readers:
+                self._bound = join, readers
+        return join
+
+
+def _reads_only_recent(stratum: Stratum, plan: RulePlan) -> bool:
+    """Whether the recent rows of one relation are all that changes for the rule from round to round."""
+    names = {each.name for each in stratum.relations}
+    changing = names | {older(name) for name in names} | {recent(name) for name in names}
+    reads = [
+        leaf.relation
+        for leaf in everything(plan.body)
+        if isinstance(leaf, RelationAtom) and leaf.relation in changing
+    ]
+    return plan.delta is not None and reads == [recent(plan.delta)]

@@ -1,0 +1,200 @@
+"""The compiled loops of recursion: rows that are new, values that are better, and what can be reached.
+
+Tables are open addressing over row numbers, so that rows live once, in growing columns.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from executor.kernels import Bools, Index, Ints, _mix, _position
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _hash_at(columns: Ints, k: int, row: Any) -> Any:
+    h = np.uint64(0x9E3779B97F4A7C15)
+    for j in range(k):
+        h = _mix(h, columns[j, row])
+    return h
+
+
+@njit(cache=True, nogil=True)
+def rehash(table: Ints, store: Ints, k: int, start: int, stop: int) -> None:
+    """Enters rows start to stop of `store`, all distinct in their first k columns, into an empty table."""
+    mask = np.uint64(table.size - 1)
+    for row in range(start, stop):
+        at = _hash_at(store, k, row) & mask
+        while table[np.int64(at)] != 0:
+            at = (at + np.uint64(1)) & mask
+        table[np.int64(at)] = row + 1
+
+
+@njit(cache=True, nogil=True)
+def insert(table: Ints, store: Ints, count: int, rows: Ints, start: int, stop: int) -> int:
+    """Appends the rows start to stop that `store` (its first `count` rows) lacks; returns the new count.
+
+    store: int64[k, capacity], with room; table: int64[power of two], more than half empty.
+    """
+    k = rows.shape[0]
+    mask = np.uint64(table.size - 1)
+    for row in range(start, stop):
+        at = _hash_at(rows, k, row) & mask
+        while True:
+            known = table[np.int64(at)]
+            if known == 0:
+                for j in range(k):
+                    store[j, count] = rows[j, row]
+                count += 1
+                table[np.int64(at)] = count
+                break
+            same = True
+            for j in range(k):
+                if store[j, known - 1] != rows[j, row]:
+                    same = False
+                    break
+            if same:
+                break
+            at = (at + np.uint64(1)) & mask
+    return count
+
+
+@njit(cache=True, nogil=True)
+def improve(
+    table: Ints, store: Ints, current: Bools, count: int, rows: Ints, start: int, stop: int, sign: int
+) -> int:
+    """Appends the rows start to stop whose value, in the last column, is better than that known of their group.
+
+    sign: 1 keeps the least, -1 the greatest. `current` marks the best row of each group. Returns the new count.
+    """
+    k = rows.shape[0] - 1
+    mask = np.uint64(table.size - 1)
+    for row in range(start, stop):
+        at = _hash_at(rows, k, row) & mask
+        while True:
+            known = table[np.int64(at)]
+            same = known != 0
+            if same:
+                for j in range(k):
+                    if store[j, known - 1] != rows[j, row]:
+                        same = False
+                        break
+                if not same:
+                    at = (at + np.uint64(1)) & mask
+                    continue
+                if sign * rows[k, row] >= sign * store[k, known - 1]:
+                    break
+                current[known - 1] = False
+            for j in range(k + 1):
+                store[j, count] = rows[j, row]
+            current[count] = True
+            count += 1
+            table[np.int64(at)] = count
+            break
+    return count
+
+
+@njit(cache=True, nogil=True)
+def walk(
+    keys: Ints,
+    dense: Index,
+    offsets: Ints,
+    values: Ints,
+    over_keys: Ints,
+    over_offsets: Ints,
+    over_values: Ints,
+    moving: int,
+    table: Ints,
+    store: Ints,
+    done: int,
+    count: int,
+    most: int,
+) -> tuple[int, int]:
+    """Follows a trie from the pairs in `store`: (x, y) gives (x, z) for every z under y; `moving` is y's column.
+
+    The store is the queue: rows before `done` were followed. Returns (done, count) when all were, when the room is
+    used up, or after about `most` more rows, so that the caller can make room and look at the clock.
+    """
+    mask = np.uint64(table.size - 1)
+    fixed = 1 - moving
+    no_index = np.empty(0, np.int32)
+    last = min(count + most, store.shape[1])
+    while done < count:
+        node = store[moving, done]
+        kept = store[fixed, done]
+        over = over_keys.size > 0
+        place = _position(over_keys, no_index, node) if over else np.int64(-1)
+        if place >= 0:
+            source, lo, hi = over_values, over_offsets[place], over_offsets[place + 1]
+        else:
+            place = _position(keys, dense, node)
+            source = values
+            lo = offsets[place] if place >= 0 else np.int64(0)
+            hi = offsets[place + 1] if place >= 0 else np.int64(0)
+        if count + (hi - lo) > last:
+            return done, count
+        done += 1
+        for e in range(lo, hi):
+            target = source[e]
+            h = np.uint64(0x9E3779B97F4A7C15)
+            for j in range(2):
+                h = _mix(h, target if j == moving else kept)
+            at = h & mask
+            while True:
+                known = table[np.int64(at)]
+                if known == 0:
+                    store[moving, count] = target
+                    store[fixed, count] = kept
+                    count += 1
+                    table[np.int64(at)] = count
+                    break
+                if store[moving, known - 1] == target and store[fixed, known - 1] == kept:
+                    break
+                at = (at + np.uint64(1)) & mask
+    return done, count
+
+
+@njit(cache=True, nogil=True)
+def reach(
+    offsets: Ints, targets: Ints, seeds: Ints, seed_offsets: Ints, start: int, stop: int, out: Ints, counts: Ints
+) -> int:
+    """The nodes reached from each start's seeds, the seeds included, into `out`, sorted; counts[i] for each start.
+
+    A graph of nodes 0..n-1 as CSR; the seeds of start i are seeds[seed_offsets[i]:seed_offsets[i + 1]]. Stops before
+    the first start that `out` might have no room for; returns that start.
+    """
+    n = offsets.size - 1
+    seen = np.full(n, -1, np.int64)
+    at = np.int64(0)
+    for i in range(start, stop):
+        if out.size - at < n:
+            return i
+        first = at
+        for s in range(seed_offsets[i], seed_offsets[i + 1]):
+            node = seeds[s]
+            if seen[node] != i:
+                seen[node] = i
+                out[at] = node
+                at += 1
+        done = first
+        while done < at:
+            node = out[done]
+            done += 1
+            for e in range(offsets[node], offsets[node + 1]):
+                other = targets[e]
+                if seen[other] != i:
+                    seen[other] = i
+                    out[at] = other
+                    at += 1
+        counts[i] = at - first
+        if 16 * (at - first) > n:
+            at = first
+            for node in range(n):
+                if seen[node] == i:
+                    out[at] = node
+                    at += 1
+        else:
+            out[first:at].sort()
+    return stop

@@ -1,0 +1,222 @@
+"""From the rules that became relations to a program: magic sets, strata, and a plan for every rule of every round.
+
+In a stratum the rules that read none of its relations run once; the others run in rounds, each from the rows that
+the last round added to one of the relations they read (semi-naive evaluation).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from datalog.errors import AdalogError, Code
+from planner.closure import closure_of, from_seeds
+from planner.joins import plan_join
+from planner.logical import AndNode, Leaf, Node, NotNode, OrNode, RelationAtom, leaves, rewritten
+from planner.magic import Adorned, MagicSets
+from planner.plan import Options
+from planner.program import IDEMPOTENT, Branch, Derived, Program, RulePlan, Stratum, older, recent
+from planner.projection import blank_singletons
+from planner.scoping import Tree
+from planner.statistics import Statistics
+from planner.strata import Dependency, components, forbidden_cycle
+
+# What a relation is taken to hold before anything is known of it: recent rows, restricted by magic, or whole.
+_RECENT, _RESTRICTED, _WHOLE = 64, 1_000, 100_000
+
+Rules = Mapping[str, Sequence[Branch]]
+
+
+def plan_rules(tree: Tree, statistics: Statistics, options: Options) -> tuple[AndNode, Program, dict[str, int]]:
+    """(the query's body over derived relations, the program for them, the sizes they are taken to have)."""
+    if not tree.predicates:
+        return tree.body, Program(), {}
+    made, found = _adorned(tree, statistics, options)
+    rules: dict[str, Sequence[Branch]] = dict(made.rules)
+    for name, asked in made.magic.items():
+        rules[name] = [each.branch for each in asked]
+    for name in made.relations:
+        rules.setdefault(name, ())
+    relations = dict(made.relations)
+    if options.magic:
+        relations, rules = from_seeds(relations, rules, made, found)
+    reached = _reached(made.body, rules)
+    dependencies = list(_dependencies(relations, {name: rules[name] for name in reached}))
+    order = components(reached, dependencies)
+    sizes = _sizes(relations)
+    sized = replace(statistics, relation_rows={**statistics.relation_rows, **sizes})
+    strata = tuple(_stratum(names, relations, rules, sized, options) for names in order)
+    return made.body, Program(strata, options.semi_naive), sizes
+
+
+def _adorned(tree: Tree, statistics: Statistics, options: Options) -> tuple[Adorned, list[tuple[str, ...]]]:
+    """The program after magic sets, as far as they leave it stratified, and its components."""
+    attempts = [(True, True), (False, True), (False, False)] if options.magic else [(False, False)]
+    while True:
+        through, use = attempts.pop(0)
+        made = MagicSets(tree.predicates, statistics, through=through, use=use).of_query(tree.body, tree.given)
+        rules = {**made.rules, **{name: [a.branch for a in asked] for name, asked in made.magic.items()}}
+        dependencies = list(_dependencies(made.relations, rules))
+        found = components(made.relations, dependencies)
+        cycle = forbidden_cycle(found, dependencies)
+        if cycle is None:
+            return made, found
+        if not attempts:
+            break
+    rule = made.relations[cycle[0].reader].rule
+    raise AdalogError(
+        Code.UNSTRATIFIABLE,
+        f"the rule {rule} needs an argument that the recursion itself binds through {cycle[0].barrier}: "
+        f"{' → '.join([cycle[0].reader, *(each.read for each in cycle)])}; bind it by a data pattern",
+    )
+
+
+def _dependencies(relations: Mapping[str, Derived], rules: Rules) -> Iterator[Dependency]:
+    for name, branches in rules.items():
+        aggregate = next((a for a in relations[name].aggregates if a and a not in IDEMPOTENT), None)
+        barrier = f"({aggregate} …)" if aggregate else ""
+        for branch in branches:
+            yield from (Dependency(name, read, why or barrier) for read, why in _reads(branch.body, ""))
+
+
+def _reads(node: Node, barrier: str) -> Iterator[tuple[str, str]]:
+    for leaf in leaves(node):
+        if isinstance(leaf, RelationAtom):
+            yield leaf.relation, barrier
+        elif isinstance(leaf, NotNode):
+            for item in leaf.items:
+                yield from _reads(item, "not")
+
+
+def _reached(body: AndNode, rules: Rules) -> list[str]:
+    """The relations that the query's answer depends on, in a deterministic order."""
+    waiting = [name for name, _ in _reads(body, "") if name in rules]
+    found: dict[str, None] = {}
+    while waiting:
+        name = waiting.pop(0)
+        if name not in found:
+            found[name] = None
+            waiting.extend(read for b in rules[name] for read, _ in _reads(b.body, "") if read in rules)
+    return list(found)
+
+
+def _sizes(relations: Mapping[str, Derived]) -> dict[str, int]:
+    sizes: dict[str, int] = {}
+    for name, relation in relations.items():
+        rows = _RESTRICTED if relation.magic or relation.bound else _WHOLE
+        sizes |= {name: rows, older(name): rows, recent(name): _RECENT}
+    return sizes
+
+
+def _stratum(
+    names: Sequence[str],
+    relations: Mapping[str, Derived],
+    rules: Rules,
+    statistics: Statistics,
+    options: Options,
+) -> Stratum:
+    inside = frozenset(names)
+    lattices = frozenset(name for name in names if relations[name].aggregates)
+    once: list[RulePlan] = []
+    rounds: list[RulePlan] = []
+    recursive: list[Branch] = []
+    for name in names:
+        for branch in rules[name]:
+            count = _occurrences(branch.body, inside)
+            start = _before_rounds(branch.body, inside)
+            if start is not None:
+                once.append(_planned(name, branch, start, None, statistics, options))
+            if not count:
+                continue
+            if options.semi_naive:
+                recursive.append(branch)
+                for k in range(count):
+                    delta, body = _variant(branch.body, k, inside, lattices)
+                    rounds.append(_planned(name, branch, body, delta, statistics, options))
+            else:
+                rounds.append(_planned(name, branch, branch.body, None, statistics, options))
+    closure = closure_of(relations[names[0]], recursive) if len(names) == 1 and options.semi_naive else None
+    return Stratum(tuple(relations[name] for name in names), tuple(once), tuple(rounds), closure)
+
+
+def _planned(
+    target: str, branch: Branch, body: AndNode, delta: str | None, statistics: Statistics, options: Options
+) -> RulePlan:
+    needed = frozenset(branch.head)
+    if options.project:
+        body = blank_singletons(body, needed.union(branch.given))
+    plan = plan_join(body, branch.given, needed, statistics, options)
+    return RulePlan(target, branch.head, plan.body, branch.given, plan.levels, delta)
+
+
+# The rules of a round
+
+
+def _occurrences(node: Node, inside: frozenset[str]) -> int:
+    return sum(isinstance(leaf, RelationAtom) and leaf.relation in inside for leaf in leaves(node))
+
+
+def _before_rounds(body: AndNode, inside: frozenset[str]) -> AndNode | None:
+    """What of a body can hold before the first round: an `or` without its recursive branches; None: nothing can."""
+    items: list[Node] = []
+    for item in body.items:
+        left: Node | None = item
+        match item:
+            case RelationAtom() if item.relation in inside:
+                left = None
+            case AndNode():
+                left = _before_rounds(item, inside)
+            case OrNode():
+                kept = {
+                    i: each for i, branch in enumerate(item.branches) if (each := _before_rounds(branch, inside))
+                }
+                place = {old: new for new, old in enumerate(kept)}
+                local_to = tuple((name, place[owner]) for name, owner in item.local_to if owner in place)
+                left = replace(item, branches=tuple(kept.values()), local_to=local_to) if kept else None
+            case _:
+                pass
+        if left is None:
+            return None
+        items.append(left)
+    return AndNode(tuple(items))
+
+
+def _variant(body: AndNode, k: int, inside: frozenset[str], lattices: frozenset[str]) -> tuple[str, AndNode]:
+    """(the relation of occurrence k, the body that reads its recent rows there).
+
+    Occurrences before it read all rows, those after it the older ones, so that no derivation is made twice; of an
+    `or` around it only its branch is left, the others having nothing new to say.
+    """
+    deltas: list[str] = []
+
+    def aged(node: Node) -> Node:
+        def change(leaf: Leaf) -> Node:
+            if isinstance(leaf, RelationAtom) and leaf.relation in inside and leaf.relation not in lattices:
+                return replace(leaf, relation=older(leaf.relation))
+            return leaf
+
+        return rewritten(node, change)
+
+    def chosen(node: Node, k: int) -> Iterator[Node]:
+        match node:
+            case RelationAtom():
+                deltas.append(node.relation)
+                yield replace(node, relation=recent(node.relation))
+            case AndNode():
+                for item in node.items:
+                    count = _occurrences(item, inside)
+                    if 0 <= k < count:
+                        yield from chosen(item, k)
+                    else:
+                        yield aged(item) if k < 0 else item
+                    k -= count
+            case OrNode():
+                for branch in node.branches:
+                    count = _occurrences(branch, inside)
+                    if 0 <= k < count:
+                        yield from chosen(branch, k)
+                        return
+                    k -= count
+
+    items = tuple(chosen(body, k))
+    return deltas[0], AndNode(items)

@@ -1,0 +1,61 @@
+"""Plans one join: simplify, order, project; the same inside every `not`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from planner.logical import AndNode, LevelPlan, Node, NotNode, leaves
+from planner.ordering import order_variables
+from planner.plan import Options
+from planner.projection import blank_singletons, project, with_inner
+from planner.statistics import Statistics
+
+
+@dataclass(frozen=True, slots=True)
+class JoinPlan:
+    """`cost`: estimated candidates plus prefixes; `rows`: estimated rows."""
+
+    body: AndNode
+    levels: tuple[LevelPlan, ...]
+    cost: float
+    rows: float
+
+
+def plan_join(
+    body: AndNode,
+    given: tuple[str, ...],
+    needed: frozenset[str],
+    statistics: Statistics,
+    options: Options,
+    counted: frozenset[str] = frozenset(),
+) -> JoinPlan:
+    """The plan of a safe body. `counted`: those of `needed` that the answer only counts."""
+    found = order_variables(body, frozenset(given), needed - counted, statistics, reorder=options.reorder)
+    assert found is not None, "a safe body has an order"
+    body = _plan_negations(body, statistics, options)
+    if options.project:
+        levels = project(body, given, found.order, found.prefixes, needed, counted)
+    else:
+        levels = tuple(LevelPlan(name, estimate=e) for name, e in zip(found.order, found.prefixes, strict=True))
+    return JoinPlan(body, levels, found.cost, found.prefixes[-1] if found.prefixes else 1.0)
+
+
+def _plan_negations(body: AndNode, statistics: Statistics, options: Options) -> AndNode:
+    """Orders the inner join of every `not`: it starts from the shared bindings and keeps only those."""
+    planned: dict[int, NotNode] = {}
+    for node in negations(body):
+        shared = frozenset(node.shared)
+        inner = AndNode(node.items)
+        if options.project:
+            inner = blank_singletons(inner, shared)
+        found = order_variables(inner, shared, shared, statistics, reorder=options.reorder)
+        assert found is not None, "a safe not has an order"
+        inner = _plan_negations(inner, statistics, options)
+        levels = project(inner, node.shared, found.order, found.prefixes, shared, frozenset())
+        planned[id(node)] = replace(node, items=inner.items, levels=levels)
+    return with_inner(body, planned) if planned else body  # type: ignore[return-value]
+
+
+def negations(node: Node) -> list[NotNode]:
+    """The `not`s of a body that are not inside another."""
+    return [leaf for leaf in leaves(node) if isinstance(leaf, NotNode)]

@@ -1,0 +1,302 @@
+"""Magic sets: what a call already binds restricts what the rule derives.
+
+A call `(needs ?p ?d)` with ?p bound asks for `needs^bf`, of which only the tuples are derived whose first place
+lies in the magic set of that adornment; it holds what the call's side can bind, and what the rule's own calls ask for.
+Sideways information passing: a call sees the clauses that constants, inputs and earlier calls lead to.
+
+Source: Beeri and Ramakrishnan, "On the power of magic", 1991.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from datalog.ast import Const, LookupRef
+from planner.logical import (
+    AndNode,
+    DatomAtom,
+    FunctionAtom,
+    Node,
+    NotNode,
+    OrNode,
+    PredicateAtom,
+    RelationAtom,
+    RuleAtom,
+    Term,
+    UnnestAtom,
+    everything,
+    variables,
+)
+from planner.ordering import order_variables
+from planner.program import Branch, Derived, Predicate
+from planner.requirements import bindable
+from planner.statistics import Statistics
+
+QUERY = ""
+"""The origin of what the query itself asks of the rules."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A rule of a magic set. `origin`: the relation whose rules ask, or QUERY; `size`: about how many it gives."""
+
+    branch: Branch
+    origin: str
+    size: float
+
+
+@dataclass
+class Adorned:
+    """The query's body and the rules of a program after the pass. `magic` maps a magic set to who asks."""
+
+    body: AndNode
+    relations: dict[str, Derived] = field(default_factory=dict)
+    rules: dict[str, list[Branch]] = field(default_factory=dict)
+    magic: dict[str, list[Asked]] = field(default_factory=dict)
+
+
+def magic_of(relation: str) -> str:
+    """The name of a relation's magic set."""
+    return f"magic {relation}"
+
+
+def calls_rule(node: Node) -> bool:
+    return any(isinstance(leaf, RuleAtom) for leaf in everything(node))
+
+
+@dataclass
+class _Prefix:
+    """What is evaluated before a call: nodes whose rule calls are relations already, and what they bind.
+
+    `given`: single values, from scalar inputs.
+    """
+
+    given: frozenset[str]
+    bound: frozenset[str]
+    items: list[Node] = field(default_factory=list)
+
+    def copy(self) -> _Prefix:
+        return _Prefix(self.given, self.bound, list(self.items))
+
+    def add(self, item: Node) -> None:
+        self.items.append(item)
+        if not isinstance(item, NotNode):
+            self.bound |= variables(item)
+
+    def absorb(self, waiting: list[Node], *, anchored_only: bool) -> None:
+        """Moves over the nodes that can be evaluated next; if `anchored_only`, those that something narrows."""
+        found = True
+        while found:
+            found = False
+            for item in list(waiting):
+                if self._takes(item) and (not anchored_only or self._anchored(item)):
+                    waiting.remove(item)
+                    self.add(item)
+                    found = True
+
+    def _takes(self, item: Node) -> bool:
+        """Whether everything the node needs is bound."""
+        match item:
+            case NotNode() | PredicateAtom():
+                return variables(item) <= self.bound
+            case FunctionAtom():
+                return variables(item) - {item.out} <= self.bound
+            case UnnestAtom():
+                return item.collection in self.bound
+            case AndNode() | OrNode():
+                return variables(item) <= bindable(AndNode((*self.items, item)), self.bound)
+            case _:
+                return True
+
+    def _anchored(self, item: Node) -> bool:
+        match item:
+            case DatomAtom():
+                return any(self._known(term) for term in (item.entity, item.value, item.tx))
+            case RelationAtom():
+                return item.relation.startswith("in ") or any(self._known(term) for term in item.terms)
+            case AndNode():
+                return any(self._anchored(each) for each in item.items)
+            case OrNode():
+                return all(self._anchored(branch) for branch in item.branches)
+            case _:
+                return True
+
+    def _known(self, term: Term) -> bool:
+        return isinstance(term, Const | LookupRef) or term in self.bound
+
+    def parts(self, names: Iterable[str]) -> list[tuple[frozenset[str], tuple[Node, ...]]]:
+        """The names by what connects them: (names, the nodes of the prefix in one connected part)."""
+        wanted = {name for name in names if name not in self.given}
+        parts: list[tuple[frozenset[str], tuple[Node, ...]]] = []
+        while wanted:
+            reached = {min(wanted)}
+            nodes: dict[int, Node] = {}
+            grown = True
+            while grown:
+                grown = False
+                for i, item in enumerate(self.items):
+                    mine = variables(item) - self.given
+                    if i not in nodes and mine & reached:
+                        nodes[i] = item
+                        reached |= mine
+                        grown = True
+            parts.append((frozenset(wanted & reached), tuple(nodes[i] for i in sorted(nodes))))
+            wanted -= reached
+        return parts
+
+
+class MagicSets:
+    """One run of the pass. `through`: also restrict what a `not` or a whole aggregate reads, which may make a
+    stratified program unstratified; the caller then asks again without. `use`: off restricts required places only.
+    """
+
+    def __init__(
+        self, predicates: Sequence[Predicate], statistics: Statistics, *, through: bool, use: bool
+    ) -> None:
+        self.predicates = {each.name: each for each in predicates}
+        self.statistics = statistics
+        self.through = through
+        self.use = use
+        self.made = Adorned(AndNode(()))
+        self._waiting: list[tuple[Predicate, str, bool]] = []
+
+    def of_query(self, body: AndNode, given: Sequence[str]) -> Adorned:
+        """The program that answers the query."""
+        known = frozenset(given)
+        self.made.body = self._conjunction(body, _Prefix(known, known), QUERY, self.use)
+        while self._waiting:
+            predicate, name, restrict = self._waiting.pop()
+            bound = sorted(self.made.relations[name].bound)
+            for branch in predicate.branches:
+                known = frozenset(branch.given)
+                prefix = _Prefix(known, known)
+                if bound:
+                    prefix.add(RelationAtom(magic_of(name), tuple(branch.head[i] for i in bound)))
+                seed = tuple(prefix.items)
+                changed = self._conjunction(branch.body, prefix, name, restrict)
+                body = AndNode((*seed, *changed.items))
+                self.made.rules.setdefault(name, []).append(replace(branch, body=body))
+        return self.made
+
+    def _conjunction(self, node: AndNode, prefix: _Prefix, origin: str, restrict: bool) -> AndNode:
+        """The conjunction with its rule calls as relations; `prefix` ends up holding it."""
+        waiting = [item for item in node.items if not calls_rule(item)]
+        calls = [item for item in node.items if calls_rule(item)]
+        changed: dict[int, Node] = {}
+        while calls:
+            prefix.absorb(waiting, anchored_only=True)
+            item = self._next(calls, prefix)
+            if item is None:
+                prefix.absorb(waiting, anchored_only=False)
+                item = self._next(calls, prefix) or calls[0]
+            calls.remove(item)
+            changed[id(item)] = made = self._item(item, prefix, origin, restrict)
+            prefix.add(made)
+        prefix.absorb(waiting, anchored_only=False)
+        return AndNode(tuple(changed.get(id(item), item) for item in node.items))
+
+    def _next(self, calls: Sequence[Node], prefix: _Prefix) -> Node | None:
+        """The call to make next: one that is ready, rather one that something narrows, a `not` last."""
+        ready = [item for item in calls if self._ready(item, prefix)]
+        if not ready:
+            return None
+
+        def preference(item: Node) -> int:
+            if isinstance(item, NotNode):
+                return 2
+            terms = item.terms if isinstance(item, RuleAtom) else variables(item)
+            return 0 if any(term in prefix.bound for term in terms) else 1
+
+        return min(ready, key=preference)
+
+    def _ready(self, item: Node, prefix: _Prefix) -> bool:
+        match item:
+            case RuleAtom():
+                return item.needs <= prefix.bound
+            case NotNode():
+                return variables(item) <= prefix.bound
+            case OrNode():
+                if not item.required <= prefix.bound:
+                    return False
+                return all(variables(b) <= bindable(b, prefix.bound) for b in item.branches)
+            case _:
+                return True
+
+    def _item(self, item: Node, prefix: _Prefix, origin: str, restrict: bool) -> Node:
+        match item:
+            case RuleAtom():
+                return self._call(item, prefix, origin, restrict)
+            case OrNode():
+                branches = tuple(self._conjunction(b, prefix.copy(), origin, restrict) for b in item.branches)
+                return replace(item, branches=branches)
+            case NotNode():
+                inner = self._conjunction(AndNode(item.items), prefix.copy(), origin, restrict and self.through)
+                return replace(item, items=inner.items)
+            case AndNode():
+                return self._conjunction(item, prefix, origin, restrict)
+            case _:
+                return item
+
+    def _call(self, atom: RuleAtom, prefix: _Prefix, origin: str, restrict: bool) -> RelationAtom:
+        predicate = self.predicates[atom.rule]
+        restrict = restrict and (self.through or not predicate.barrier)
+        known = [i for i, term in enumerate(atom.terms) if predicate.aggregates[i] is None and term in prefix.bound]
+        if not restrict:
+            known = [i for i in known if i in predicate.required]
+        single = [i for i in known if atom.terms[i] in prefix.given]
+        names = {str(atom.terms[i]) for i in known if i not in single}
+        parts = prefix.parts(names)
+        needed = atom.needs
+        chosen = [part for part in parts if part[0] & needed]
+        if restrict and not chosen and parts:
+            chosen = [min(parts, key=lambda part: self._size(part[1], part[0], prefix))]
+        taken = frozenset().union(*(part[0] for part in chosen))
+        bound = frozenset(i for i in known if i in single or atom.terms[i] in taken)
+        name = self._adorned(predicate, bound, restrict)
+        if bound:
+            items = tuple(item for part in chosen for item in part[1])
+            head = tuple(str(atom.terms[i]) for i in sorted(bound))
+            self._ask(magic_of(name), Branch(head, AndNode(items), tuple(sorted(prefix.given))), origin, prefix)
+        return RelationAtom(name, atom.terms, atom.position)
+
+    def _ask(self, name: str, branch: Branch, origin: str, prefix: _Prefix) -> None:
+        """One more rule of a magic set, unless it only says that the set is in the set."""
+        items = branch.body.items
+        if (
+            len(items) == 1
+            and isinstance(items[0], RelationAtom)
+            and (items[0].relation, items[0].terms)
+            == (
+                name,
+                branch.head,
+            )
+        ):
+            return
+        size = self._size(items, frozenset(branch.head) - prefix.given, prefix)
+        self.made.magic.setdefault(name, []).append(Asked(branch, origin, size))
+
+    def _size(self, items: Sequence[Node], names: frozenset[str], prefix: _Prefix) -> float:
+        """About how many values of `names` the items give."""
+        if not names:
+            return 1.0
+        found = order_variables(AndNode(tuple(items)), prefix.given, names, self.statistics)
+        return found.prefixes[-1] if found is not None and found.prefixes else 1.0
+
+    def _adorned(self, predicate: Predicate, bound: frozenset[int], restrict: bool) -> str:
+        """The relation of a predicate with some places bound; its rules are rewritten once."""
+        letters = "".join("b" if i in bound else "f" for i in range(predicate.arity))
+        name = predicate.name + (f"^{letters}" if bound else "") + ("" if restrict or not self.use else " (whole)")
+        if name not in self.made.relations:
+            self.made.relations[name] = Derived(
+                name,
+                predicate.name,
+                predicate.arity,
+                predicate.aggregates if predicate.aggregated else (),
+                bound,
+            )
+            if bound:
+                magic = magic_of(name)
+                self.made.relations[magic] = Derived(magic, predicate.name, len(bound), magic=True)
+            self._waiting.append((predicate, name, restrict))
+        return name

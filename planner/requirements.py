@@ -1,0 +1,212 @@
+"""Which places of a rule only its caller can bind, which hold entities, and whether everything can be bound.
+
+`[(older ?p ?than) [?p :age ?a] [(> ?a ?than)]]` binds ?p itself and needs ?than from the caller: a place is
+required where some branch cannot bind it, besides those that the head requires in so many words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from datalog.ast import Const
+from datalog.errors import AdalogError, Code, Position
+from planner.logical import (
+    AndNode,
+    DatomAtom,
+    FunctionAtom,
+    Leaf,
+    Node,
+    NotNode,
+    OrNode,
+    PredicateAtom,
+    RuleAtom,
+    disjunctions,
+    everything,
+    leaves,
+    rewritten,
+    variables,
+)
+from planner.ordering import can_bind
+from planner.program import Predicate
+from planner.scoping import Places, Tree
+from store.snapshot import Snapshot
+
+
+def settled(tree: Tree) -> Tree:
+    """The tree with every rule call knowing what it requires. Raises UNBOUND_VARIABLE for what is never bound."""
+    predicates = {each.name: each for each in tree.predicates}
+    while True:
+        required = {name: each.required for name, each in predicates.items()}
+        predicates = {name: _requiring(each, required) for name, each in predicates.items()}
+        if all(each.required == required[name] for name, each in predicates.items()):
+            break
+    for predicate in predicates.values():
+        for branch in predicate.branches:
+            given = frozenset(branch.given).union(str(branch.head[i]) for i in predicate.required)
+            check_safe(branch.body, given, frozenset(map(str, branch.head)), tree.places)
+    body = _annotated(tree.body, required)
+    return replace(tree, body=body, predicates=tuple(predicates.values()))
+
+
+def _annotated(body: AndNode, required: Mapping[str, frozenset[int]]) -> AndNode:
+    def change(leaf: Leaf) -> Node:
+        return replace(leaf, required=required[leaf.rule]) if isinstance(leaf, RuleAtom) else leaf
+
+    changed = rewritten(body, change)
+    assert isinstance(changed, AndNode)
+    return changed
+
+
+def _requiring(predicate: Predicate, required: Mapping[str, frozenset[int]]) -> Predicate:
+    branches = tuple(replace(each, body=_annotated(each.body, required)) for each in predicate.branches)
+    places = set(predicate.required)
+    for branch in branches:
+        names = [str(name) for name in branch.head]
+        asked = _asked(branch.body, names, frozenset(branch.given).union(names[i] for i in places))
+        places.update(i for i, name in enumerate(names) if name in asked and predicate.aggregates[i] is None)
+    return replace(predicate, branches=branches, required=frozenset(places))
+
+
+def _asked(body: AndNode, head: Sequence[str], given: frozenset[str]) -> frozenset[str]:
+    """The variables of a head that the body cannot bind, and as few as it takes for it to bind the others."""
+    while missing := [name for name in head if name not in bindable(body, given)]:
+        all_others = given.union(head)
+        never = [name for name in missing if name not in bindable(body, all_others - {name})]
+        given = given.union(never or missing[:1])
+    return given
+
+
+def bindable(body: AndNode, given: frozenset[str]) -> frozenset[str]:
+    """What a body can bind, in any order, beginning with `given`."""
+    wanted = variables(body)
+    bound = given
+    while grown := {name for name in wanted - bound if can_bind(body, name, bound)}:
+        bound |= grown
+    return bound
+
+
+def check_safe(body: AndNode, given: frozenset[str], needed: frozenset[str], places: Places) -> None:
+    """Every variable must be bound by something that can propose it."""
+    wanted = variables(body) | needed
+    bound = bindable(body, given)
+    loose = sorted(wanted - bound, key=lambda n: (places.get(n) is None, n))
+    if loose:
+        raise _unbound(body, loose[0], bound, places)
+    for node in _negations(body):
+        check_safe(AndNode(node.items), frozenset(node.shared), frozenset(), places)
+    for name, position, caller in _required(body):
+        # What a call requires must be bound without that call.
+        others = bindable(_without(body, caller), given)
+        if name not in others:
+            raise _not_given(name, caller, position)
+
+
+def _required(body: AndNode) -> Iterable[tuple[str, Position | None, RuleAtom | OrNode]]:
+    for leaf in leaves(body):
+        if isinstance(leaf, RuleAtom):
+            yield from ((name, leaf.position, leaf) for name in sorted(leaf.needs))
+    for node in disjunctions(body):
+        yield from ((name, node.position, node) for name in sorted(node.required))
+
+
+def _without(node: AndNode, left_out: Node) -> AndNode:
+    """The tree without one rule call or `or` (by identity)."""
+
+    def keep(item: Node) -> Node | None:
+        if item is left_out:
+            return None
+        match item:
+            case AndNode():
+                return _without(item, left_out)
+            case OrNode():
+                return replace(item, branches=tuple(_without(branch, left_out) for branch in item.branches))
+            case _:
+                return item
+
+    return AndNode(tuple(kept for item in node.items if (kept := keep(item)) is not None))
+
+
+def _negations(node: Node) -> list[NotNode]:
+    return [leaf for leaf in leaves(node) if isinstance(leaf, NotNode)]
+
+
+def _written(name: str) -> str:
+    return name.split("·")[0]
+
+
+def _not_given(name: str, caller: RuleAtom | OrNode, position: Position | None) -> AdalogError:
+    rule = caller.rule.split(" ")[-1]
+    called = f"the rule {rule} requires {_written(name)} to be bound" if rule else f"{_written(name)} must be bound"
+    return AdalogError(
+        Code.UNBOUND_VARIABLE,
+        f"{called} at the call, and no other clause binds it: add a data pattern, a function or an :in that does",
+        position,
+    )
+
+
+def _unbound(body: AndNode, name: str, bound: frozenset[str], places: Places) -> AdalogError:
+    for required, position, caller in _required(body):
+        if required == name:
+            return _not_given(name, caller, position)
+    return AdalogError(
+        Code.UNBOUND_VARIABLE, f"nothing binds {_written(name)}: {_reason(body, name, bound)}", places.get(name)
+    )
+
+
+def _reason(body: AndNode, name: str, bound: frozenset[str]) -> str:
+    for leaf in leaves(body):
+        if isinstance(leaf, FunctionAtom) and leaf.out == name:
+            missing = ", ".join(sorted(_written(n) for n in variables(leaf) - {name} - bound))
+            if missing:
+                return f"({leaf.name} …) computes it from {missing}, which nothing binds first"
+    for leaf in leaves(body):
+        if isinstance(leaf, PredicateAtom | FunctionAtom) and name in variables(leaf):
+            return f"it is an argument of ({leaf.name} …); add a data pattern, a function or an :in that binds it"
+    if any(isinstance(item, OrNode) and name in variables(item) for item in body.items):
+        return "every branch of the or must bind it, or a clause outside must"
+    if any(name in variables(node) for node in _negations(body)):
+        return "a not only filters; bind it in a clause outside the not"
+    return "add a data pattern, a function or an :in that binds it"
+
+
+# Entities
+
+
+def entity_variables(
+    body: AndNode, databases: Mapping[str, Snapshot], rules: Mapping[str, frozenset[int]]
+) -> frozenset[str]:
+    """The variables that stand in entity places. `rules`: the entity places of each rule that is a relation."""
+    found: set[str] = set()
+    for leaf in everything(body):
+        match leaf:
+            case DatomAtom():
+                if isinstance(leaf.entity, str):
+                    found.add(leaf.entity)
+                if isinstance(leaf.value, str) and isinstance(leaf.attribute, Const):
+                    attribute = databases[leaf.source].attribute(leaf.attribute.value)
+                    if attribute is not None and attribute.value_type == "ref":
+                        found.add(leaf.value)
+            case RuleAtom():
+                places = rules.get(leaf.rule, frozenset())
+                found.update(term for i in places if isinstance(term := leaf.terms[i], str))
+            case _:
+                pass
+    return frozenset(found)
+
+
+def entities_of(tree: Tree, databases: Mapping[str, Snapshot]) -> frozenset[str]:
+    """The variables of a query and its rules that stand in entity places, if only by way of a rule call."""
+    known = {each.name: each for each in tree.predicates}
+    while True:
+        places = {name: each.entities for name, each in known.items()}
+        for name, each in known.items():
+            found = set(each.entities)
+            for branch in each.branches:
+                entities = entity_variables(branch.body, databases, places)
+                found.update(i for i, term in enumerate(branch.head) if term in entities)
+            known[name] = replace(each, entities=frozenset(found))
+        if all(each.entities == places[name] for name, each in known.items()):
+            break
+    bodies = [tree.body, *(branch.body for each in known.values() for branch in each.branches)]
+    return frozenset().union(*(entity_variables(body, databases, places) for body in bodies))

@@ -1,12 +1,12 @@
 """Recursion in a pull: the entities within reach are read level by level, then each path is laid out.
 
-What an entity shows depends on the path to it only where it is on a cycle, or where a depth runs out. So maps are
-kept by entity and remaining depths, except for entities that may be on a cycle.
+What an entity shows depends on the path to it only where that comes through something the entity leads back to. So
+maps are kept by entity and remaining depths, with what may not be on a path for the map to hold there, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -21,6 +21,8 @@ from executor.pull_steps import Node, Step
 from store.trie import distinct
 
 _CHECK_EVERY = 1024
+# A map that leads to more entities on cycles than these is laid out anew for every path.
+_MOST_WITHIN = 256
 _ID_IDENTITY = identity(DB_ID)
 
 Depths = tuple[int | None, ...]
@@ -39,9 +41,16 @@ class Reader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
+    """hits: entities that the path had come through and that the map therefore shows by their ids only.
+
+    within: the entities it leads to that may be on a cycle, itself included; None where they are too many.
+    """
+
     map: EdnMap | None
     size: float
     height: int
+    hits: Set[int]
+    within: Set[int] | None
 
 
 class Paths:
@@ -115,22 +124,32 @@ class Paths:
 
     def _show(self, at: int, depths: Depths, path: set[int], level: int) -> _Shown:
         """The map of the entity at a place among the known, reached over `path`, itself not on it."""
-        keep = not self._cyclic[at]
-        if keep:
-            kept = self._kept.get((at, depths))
-            if kept is not None:
-                if level + kept.height - 1 > MOST_LEVELS:
-                    raise too_deep()
-                return kept
+        kept = self._kept.get((at, depths))
+        if kept is not None and kept.within is not None and path.isdisjoint(kept.within):
+            if level + kept.height - 1 > MOST_LEVELS:
+                raise too_deep()
+            return kept
         if level + self._height - 1 > MOST_LEVELS:
             raise too_deep()
         self._made += 1
         if self._made % _CHECK_EVERY == 0:
             self._cancel.check()
+        path.add(at)
+        made = self._lay_out(at, depths, path, level)
+        path.discard(at)
+        if made.size > self._most or self._made > self._most:
+            raise too_large(self._most)
+        if not made.hits and made.within is not None:
+            self._kept[at, depths] = made
+        return made
+
+    def _lay_out(self, at: int, depths: Depths, path: set[int], level: int) -> _Shown:
+        """The map of an entity; `path` ends with it."""
         row = dict(self._rows[at])
         size: float = self._sizes[at]
         height = self._height
-        path.add(at)
+        hits: set[int] = set()
+        within: set[int] | None = {at}
         for number, step in enumerate(self._node.loops):
             depth = depths[number]
             values: list[Value] = []
@@ -139,26 +158,34 @@ class Paths:
                 for child in self._children[number][at]:
                     if child in path:
                         values.append(self._seen(child))
+                        hits.add(child)
                         size += 1
                         height = max(height, 2)
                         continue
                     shown = self._show(child, after, path, level + 1)
+                    hits |= shown.hits
+                    within = _united(within, shown.within)
                     if shown.map is not None:
                         values.append(shown.map)
                         size += shown.size
                         height = max(height, 1 + shown.height)
             _enter_loop(row, step, values)
-        path.discard(at)
-        if size > self._most or self._made > self._most:
-            raise too_large(self._most)
-        made = _Shown(EdnMap.told_apart(row) if row else None, size, height)
-        if keep:
-            self._kept[at, depths] = made
-        return made
+        hits.discard(at)
+        if not self._cyclic[at]:
+            # Whatever leads here is not among what this leads to.
+            within = set()
+        return _Shown(EdnMap.told_apart(row) if row else None, size, height, hits, within)
 
     def _seen(self, at: int) -> EdnMap:
         """`{:db/id n}`: all that is shown of an entity that the path has come through."""
         return EdnMap.told_apart({_ID_IDENTITY: (DB_ID, self._ids[at])})
+
+
+def _united(within: set[int] | None, more: Set[int] | None) -> set[int] | None:
+    if within is None or more is None or len(within) + len(more) > _MOST_WITHIN:
+        return None
+    within |= more
+    return within
 
 
 def _enter_loop(row: Row, step: Step, values: list[Value]) -> None:

@@ -20,15 +20,15 @@ from store.snapshot import Snapshot
 class Step:
     """One attribute to read. `attribute` is None where the database has none of that name: only a default is left.
 
-    many: gives a vector. target: what is shown of the entities it refers to; None for values, and for a recursion,
-    which shows what the node around it does. depth: how often a recursion may be followed along one path, None for
-    no bound.
+    many: gives a vector. target: what is shown of the entities it refers to, None for values. loops: shows the node
+    that it is a step of again, `depth` times along one path, None for no bound.
     """
 
     asked: PullAttribute
     attribute: Attribute | None
     many: bool
     target: Node | None = None
+    loops: bool = False
     depth: int | None = None
 
     @property
@@ -82,26 +82,26 @@ class Resolver:
         """The node of a pattern."""
         if pattern.wildcard and not pattern.attributes:
             return self.whole()
-        ids, steps, loops = [], [], []
+        steps: list[Step] = []
         if pattern.wildcard:
             named = {each.attribute for each in pattern.attributes if not each.reverse}
             if DB_ID not in named:
-                ids.append(_ID)
+                steps.append(_ID)
             steps += [self._default(each) for each in self._snapshot.attributes() if each.ident not in named]
-        for asked in pattern.attributes:
-            if asked.attribute == DB_ID:
-                ids.append(Step(asked, None, many=False))
-            elif isinstance(asked.sub, Recursion):
-                loops.append(self._step(asked, depth=asked.sub.depth))
-            else:
-                steps.append(self._step(asked))
-        return Node(tuple(ids), tuple(steps), tuple(loops))
+        steps += [self._step(asked) for asked in pattern.attributes]
+        # Of two that are shown under one key it is the later one that is.
+        steps = list({step.key_identity: step for step in steps}.values())
+        return Node(
+            tuple(step for step in steps if step.asked.attribute == DB_ID),
+            tuple(step for step in steps if step.asked.attribute != DB_ID and not step.loops),
+            tuple(step for step in steps if step.loops),
+        )
 
     def whole(self) -> Node:
         """All attributes, components and theirs in full."""
         if self._whole is None:
             every = self._snapshot.attributes()
-            loops = [Step(_asked(each), each, each.is_many) for each in every if each.component]
+            loops = [Step(_asked(each), each, each.is_many, loops=True) for each in every if each.component]
             steps = [self._default(each) for each in every if not each.component]
             self._whole = Node((_ID,), tuple(steps), tuple(loops))
         return self._whole
@@ -116,7 +116,9 @@ class Resolver:
             return None
         return self.whole() if attribute.component and not reverse else BARE
 
-    def _step(self, asked: PullAttribute, depth: int | None = None) -> Step:
+    def _step(self, asked: PullAttribute) -> Step:
+        if asked.attribute == DB_ID:
+            return Step(asked, None, many=False)
         attribute = self._snapshot.attribute(asked.attribute)
         if attribute is None:
             if self._strict:
@@ -134,7 +136,7 @@ class Resolver:
             )
         many = not attribute.component if asked.reverse else attribute.is_many
         if isinstance(asked.sub, Recursion):
-            return Step(asked, attribute, many, None, depth)
+            return Step(asked, attribute, many, loops=True, depth=asked.sub.depth)
         if asked.sub is not None:
             return Step(asked, attribute, many, self.node(asked.sub))
         return Step(asked, attribute, many, self._implied(attribute, reverse=asked.reverse))

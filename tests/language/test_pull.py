@@ -134,6 +134,12 @@ def test_what_is_written_overrides_the_wildcard(world):
     assert world.pull("[* [:db/id :as :id]]", 2) == '{:id 2 :name "Byron" :boss {:db/id 1}}'
 
 
+def test_of_two_under_one_key_the_later_is_shown(world):
+    assert world.pull("[{:friend [:name]} :friend]", 3) == "{:friend [{:db/id 4}]}"
+    assert world.pull("[{:boss ...} :name [:name :as :boss]]", 3) == '{:name "Cara" :boss "Cara"}'
+    assert world.pull("[* [:born :as :name]]", 2) == "{:db/id 2 :boss {:db/id 1}}"
+
+
 def test_wildcard_with_reverse(world):
     assert world.pull("[* :_friend]", 2) == '{:db/id 2 :name "Byron" :boss {:db/id 1} :_friend [{:db/id 1}]}'
 

@@ -84,6 +84,7 @@ def pulled(data: Facts, pattern: PullPattern, e: int, path: tuple[Any, ...] = ()
         specs = [
             attribute(name) for name in ("db/id", "n", "s", "one", "many", "part") if name not in named
         ] + specs
+    specs = list({spec.key.key: spec for spec in specs}.values())
     for number, spec in enumerate(specs):
         name = spec.attribute.name
         if name == "db/id":

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from datalog.values import Keyword
+from store.attribute import Attribute
+from store.relation import Columns
 from store.snapshot import TX_BASE, Snapshot
 
 
@@ -26,14 +31,14 @@ class SnapshotAccess:
         return tuple(self.snapshot.codes.decode_many(self.snapshot.ev(found).row(entity)))
 
     def tx_ids(self, start: int | None, end: int | None) -> tuple[int, ...]:
-        """Transaction entities with start <= t < end; either may be a number, an entity id or nil."""
+        """Transaction entities of this view with start <= t < end; either may be a number, an entity id or nil."""
 
         def number(bound: int | None, default: int) -> int:
             if bound is None:
                 return default
             return bound - TX_BASE if bound >= TX_BASE else bound
 
-        first = max(number(start, 1), 1)
+        first = max(number(start, 1), self.snapshot.since_t + 1)
         last = min(number(end, self.snapshot.t + 1), self.snapshot.t + 1)
         return tuple(TX_BASE + t for t in range(first, last))
 
@@ -41,10 +46,15 @@ class SnapshotAccess:
         """The datoms of one transaction as [e a v tx added], every attribute as its entity."""
         t = transaction - TX_BASE if transaction >= TX_BASE else transaction
         rows: list[tuple[Any, ...]] = []
-        past = self.snapshot.history()
-        for attribute in past.attributes():
-            columns = past.columns(attribute)
-            for i in (columns.t == t).nonzero()[0].tolist():
-                value = past.codes.decode(int(columns.v[i]))
+        for attribute, columns in self._by_transaction:
+            start, stop = np.searchsorted(columns.t, (t, t + 1)).tolist()
+            for i, value in enumerate(self.snapshot.codes.decode_many(columns.v[start:stop]), start):
                 rows.append((int(columns.e[i]), attribute.id, value, TX_BASE + t, bool(columns.added[i])))
         return tuple(rows)
+
+    @cached_property
+    def _by_transaction(self) -> list[tuple[Attribute, Columns]]:
+        """Every attribute's datoms, those that no longer hold too, in the order of their transactions."""
+        past = self.snapshot.history()
+        found = ((attribute, past.columns(attribute)) for attribute in past.attributes())
+        return [(attribute, columns.take(np.argsort(columns.t, kind="stable"))) for attribute, columns in found]

@@ -120,3 +120,99 @@ def test_joins_not_and_aggregates_in_the_past(ages):
     assert past.q("[:find (sum ?v) . :with ?e :where [?e :age ?v]]") == "30"
     assert past.q("[:find ?e :where [?e :age] (not [?e :age 10])]") == "#{[2]}"
     assert past.q("[:find ?x :in $ [?x ...] :where (not [?x :age])]", "[1 2 3]") == "#{[3]}"
+
+
+# Transactions
+
+
+def test_the_transactions_of_a_view(ages):
+    query = "[:find (count ?tx) . :where [(tx-ids $ nil nil) [?tx ...]]]"
+    assert ages.q(query) == "4"
+    assert ages.at(as_of=3).q(query) == "3"
+    assert ages.at(as_of=3, since=1).q(query) == "2"
+    assert ages.at(since=4).q(query) == "nil"
+    query = "[:find ?t :where [(tx-ids $ 2 4) [?tx ...]] [?tx :db/txInstant] [?e :age ?v ?tx] [(identity ?v) ?t]]"
+    assert ages.q(query) == "#{[11] [30]}"
+
+
+def test_the_datoms_of_a_transaction(ages):
+    query = """[:find ?t ?e ?v ?added :where [(tx-ids $ 2 4) [?tx ...]] [(tx-data $ ?tx) [[?e ?a ?v _ ?added]]]
+                [?a :db/ident :age] [(ground [[2 :two] [3 :three]]) [[?n ?t]]] [(tx-ids $ ?n nil) [?tx2 ...]]
+                [(= ?tx ?tx2)] [(inc ?n) ?next] [(tx-ids $ ?n ?next) [?tx ...]]]"""
+    assert ages.q(query) == "#{[:two 1 10 false] [:two 1 11 true] [:three 2 20 false] [:three 3 30 true]}"
+    assert ages.q("[:find ?e :where [(tx-data $ 99) [[?e]]]]") == "#{}"
+    assert ages.at(as_of=2).q("[:find ?e :where [(tx-data $ 3) [[?e]]]]") == "#{}"
+    assert ages.at(since=2).q("[:find ?e :where [(tx-data $ 2) [[?e]]]]") == "#{}"
+
+
+def test_transactions_are_entities(db):
+    db.tx('[[:db/add 1 :age 1] [:db/add "datomic.tx" :by "ann"] {:db/id "datomic.tx" :why "hired"}]')
+    db.tx('[[:db/add 1 :age 2] [:db/add "datomic.tx" :by "bob"]]')
+    assert db.q("[:find ?who . :where [1 :age _ ?tx] [?tx :by ?who]]") == '"bob"'
+    query = "[:find ?v ?who ?added :where [1 :age ?v ?tx ?added] [?tx :by ?who]]"
+    assert db.at(history=True).q(query) == '#{[1 "ann" true] [1 "bob" false] [2 "bob" true]}'
+    assert db.q('[:find ?a ?v :where [?tx :by "ann"] [?tx ?a ?v] [(not= ?a :db/txInstant)]]') == (
+        '#{[:by "ann"] [:why "hired"]}'
+    )
+
+
+def test_the_instants_of_transactions_join_and_compare(db):
+    for year, age in ((2020, 1), (2021, 2), (2022, 3)):
+        db.tx(f'[[:db/add 1 :age {age}] [:db/add "datomic.tx" :db/txInstant #inst "{year}-01-01"]]')
+    query = """[:find ?v :in $ ?from :where [1 :age ?v ?tx true] [?tx :db/txInstant ?when] [(>= ?when ?from)]]"""
+    assert db.at(history=True).q(query, '#inst "2021-01-01"') == "#{[2] [3]}"
+    assert (
+        db.q('[:find ?tx2 :where [?tx :db/txInstant #inst "2021-01-01"] [(identity ?tx) ?tx2] [1 :age 2 ?tx]]')
+        == "#{}"
+    )
+    assert len(db.at(as_of=2).q('[:find ?tx :where [?tx :db/txInstant #inst "2021-01-01"] [1 :age 2 ?tx]]')) == 1
+    assert db.at(as_of=1).q("[:find (count ?when) . :where [_ :db/txInstant ?when]]") == "1"
+
+
+def test_all_five_places_are_variables(db):
+    db.tx("[{:db/ident :n :db/valueType :db.type/long}]", "[[:db/add 1 :n 5]]", "[[:db/add 1 :n 6]]")
+    query = "[:find ?e ?a ?v ?t ?added :where [?e ?a ?v ?tx ?added] [(= ?a :n)] [(- ?tx %d) ?t]]"
+    from store.snapshot import TX_BASE
+
+    query %= TX_BASE
+    assert db.q(query) == "#{[1 :n 6 3 true]}"
+    assert db.at(history=True).q(query) == "#{[1 :n 5 2 true] [1 :n 5 3 false] [1 :n 6 3 true]}"
+    assert db.at(history=True, since=2).q(query) == "#{[1 :n 5 3 false] [1 :n 6 3 true]}"
+    assert db.at(as_of=2).q(query) == "#{[1 :n 5 2 true]}"
+
+
+def test_a_transaction_is_written_as_its_number_or_its_id(ages):
+    from store.snapshot import TX_BASE
+
+    past = ages.at(history=True)
+    assert past.q("[:find ?e ?v :where [?e :age ?v 3 true]]") == "#{[3 30]}"
+    assert past.q(f"[:find ?e ?v :where [?e :age ?v {TX_BASE + 3} true]]") == "#{[3 30]}"
+    assert past.q("[:find ?e ?v :in $ ?tx :where [?e :age ?v ?tx true]]", str(TX_BASE + 3)) == "#{[3 30]}"
+    ages.refuses("QUERY_INVALID", "[:find ?e :where [?e :age _ ‸:three]]")
+
+
+def test_one_variable_in_two_places_over_time(db):
+    from store.snapshot import TX_BASE
+
+    db.tx("[{:db/ident :seen :db/valueType :db.type/ref}]", '[[:db/add 1 :seen "datomic.tx"] [:db/add 2 :seen 9]]')
+    assert db.q("[:find ?e ?tx :where [?e :seen ?tx ?tx]]") == f"#{{[1 {TX_BASE + 2}]}}"
+
+
+def test_since_is_over_what_holds_as_of(ages):
+    """2 :age 20 was asserted at 1, retracted at 3 and asserted again at 4."""
+    query = "[:find ?v :where [2 :age ?v]]"
+    assert ages.at(as_of=2, since=0).q(query) == "#{[20]}"
+    assert ages.at(as_of=2, since=1).q(query) == "#{}"
+    assert ages.at(as_of=3, since=0).q(query) == "#{}"
+    assert ages.at(as_of=4, since=1).q(query) == "#{[20]}"
+    assert ages.at().snapshot.as_of(4).since(1).key == ages.at().snapshot.since(1).as_of(4).key
+
+
+def test_names_hold_in_every_view(db):
+    """Idents and lookup refs are looked up as of the moment, whatever `since` and `history` leave out."""
+    db.tx("[{:db/ident :email :db/valueType :db.type/string :db/unique :db.unique/identity} {:db/ident :red}]")
+    db.tx('[{:db/id 1 :email "a@x"}]', "[[:db/add 1 :age 5]]", "[[:db/add 1 :age 6]]")
+    assert db.at(since=2).q('[:find ?v . :where [[:email "a@x"] :age ?v]]') == "6"
+    db.tx("[{:db/ident :fond :db/valueType :db.type/ref} {:db/id 1 :fond :red}]")
+    assert db.at(since=4).q("[:find ?e . :where [?e :fond :red]]") == "1"
+    assert db.at(since=4, history=True).q('[:find ?a :where [[:email "a@x"] ?a]]') == "#{[:fond]}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from collections import Counter
 from collections.abc import Iterator
 
 import pytest
@@ -63,8 +64,8 @@ def engine_of(world: World) -> SparkEngine:
     return world.pool.spark
 
 
-def counted(result: Result) -> list[object]:
-    return sorted(repr(identity(row)) for row in result.rows())
+def counted(result: Result) -> Counter[object]:
+    return Counter(identity(row) for row in result.rows())
 
 
 NEVER = "[:find ?a ?b ?c :where [?a :n/value ?x] [?b :n/value ?y] [?c :n/value ?z] [(+ ?x ?y ?z) ?s] [(< ?s 0)]]"
@@ -75,7 +76,22 @@ OR = """[:find ?n ?y :where [?a :p/name ?n] [?a :p/age ?y]
 OR_JOIN = """[:find ?a ?x :where [?a :p/age ?y]
   (or-join [?a ?x] [?a :p/age ?x] (and [?a :p/knows ?b] [?b :p/knows ?c] [?c :p/age ?x]))]"""
 
+MOST = """[:find ?n ?y ?most :where [?a :p/name ?n] [?a :p/age ?y]
+  [(q [:find (max ?z) . :in $ ?a :where [?a :p/knows ?b] [?b :p/age ?z]] $ ?a) ?most]]"""
+
+FRIENDS = """[:find ?n ?r :where [?a :p/name ?n]
+  [(q [:find ?m ?y :in $ ?a :where [?a :p/knows ?b] [?b :p/name ?m] [?b :p/age ?y]] $ ?a) ?r]]"""
+
+LEVEL = """[:find ?n ?s ?k :where [?a :p/name ?n] [?a :p/age ?y] [(str "age " ?y) ?s]
+  [(q [:find ?y (count ?b) :where [?b :p/age ?y]] $) [[?y ?k]]]]"""
+
 SAME = [
+    (MOST,),
+    (FRIENDS,),
+    (LEVEL,),
+    (
+        "[:find ?n :where [(q [:find [?a ...] :where [?a :p/age 3]] $) ?s] [?a :p/name ?n] [(identity ?s) [?a ...]]]",
+    ),
     ("[:find ?n ?m :where [?a :p/name ?n] [?a :p/knows ?b] [?b :p/name ?m]]",),
     ("[:find ?a ?b ?c :where [?a :p/knows ?b] [?b :p/knows ?c] [?a :p/knows ?c] [?a :p/age ?x] [(< ?x 3)]]",),
     ("[:find (count ?c) . :with ?a ?b :where [?a :p/knows ?b] [?b :p/knows ?c] [?a :p/knows ?c]]",),

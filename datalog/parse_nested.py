@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from datalog import ast
+from datalog.errors import AdalogError, Code
 from datalog.forms import Form, invalid, is_source, is_symbol, shown
 from datalog.values import Symbol
 
@@ -45,12 +46,15 @@ def nested_call(
     inner = parse(rest[0])
     if inner.query.timeout_ms is not None:
         raise invalid(rest[0], "a query within a query has no :timeout of its own; give it to the outer one")
-    written = inner.written
+    for element in inner.query.find.elements:
+        if isinstance(element, ast.FindPull) and isinstance(element.pattern, ast.Var):
+            raise AdalogError(
+                Code.QUERY_INVALID,
+                f"a query within a query writes its pull pattern out: {element.pattern.name} is none",
+                element.pattern.position,
+            )
     given = rest[1:]
-    if not given and not written:
-        written = ()
-    elif not written:
-        written = (ast.SourceInput("$"),)
+    written = inner.written or (ast.SourceInput("$"),) * bool(given)
     if len(given) != len(written):
         raise invalid(call, _miscounted(written, len(given)))
     found: dict[ast.Input, ast.Term | ast.Source] = {}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,16 @@ _COMPARE: dict[str, Callable[[Column, Column], Mask]] = {
     "==": np.equal,
 }
 _ARITHMETIC: dict[str, Callable[[Column, Column], Column]] = {"+": np.add, "-": np.subtract, "*": np.multiply}
+
+
+class Results(Protocol):
+    """What gives a value for each row: a built-in applied to arguments, or a query within the query."""
+
+    @property
+    def variables(self) -> frozenset[str]: ...
+
+    def results(self, batch: Batch) -> Column:
+        """int64[n]: the code of the result for each row; NIL where it is nil."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +150,7 @@ class FilterExtender:
 class FunctionExtender:
     """`[(f …) ?out]`: proposes its one value where the arguments are bound first, else compares."""
 
-    def __init__(self, label: str, call: Call, out: str, rank: dict[str, int]) -> None:
+    def __init__(self, label: str, call: Results, out: str, rank: dict[str, int]) -> None:
         self.label = label
         self.call = call
         self.out = out

@@ -231,6 +231,82 @@ def test_within_one_another(shop):
     assert shop.q(query) == "11"
 
 
+# Rules and pulls
+
+
+@pytest.fixture
+def kin(db):
+    db.tx(
+        """[{:db/ident :parent :db/valueType :db.type/ref :db/cardinality :db.cardinality/many}
+            {:db/ident :name :db/unique :db.unique/identity :db/valueType :db.type/string}]""",
+        """[{:db/id 1 :name "a" :parent [2 3]} {:db/id 2 :name "b" :parent 4} {:db/id 3 :name "c" :parent 4}
+            {:db/id 4 :name "d"}]""",
+    )
+    return db
+
+
+ANCESTORS = "[[(above ?x ?y) [?x :parent ?y]] [(above ?x ?y) [?x :parent ?z] (above ?z ?y)]]"
+
+
+def test_rules_of_its_own(kin):
+    query = (
+        f"[:find ?n . :where [(q [:find (count ?y) . :in $ ?x :where (above ?x ?y) :rules {ANCESTORS}] $ 1) ?n]]"
+    )
+    assert kin.q(query) == "3"
+    query = (
+        query.replace(":find ?n .", ":find ?x ?n")
+        .replace("$ 1)", "$ ?x)")
+        .replace(":where [(q", ":where [?x :name] [(q")
+    )
+    assert kin.q(query) == "#{[1 3] [2 1] [3 1]}"
+
+
+def test_rules_of_the_outer_query(kin):
+    query = """[:find ?n ?k :in $ % :where [?x :name ?n]
+                [(q [:find (count ?y) . :in $ % ?x :where (above ?x ?y)] $ % ?x) ?k]]"""
+    assert kin.q(query, ANCESTORS) == '#{["a" 3] ["b" 1] ["c" 1]}'
+    within = query.replace(":in $ % :where [?x :n", f":rules {ANCESTORS} :where [?x :n")
+    assert kin.q(within) == '#{["a" 3] ["b" 1] ["c" 1]}'
+    kin.refuses(
+        "QUERY_INVALID",
+        query.replace("(above ?x ?y)", "‸(abov ?x ?y)").replace("‸(", "(‸"),
+        ANCESTORS,
+        says="above",
+    )
+    kin.refuses(
+        "QUERY_INVALID", "[:find ?n :where [(q [:find ?x :in $ ‸% :where [?x :name]] $ %) ?n]]", says="rules"
+    )
+    kin.refuses("QUERY_INVALID", query.replace("$ % ?x)", "$ ‸?x ?x)"), ANCESTORS, says="rules of the outer")
+
+
+def test_within_a_rule(kin):
+    rules = """[[(parents ?x ?n) [?x :name] [(q [:find (count ?y) . :in $ ?x :where [?x :parent ?y]] $ ?x) ?n]]]"""
+    assert kin.q("[:find ?x ?n :in $ % :where (parents ?x ?n)]", rules) == "#{[1 2] [2 1] [3 1]}"
+    assert kin.q("[:find ?x :in $ % :where (parents ?x 2)]", rules) == "#{[1]}"
+    rules = "[[(r ?x) [(q [:find ?x . :in $ % :where (r ?x)] $ %) ?x]]]"
+    kin.refuses("QUERY_INVALID", f"[:find ?x :rules {rules} :where (r ?x)]", says="within a rule")
+
+
+def test_a_query_within_a_recursive_rule(kin):
+    rules = """[[(up ?x ?y) [(q [:find [?y ...] :in $ ?x :where [?x :parent ?y]] $ ?x) [?y ...]] [?x :name]]
+                [(up ?x ?y) (up ?x ?z) [(q [:find [?y ...] :in $ ?x :where [?x :parent ?y]] $ ?z) [?y ...]]]]"""
+    assert kin.q("[:find ?x ?y :in $ % :where (up ?x ?y)]", rules) == "#{[1 2] [1 3] [1 4] [2 4] [3 4]}"
+    assert kin.q("[:find ?y :in $ % :where (up 1 ?y)]", rules) == "#{[2] [3] [4]}"
+
+
+def test_pulls(kin):
+    query = """[:find ?n ?ps :where [?x :name ?n]
+                [(q [:find [(pull ?y [:name]) ...] :in $ ?x :where [?x :parent ?y]] $ ?x) ?ps]]"""
+    assert kin.q(query) == '#{["a" [{:name "b"} {:name "c"}]] ["b" [{:name "d"}]] ["c" [{:name "d"}]] ["d" []]}'
+    query = '[:find ?m . :where [(q [:find (pull ?y [:name]) . :where [1 :parent ?y] [?y :name "c"]] $) ?m]]'
+    assert kin.q(query) == '{:name "c"}'
+    query = "[:find ?m :where [(q [:find ?y (pull ?y [:name]) :where [1 :parent ?y]] $) [[_ ?m]]]]"
+    assert kin.q(query) == '#{[{:name "b"}] [{:name "c"}]}'
+    kin.refuses(
+        "QUERY_INVALID", "[:find ?m :where [(q [:find (pull ?y ‸?p) :in $ ?p :where [?y :name]] $ [:name]) ?m]]"
+    )
+
+
 # Refusals
 
 

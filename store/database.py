@@ -27,8 +27,8 @@ from store.relation import Columns
 from store.report import report_of
 from store.resolve import Transaction, resolve
 from store.setting import Evaluator, SchemaMode, Setting
-from store.snapshot import Snapshot
-from store.speculation import Fork, Start, outcome
+from store.snapshot import Snapshot, Start
+from store.speculation import Fork, outcome
 from store.writer import BulkRequest, Request, Writer
 
 Listener = Callable[[TxReport, Snapshot], None]

@@ -72,11 +72,16 @@ def attribute_from(entity: int, read: Reader, codes: Codes) -> Attribute | None:
         one(bootstrap.UNIQUE),
     )
     component = one(bootstrap.IS_COMPONENT)
-    if ident is None or (value_type is None and cardinality is None and unique is None and component is None):
+    tuple_attrs, tuple_types, tuple_type = (
+        one(bootstrap.TUPLE_ATTRS),
+        one(bootstrap.TUPLE_TYPES),
+        one(bootstrap.TUPLE_TYPE),
+    )
+    describing = (value_type, cardinality, unique, component, tuple_attrs, tuple_types, tuple_type)
+    if ident is None or all(each is None for each in describing):
         return None
     ident_code = codes.lookup(ident)
     assert ident_code is not None
-    tuple_types, tuple_type = one(bootstrap.TUPLE_TYPES), one(bootstrap.TUPLE_TYPE)
     preds = read(bootstrap.ATTR_PREDS, entity)
     return Attribute(
         id=entity,
@@ -91,7 +96,7 @@ def attribute_from(entity: int, read: Reader, codes: Codes) -> Attribute | None:
         no_history=bool(one(bootstrap.NO_HISTORY)),
         tuple_types=None if tuple_types is None else tuple(map(_type_name, tuple_types)),
         tuple_type=None if tuple_type is None else _type_name(tuple_type),
-        tuple_attrs=one(bootstrap.TUPLE_ATTRS),
+        tuple_attrs=tuple_attrs,
         preds=tuple(sorted(preds, key=str)),
     )
 

@@ -33,9 +33,17 @@ from store.wire import milliseconds
 _NO_DATA = AttributeData(Relation(), Delta())
 
 
+class Start(NamedTuple):
+    """Where speculation begins, so that it can be repeated: its instant, and the first ids of new entities."""
+
+    instant: int
+    next_entity: int
+    next_ident: int
+
+
 class Origin(NamedTuple):
     """The newest state that a snapshot was taken from: its transaction, the attributes with :db/noHistory, the ids
-    that new entities would get. applied: what tells a speculative state from every other.
+    that new entities would get. applied: what tells a speculative state from every other. start: where that began.
     """
 
     t: int
@@ -43,6 +51,7 @@ class Origin(NamedTuple):
     next_entity: int = 1
     next_ident: int = FIRST_OWN_IDENT
     applied: str = ""
+    start: Start | None = None
 
 
 class Snapshot:

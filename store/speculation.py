@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from datalog.values import Keyword
 from store import bootstrap, layout
@@ -13,18 +13,10 @@ from store.changes import Effect, Resolved
 from store.datom import Datom, TxReport
 from store.overlay import Overlay
 from store.schema import Schema
-from store.snapshot import Origin, Snapshot
+from store.snapshot import Origin, Snapshot, Start
 from store.state import Rows, State
 from store.trie import Trie
 from store.wire import instant as instant_of
-
-
-class Start(NamedTuple):
-    """Where speculation begins, so that it can be repeated: its instant, and the first ids of new entities."""
-
-    instant: int
-    next_entity: int
-    next_ident: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +67,7 @@ def _last_instant(basis: Snapshot) -> int:
     return (int(row[0]) & layout.PAYLOAD_MASK) - layout.INSTANT_BIAS if len(row) else 0
 
 
-def applied(state: State, effects: Sequence[Effect], name: str = "") -> Snapshot:
+def applied(state: State, effects: Sequence[Effect], name: str = "", start: Start | None = None) -> Snapshot:
     """The state's snapshot after the effects of its next transaction. name: tells it from others like it."""
     basis = state.snapshot()
     data = Overlay(basis, effects)
@@ -89,7 +81,7 @@ def applied(state: State, effects: Sequence[Effect], name: str = "") -> Snapshot
             elif id_ < TX_BASE:
                 next_ident = max(next_ident, id_ + 1)
     t = state.t + 1
-    origin = Origin(t, schema.forgetful, next_entity, next_ident, basis.origin.applied + name)
+    origin = Origin(t, schema.forgetful, next_entity, next_ident, basis.origin.applied + name, start)
     return Snapshot(data, state.codes, schema, t, origin=origin)
 
 
@@ -120,7 +112,8 @@ class ChangedValues:
 
 def outcome(basis: Snapshot, fork: Fork, resolved: Resolved, name: str) -> tuple[Snapshot, TxReport]:
     """The view of the basis with the transaction, and its report. name: tells it from others on the basis."""
-    after = applied(fork, resolved.effects, name)
+    start = Start(resolved.instant, fork.next_entity, fork.next_ident)
+    after = applied(fork, resolved.effects, name, start)
     report = _report(after, resolved.effects, resolved.instant, resolved.tempids)
     after = after.since(basis.since_t) if basis.since_t else after
     return after.history() if basis.is_history else after, report

@@ -140,3 +140,44 @@ def test_no_history(db):
     db.tx("[{:db/ident :n :db/valueType :db.type/long :db/noHistory true}]")
     db.tx("[[:db/add 1 :n 1]]", "[[:db/add 1 :n 2]]")
     assert db.q("[:find ?v :where [1 :n ?v]]") == "#{[2]}"
+
+
+def test_unique_may_not_begin_against_the_data(db):
+    db.tx("[[:db/add 7 :n 1] [:db/add 8 :n 1] [:db/add 9 :n 2]]")
+    db.tx_refuses("TX_INVALID", "[{:db/id :n :db/unique ‸:db.unique/value}]", says="entities 7 and 8")
+    db.tx("[[:db/add 8 :n 3]]", "[{:db/id :n :db/unique :db.unique/identity}]")
+    assert db.q("[:find ?e . :in $ ?e :where [?e :n]]", "[:n 3]") == "8"
+
+
+def test_unique_may_change_and_go(db):
+    db.tx("[{:db/ident :n :db/valueType :db.type/long :db/unique :db.unique/value} [:db/add 1 :n 1]]")
+    db.tx("[{:db/id :n :db/unique :db.unique/identity}]", '[{:n 1 :name "one"}]')
+    assert db.q("[:find ?e . :where [?e :name]]") == "1"
+    db.tx("[[:db/retract :n :db/unique :db.unique/identity]]", "[[:db/add 2 :n 1]]")
+
+
+def test_a_component_may_not_begin_on_what_is_no_ref(db):
+    db.tx("[[:db/add 1 :n 1]]")
+    db.tx_refuses("TX_INVALID", "[{:db/id :n :db/isComponent ‸true}]", says=":db.type/ref")
+    db.tx("[{:db/ident :part :db/valueType :db.type/ref}]", "[{:db/id :part :db/isComponent true}]")
+
+
+def test_an_attribute_with_data_may_not_go(db):
+    db.tx("[[:db/add 77 :n 1]]")
+    db.tx_refuses("TX_INVALID", "[[:db/retractEntity :n]]", says="77")
+    db.tx_refuses("TX_INVALID", "[[:db/retract :n :db/valueType]]", says="77")
+    db.tx("[[:db/retract 77 :n]]", "[[:db/retractEntity :n]]", '[[:db/add 1 :n "text"]]')
+
+
+def test_the_type_may_change_when_the_data_is_gone(db):
+    db.tx("[[:db/add 77 :n 1]]", "[[:db/retract 77 :n]]", "[{:db/id :n :db/valueType :db.type/string}]")
+    db.tx('[[:db/add 1 :n "text"]]')
+
+
+def test_index_is_accepted(db):
+    db.tx("[{:db/ident :n :db/valueType :db.type/long :db/index true}]", "[{:db/id :n :db/index false}]")
+
+
+def test_an_old_ident_may_be_given_again(db):
+    db.tx("[[:db/add 1 :n 1]]", "[[:db/add :n :db/ident :old]]", '[[:db/add 2 :n "new"]]')
+    assert db.q("[:find ?e ?v :where (or [?e :n ?v] [?e :old ?v])]") == '#{[1 1] [2 "new"]}'

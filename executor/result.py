@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from datalog.values import sort_key
+from datalog.ast import FindElement
+from datalog.values import EdnMap, sort_key
 from executor.batch import Column as Codes
-from store.codes import Scratch
+from store.codes import Coder, Scratch
 from store.layout import (
     TAG_BIGDEC,
     TAG_BIGINT,
@@ -56,9 +57,20 @@ class Column:
     type: str
 
 
+@dataclass(frozen=True, slots=True)
+class Pulled:
+    """What a pull shows in the rows from number `start` on: those that were to be shown."""
+
+    start: int
+    maps: Sequence[EdnMap | None]
+
+
 @dataclass(slots=True)
 class Result:
-    """Rows as int64 code columns, each row once; `shape` says what the find spec makes of them."""
+    """Rows as int64 code columns, each row once; `shape` says what the find spec makes of them.
+
+    `pulled`: by the number of their column what pulls show; the codes there are the entities.
+    """
 
     columns: tuple[Column, ...]
     codes: Sequence[Codes]
@@ -70,12 +82,19 @@ class Result:
     engine: str
     elapsed_ms: float
     cache: str = "MISS"
+    pulled: Mapping[int, Pulled] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return self.size
 
     def column(self, index: int, start: int = 0, stop: int | None = None) -> list[Any]:
         """The values of one column, decoded."""
+        pulled = self.pulled.get(index)
+        if pulled is not None:
+            stop = self.size if stop is None else min(stop, self.size)
+            assert pulled.start <= start, "these rows were not to be shown"
+            assert stop <= pulled.start + len(pulled.maps), "these rows were not to be shown"
+            return list(pulled.maps[start - pulled.start : max(start, stop) - pulled.start])
         codes = self.codes[index][start:stop]
         if self.columns[index].type == "long" and not len(codes):
             return []
@@ -92,6 +111,8 @@ class Result:
         arrays = []
         for i, codes in enumerate(self.codes):
             try:
+                if i in self.pulled:
+                    raise ValueError("maps have no Arrow type")
                 arrays.append(self.values.to_arrow(codes))
             except ValueError:
                 arrays.append(pa.array([write(value) for value in self.column(i)], pa.string()))
@@ -109,6 +130,12 @@ def type_of(codes: Codes) -> str:
     if np.isin(tags, (0, TAG_LONG)).all():
         return "long"
     return "any"
+
+
+def place_of(elements: Sequence[FindElement], label: str) -> int:
+    """Which of the elements is written so, or else pulls the variable of that name."""
+    labels = [element.label for element in elements]
+    return labels.index(label) if label in labels else [element.var.name for element in elements].index(label)
 
 
 def sorted_rows(
@@ -136,7 +163,7 @@ def sorted_rows(
     return rows[np.lexsort(tuple(reversed(ranked)))]
 
 
-def ranks(codes: Codes, values: Scratch) -> NDArray[np.int64]:
+def ranks(codes: Codes, values: Coder) -> NDArray[np.int64]:
     """Per row the place of its value in the total order."""
     unique, inverse = np.unique(codes, return_inverse=True)
     tags = tags_of(unique)

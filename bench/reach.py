@@ -11,7 +11,7 @@ import statistics
 import time
 from collections.abc import Callable
 from http.client import HTTPConnection
-from typing import Any, Final
+from typing import Final
 
 from bench import folder, server
 from bench.line import Line
@@ -96,7 +96,7 @@ def _raced(connection: HTTPConnection, query: str, duckdb: DuckDb, call: str, pa
         if failure:
             continue
         start = time.perf_counter()
-        said = _ask(connection, body)
+        said = server.said(connection, body)
         took = time.perf_counter() - start
         document = json.loads(said)
         if "errors" in document:
@@ -110,12 +110,6 @@ def _raced(connection: HTTPConnection, query: str, duckdb: DuckDb, call: str, pa
         call, title, "ms", statistics.median(ours) if ours else None, "DuckDB recursive CTE",
         statistics.median(theirs), bar=_SHARE, note=failure, answer=answer,
     )  # fmt: skip
-
-
-def _ask(connection: HTTPConnection, body: str) -> bytes:
-    connection.request("POST", "/graphql", body, {"Content-Type": "application/json"})
-    said: Any = connection.getresponse().read()
-    return bytes(said)
 
 
 def _milliseconds(line: Line) -> float:

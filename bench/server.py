@@ -75,13 +75,23 @@ def ask(port: int, body: str) -> Any:
     """One request; its data. Raises RuntimeError on errors."""
     connection = HTTPConnection("127.0.0.1", port, timeout=30)
     try:
-        connection.request("POST", "/graphql", body, {"Content-Type": "application/json"})
-        answer = json.loads(connection.getresponse().read())
+        return answered(connection, body)
     finally:
         connection.close()
+
+
+def answered(connection: HTTPConnection, body: str) -> Any:
+    """One request over a kept connection; its data. Raises RuntimeError on errors."""
+    answer = json.loads(said(connection, body))
     if "errors" in answer:
         raise RuntimeError(f"refused: {answer['errors']}")
     return answer["data"]
+
+
+def said(connection: HTTPConnection, body: str) -> bytes:
+    """One request over a kept connection; its answer as it came."""
+    connection.request("POST", "/graphql", body, {"Content-Type": "application/json"})
+    return connection.getresponse().read()
 
 
 def load(port: int, clients: int, bodies: Sequence[str], times: int = 1) -> Report:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -40,6 +41,18 @@ class DataScript:
         ]
         answer: int | None = self._ask({"query": work.texts["DataScript"], "arguments": arguments})
         return answer or 0
+
+    def transact(
+        self,
+        schema: Mapping[str, object],
+        before: Sequence[object],
+        forms: Sequence[object],
+        queries: Sequence[str],
+    ) -> tuple[float, list[int]]:
+        """Into a new database: seconds of `forms` alone, and what the queries then answer."""
+        request: dict[str, object] = {"transact": forms, "before": before, "schema": schema, "queries": queries}
+        seconds, answers = self._ask(request)
+        return seconds, answers
 
     def _ask(self, request: dict[str, object]) -> Any:
         print(json.dumps(request), file=_open(self._process.stdin), flush=True)

@@ -1,4 +1,5 @@
-// Answers lines of JSON: {"load": [[from, to], …]} or {"query": "…", "arguments": […]}.
+// Answers lines of JSON: {"load": [[from, to], …]}, {"query": "…", "arguments": […]}, or
+// {"transact": [form, …], "before": [form, …], "schema": {…}, "queries": ["…", …]} with [seconds, answers].
 const datascript = require("datascript");
 const readline = require("readline");
 
@@ -10,6 +11,14 @@ function answer(request) {
     const datoms = request.load.map(([from, to]) => [from, "to", to]);
     database = datascript.init_db(datoms, schema);
     return datoms.length;
+  }
+  if (request.transact) {
+    const connection = datascript.create_conn(request.schema);
+    if (request.before.length) datascript.transact(connection, request.before);
+    const start = performance.now();
+    datascript.transact(connection, request.transact);
+    const seconds = (performance.now() - start) / 1000;
+    return [seconds, request.queries.map((query) => datascript.q(query, datascript.db(connection)))];
   }
   return datascript.q(request.query, database, ...request.arguments) ?? null;
 }

@@ -28,7 +28,7 @@ from executor.generic_join import Driver, GenericJoin, Level
 from executor.inputs import Inputs
 from executor.nested import SEED, NestedCall
 from executor.relation import RelationExtender, UnionExtender
-from planner.explain import describe
+from planner.explain_nodes import describe
 from planner.logical import (
     AndNode,
     DatomAtom,

@@ -14,7 +14,7 @@ from executor.aggregates import aggregated
 from executor.batch import Batch, Column, concatenate
 from executor.bind import Binding
 from executor.cancel import Cancel
-from executor.fixpoint import Fixpoint
+from executor.fixpoint import Fixpoint, StratumCounts
 from executor.generic_join import Driver, LevelCounts
 from executor.inputs import Inputs
 from executor.result import Column as ResultColumn
@@ -74,6 +74,16 @@ class Collector:
         return whole.distinct() if self.distinct and self._rows != self._settled else whole
 
 
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """`rows`: the distinct tuples of the answer's variables, with weights where the plan says so. What happened at
+    each level of the join, and in each stratum of the rules before it."""
+
+    rows: Batch
+    levels: list[LevelCounts]
+    strata: list[StratumCounts] = field(default_factory=list)
+
+
 def run_join(
     plan: Plan,
     inputs: Inputs,
@@ -83,17 +93,17 @@ def run_join(
     threads: int,
     most: int | None,
     strict: bool = False,
-) -> tuple[Batch, list[LevelCounts]]:
-    """(the distinct tuples of the answer's variables, with weights where the plan says so; counts per level)."""
+) -> Ran:
+    """Derives what the plan's rules say, then runs its join over that."""
     collector = collector_for(plan, most)
     if inputs.start is None:
-        return collector.rows(), [LevelCounts() for _ in plan.levels]
+        return Ran(collector.rows(), [LevelCounts() for _ in plan.levels])
     fixpoint = Fixpoint(plan, inputs, inputs.start, values, cancel, threads, strict)
     join = Binding(plan, inputs.databases, fixpoint.run(), values, cancel, strict).join()
     if join is None:
-        return collector.rows(), [LevelCounts() for _ in plan.levels]
+        return Ran(collector.rows(), [LevelCounts() for _ in plan.levels], fixpoint.counts)
     Driver(join, collector, cancel, threads).run(inputs.start)
-    return collector.rows(), join.counts
+    return Ran(collector.rows(), join.counts, fixpoint.counts)
 
 
 def collector_for(plan: Plan, most: int | None) -> Collector:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from datalog.ast import FindAggregate, FindElement, FindVar, Var
+from datalog.ast import FindAggregate, FindElement, FindPull, FindVar, Var
 from datalog.errors import AdalogError, Code, Position
 from datalog.values import EdnMap, EdnSet
 from executor import kernels
@@ -29,7 +29,7 @@ from executor.result import Result, place_of, sorted_rows
 from planner.logical import WEIGHT
 from planner.nested import Subquery
 from store.codes import Scratch
-from store.layout import tags_of
+from store.layout import NIL, tags_of
 from store.snapshot import Snapshot
 
 SEED = "#seed"
@@ -145,6 +145,11 @@ class NestedCall:
     def _made(self, asked: Sequence[tuple[int, ...]]) -> list[int]:
         """The code of the value for each argument tuple."""
         seeds, *columns = self._ordered(self._found(self._joined(asked, _MOST_ROWS)))
+        find = self.subquery.plan.query.find
+        if find.shape == "scalar" and not isinstance(find.elements[0], FindPull):
+            made = np.full(len(asked), NIL, np.int64)
+            made[seeds] = columns[0]
+            return [int(code) for code in made]
         bounds = np.searchsorted(seeds, np.arange(len(asked) + 1))
         decoded = self._decoded(columns)
         codes = []

@@ -15,12 +15,10 @@ from datalog.ast import FindPull
 from datalog.errors import AdalogError, Code
 from datalog.parse_pull import read_pull
 from datalog.values import EdnMap
-from executor.batch import Batch
 from executor.cancel import Cancel
 from executor.compile import Compiler
-from executor.generic_join import LevelCounts
 from executor.inputs import bind_inputs, settled
-from executor.local import run_join, shape_result
+from executor.local import Ran, run_join, shape_result
 from executor.pull import Puller
 from executor.pull_find import pull_shown
 from executor.result import Result
@@ -180,7 +178,7 @@ class Pool:
         with self._lock:
             self._inside -= 1
 
-    def _run(self, request: Request, cancel: Cancel | None) -> tuple[Result, Plan, list[LevelCounts], str]:
+    def _run(self, request: Request, cancel: Cancel | None) -> tuple[Result, Plan, Ran, str]:
         started = time.perf_counter()
         snapshot = request.snapshot or self.database.snapshot()
         args = settled(self._compiler.parsed(request.query), request.args, snapshot)
@@ -194,12 +192,11 @@ class Pool:
         values = Scratch(snapshot.codes)
         inputs = bind_inputs(plan, args, snapshot, values)
         strict = self.database.schema == "strict"
-        rows: Batch
         if engine is Engine.SPARK:
             assert self.spark is not None
-            rows, counts = self.spark.run_join(plan, inputs, values, cancel, most=request.max_rows, strict=strict)
+            ran = self.spark.run_join(plan, inputs, values, cancel, most=request.max_rows, strict=strict)
         else:
-            rows, counts = run_join(
+            ran = run_join(
                 plan,
                 inputs,
                 values,
@@ -209,7 +206,7 @@ class Pool:
                 strict=strict,
             )
         result = shape_result(
-            plan, rows, values, t=snapshot.t, engine=str(engine), started=started, ordered=request.ordered
+            plan, ran.rows, values, t=snapshot.t, engine=str(engine), started=started, ordered=request.ordered
         )
         if request.max_rows is not None and len(result) > request.max_rows:
             raise AdalogError(
@@ -221,7 +218,7 @@ class Pool:
                 plan.query, args, inputs.databases, result, request.shown, cancel, strict=strict
             )
             result.elapsed_ms = (time.perf_counter() - started) * 1000
-        return result, plan, counts, reason
+        return result, plan, ran, reason
 
     def choose(self, request: Request, plan: Plan) -> tuple[Engine, str]:
         """(the engine, why)."""
@@ -256,9 +253,16 @@ class Pool:
             engine, reason = self.choose(request, plan)
             shown = explain_plan(plan, str(engine), reason)
             return Explanation(text_of(shown), shown)
-        result, plan, counts, reason = self._run(replace(request, snapshot=snapshot), cancel)
+        result, plan, ran, reason = self._run(replace(request, snapshot=snapshot), cancel)
         shown = explain_plan(plan, result.engine, reason)
-        for level, count in zip(shown["levels"], counts, strict=True):
+        for stratum, did in zip(shown["rules"], ran.strata, strict=False):
+            stratum["actual"] = {
+                "rows": did.rows,
+                "rounds": did.rounds,
+                "how": did.how,
+                "ms": round(did.seconds * 1000, 3),
+            }
+        for level, count in zip(shown["levels"], ran.levels, strict=True):
             level["actual"] = {
                 "prefixes": count.prefixes,
                 "candidates": count.candidates,

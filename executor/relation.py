@@ -16,7 +16,6 @@ from executor.batch import Batch, Column, Mask
 from executor.extender import START, RangeExtender, Ranges
 from store.trie import EMPTY
 
-
 _MOST_PACKED = 1 << 62
 
 

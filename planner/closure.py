@@ -98,7 +98,7 @@ class _Walk:
         self.starts = tuple(f"start·{turned}·{i}" for i in range(width))
 
     def _at(self, branch: Branch) -> RelationAtom:
-        return RelationAtom(self.name, (*self.starts, *(branch.head[i] for i in self.bound)))
+        return RelationAtom(self.name, (*self.starts, *(branch.head[i] for i in self.bound)), derived=True)
 
     def _rest(self, branch: Branch) -> tuple[Node, ...]:
         """The body without its magic set and its recursive call."""

@@ -21,8 +21,11 @@ from planner.scoping import Tree
 from planner.statistics import Statistics
 from planner.strata import Dependency, components, forbidden_cycle
 
-# What a relation is taken to hold before anything is known of it: recent rows, restricted by magic, or whole.
-_RECENT, _RESTRICTED, _WHOLE = 64, 1_000, 100_000
+# What a relation is taken to hold while its own rules are planned: recent rows, those of a magic set or restricted
+# by one, or all; and what a recursion is taken to make of the rows it begins with.
+_RECENT, _RESTRICTED, _WHOLE, _GROWTH = 64, 1_000, 100_000, 8
+
+MOST_ESTIMATED = 1 << 40
 
 Rules = Mapping[str, Sequence[Branch]]
 
@@ -44,9 +47,15 @@ def plan_rules(tree: Tree, statistics: Statistics, options: Options) -> tuple[An
     dependencies = list(_dependencies(relations, {name: rules[name] for name in reached}))
     order = components(reached, dependencies)
     sizes = _sizes(relations)
-    sized = replace(statistics, relation_rows={**statistics.relation_rows, **sizes})
-    strata = tuple(_stratum(names, relations, rules, sized, options) for names in order)
-    return made.body, Program(strata, options.semi_naive), sizes
+    strata: list[Stratum] = []
+    cost = 0.0
+    for names in order:
+        sized = replace(statistics, relation_rows={**statistics.relation_rows, **sizes})
+        stratum, rows, spent = _stratum(names, relations, rules, sized, options)
+        strata.append(stratum)
+        sizes |= rows
+        cost += spent
+    return made.body, Program(tuple(strata), options.semi_naive, cost), sizes
 
 
 def _adorned(tree: Tree, statistics: Statistics, options: Options) -> tuple[Adorned, list[tuple[str, ...]]]:
@@ -114,39 +123,55 @@ def _stratum(
     rules: Rules,
     statistics: Statistics,
     options: Options,
-) -> Stratum:
+) -> tuple[Stratum, dict[str, int], float]:
+    """(the stratum, the rows its relations are estimated to come to, the estimated cost)."""
     inside = frozenset(names)
     lattices = frozenset(name for name in names if relations[name].aggregates)
     once: list[RulePlan] = []
     rounds: list[RulePlan] = []
     recursive: list[Branch] = []
+    rows = dict.fromkeys(names, 0.0)
+    cost = 0.0
+
+    def planned(name: str, branch: Branch, body: AndNode, delta: str | None) -> RulePlan:
+        nonlocal cost
+        plan, estimate, spent = _planned(name, branch, body, delta, statistics, options)
+        rows[name] += estimate * (_GROWTH if recurs else 1)
+        cost += spent * (_GROWTH if recurs else 1)
+        return plan
+
+    recurs = any(_occurrences(branch.body, inside) for name in names for branch in rules[name])
     for name in names:
         for branch in rules[name]:
             count = _occurrences(branch.body, inside)
             start = _before_rounds(branch.body, inside)
             if start is not None:
-                once.append(_planned(name, branch, start, None, statistics, options))
+                once.append(planned(name, branch, start, None))
             if not count:
                 continue
             if options.semi_naive:
                 recursive.append(branch)
                 for k in range(count):
                     delta, body = _variant(branch.body, k, inside, lattices)
-                    rounds.append(_planned(name, branch, body, delta, statistics, options))
+                    rounds.append(planned(name, branch, body, delta))
             else:
-                rounds.append(_planned(name, branch, branch.body, None, statistics, options))
+                rounds.append(planned(name, branch, branch.body, None))
     closure = closure_of(relations[names[0]], recursive) if len(names) == 1 and options.semi_naive else None
-    return Stratum(tuple(relations[name] for name in names), tuple(once), tuple(rounds), closure)
+    stratum = Stratum(tuple(relations[name] for name in names), tuple(once), tuple(rounds), closure)
+    sizes = {name: min(int(size) + 1, MOST_ESTIMATED) for name, size in rows.items()}
+    return stratum, sizes, cost
 
 
 def _planned(
     target: str, branch: Branch, body: AndNode, delta: str | None, statistics: Statistics, options: Options
-) -> RulePlan:
+) -> tuple[RulePlan, float, float]:
+    """(the plan, its estimated rows, its estimated cost)."""
     needed = frozenset(branch.head)
     if options.project:
         body = blank_singletons(body, needed.union(branch.given))
     plan = plan_join(body, branch.given, needed, statistics, options)
-    return RulePlan(target, branch.head, plan.body, branch.given, plan.levels, delta)
+    made = RulePlan(target, branch.head, plan.body, branch.given, plan.levels, delta)
+    return made, plan.rows, plan.cost
 
 
 # The rules of a round

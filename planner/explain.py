@@ -2,119 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
-from datalog import ast
 from datalog.edn import write
+from planner.explain_nodes import describe, tree
+from planner.explain_rules import explain_program, plain_names, text_of_program
 from planner.logical import (
-    AndNode,
-    DatomAtom,
     FunctionAtom,
-    Node,
-    NotNode,
-    OrNode,
-    PredicateAtom,
     RelationAtom,
-    RuleAtom,
-    Term,
-    UnnestAtom,
     everything,
     variables,
 )
-from planner.nested import Subquery
 from planner.ordering import can_bind
 from planner.plan import Plan
-
-
-def show(term: Term | ast.Source) -> str:
-    """One term as it would be written."""
-    match term:
-        case None:
-            return "_"
-        case str():
-            return term
-        case ast.Source():
-            return term.name
-        case ast.LookupRef():
-            value = term.value.name if isinstance(term.value, ast.Var) else write(term.value.value)
-            return f"[{write(term.attribute.value)} {value}]"
-        case _:
-            return write(term.value)
-
-
-def describe(node: Node) -> str:
-    """One node as a clause."""
-    match node:
-        case DatomAtom():
-            terms = list(node.terms)
-            while len(terms) > 3 and terms[-1] is None:
-                terms.pop()
-            source = "" if node.source == "$" else node.source + " "
-            return f"[{source}{_list(terms)}]"
-        case RelationAtom(subquery=Subquery() as inner):
-            return f"[{_call_of(inner, inner.given)} [[{_list(node.terms)}]]]"
-        case RelationAtom():
-            return f"[{node.relation} {_list(node.terms)}]"
-        case RuleAtom():
-            return f"({node.rule} {_list(node.terms)})"
-        case PredicateAtom():
-            return f"[({node.name} {_list(node.args)})]"
-        case FunctionAtom(subquery=Subquery() as inner):
-            return f"[{_call_of(inner, node.args)} {node.out}]"
-        case FunctionAtom():
-            return f"[({node.name} {_list(node.args)}) {node.out}]"
-        case UnnestAtom():
-            return f"[(unnest {node.collection}) {node.out}]"
-        case AndNode():
-            return f"(and {' '.join(describe(item) for item in node.items)})"
-        case OrNode():
-            return f"(or {' '.join(describe(branch) for branch in node.branches)})"
-        case NotNode():
-            return f"(not {' '.join(describe(item) for item in node.items)})"
-
-
-def _call_of(inner: Subquery, values: tuple[Term | ast.Source, ...]) -> str:
-    """`(q [:find ?m …] $ ?x)`"""
-    find = " ".join(element.label for element in inner.query.find.elements)
-    sources = " ".join(outside for _, outside in inner.sources)
-    return f"(q [:find {find} …] {' '.join(filter(None, (sources, _list(values))))})"
-
-
-def _list(terms: Iterable[Term | ast.Source]) -> str:
-    return " ".join(show(term) for term in terms)
-
-
-def kind(node: Node) -> str:
-    """The name of a node's extender."""
-    return {
-        DatomAtom: "pattern",
-        RelationAtom: "relation",
-        RuleAtom: "rule",
-        PredicateAtom: "predicate",
-        FunctionAtom: "function",
-        UnnestAtom: "unnest",
-        AndNode: "and",
-        OrNode: "or",
-        NotNode: "not",
-    }[type(node)]
-
-
-def tree(node: Node) -> dict[str, Any]:
-    """The extender tree as data."""
-    shown: dict[str, Any] = {"kind": kind(node)}
-    match node:
-        case AndNode():
-            shown["children"] = [tree(item) for item in node.items]
-        case OrNode():
-            shown["children"] = [tree(branch) for branch in node.branches]
-        case NotNode():
-            shown["shared"] = list(node.shared)
-            shown["order"] = [level.variable for level in node.levels]
-            shown["children"] = [tree(item) for item in node.items]
-        case _:
-            shown["clause"] = describe(node)
-    return shown
+from planner.resolve import plain_value
 
 
 def explain_plan(plan: Plan, engine: str, reason: str) -> dict[str, Any]:
@@ -143,11 +44,12 @@ def explain_plan(plan: Plan, engine: str, reason: str) -> dict[str, Any]:
     return {
         "engine": engine,
         "reason": reason,
-        "given": list(plan.given),
+        "given": [*(_constant(plan, name) for name in plan.given)],
         "order": list(plan.order),
         "cost": round(plan.cost, 1),
         "estimatedRows": round(plan.rows, 1),
         "weighted": plan.weighted,
+        "rules": explain_program(plan.program),
         "levels": levels,
         "extenders": tree(plan.body),
         "queries": [
@@ -158,11 +60,18 @@ def explain_plan(plan: Plan, engine: str, reason: str) -> dict[str, Any]:
     }
 
 
+def _constant(plan: Plan, name: str) -> str:
+    """A variable that has one value; of a rule call's constant that constant."""
+    term = dict(plan.constants).get(name)
+    return name if term is None else write(plain_value(term))
+
+
 def text_of(shown: dict[str, Any]) -> str:
     """The same for people."""
     lines = [f"engine {shown['engine']}: {shown['reason']}"]
     if shown["given"]:
         lines.append(f"given  {' '.join(shown['given'])}")
+    lines.extend(text_of_program(shown["rules"]))
     lines.append(f"order  {' '.join(shown['order']) or '(nothing to bind)'}")
     if shown["weighted"]:
         lines.append("counts are carried as weights: counted variables are not written out")
@@ -183,6 +92,7 @@ def text_of(shown: dict[str, Any]) -> str:
     for inner in shown["queries"]:
         lines.append(f"within {inner['clause']}")
         lines.extend(f"  {line}" for line in text_of(inner["plan"]).splitlines()[1:])
+    lines = [plain_names(line) for line in lines]
     if "rows" in shown:
         lines.append(f"{shown['rows']:,} rows in {shown['elapsedMs']:.1f} ms")
     return "\n".join(lines)

@@ -49,14 +49,14 @@ class DatomAtom:
 
 @dataclass(frozen=True, slots=True)
 class RelationAtom:
-    """A pattern over a relation: an input (`:in` place number), a source that is a list of tuples, or what a rule
-    derives, or the rows of a query within the query.
-    """
+    """A pattern over a relation: an input (`:in` place number), a source that is a list of tuples, what rules derive
+    (`derived`), or the rows of a query within the query."""
 
     relation: str
     terms: tuple[Term, ...]
     position: Position | None = field(default=None, compare=False)
     subquery: Subquery | None = None
+    derived: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +93,7 @@ class FunctionAtom:
     out: str
     position: Position | None = field(default=None, compare=False)
     subquery: Subquery | None = None
+    derived: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,7 +101,7 @@ class _Prefix:
             case NotNode() | PredicateAtom():
                 return variables(item) <= self.bound
             case FunctionAtom():
-                return variables(item) - {item.out} <= self.bound
+                return all(term in self.bound for term in item.args if isinstance(term, str))
             case UnnestAtom():
                 return item.collection in self.bound
             case AndNode() | OrNode():
@@ -172,7 +172,7 @@ class MagicSets:
                 known = frozenset(branch.given)
                 prefix = _Prefix(known, known)
                 if bound:
-                    prefix.add(RelationAtom(magic_of(name), tuple(branch.head[i] for i in bound)))
+                    prefix.add(RelationAtom(magic_of(name), tuple(branch.head[i] for i in bound), derived=True))
                 seed = tuple(prefix.items)
                 changed = self._conjunction(branch.body, prefix, name, restrict)
                 body = AndNode((*seed, *changed.items))
@@ -258,7 +258,7 @@ class MagicSets:
             items = tuple(item for part in chosen for item in part[1])
             head = tuple(str(atom.terms[i]) for i in sorted(bound))
             self._ask(magic_of(name), Branch(head, AndNode(items), tuple(sorted(prefix.given))), origin, prefix)
-        return RelationAtom(name, atom.terms, atom.position)
+        return RelationAtom(name, atom.terms, atom.position, derived=True)
 
     def _ask(self, name: str, branch: Branch, origin: str, prefix: _Prefix) -> None:
         """One more rule of a magic set, unless it only says that the set is in the set."""

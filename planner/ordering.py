@@ -44,7 +44,7 @@ def can_bind(node: Node, variable: str, bound: frozenset[str]) -> bool:
         case AndNode():
             return any(can_bind(item, variable, bound) for item in node.items)
         case OrNode():
-            if variable in node.required:
+            if not node.required <= bound:
                 return False
             owners = dict(node.local_to)
             if variable in owners:

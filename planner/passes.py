@@ -35,7 +35,7 @@ def plan_query(query: ast.Query, statistics: Statistics, relations: frozenset[st
     given = tree.given
     answer = tuple(dict.fromkeys([*(e.var.name for e in query.find.elements), *(v.name for v in query.with_)]))
     needed = frozenset(answer)
-    check_safe(tree.body, frozenset(given), needed, tree.places)
+    check_safe(tree.body, frozenset(given), needed, tree)
     body, program, sizes = plan_rules(tree, statistics, options)
     statistics = replace(statistics, relation_rows={**statistics.relation_rows, **sizes})
     counted = _counted(query, answer)
@@ -54,7 +54,7 @@ def plan_query(query: ast.Query, statistics: Statistics, relations: frozenset[st
         answer,
         bool(counted),
         distinct,
-        plan.cost,
+        plan.cost + program.cost,
         plan.rows,
         options,
         tuple(tree.constants.items()),

@@ -127,10 +127,12 @@ class Stratum:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What is evaluated before a query's own join, in order. `semi_naive`: rounds read only what is new."""
+    """What is evaluated before a query's own join, in order. `semi_naive`: rounds read only what is new. `cost`: an
+    estimate in a plan's unit."""
 
     strata: tuple[Stratum, ...] = ()
     semi_naive: bool = True
+    cost: float = 0.0
 
     @property
     def relations(self) -> tuple[Derived, ...]:

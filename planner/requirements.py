@@ -6,22 +6,21 @@ required where some branch cannot bind it, besides those that the head requires 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from datalog.ast import Const
 from datalog.errors import AdalogError, Code, Position
+from planner.joins import negations
 from planner.logical import (
     AndNode,
     DatomAtom,
     FunctionAtom,
     Leaf,
     Node,
-    NotNode,
     OrNode,
     PredicateAtom,
     RuleAtom,
-    disjunctions,
     everything,
     leaves,
     rewritten,
@@ -29,7 +28,7 @@ from planner.logical import (
 )
 from planner.ordering import can_bind
 from planner.program import Predicate
-from planner.scoping import Places, Tree
+from planner.scoping import Tree
 from store.snapshot import Snapshot
 
 
@@ -43,8 +42,8 @@ def settled(tree: Tree) -> Tree:
             break
     for predicate in predicates.values():
         for branch in predicate.branches:
-            given = frozenset(branch.given).union(str(branch.head[i]) for i in predicate.required)
-            check_safe(branch.body, given, frozenset(map(str, branch.head)), tree.places)
+            given = frozenset(branch.given).union(branch.head[i] for i in predicate.required)
+            check_safe(branch.body, given, frozenset(branch.head), tree)
     body = _annotated(tree.body, required)
     return replace(tree, body=body, predicates=tuple(predicates.values()))
 
@@ -62,7 +61,7 @@ def _requiring(predicate: Predicate, required: Mapping[str, frozenset[int]]) -> 
     branches = tuple(replace(each, body=_annotated(each.body, required)) for each in predicate.branches)
     places = set(predicate.required)
     for branch in branches:
-        names = [str(name) for name in branch.head]
+        names = branch.head
         asked = _asked(branch.body, names, frozenset(branch.given).union(names[i] for i in places))
         places.update(i for i, name in enumerate(names) if name in asked and predicate.aggregates[i] is None)
     return replace(predicate, branches=branches, required=frozenset(places))
@@ -86,71 +85,49 @@ def bindable(body: AndNode, given: frozenset[str]) -> frozenset[str]:
     return bound
 
 
-def check_safe(body: AndNode, given: frozenset[str], needed: frozenset[str], places: Places) -> None:
+def check_safe(body: AndNode, given: frozenset[str], needed: frozenset[str], tree: Tree) -> None:
     """Every variable must be bound by something that can propose it."""
     wanted = variables(body) | needed
     bound = bindable(body, given)
-    loose = sorted(wanted - bound, key=lambda n: (places.get(n) is None, n))
+    loose = wanted - bound
     if loose:
-        raise _unbound(body, loose[0], bound, places)
-    for node in _negations(body):
-        check_safe(AndNode(node.items), frozenset(node.shared), frozenset(), places)
-    for name, position, caller in _required(body):
-        # What a call requires must be bound without that call.
-        others = bindable(_without(body, caller), given)
-        if name not in others:
-            raise _not_given(name, caller, position)
-
-
-def _required(body: AndNode) -> Iterable[tuple[str, Position | None, RuleAtom | OrNode]]:
+        raise _unbound(body, loose, bound, tree)
+    for node in negations(body):
+        check_safe(AndNode(node.items), frozenset(node.shared), frozenset(), tree)
     for leaf in leaves(body):
-        if isinstance(leaf, RuleAtom):
-            yield from ((name, leaf.position, leaf) for name in sorted(leaf.needs))
-    for node in disjunctions(body):
-        yield from ((name, node.position, node) for name in sorted(node.required))
-
-
-def _without(node: AndNode, left_out: Node) -> AndNode:
-    """The tree without one rule call or `or` (by identity)."""
-
-    def keep(item: Node) -> Node | None:
-        if item is left_out:
-            return None
-        match item:
-            case AndNode():
-                return _without(item, left_out)
-            case OrNode():
-                return replace(item, branches=tuple(_without(branch, left_out) for branch in item.branches))
-            case _:
-                return item
-
-    return AndNode(tuple(kept for item in node.items if (kept := keep(item)) is not None))
-
-
-def _negations(node: Node) -> list[NotNode]:
-    return [leaf for leaf in leaves(node) if isinstance(leaf, NotNode)]
+        if isinstance(leaf, RuleAtom) and any(leaf.terms[i] is None for i in leaf.required):
+            raise _not_given("that place", leaf.rule, leaf.position)
 
 
 def _written(name: str) -> str:
     return name.split("·")[0]
 
 
-def _not_given(name: str, caller: RuleAtom | OrNode, position: Position | None) -> AdalogError:
-    rule = caller.rule.split(" ")[-1]
-    called = f"the rule {rule} requires {_written(name)} to be bound" if rule else f"{_written(name)} must be bound"
+def _not_given(name: str, rule: str, position: Position | None) -> AdalogError:
     return AdalogError(
         Code.UNBOUND_VARIABLE,
-        f"{called} at the call, and no other clause binds it: add a data pattern, a function or an :in that does",
+        f"the rule {rule.split('@')[0]} requires {_written(name)} to be bound at the call, and no other clause binds "
+        "it: add a data pattern, a function or an :in that does",
         position,
     )
 
 
-def _unbound(body: AndNode, name: str, bound: frozenset[str], places: Places) -> AdalogError:
-    for required, position, caller in _required(body):
-        if required == name:
-            return _not_given(name, caller, position)
+def _unbound(body: AndNode, loose: frozenset[str], bound: frozenset[str], tree: Tree) -> AdalogError:
+    """What to say of the first variable that nothing binds, rather of one that others wait for."""
+    computed = {
+        leaf.out
+        for leaf in leaves(body)
+        if isinstance(leaf, FunctionAtom) and (variables(leaf) - {leaf.out}) & loose
+    }
+    passed = [name for name in tree.callers if name in loose - computed]
+    if passed:
+        rule, position = tree.callers[passed[0]]
+        return _not_given(passed[0], rule, position)
+    name = min(loose, key=lambda n: (tree.places.get(n) is None, n))
     return AdalogError(
-        Code.UNBOUND_VARIABLE, f"nothing binds {_written(name)}: {_reason(body, name, bound)}", places.get(name)
+        Code.UNBOUND_VARIABLE,
+        f"nothing binds {_written(name)}: {_reason(body, name, bound)}",
+        tree.places.get(name),
     )
 
 
@@ -165,7 +142,7 @@ def _reason(body: AndNode, name: str, bound: frozenset[str]) -> str:
             return f"it is an argument of ({leaf.name} …); add a data pattern, a function or an :in that binds it"
     if any(isinstance(item, OrNode) and name in variables(item) for item in body.items):
         return "every branch of the or must bind it, or a clause outside must"
-    if any(name in variables(node) for node in _negations(body)):
+    if any(name in variables(node) for node in negations(body)):
         return "a not only filters; bind it in a clause outside the not"
     return "add a data pattern, a function or an :in that binds it"
 

@@ -39,6 +39,7 @@ class Scoping:
 
     `called`: the rules that became relations, each with its default source, by the name of their relation.
     `constants`: the variables that stand for the constants of rule calls, which are values like arguments.
+    `callers`: the first rule call that a variable is passed to.
     `linear`: a closure defined by joining it with itself is walked step by step.
     """
 
@@ -48,6 +49,7 @@ class Scoping:
     linear: bool = True
     called: dict[str, tuple[str, str]] = field(default_factory=dict, init=False)
     constants: dict[str, ast.Const | ast.LookupRef] = field(default_factory=dict, init=False)
+    callers: dict[str, tuple[str, Position | None]] = field(default_factory=dict, init=False)
     places: dict[str, Position | None] = field(default_factory=dict, init=False)
     _fresh: int = field(default=0, init=False)
     _ors: int = field(default=0, init=False)
@@ -245,13 +247,15 @@ class Scoping:
         default = source if clause.source.name == "$" else clause.source.name
         nodes: list[Node] = []
         terms = tuple(self.passed(each, scope, default, nodes) for each in clause.args)
+        for term in filter(None, terms):
+            self.callers.setdefault(term, (clause.name, clause.position))
         if clause.name not in self.rules.inlined:
-            name = clause.name if default == "$" else f"{default} {clause.name}"
+            name = clause.name if default == "$" else f"{clause.name}@{default}"
             self.called[name] = (clause.name, default)
             return [*nodes, RuleAtom(name, terms, position=clause.position)]
         branches = self.rules.branches[clause.name]
-        bodies = tuple(self.inlined(rule, terms, default) for rule in branches)
         required = frozenset(term for term in terms[: len(branches[0].required)] if term is not None)
+        bodies = tuple(self.inlined(rule, terms, default, clause) for rule in branches)
         if len(bodies) == 1 and not required:
             return [*nodes, *bodies[0].items]
         known = {term: term for term in terms if term is not None}
@@ -277,13 +281,21 @@ class Scoping:
             return frozenset()
         return frozenset(name for leaf in everything(body) for name in variables(leaf) if name in self.constants)
 
-    def inlined(self, rule: ast.Rule, terms: Sequence[str | None], source: str) -> AndNode:
+    def inlined(self, rule: ast.Rule, terms: Sequence[str | None], source: str, call: ast.RuleCall) -> AndNode:
         """A rule's body with the call's terms for the variables of its head."""
         mine: Scope = {}
         equal: list[Node] = []
-        for place, term in zip(rule.head, terms, strict=True):
+        for i, (place, term) in enumerate(zip(rule.head, terms, strict=True)):
             assert isinstance(place, ast.Var), "a rule with aggregates is a relation"
             known = mine.setdefault(place.name, self.fresh(place.name) if term is None else term)
+            if term is None:
+                self.callers[known] = (rule.name, call.position)
+                if i < len(rule.required):
+                    raise AdalogError(
+                        Code.UNBOUND_VARIABLE,
+                        f"the rule {rule.name} requires {place.name} to be bound at the call, and _ binds nothing",
+                        call.position,
+                    )
             if term is not None and known != term:
                 equal.append(FunctionAtom("identity", (known,), term, rule.position))
         names = frozenset(mine)
@@ -318,10 +330,11 @@ class Scoping:
                 yield branch
                 continue
             before, after = branch.body.items
-            assert isinstance(after, RuleAtom)
+            call = rule.clauses[1]
+            assert isinstance(after, RuleAtom) and isinstance(call, ast.RuleCall)
             terms = [term for term in after.terms if isinstance(term, str)]
             for other in others:
-                body = AndNode((before, *self.inlined(other, terms, source).items))
+                body = AndNode((before, *self.inlined(other, terms, source, call).items))
                 yield Branch(branch.head, body, tuple(sorted(self.constants_in(body))))
 
     def branch(self, rule: ast.Rule, source: str) -> Branch:
@@ -358,13 +371,14 @@ Places = dict[str, Position | None]
 @dataclass(frozen=True, slots=True)
 class Tree:
     """A query without scopes: its body with its relation inputs, the variables that have one value (scalar inputs and
-    the constants of rule calls), the rules that are relations, and where each variable was written."""
+    the constants of rule calls), the rules that are relations, where each variable was written, and the rule call that it is first passed to."""
 
     body: AndNode
     given: tuple[str, ...]
     constants: Mapping[str, ast.Const | ast.LookupRef]
     predicates: tuple[Predicate, ...]
     places: Places
+    callers: Mapping[str, tuple[str, Position | None]]
 
 
 def tree_of(query: ast.Query, relations: frozenset[str], plan_inner: PlanInner, *, linear: bool = True) -> Tree:
@@ -391,4 +405,4 @@ def tree_of(query: ast.Query, relations: frozenset[str], plan_inner: PlanInner, 
     places = scoping.places | names_in(query.where, inside_not=True) | asked | visible
     whole = AndNode((*atoms, *body.items))
     given.extend(sorted(scoping.constants_in(whole)))
-    return Tree(whole, tuple(dict.fromkeys(given)), scoping.constants, predicates, places)
+    return Tree(whole, tuple(dict.fromkeys(given)), scoping.constants, predicates, places, scoping.callers)

@@ -94,6 +94,8 @@ class Statistics:
                 rows = float(self.relation_rows.get(node.relation, 1))
                 if node.subquery is not None:
                     rows = node.subquery.plan.rows
+                if node.derived:
+                    return max(rows ** (1.0 / max(len(node.terms), 1)), 1.0)
                 share = len(variables(node) & bound)
                 return max(rows ** (1.0 - share / max(len(node.terms), 1)), 1.0) if rows else 0.0
             case FunctionAtom():

@@ -28,7 +28,7 @@ from executor.bind import Binding
 from executor.cancel import Cancel
 from executor.generic_join import LevelCounts
 from executor.inputs import Inputs
-from executor.local import collector_for
+from executor.local import Ran, collector_for
 from executor.spark.configuration import is_local
 from executor.spark.job import each_in_a_task
 from executor.spark.session import Live, Session
@@ -85,12 +85,12 @@ class SparkEngine:
         *,
         most: int | None,
         strict: bool = False,
-    ) -> tuple[Batch, list[LevelCounts]]:
+    ) -> Ran:
         """As `executor.local.run_join`. Raises BACKEND_UNAVAILABLE where there is no session, or it ends."""
         join = Binding(plan, inputs.databases, inputs.relations, values, cancel, strict).join()
         collector = collector_for(plan, most)
         if join is None or inputs.start is None:
-            return collector.rows(), [LevelCounts() for _ in plan.levels]
+            return Ran(collector.rows(), [LevelCounts() for _ in plan.levels])
         live = self._ready(cancel)
         shares = split(join, inputs.start, live.cores * _SHARES_PER_CORE, cancel)
         if shares:
@@ -113,7 +113,7 @@ class SparkEngine:
                 _add(join.counts, said["counts"])
                 if not collector(_translated(rows, said, values)):
                     break
-        return collector.rows(), join.counts
+        return Ran(collector.rows(), join.counts)
 
     def _ready(self, cancel: Cancel) -> Live:
         """The session, waited for while it starts."""

@@ -40,6 +40,13 @@ data_option = option("--data", metavar="DIR", help="The database's folder, or :m
 url_option = option("--url", metavar="URL", help="A served adalog, e.g. http://127.0.0.1:8080.")
 token_option = option("--token", metavar="TOKEN", help="The bearer token for --url.")
 as_of_option = option("--as-of", metavar="T", help="Read as of this transaction number or instant.")
+with_option = click.option(
+    "--with",
+    "with_",
+    metavar="FILE",
+    type=click.File("r", encoding="utf-8"),
+    help="Read as if the transaction data in FILE had been applied; nothing is committed.",
+)
 arg_option = option("--arg", "args", metavar="JSON", multiple=True, help="A value for :in after $; repeatable.")
 
 
@@ -67,18 +74,27 @@ def serve(host: str | None, port: int | None, data: str | None) -> None:
 @token_option
 @as_of_option
 @arg_option
+@with_option
 @option("--format", "form", type=click.Choice(FORMATS), default="table", show_default=True, help="What to print.")
 @option("--show", type=click.IntRange(0), default=500, show_default=True, help="Rows of a table; 0: all.")
 @click.argument("query")
 @click.pass_context
 def query(
-    ctx: click.Context, /, query: str, as_of: str | None, args: tuple[str, ...], form: str, show: int, **where: Any
+    ctx: click.Context,
+    /,
+    query: str,
+    as_of: str | None,
+    with_: Any,
+    args: tuple[str, ...],
+    form: str,
+    show: int,
+    **where: Any,
 ) -> None:
     """Run an EDN Datalog QUERY (`-` reads it from standard input)."""
     query = _text(query)
     if form == "arrow" and sys.stdout.isatty():
         raise click.UsageError("--format arrow writes binary data: send it to a file or a pipe")
-    variables = {"query": query, "args": _arguments(args), "basis": _basis(as_of)}
+    variables = {"query": query, "args": _arguments(args), "basis": _basis(as_of), "with": _read(with_)}
     with _told(query), _backend(ctx, **where) as backend, output.working("running the query", err):
         from gateway.commands import run_query
 
@@ -121,15 +137,29 @@ def transact(ctx: click.Context, /, file: Any, **where: Any) -> None:
 @token_option
 @as_of_option
 @arg_option
+@with_option
 @option("--analyze", is_flag=True, help="Run the query too, and show what that did.")
 @click.argument("query")
 @click.pass_context
 def explain(
-    ctx: click.Context, /, query: str, as_of: str | None, args: tuple[str, ...], analyze: bool, **where: Any
+    ctx: click.Context,
+    /,
+    query: str,
+    as_of: str | None,
+    with_: Any,
+    args: tuple[str, ...],
+    analyze: bool,
+    **where: Any,
 ) -> None:
     """Show the plan of an EDN Datalog QUERY."""
     query = _text(query)
-    variables = {"query": query, "args": _arguments(args), "basis": _basis(as_of), "analyze": analyze}
+    variables = {
+        "query": query,
+        "args": _arguments(args),
+        "basis": _basis(as_of),
+        "with": _read(with_),
+        "analyze": analyze,
+    }
     with _told(query), _backend(ctx, **where) as backend, output.working("planning", err):
         from gateway.commands import run_explain
 
@@ -178,6 +208,10 @@ def _told(text: str | None) -> Iterator[None]:
 
 def _text(query: str) -> str:
     return sys.stdin.read() if query == "-" else query
+
+
+def _read(file: Any) -> str | None:
+    return None if file is None else file.read()
 
 
 def _arguments(texts: tuple[str, ...]) -> list[Any] | None:

@@ -12,8 +12,10 @@ from gateway.config import Settings
 from gateway.output import Relation
 from schema.encoding import decode
 
-_QUERY = """query ($query: EDN!, $args: [JSON!], $basis: BasisInput, $whole: Boolean!, $as: Encoding!) {
-  q(query: $query, args: $args, basis: $basis, encoding: $as) {
+_QUERY = """query (
+  $query: EDN!, $args: [JSON!], $basis: BasisInput, $with: EDN, $whole: Boolean!, $as: Encoding!
+) {
+  q(query: $query, args: $args, basis: $basis, with: $with, encoding: $as) {
     columns { name type }
     rows @skip(if: $whole)
     value @include(if: $whole)
@@ -21,8 +23,8 @@ _QUERY = """query ($query: EDN!, $args: [JSON!], $basis: BasisInput, $whole: Boo
     stats { engine elapsedMs rows }
   }
 }"""
-_EXPLAIN = """query ($query: EDN!, $args: [JSON!], $basis: BasisInput, $analyze: Boolean!) {
-  explain(query: $query, args: $args, basis: $basis, analyze: $analyze) { text }
+_EXPLAIN = """query ($query: EDN!, $args: [JSON!], $basis: BasisInput, $with: EDN, $analyze: Boolean!) {
+  explain(query: $query, args: $args, basis: $basis, with: $with, analyze: $analyze) { text }
 }"""
 _TRANSACT = """mutation ($tx: EDN!) {
   transact(tx: $tx) { t txInstant tempids datoms { added } }

@@ -15,19 +15,24 @@ from dataclasses import dataclass
 import orjson
 
 from datalog.errors import AdalogError, Code
+from store.snapshot import Start
 
 _SIGNATURE_BYTES = 12
 
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """Where a page ended: `offset` rows of the answer to `question` on the view (t, since, history)."""
+    """Where a page ended: `offset` rows of the answer to `question` on the view (t, since, history).
+
+    start: where the transaction that `with` applied to it began.
+    """
 
     question: str
     offset: int
     t: int
     since: int | None = None
     history: bool = False
+    start: Start | None = None
 
 
 class Cursors:
@@ -37,7 +42,8 @@ class Cursors:
         self._key = key
 
     def write(self, cursor: Cursor) -> str:
-        body = orjson.dumps([cursor.question, cursor.offset, cursor.t, cursor.since, cursor.history])
+        view = (cursor.t, cursor.since, cursor.history)
+        body = orjson.dumps([cursor.question, cursor.offset, *view, cursor.start and [*cursor.start]])
         return base64.urlsafe_b64encode(self._sign(body) + body).decode("ascii").rstrip("=")
 
     def read(self, text: str, question: str) -> Cursor:
@@ -49,7 +55,8 @@ class Cursors:
         signature, body = raw[:_SIGNATURE_BYTES], raw[_SIGNATURE_BYTES:]
         if not hmac.compare_digest(signature, self._sign(body)):
             raise _refused("was not made by this database, or was changed on the way")
-        cursor = Cursor(*orjson.loads(body))
+        asked, offset, t, since, history, start = orjson.loads(body)
+        cursor = Cursor(asked, offset, t, since, history, None if start is None else Start(*start))
         if cursor.question != question:
             raise _refused("belongs to another query, other arguments or another basis")
         return cursor

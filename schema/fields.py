@@ -6,22 +6,24 @@ import asyncio
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any
 
+import orjson
 import strawberry
 
 from datalog import edn
 from datalog.errors import AdalogError, Code
 from executor.pool import Request
 from schema import types
-from schema.arguments import BasisInput, describe_arguments, read_arguments, snapshot_of
+from schema.arguments import BasisInput, describe_arguments, read_arguments
 from schema.context import Context, Services
-from schema.cursor import Cursor, question
+from schema.cursor import question
 from schema.encoding import Encoding, iso
 from schema.limits import exceeded
+from schema.pulls import pulled
 from schema.rows import Page
 from schema.scalars import EDN, JSON, Long
+from schema.speculation import With, at_cursor, cursor_on, read_snapshot
 
 if TYPE_CHECKING:
-    from executor.result import Result
     from store.snapshot import Snapshot
 
 Info = strawberry.Info[Context, None]
@@ -44,10 +46,6 @@ def _check_first(first: int | None, most: int) -> None:
         raise exceeded(f"rows asked for with first: {first}", most, "rows")
 
 
-def _at_cursor(services: Services, cursor: Cursor) -> Snapshot:
-    return services.database.at(t=cursor.t, since=cursor.since, history=cursor.history)
-
-
 def _basis_name(basis: BasisInput | None) -> object:
     return None if basis is None else (basis.t, basis.as_of, basis.since, basis.history)
 
@@ -63,16 +61,19 @@ class Query:
             list[JSON] | None,
             strawberry.argument(
                 description="Values for :in after the default source `$`, in order, as JSON; TAGGED objects are "
-                'understood, and {"#basis": {"t": 5}} is another database value for a `$source`.'
+                'understood, and for a `$source` {"basis": {"asOf": 5}} (t, asOf, since, history) is the database '
+                "at another point in time, that of `$` unless it says otherwise."
             ),
         ] = None,
         args_edn: Annotated[
             list[EDN] | None,
             strawberry.argument(
-                description="The same as EDN, when JSON cannot say it. At most one of args, argsEdn."
+                description="The same as EDN, when JSON cannot say it; a basis is {:basis {:as-of 5}}. At most one "
+                "of args, argsEdn."
             ),
         ] = None,
         basis: BasisInput | None = None,
+        with_: With = None,
         first: Annotated[
             int | None,
             strawberry.argument(description="Page size; the cursor is bound to the snapshot it was made on."),
@@ -90,13 +91,13 @@ class Query:
             raise AdalogError(Code.ARG_INVALID, f"timeoutMs is {timeout_ms}; give at least 1")
         arguments = await _arguments(services, args, args_edn)
         paged = first is not None or after is not None
-        asked = question("q", query, describe_arguments(arguments), _basis_name(basis)) if paged else ""
+        asked = question("q", query, describe_arguments(arguments), _basis_name(basis), with_) if paged else ""
         start = 0
         if after is None:
-            snapshot = snapshot_of(services.database, basis)
+            snapshot = await read_snapshot(services, basis, with_)
         else:
             cursor = services.cursors.read(after, asked)
-            snapshot, start = _at_cursor(services, cursor), cursor.offset
+            snapshot, start = await at_cursor(services, cursor, with_), cursor.offset
         result = await services.pool.arun(
             Request(
                 query=query,
@@ -106,13 +107,14 @@ class Query:
                 timeout_ms=min(timeout_ms or limits.timeout_ms, limits.timeout_ms),
                 max_rows=limits.rows,
                 ordered=paged,
+                shown=(start, None if first is None else start + first),
             )
         )
         stop = len(result) if first is None else min(start + first, len(result))
         context.rows += max(0, stop - start)
         end = None
         if paged and stop > start:
-            end = services.cursors.write(_cursor(asked, stop, result, basis))
+            end = services.cursors.write(cursor_on(snapshot, asked, stop))
         return types.QueryResult(
             result=result,
             page=Page(result, start, max(start, stop), encoding or Encoding.PLAIN, limits),
@@ -128,6 +130,7 @@ class Query:
         args: list[JSON] | None = None,
         args_edn: list[EDN] | None = None,
         basis: BasisInput | None = None,
+        with_: With = None,
         engine: types.Engine | None = types.Engine.AUTO,
         analyze: bool | None = False,
     ) -> types.Explanation:
@@ -135,13 +138,44 @@ class Query:
         request = Request(
             query=query,
             args=await _arguments(services, args, args_edn),
-            snapshot=snapshot_of(services.database, basis),
+            snapshot=await read_snapshot(services, basis, with_),
             engine=(engine or types.Engine.AUTO).value,
             timeout_ms=services.limits.timeout_ms,
             max_rows=services.limits.rows,
         )
         explanation = await services.pool.aexplain(request, bool(analyze))
         return types.Explanation(text=explanation.text, plan=JSON(types.fragment(explanation.plan)))
+
+    @strawberry.field(
+        description="What the pattern shows of one entity, which is a number, an ident or a lookup ref; null where "
+        "it shows nothing or there is no such entity."
+    )
+    async def pull(
+        self,
+        info: Info,
+        pattern: EDN,
+        eid: EDN,
+        basis: BasisInput | None = None,
+        with_: With = None,
+        encoding: Encoding | None = Encoding.PLAIN,
+    ) -> JSON | None:
+        snapshot = await read_snapshot(info.context.services, basis, with_)
+        made = await pulled(info.context, pattern, [eid], "eid", snapshot, encoding or Encoding.PLAIN)
+        return None if made[0] == b"null" else JSON(orjson.Fragment(made[0]))
+
+    @strawberry.field(description="`pull` of many entities, in their order: one pass for all of them.")
+    async def pull_many(
+        self,
+        info: Info,
+        pattern: EDN,
+        eids: list[EDN],
+        basis: BasisInput | None = None,
+        with_: With = None,
+        encoding: Encoding | None = Encoding.PLAIN,
+    ) -> list[JSON | None]:
+        snapshot = await read_snapshot(info.context.services, basis, with_)
+        made = await pulled(info.context, pattern, eids, "eids", snapshot, encoding or Encoding.PLAIN)
+        return orjson.Fragment(b"[" + b",".join(made) + b"]")  # type: ignore[return-value]
 
     @strawberry.field(description="Raw datoms of one index, in its order, from the given leading components.")
     async def datoms(
@@ -150,6 +184,7 @@ class Query:
         index: types.Index,
         components: list[EDN] | None = None,
         basis: BasisInput | None = None,
+        with_: With = None,
         first: int | None = 1000,
         after: str | None = None,
         encoding: Encoding | None = Encoding.PLAIN,
@@ -157,20 +192,19 @@ class Query:
         services = info.context.services
         first = 1000 if first is None else first
         _check_first(first, services.limits.rows)
-        asked = question("datoms", index.value, components, _basis_name(basis))
+        asked = question("datoms", index.value, components, _basis_name(basis), with_)
         start = 0
         if after is None:
-            snapshot = snapshot_of(services.database, basis)
+            snapshot = await read_snapshot(services, basis, with_)
         else:
             cursor = services.cursors.read(after, asked)
-            snapshot, start = _at_cursor(services, cursor), cursor.offset
+            snapshot, start = await at_cursor(services, cursor, with_), cursor.offset
         leading = tuple(_component(number, text) for number, text in enumerate(components or ()))
         items = await asyncio.to_thread(_datoms, snapshot, index.value, leading, start, first + 1)
         page = items[:first]
         end = None
         if page:
-            since, history = (None, False) if basis is None else (basis.since, bool(basis.history))
-            end = services.cursors.write(Cursor(asked, start + len(page), snapshot.t, since, history))
+            end = services.cursors.write(cursor_on(snapshot, asked, start + len(page)))
         return types.DatomPage(
             items=types.Datoms(page, encoding or Encoding.PLAIN),
             page_info=types.PageInfo(has_next_page=len(items) > first, end_cursor=end),
@@ -222,12 +256,6 @@ class Mutation:
         # A client that goes away does not undo what is on its way to the disk.
         report = await asyncio.shield(asyncio.wrap_future(future))
         return types.tx_report(report, encoding or Encoding.PLAIN)
-
-
-def _cursor(asked: str, offset: int, result: Result, basis: BasisInput | None) -> Cursor:
-    if basis is None:
-        return Cursor(asked, offset, result.t)
-    return Cursor(asked, offset, result.t, basis.since, bool(basis.history))
 
 
 def _component(number: int, text: str) -> Any:

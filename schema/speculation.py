@@ -1,0 +1,57 @@
+"""The argument `with`: transaction data that is applied for one request and never committed."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Annotated
+
+import strawberry
+
+from datalog.errors import AdalogError
+from schema.arguments import BasisInput, snapshot_of
+from schema.context import Services
+from schema.cursor import Cursor
+from schema.scalars import EDN
+
+if TYPE_CHECKING:
+    from store.snapshot import Snapshot, Start
+
+# GraphQL's `with`, which Python keeps for itself.
+With = Annotated[
+    EDN | None,
+    strawberry.argument(
+        name="with",
+        description="Transaction data to apply to the basis before reading it; nobody else sees it, and it is "
+        "never committed.",
+    ),
+]
+
+
+async def read_snapshot(services: Services, basis: BasisInput | None, with_: str | None) -> Snapshot:
+    """The snapshot that a basis names, with the transaction data applied where there is any."""
+    snapshot = snapshot_of(services.database, basis)
+    return snapshot if with_ is None else await _applied(services, snapshot, with_, None)
+
+
+async def at_cursor(services: Services, cursor: Cursor, with_: str | None) -> Snapshot:
+    """The snapshot that a cursor's page was read from, made again."""
+    snapshot = services.database.at(t=cursor.t, since=cursor.since, history=cursor.history)
+    return snapshot if with_ is None else await _applied(services, snapshot, with_, cursor.start)
+
+
+def cursor_on(snapshot: Snapshot, asked: str, offset: int) -> Cursor:
+    """The cursor of the page that ends before row `offset` of what was asked of the snapshot."""
+    start = snapshot.origin.start
+    t = snapshot.t if start is None else snapshot.t - 1
+    return Cursor(asked, offset, t, snapshot.since_t or None, snapshot.is_history, start)
+
+
+async def _applied(services: Services, basis: Snapshot, tx: str, start: Start | None) -> Snapshot:
+    try:
+        # Off the event loop: it may be long.
+        after, _ = await asyncio.to_thread(services.database.speculate, basis, tx, start)
+    except AdalogError as error:
+        # A position would be looked for in the query or pattern.
+        at = f" at {error.position.line}:{error.position.column}" if error.position else ""
+        raise AdalogError(error.code, f"with{at}: {error.message}", retryable=error.retryable) from None
+    return after

@@ -74,7 +74,8 @@ class Fixpoint:
                 if stratum.closure is not None:
                     self._close(stratum.closure, facts)
                 else:
-                    self._rounds(stratum, facts)
+                    self._rounds(stratum.rounds, stratum, facts)
+                    facts |= self._settled(stratum, facts)
             for each in stratum.relations:
                 held = facts[each.name].all()
                 if each.aggregates and not stratum.recursive:
@@ -89,8 +90,10 @@ class Fixpoint:
             return Aggregating(relation.aggregates, self.values)
         return RowFacts(relation.arity)
 
-    def _rounds(self, stratum: Stratum, facts: Mapping[str, RowFacts | Aggregating]) -> None:
-        rules = [_Rule(self, stratum, rule, facts[rule.target].add) for rule in stratum.rounds]
+    def _rounds(
+        self, plans: Sequence[RulePlan], stratum: Stratum, facts: Mapping[str, RowFacts | Aggregating]
+    ) -> None:
+        rules = [_Rule(self, stratum, plan, facts[plan.target].add) for plan in plans]
         added = 1
         while added:
             self.cancel.check()
@@ -103,6 +106,28 @@ class Fixpoint:
                     rule.run()
             added = sum(each.turn() for each in facts.values())
             self.counts[-1].rounds.append(added)
+
+    def _settled(
+        self, stratum: Stratum, facts: Mapping[str, RowFacts | Aggregating]
+    ) -> Mapping[str, RowFacts | Aggregating]:
+        """The plain relations of a stratum with aggregates, derived again from the values that these came to.
+
+        On the way there they were also derived from values that better ones have displaced since.
+        """
+        plain = {each.name for each in stratum.relations if not each.aggregates and not each.magic}
+        if not plain or not any(each.aggregates for each in stratum.relations):
+            return {}
+        fresh = {name: RowFacts(facts[name].arity) for name in plain}
+        for name, each in facts.items():
+            self.relations[name] = Parts([RowFacts(each.arity).recent() if name in plain else each.whole()])
+            self.relations[recent(name)] = self.relations[older(name)] = self.relations[name]
+        rules = [rule for rule in (*stratum.once, *stratum.rounds) if rule.target in plain]
+        for rule in rules:
+            _Rule(self, stratum, rule, fresh[rule.target].add).run()
+        if sum(each.turn() for each in fresh.values()):
+            again = [rule for rule in stratum.rounds if rule.target in plain and rule.delta in (None, *plain)]
+            self._rounds(again, stratum, fresh)
+        return fresh
 
     def _aggregated(self, relation: Derived, rows: Columns) -> Columns:
         """The aggregates of a head over the distinct tuples of its variables."""

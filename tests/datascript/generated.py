@@ -75,6 +75,7 @@ class Asked:
     our_rules: str = ""
     their_rules: str = ""
     one_of: bool = False  # ours is any one of their rows, or nothing where there is none
+    at_least: bool = False  # theirs may lack rows
 
 
 def transactions(rng: Random) -> list[str]:
@@ -207,8 +208,8 @@ class Writer:
         return f"[{e} {self.bind(first, 'x')} {self.bind(second, 'x')}]"
 
     def grounded(self, name: str) -> str:
-        kind = self.bound.get(name) or self.one("e", "n", "s", "k", "b")
-        if kind == "x":
+        kind = self.bound.get(name) or self.reserved.get(name) or self.one("e", "n", "s", "k", "b")
+        if kind in "ix":
             kind = "n"
         values = " ".join(self.rng.sample(LITERALS[kind], 2))
         return f"[(ground [{values}]) [{self.bind(name, kind)} ...]]"

@@ -29,6 +29,7 @@ def asked(
     arguments: Sequence[str],
     clauses: Sequence[str],
     rules: tuple[str, str] = ("", ""),
+    at_least: bool = False,
 ) -> Asked:
     """The query around these clauses, for both sides."""
     rng = writer.rng
@@ -41,13 +42,13 @@ def asked(
     found = rng.sample(list(writer.bound), min(len(writer.bound), rng.randint(1, 3)))
     rest = [name for name in writer.bound if name not in found]
     with_ = f":with {rng.choice(rest)} " if rest and rng.random() < 0.2 else ""
-    finds = find_elements(writer, found)
+    finds = found if at_least else find_elements(writer, found)
     ours = theirs = " ".join(finds)
     one_of = False
     roll = rng.random()
     if len(finds) == 1 and roll < 0.15:
         ours = theirs = f"[{finds[0]} ...]"
-    elif roll < 0.25:
+    elif roll < 0.25 and not at_least:
         one_of = True
         ours = f"{finds[0]} ." if len(finds) == 1 else f"[{ours}]"
     shuffled = " ".join(rng.sample(list(clauses), len(clauses)))
@@ -59,7 +60,7 @@ def asked(
     else:
         ours = f"[:find {ours} {middle}{' %' if mine else ''} :where {shuffled}]"
     theirs = f"[:find {theirs} {middle}{' %' if other else ''} :where {' '.join(clauses)}]"
-    return Asked(ours, theirs, tuple(arguments), mine, other, one_of)
+    return Asked(ours, theirs, tuple(arguments), mine, other, one_of, at_least)
 
 
 def find_elements(writer: Writer, found: Sequence[str]) -> list[str]:
@@ -70,7 +71,8 @@ def find_elements(writer: Writer, found: Sequence[str]) -> list[str]:
             continue
         kind = writer.bound[name]
         apt = [*ANY]
-        if kind in "nei":
+        # Not of entities: those of the schema have other ids there.
+        if kind == "n":
             apt += NUMERIC
         if kind in "neisk":
             apt += ORDERED

@@ -13,7 +13,7 @@ from tests.property.model import examples
 
 def test_queries(datascript):
     told: Counter[str] = Counter()
-    for seed in range(examples(100)):
+    for seed in range(examples(60)):
         rng = Random(seed)
         both = Both(datascript, transactions(rng))
         told += both.check([query(rng) for _ in range(35)], most=20)

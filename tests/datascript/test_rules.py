@@ -1,0 +1,23 @@
+"""Random rule programs, recursive and not: DataScript has the same rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+
+from tests.datascript.compared import Both
+from tests.datascript.generated import transactions
+from tests.datascript.rules import query
+from tests.property.model import examples
+
+
+def test_rules(datascript):
+    told: Counter[str] = Counter()
+    for seed in range(examples(50)):
+        rng = Random(seed)
+        both = Both(datascript, transactions(rng))
+        told += both.check([query(rng) for _ in range(15)], most=10, milliseconds=100)
+        both.close()
+    compared = told["a row or more"] + told["no row"]
+    assert told["a row or more"] > 0.4 * compared
+    assert told["refused"] < 0.3 * compared

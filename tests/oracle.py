@@ -6,14 +6,15 @@ made distinct by typed identity after every clause.
 
 from __future__ import annotations
 
-import statistics
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
 from datalog import ast
 from datalog.builtins import BUILTINS
-from datalog.values import BigInt, EdnSet, Keyword, identity, sort_key, type_name
+from datalog.values import BigInt, Keyword, identity, sort_key, type_name
+from tests.oracle_aggregates import element_value
 
 Row = dict[str, Any]
 MOST_ROWS = 20_000
@@ -25,6 +26,22 @@ class UnboundError(Exception):
 
 class TooMuchError(Exception):
     """More intermediate rows than a test should wait for."""
+
+
+class Derived(ABC):
+    """A clause that evaluates itself: what rule calls are made into."""
+
+    @abstractmethod
+    def binds(self) -> set[str]: ...
+
+    @abstractmethod
+    def mentions(self) -> set[str]: ...
+
+    @abstractmethod
+    def evaluable(self, bound: set[str]) -> bool: ...
+
+    @abstractmethod
+    def extend(self, row: Row, sources: dict[str, Any]) -> Iterable[Row]: ...
 
 
 class Facts:
@@ -113,6 +130,8 @@ def binds(clause: ast.Clause) -> set[str]:
             return set().union(*map(binds, clause.branches))
         case ast.OrJoin():
             return needs(clause.required + clause.variables)
+        case Derived():
+            return clause.binds()
     return set()
 
 
@@ -125,6 +144,8 @@ def mentions(clause: ast.Clause) -> set[str]:
             return set().union(*map(mentions, clause.branches))
         case ast.NotJoin():
             return needs(clause.variables)
+        case Derived():
+            return clause.mentions()
     return needs(terms_of(clause)) | binds(clause)
 
 
@@ -173,6 +194,8 @@ def evaluable(clause: ast.Clause, bound: set[str], context: set[str]) -> bool:
         case ast.NotJoin():
             listed = needs(clause.variables)
             return listed <= bound and orderable(clause.clauses, listed, listed)
+        case Derived():
+            return clause.evaluable(bound)
     raise AssertionError(clause)
 
 
@@ -203,7 +226,9 @@ def extend(clause: ast.Clause, row: Row, context: set[str], sources: dict[str, A
         case ast.Pattern():
             source = sources[clause.source.name]
             return [
-                grown for named in looked_up(clause, row, source) for grown in match_pattern(clause, named, source)
+                grown
+                for named in looked_up(clause.terms, row, source)
+                for grown in match_pattern(clause, named, source)
             ]
         case ast.Predicate():
             return [row] if call(clause, row, sources) not in (None, False) else []
@@ -222,6 +247,8 @@ def extend(clause: ast.Clause, row: Row, context: set[str], sources: dict[str, A
             listed = needs(clause.variables)
             inside = {name: row[name] for name in listed}
             return [] if solve(clause.clauses, [inside], listed, sources) else [row]
+        case Derived():
+            return clause.extend(row, sources)
     raise AssertionError(clause)
 
 
@@ -234,10 +261,10 @@ def distinct(rows: Iterable[Row]) -> list[Row]:
     return list(kept.values())
 
 
-def looked_up(clause: ast.Pattern, row: Row, source: Any) -> list[Row]:
+def looked_up(terms: Iterable[Any], row: Row, source: Any) -> list[Row]:
     """The row once for each value that a variable inside a lookup ref can have."""
     rows = [row]
-    for term in clause.terms:
+    for term in terms:
         if isinstance(term, ast.LookupRef) and isinstance(term.value, ast.Var):
             values = [value for _, a, value, _, _ in source.datoms if a == term.attribute.value]
             rows = [
@@ -349,35 +376,3 @@ def answer(query: ast.Query, default: Facts, args: Sequence[Any]) -> list[tuple[
         at = next(i for i, e in enumerate(query.find.elements) if e.var == key.var and isinstance(e, ast.FindVar))
         found.sort(key=lambda row, at=at: sort_key(row[at]), reverse=key.descending)
     return found
-
-
-def element_value(element: ast.FindElement, group: list[Row]) -> Any:
-    values = [row[element.var.name] for row in group]
-    if isinstance(element, ast.FindVar):
-        return values[0]
-    if element.args:
-        ranked = sorted(values, key=sort_key, reverse=element.name == "max")
-        return tuple(ranked[: element.args[0].value])
-    match element.name:
-        case "count":
-            return len(values)
-        case "count-distinct":
-            return len(set(map(identity, values)))
-        case "distinct":
-            return EdnSet(values)
-        case "min":
-            return min(values, key=sort_key)
-        case "max":
-            return max(values, key=sort_key)
-        case "sum":
-            return sum(values)
-        case "avg":
-            return float(sum(values) / len(values))
-        case "median":
-            middle = statistics.median(values)
-            return middle if any(same(middle, value) for value in values) else float(middle)
-        case "variance":
-            return float(statistics.pvariance(values))
-        case "stddev":
-            return float(statistics.pstdev(values))
-    raise AssertionError(element)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
@@ -76,17 +76,27 @@ def transaction(rng: Random) -> str:
 
 @dataclass(frozen=True)
 class Asked:
-    """A query's text and its arguments as EDN texts; `partial`: its functions may refuse what they are given."""
+    """A query's text and its arguments as EDN texts; `partial`: its functions may refuse what they are given.
+
+    `rules`: each as `(head clause …)`, to be given for `%`, which is then the last input, or written in the query.
+    """
 
     head: str
     clauses: tuple[str, ...]
     tail: str
     args: tuple[str, ...]
     partial: bool
+    rules: tuple[tuple[str, ...], ...] = ()
+    given: bool = False
 
     @property
     def text(self) -> str:
-        return f"{self.head} :where {' '.join(self.clauses)}{self.tail}]"
+        section = f" :rules {self.rules_text}" if self.rules and not self.given else ""
+        return f"{self.head} :where {' '.join(self.clauses)}{self.tail}{section}]"
+
+    @property
+    def rules_text(self) -> str:
+        return "[" + " ".join(f"[{' '.join(rule)}]" for rule in self.rules) + "]"
 
     def smaller(self) -> Iterator[Asked]:
         """The same with less in it, to report a failure by."""
@@ -94,6 +104,10 @@ class Asked:
             yield replace(self, clauses=self.clauses[:i] + self.clauses[i + 1 :])
         if self.tail:
             yield replace(self, tail="")
+        for i, rule in enumerate(self.rules):
+            less = [rule[:j] + rule[j + 1 :] for j in range(1, len(rule)) if len(rule) > 2]
+            for instead in [(), *((each,) for each in less)]:
+                yield replace(self, rules=self.rules[:i] + instead + self.rules[i + 1 :])
 
 
 class Writer:
@@ -196,11 +210,17 @@ class Writer:
         if roll <= 84:
             return self.or_join(names, depth)
         if roll <= 92:
-            return f"(not {self.several(names, depth - 1)})"
+            return self.negation(names, depth)
         if roll <= 97:
-            listed = self.some(names)
-            return f"(not-join [{' '.join(listed)}] {self.covering(listed, (*listed, '?l', '?a'), depth - 1)})"
+            return self.not_join(names, depth)
         return f"(and {self.several(names, depth - 1)})"
+
+    def negation(self, names: tuple[str, ...], depth: int) -> str:
+        return f"(not {self.several(names, depth - 1)})"
+
+    def not_join(self, names: tuple[str, ...], depth: int) -> str:
+        listed = self.some(names)
+        return f"(not-join [{' '.join(listed)}] {self.covering(listed, (*listed, '?l', '?a'), depth - 1)})"
 
     def several(self, names: tuple[str, ...], depth: int) -> str:
         return " ".join(self.clause(names, depth) for _ in range(self.rng.randint(1, 2)))
@@ -262,11 +282,11 @@ AGGREGATES = ("count", "count-distinct", "min", "max", "distinct", "min 2", "max
 NUMERIC = ("sum", "avg", "median", "variance", "stddev")
 
 
-def query(rng: Random) -> Asked:
+def query(rng: Random, writer_of: Callable[[Random, tuple[str, ...]], Writer] = Writer) -> Asked:
     """A query that is well-formed; it may still leave a variable unbound."""
     names = tuple(rng.sample(VARIABLES, rng.randint(2, len(VARIABLES))))
     sources = rng.choice((("$rel",), ("$old",), ("$rel", "$old"))) if rng.random() < 0.25 else ()
-    writer = Writer(rng, sources)
+    writer = writer_of(rng, sources)
     bindings, args = writer.inputs(names) if rng.random() < 0.4 else ([], [])
     clauses = [writer.clause(names, 2) for _ in range(rng.choice((1, 1, 2, 2, 3, 4)))]
     found = rng.sample(names, rng.randint(1, min(3, len(names))))

@@ -1,0 +1,128 @@
+"""What a rule needs from its caller: required places, and those that only a predicate or function reads."""
+
+from __future__ import annotations
+
+import pytest
+
+from planner.plan import Options
+
+
+@pytest.fixture
+def people(db):
+    db.tx("[{:db/id 1 :age 20} {:db/id 2 :age 30} {:db/id 3 :age 40} {:db/id 4 :limit 25} {:db/id 5 :limit 35}]")
+    return db
+
+
+OLDER = "[[(older ?p ?min) [?p :age ?a] [(> ?a ?min)]]]"
+
+
+@pytest.mark.parametrize("options", [Options(), Options(magic=False), Options(reorder=False), Options(budget=1)])
+@pytest.mark.parametrize("rules", [OLDER, "[[(older ?p ?min) [(> ?a ?min)] [?p :age ?a]]]"])
+def test_a_place_that_only_a_predicate_reads(people, rules, options):
+    def ask(query, *args):
+        return people.q(f"{query} :rules {rules}]", *args, options=options)
+
+    assert ask("[:find ?p :where (older ?p 25)") == "#{[2] [3]}"
+    assert ask("[:find ?p :in $ ?min :where (older ?p ?min)", "35") == "#{[3]}"
+    assert ask("[:find ?p ?min :in $ [?min ...] :where (older ?p ?min)", "[25 35 45]") == "#{[2 25] [3 25] [3 35]}"
+    assert ask("[:find ?x ?p :where [?x :limit ?n] (older ?p ?n)") == "#{[4 2] [4 3] [5 3]}"
+    assert ask("[:find ?x ?p :where (older ?p ?n) [?x :limit ?n]") == "#{[4 2] [4 3] [5 3]}"
+    assert ask("[:find ?p :where [(+ 20 15) ?n] (older ?p ?n)") == "#{[3]}"
+    assert ask("[:find ?p :where (older ?p ?n) [(+ 20 15) ?n]") == "#{[3]}"
+    assert ask("[:find ?p :where [?p :age] (not (older ?p 25))") == "#{[1]}"
+
+
+def test_left_unbound(people):
+    people.refuses("UNBOUND_VARIABLE", f"[:find ?p :where ‸(older ?p ?n) :rules {OLDER}]", says="?n")
+    people.refuses("UNBOUND_VARIABLE", f"[:find ?p :where ‸(older ?p _) :rules {OLDER}]", says="older")
+    people.refuses("UNBOUND_VARIABLE", f"[:find ?p :where [?p :age] (not (older ?p ?n)) :rules {OLDER}]")
+
+
+def test_required_places(people):
+    rules = "[[(aged [?x] ?p) [?p :age ?x]]]"
+    assert people.q(f"[:find ?p :where (aged 30 ?p) :rules {rules}]") == "#{[2]}"
+    assert people.q(f"[:find ?p :in $ [?x ...] :where (aged ?x ?p) :rules {rules}]", "[20 40]") == "#{[1] [3]}"
+    assert people.q(f"[:find ?p :where (aged ?x ?p) [(identity 40) ?x] :rules {rules}]") == "#{[3]}"
+    assert people.q(f"[:find ?q :where [1 :age ?x] [(* 2 ?x) ?y] (aged ?y ?q) :rules {rules}]") == "#{[3]}"
+
+
+def test_required_and_not_bound(people):
+    rules = "[[(aged [?x] ?p) [?p :age ?x]]]"
+    people.refuses("UNBOUND_VARIABLE", f"[:find ?p :where ‸(aged ?x ?p) :rules {rules}]", says="?x")
+    people.refuses("UNBOUND_VARIABLE", f"[:find ?x ?p :where [?p :age] ‸(aged ?x ?p) :rules {rules}]", says="?x")
+    people.refuses("UNBOUND_VARIABLE", f"[:find ?p :where ‸(aged _ ?p) :rules {rules}]", says="aged")
+
+
+def test_required_and_bound_by_another_call_of_the_same_rule_only(people):
+    rules = "[[(linked [?x] ?y) [?p :age ?x] [?p :age ?y]]]"
+    people.refuses("UNBOUND_VARIABLE", f"[:find ?x :where (linked ?x ?y) (linked ?y ?x) :rules {rules}]")
+
+
+def test_all_places_required(people):
+    rules = "[[(close [?x ?y]) [(- ?x ?y) ?d] [(< -15 ?d 15)]]]"
+    query = f"[:find ?p ?q :where [?p :age ?x] [?q :age ?y] (close ?x ?y) [(< ?p ?q)] :rules {rules}]"
+    assert people.q(query) == "#{[1 2] [2 3]}"
+    assert people.q(f"[:find ?p :where (close 1 2) [?p :age 20] :rules {rules}]") == "#{[1]}"
+    assert people.q(f"[:find ?p :where (close 1 200) [?p :age 20] :rules {rules}]") == "#{}"
+
+
+def test_required_places_in_recursion(people):
+    rules = "[[(down [?n] ?m) [(identity ?n) ?m]] [(down [?n] ?m) [(> ?n 0)] [(dec ?n) ?k] (down ?k ?m)]]"
+    assert people.q(f"[:find ?m :where (down 3 ?m) :rules {rules}]") == "#{[0] [1] [2] [3]}"
+    assert people.q(
+        f"[:find ?p ?m :where [?p :age ?a] [(quot ?a 15) ?n] (down ?n ?m) [(> ?m 0)] :rules {rules}]"
+    ) == ("#{[1 1] [2 1] [2 2] [3 1] [3 2]}")
+    people.refuses("UNBOUND_VARIABLE", f"[:find ?n ?m :where ‸(down ?n ?m) :rules {rules}]", says="?n")
+
+
+def test_a_requirement_passed_on_by_another_rule(people):
+    rules = f"{OLDER[:-1]} [(much-older ?p ?min) [(+ ?min 10) ?more] (older ?p ?more)]]"
+    assert people.q(f"[:find ?p :where (much-older ?p 25) :rules {rules}]") == "#{[3]}"
+    people.refuses("UNBOUND_VARIABLE", f"[:find ?p :where ‸(much-older ?p ?n) :rules {rules}]", says="?n")
+
+
+def test_one_branch_needs_what_another_binds(people):
+    rules = "[[(r ?p ?n) [?p :limit ?n]] [(r ?p ?n) [?p :age ?a] [(< ?a ?n)]]]"
+    assert people.q(f"[:find ?p :where (r ?p 25) :rules {rules}]") == "#{[1] [4]}"
+    people.refuses("UNBOUND_VARIABLE", f"[:find ?p ?n :where ‸(r ?p ?n) :rules {rules}]", says="?n")
+    assert people.q(f"[:find ?p ?q :where (r ?p ?n) [?q :limit ?n] :rules {rules}]") == (
+        "#{[1 4] [4 4] [1 5] [2 5] [5 5]}"
+    )
+
+
+def test_a_variable_of_a_rule_that_nothing_binds(people):
+    rules = "[[(r ?p) [?p :age ?a] [(< ?a ?nothing)]]]"
+    people.refuses("UNBOUND_VARIABLE", f"[:find ?p :where (r ?p) :rules {rules}]", says="?nothing")
+    rules = "[[(r ?p) [?p :age ?a] [(< ?a ‸?nothing)]]]"
+    people.refuses("UNBOUND_VARIABLE", f"[:find ?p :where (r ?p) :rules {rules}]", says="?nothing")
+
+
+def test_a_head_variable_that_no_clause_mentions(people):
+    rules = "[[(r ?p ?free) [?p :age 20]]]"
+    assert people.q(f"[:find ?p ?x :in $ ?x :where (r ?p ?x) :rules {rules}]", "7") == "#{[1 7]}"
+    people.refuses("UNBOUND_VARIABLE", f"[:find ?p ?x :where (r ?p ?x) :rules {rules}]", says="?x")
+
+
+def test_a_not_over_a_head_variable(people):
+    rules = "[[(other ?p ?q) [?p :age] (not [(= ?p ?q)])]]"
+    assert people.q(f"[:find ?p ?q :where [?q :age 20] (other ?p ?q) :rules {rules}]") == "#{[2 1] [3 1]}"
+    assert people.q(f"[:find ?p :where (other ?p 2) :rules {rules}]") == "#{[1] [3]}"
+    people.refuses("UNBOUND_VARIABLE", f"[:find ?p ?q :where (other ?p ?q) :rules {rules}]", says="?q")
+
+
+def test_an_output_bound_by_the_caller_filters(people):
+    rules = "[[(half ?p ?h) [?p :age ?a] [(quot ?a 2) ?h]]]"
+    assert people.q(f"[:find ?p :where (half ?p 15) :rules {rules}]") == "#{[2]}"
+    assert people.q(f"[:find ?p ?q :where (half ?p ?h) [?q :age ?h] :rules {rules}]") == "#{[3 1]}"
+
+
+def test_requirements_inside_or_and_not(people):
+    query = f"[:find ?p ?n :where [_ :limit ?n] (or (older ?p ?n) (and [?p :limit ?n])) :rules {OLDER}]"
+    assert people.q(query) == "#{[2 25] [3 25] [4 25] [3 35] [5 35]}"
+    query = f"[:find ?p ?n :where [?p :age] [_ :limit ?n] (not (older ?p ?n)) :rules {OLDER}]"
+    assert people.q(query) == "#{[1 25] [1 35] [2 35]}"
+
+
+def test_tuples_and_blanks_from_functions_feed_a_call(people):
+    query = f"[:find ?p ?n :where [(ground [[25 :a] [35 :b]]) [[?n _]]] (older ?p ?n) :rules {OLDER}]"
+    assert people.q(query) == "#{[2 25] [3 25] [3 35]}"

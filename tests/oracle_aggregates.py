@@ -1,0 +1,53 @@
+"""The oracle's aggregates: of the values of a group, as the language defines them."""
+
+from __future__ import annotations
+
+import statistics
+from typing import Any
+
+from datalog import ast
+from datalog.values import EdnSet, identity, sort_key
+
+
+def element_value(element: ast.FindElement, group: list[dict[str, Any]]) -> Any:
+    values = [row[element.var.name] for row in group]
+    if isinstance(element, ast.FindVar):
+        return values[0]
+    if element.args:
+        ranked = sorted(values, key=sort_key, reverse=element.name == "max")
+        return tuple(ranked[: element.args[0].value])
+    return aggregate(element.name, values)
+
+
+def aggregate(name: str, values: list[Any]) -> Any:
+    match name:
+        case "count":
+            return len(values)
+        case "count-distinct":
+            return len(set(map(identity, values)))
+        case "distinct":
+            return EdnSet(values)
+        case "min":
+            return min(values, key=sort_key)
+        case "max":
+            return max(values, key=sort_key)
+        case "sum":
+            return sum(values)
+        case "avg":
+            return float(sum(values) / len(values))
+        case "median":
+            middle = statistics.median(values)
+            return middle if any(identity(middle) == identity(value) for value in values) else float(middle)
+        case "variance":
+            return float(statistics.pvariance(values))
+        case "stddev":
+            return float(statistics.pstdev(values))
+        case "union":
+            return EdnSet(item for value in values for item in value)
+        case "and":
+            return all(value not in (None, False) for value in values)
+        case "or":
+            return any(value not in (None, False) for value in values)
+        case "choice":
+            return min(values, key=sort_key)
+    raise AssertionError(name)

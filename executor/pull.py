@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from datalog.errors import AdalogError, Code
 from datalog.pull import PullPattern
 from datalog.values import EdnMap, Value
+from executor.allocation import uncollected
 from executor.cancel import Cancel
 from executor.pull_level import MOST_LEVELS, MOST_VALUES, Ids, Level, Row, enter, too_deep, too_large
 from executor.pull_paths import Paths
@@ -50,7 +51,8 @@ class Puller:
     def pull(self, pattern: PullPattern, entities: Ids) -> tuple[list[EdnMap | None], int]:
         """(a map for each entity, in order, None where it has nothing of what is asked; the values in all)."""
         known = distinct(entities) if len(entities) else entities
-        level = self._level(self._resolver.node(pattern), known)
+        with uncollected():
+            level = self._level(self._resolver.node(pattern), known)
         places = np.searchsorted(known, entities)
         total = float(level.sizes[places].sum())
         self._check(total)

@@ -231,8 +231,10 @@ class MapWriter:
             Encoding.EDN: self._edn_entries,
         }[encoding]
         self._join = encoding is Encoding.EDN
-        # With the map itself, so that no other comes to have its address.
+        # With the map or key itself, so that no other comes to have its address.
         self._written: dict[int, tuple[Value, Json]] = {}
+        self._keys: dict[int, tuple[Value, str]] = {}
+        self._write_key = edn.write if encoding is Encoding.EDN else _plain_key
 
     def column(self, maps: Sequence[Value]) -> list[Json]:
         """Each of the maps; nil among them is nil."""
@@ -240,24 +242,34 @@ class MapWriter:
 
     def write(self, value: Value) -> Json:
         """One value, which may be anything that a map holds."""
-        if isinstance(value, values.EdnMap):
+        kind = type(value)
+        if kind is str and not self._join:
+            return value
+        if kind is values.EdnMap:
             known = self._written.get(id(value))
             if known is None:
                 known = self._written[id(value)] = (value, self._entries(value))
             return known[1]
-        if type(value) is tuple:
+        if kind is tuple:
             items = [self.write(item) for item in value]
             return "[" + " ".join(items) + "]" if self._join else items
         return self._write(value)
 
+    def _key(self, key: Value) -> str:
+        """A key's text; patterns have the same few in every map."""
+        known = self._keys.get(id(key))
+        if known is None:
+            known = self._keys[id(key)] = (key, self._write_key(key))
+        return known[1]
+
     def _plain_entries(self, value: values.EdnMap) -> orjson.Fragment:
-        return _piece({_plain_key(key): self.write(item) for key, item in value.items()})
+        return _piece({self._key(key): self.write(item) for key, item in value.items()})
 
     def _tagged_entries(self, value: values.EdnMap) -> orjson.Fragment:
         return _piece(_tagged_pairs([(key, self.write(item)) for key, item in value.items()]))
 
     def _edn_entries(self, value: values.EdnMap) -> str:
-        return "{" + ", ".join(f"{edn.write(key)} {self.write(item)}" for key, item in value.items()) + "}"
+        return "{" + ", ".join(f"{self._key(key)} {self.write(item)}" for key, item in value.items()) + "}"
 
 
 def _piece(value: Json) -> orjson.Fragment:

@@ -11,6 +11,7 @@ import orjson
 from datalog import edn
 from datalog.errors import AdalogError
 from datalog.values import EdnMap
+from executor.allocation import uncollected
 from executor.pool import PullRequest
 from schema.encoding import Encoding, MapWriter
 from schema.limits import Limits, exceeded
@@ -61,6 +62,11 @@ def _entity(text: str, field: str, number: int) -> Any:
 
 
 def _written(maps: Sequence[EdnMap | None], encoding: Encoding, limits: Limits) -> list[bytes]:
+    with uncollected():
+        return _texts(maps, encoding, limits)
+
+
+def _texts(maps: Sequence[EdnMap | None], encoding: Encoding, limits: Limits) -> list[bytes]:
     writer = MapWriter(encoding)
     written: list[bytes] = []
     size = 0

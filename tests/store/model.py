@@ -12,11 +12,17 @@ Fact = tuple[int, str, object]
 
 
 class Model:
-    """Datoms in the order of t."""
+    """Datoms in the order of t. forgetful: attributes with :db/noHistory, whatever the moment."""
 
-    def __init__(self) -> None:
+    def __init__(self, forgetful: frozenset[str] = frozenset()) -> None:
         self.datoms: list[Datom] = []
         self.t = 0
+        self.forgetful = forgetful
+
+    def copy(self) -> Model:
+        copy = Model(self.forgetful)
+        copy.t, copy.datoms = self.t, list(self.datoms)
+        return copy
 
     def told(self, report: TxReport) -> None:
         assert report.t == self.t + 1
@@ -37,14 +43,23 @@ class Model:
             else:
                 assert fact in held, f"{datom} is retracted, but does not hold"
                 del held[fact]
+        if t < self.t:
+            held = {fact: asserted for fact, asserted in held.items() if fact[1] not in self.forgetful}
+            held |= {fact: asserted for fact, asserted in self._remembered().items() if asserted <= t}
         return {fact: asserted for fact, asserted in held.items() if asserted > since}
 
+    def _remembered(self) -> dict[Fact, int]:
+        """What still holds of the forgetful attributes."""
+        return {fact: asserted for fact, asserted in self.held(self.t).items() if fact[1] in self.forgetful}
+
     def events(self, t: int, since: int = 0) -> set[tuple[Fact, int, bool]]:
-        return {
+        events = {
             ((datom.e, str(datom.a), identity(datom.v)), datom.t, datom.added)
             for datom in self.datoms
-            if since < datom.t <= t
+            if since < datom.t <= t and str(datom.a) not in self.forgetful
         }
+        remembered = self._remembered().items()
+        return events | {(fact, asserted, True) for fact, asserted in remembered if since < asserted <= t}
 
 
 def check(snapshot: Snapshot, model: Model) -> None:

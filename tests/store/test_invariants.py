@@ -94,9 +94,7 @@ def test_in_memory(seed: int, eager: None) -> None:
             assert storm(database, model, dice, 12) > 0
             if dice.random() < 0.5:
                 database.compact()
-            copy = Model()
-            copy.t, copy.datoms = model.t, list(model.datoms)
-            kept.append((database.snapshot(), copy))
+            kept.append((database.snapshot(), model.copy()))
         assert any(data.relation.t for data in database.snapshot().data().values())
         check_moments(database.snapshot(), model)
         for snapshot, then in kept:

@@ -96,10 +96,3 @@ def test_what_is_no_clause(db):
 
 def test_positions_count_lines(db):
     db.refuses("UNBOUND_VARIABLE", "[:find ?e\n :where\n  [?e :a ?v]\n  [(< ?v ‸?w)]]", says="?w")
-
-
-def test_rules_and_pull_are_refused_for_now(db):
-    error = db.refuses("QUERY_INVALID", "[:find ?e :in $ % :where (ancestor ?e 1)]")
-    assert error.position is not None
-    error = db.refuses("QUERY_INVALID", "[:find (pull ?e [*]) :where [?e :a]]")
-    assert error.position is not None

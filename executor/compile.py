@@ -48,8 +48,19 @@ class Compiler:
                 self._queries.popitem(last=False)
         return query
 
-    def compile(self, text: str, args: Sequence[Any], snapshot: Snapshot, options: Options = _DEFAULT) -> Plan:
-        """The plan for a text, with the arguments' kinds and sizes and the snapshot's statistics."""
+    def compile(
+        self,
+        text: str,
+        args: Sequence[Any],
+        snapshot: Snapshot,
+        options: Options = _DEFAULT,
+        *,
+        share: bool = False,
+    ) -> Plan:
+        """The plan for a text, with the arguments' kinds and sizes and the snapshot's statistics.
+
+        `share`: a query with rules is planned for tasks that each have a share of one variable's values.
+        """
         query = self.parsed(text)
         rules = rules_text(query, args)
         if rules is not None:
@@ -58,6 +69,7 @@ class Compiler:
         key = (
             text,
             rules,
+            share,
             options,
             relations,
             tuple((name, size.bit_length()) for name, size in sizes.items()),
@@ -74,7 +86,7 @@ class Compiler:
             for each, value in matched(query, args)
             if isinstance(each, SourceInput) and each.name not in relations
         }
-        plan = plan_query(query, Statistics(databases, sizes), relations, options)
+        plan = plan_query(query, Statistics(databases, sizes), relations, options, share=share)
         with self._lock:
             self._plans[key] = plan
             while len(self._plans) > self.kept:

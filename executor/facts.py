@@ -81,6 +81,13 @@ class Parts:
         return sum(map(len, self.parts))
 
 
+def whole(held: Sequence[Column] | Parts) -> list[Column]:
+    """The columns of a relation, of a derived one in one piece."""
+    if not isinstance(held, Parts):
+        return list(held)
+    return [np.concatenate(columns) for columns in zip(*(part.columns for part in held.parts), strict=True)]
+
+
 class _Store:
     """Rows in growing columns, found by a hash of their first `keys` columns."""
 

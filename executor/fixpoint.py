@@ -18,12 +18,13 @@ from executor.aggregates import aggregated
 from executor.batch import Batch, Column
 from executor.bind import Binding, Reader
 from executor.cancel import Cancel
-from executor.facts import Aggregating, Columns, Parts, RowFacts
+from executor.facts import Aggregating, Columns, Parts, RowFacts, whole
 from executor.generic_join import Driver, GenericJoin
 from executor.inputs import Inputs
 from planner.logical import DatomAtom, RelationAtom, everything
 from planner.plan import Plan
 from planner.program import Closure, Derived, RulePlan, Stratum, older, recent
+from planner.sharing import Sharing
 from store.codes import Scratch
 from store.trie import Csr, Trie, distinct
 
@@ -84,6 +85,13 @@ class Fixpoint:
                 self.counts[-1].rows[each.name] = len(parts)
             self.counts[-1].seconds = time.perf_counter() - began
         return self.relations
+
+    def domain(self, sharing: Sharing) -> Column:
+        """Every value that the shared variable can have, ascending."""
+        found = RowFacts(1)
+        for plan in sharing.domain:
+            _Rule(self, None, plan, found.add).run()
+        return np.sort(found.whole().columns[0])
 
     def _facts(self, relation: Derived, stratum: Stratum) -> RowFacts | Aggregating:
         if relation.aggregates and stratum.recursive:
@@ -168,17 +176,11 @@ class Fixpoint:
             return snapshot.ev(attribute) if step.entity == closure.start else snapshot.ve(attribute)
         assert isinstance(step, RelationAtom)
         held = self.relations[step.relation]
-        columns = Columns(_joined(held)).columns if isinstance(held, Parts) else held
+        columns = whole(held)
         if not columns or not len(columns[0]):
             return Trie(Csr.from_pairs(np.empty(0, np.int64), np.empty(0, np.int64)))
         start, end = step.terms.index(closure.start), step.terms.index(closure.end)
         return Trie(Csr.from_pairs(columns[start], columns[end]))
-
-
-def _joined(held: Parts) -> list[Column]:
-    if not held.parts:
-        return []
-    return [np.concatenate(columns) for columns in zip(*(part.columns for part in held.parts), strict=True)]
 
 
 def _reached(rows: Sequence[Column], fixed: int, starts: Column, step: Csr, cancel: Cancel) -> list[Column]:
@@ -210,12 +212,12 @@ class _Rule:
     """A rule of a stratum. Bound once if only one relation's recent rows change for it: then just these are exchanged."""
 
     def __init__(
-        self, fixpoint: Fixpoint, stratum: Stratum, plan: RulePlan, add: Callable[[Sequence[Column]], None]
+        self, fixpoint: Fixpoint, stratum: Stratum | None, plan: RulePlan, add: Callable[[Sequence[Column]], None]
     ) -> None:
         self.fixpoint = fixpoint
         self.plan = plan
         self.add = add
-        self._lasting = _reads_only_recent(stratum, plan)
+        self._lasting = stratum is not None and _reads_only_recent(stratum, plan)
         self._bound: tuple[GenericJoin | None, list[Reader]] | None = None
 
     def run(self) -> None:

@@ -29,7 +29,7 @@ from executor.result import Result, place_of, sorted_rows
 from planner.logical import WEIGHT
 from planner.nested import Subquery
 from store.codes import Scratch
-from store.layout import NIL, tags_of
+from store.layout import NIL
 from store.snapshot import Snapshot
 
 SEED = "#seed"
@@ -100,6 +100,8 @@ class NestedCall:
     def __post_init__(self) -> None:
         # Where idents and lookup refs are looked up; a query over lists alone has none.
         self._database = next(iter(self.inputs.databases.values()), None)
+        named = zip(self.subquery.inputs, self.arguments, strict=True)
+        self.arguments = tuple(self._named(name, argument) for name, argument in named)
         # Without rules it is the same for every first batch.
         self._join = None if self.subquery.plan.program.strata else self.bind(self.inputs.relations)
 
@@ -220,7 +222,7 @@ class NestedCall:
         """The distinct rows of all argument tuples, each with its number."""
         gathered = Gathered(frozenset((SEED, WEIGHT, *self.subquery.plan.answer)), most, self.position)
         columns = {
-            name: self._input(name, np.array(codes, np.int64))
+            name: np.array(codes, np.int64)
             for name, codes in zip(self.subquery.inputs, zip(*asked, strict=True), strict=True)
         }
         constants = constant_codes(self.subquery.plan, self._database, self.values)
@@ -241,12 +243,8 @@ class NestedCall:
         fixpoint = Fixpoint(plan, self.inputs, start, self.values, self.cancel, strict=self.strict)
         return self.bind(fixpoint.run())
 
-    def _input(self, name: str, codes: Column) -> Column:
-        """An input's codes; idents and lookup refs become entity ids where the query has an entity in its place."""
-        if name not in self.subquery.plan.entities or self._database is None:
-            return codes
-        made = codes.copy()
-        for place in np.flatnonzero(tags_of(codes)).tolist():
-            value = entity_named(self._database, self.values.decode(int(codes[place])))
-            made[place] = self.values.intern(value)
-        return made
+    def _named(self, name: str, argument: Argument) -> Argument:
+        """A constant that is an ident or a lookup ref as an entity id where its input stands for an entity."""
+        if isinstance(argument, str) or name not in self.subquery.plan.entities or self._database is None:
+            return argument
+        return self.values.intern(entity_named(self._database, self.values.decode(argument)))

@@ -189,6 +189,8 @@ class Pool:
             cancel.deadline = own if cancel.deadline is None else min(cancel.deadline, own)
         cancel.check()
         engine, reason = self.choose(request, plan)
+        if engine is Engine.SPARK and plan.program.strata:
+            plan = self._compiler.compile(request.query, args, snapshot, request.options, share=True)
         values = Scratch(snapshot.codes)
         inputs = bind_inputs(plan, args, snapshot, values)
         strict = self.database.schema == "strict"

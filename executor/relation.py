@@ -130,7 +130,10 @@ class UnionExtender:
         return self.parts[0].participates(variable)
 
     def count(self, batch: Batch, variable: str) -> NDArray[np.int64]:
-        return np.sum([part.count(batch, variable) for part in self.parts], axis=0, dtype=np.int64)
+        total = self.parts[0].count(batch, variable)
+        for part in self.parts[1:]:
+            total = total + part.count(batch, variable)
+        return total
 
     def propose(self, batch: Batch, variable: str) -> Batch:
         found = [part.extensions(batch, variable) for part in self.parts]

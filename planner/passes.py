@@ -11,6 +11,7 @@ from planner.plan import Options, Plan
 from planner.projection import blank_singletons, hidden_variables
 from planner.requirements import check_safe, entities_of, settled
 from planner.scoping import tree_of
+from planner.sharing import shared_out
 from planner.statistics import Statistics
 
 # Aggregates whose value for a group follows from its values and how often each occurs; (min n ?x) shows repeats.
@@ -19,8 +20,16 @@ WEIGHABLE = frozenset(
 )
 
 
-def plan_query(query: ast.Query, statistics: Statistics, relations: frozenset[str], options: Options) -> Plan:
-    """The plan of a parsed query over databases and relations of known size.
+def plan_query(
+    query: ast.Query,
+    statistics: Statistics,
+    relations: frozenset[str],
+    options: Options,
+    *,
+    share: bool = False,
+) -> Plan:
+    """The plan of a parsed query over databases and relations of known size. `share`: for tasks that each answer for
+    a share of one variable's values, where rules allow it.
 
     Raises UNBOUND_VARIABLE where no order can bind every variable, UNSTRATIFIABLE where rules go in circles.
     """
@@ -36,6 +45,10 @@ def plan_query(query: ast.Query, statistics: Statistics, relations: frozenset[st
     answer = tuple(dict.fromkeys([*(e.var.name for e in query.find.elements), *(v.name for v in query.with_)]))
     needed = frozenset(answer)
     check_safe(tree.body, frozenset(given), needed, tree)
+    entities = entities_of(tree, statistics.databases)
+    sharing = None
+    if share and tree.predicates and (found := shared_out(tree, statistics, options)) is not None:
+        tree, sharing = found
     body, program, sizes = plan_rules(tree, statistics, options)
     statistics = replace(statistics, relation_rows={**statistics.relation_rows, **sizes})
     counted = _counted(query, answer)
@@ -58,7 +71,8 @@ def plan_query(query: ast.Query, statistics: Statistics, relations: frozenset[st
         plan.rows,
         options,
         tuple(tree.constants.items()),
-        entities_of(tree, statistics.databases),
+        entities,
+        sharing,
         program,
     )
 

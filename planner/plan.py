@@ -7,10 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from datalog.ast import Const, LookupRef, Query
 from planner.logical import AndNode, LevelPlan
 from planner.program import Program
+
+if TYPE_CHECKING:
+    from planner.sharing import Sharing
 
 
 class Engine(StrEnum):
@@ -37,7 +41,8 @@ class Plan:
 
     `weighted`: rows carry weights. `distinct`: rows may repeat, across chunks. `cost`: estimated candidates plus
     prefixes, the unit in which the engine is chosen. `entities`: variables in entity places, where an
-    argument may be an ident or a lookup ref. `program` derives the relations of rules that `body` reads.
+    argument may be an ident or a lookup ref. `sharing`: set where the plan answers only for
+    a share of one variable's values. `program` derives the relations of rules that `body` reads.
     """
 
     query: Query
@@ -52,6 +57,7 @@ class Plan:
     options: Options
     constants: tuple[tuple[str, Const | LookupRef], ...] = ()
     entities: frozenset[str] = frozenset()
+    sharing: Sharing | None = None
     program: Program = field(default_factory=Program)
 
     @property

@@ -26,6 +26,7 @@ from planner.logical import (
     rewritten,
     variables,
 )
+from planner.nested import Subquery
 from planner.ordering import can_bind
 from planner.program import Predicate
 from planner.scoping import Tree
@@ -167,6 +168,9 @@ def entity_variables(
             case RuleAtom():
                 places = rules.get(leaf.rule, frozenset())
                 found.update(term for i in places if isinstance(term := leaf.terms[i], str))
+            case FunctionAtom(subquery=Subquery() as inner):
+                places_within = zip(inner.inputs, leaf.args, strict=True)
+                found.update(a for name, a in places_within if isinstance(a, str) and name in inner.plan.entities)
             case _:
                 pass
     return frozenset(found)

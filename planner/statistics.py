@@ -95,7 +95,7 @@ class Statistics:
                 if node.subquery is not None:
                     rows = node.subquery.plan.rows
                 if node.derived:
-                    return max(rows ** (1.0 / max(len(node.terms), 1)), 1.0)
+                    return max(float(rows ** (1.0 / max(len(node.terms), 1))), 1.0)
                 share = len(variables(node) & bound)
                 return max(rows ** (1.0 - share / max(len(node.terms), 1)), 1.0) if rows else 0.0
             case FunctionAtom():

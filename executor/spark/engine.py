@@ -26,13 +26,15 @@ from datalog.errors import AdalogError, Code
 from executor.batch import Batch
 from executor.bind import Binding
 from executor.cancel import Cancel
+from executor.facts import whole
+from executor.fixpoint import Fixpoint, StratumCounts
 from executor.generic_join import LevelCounts
 from executor.inputs import Inputs
 from executor.local import Ran, collector_for
 from executor.spark.configuration import is_local
 from executor.spark.job import each_in_a_task
 from executor.spark.session import Live, Session
-from executor.spark.shares import Share, split
+from executor.spark.shares import Share, dealt, split
 from executor.spark.shipping import Shipping
 from executor.spark.task import Job, refusal, runner
 from executor.spark.wire import column_of, from_bytes, to_bytes
@@ -87,12 +89,28 @@ class SparkEngine:
         strict: bool = False,
     ) -> Ran:
         """As `executor.local.run_join`. Raises BACKEND_UNAVAILABLE where there is no session, or it ends."""
-        join = Binding(plan, inputs.databases, inputs.relations, values, cancel, strict).join()
         collector = collector_for(plan, most)
-        if join is None or inputs.start is None:
-            return Ran(collector.rows(), [LevelCounts() for _ in plan.levels])
+        counts = [LevelCounts() for _ in plan.levels]
+        if inputs.start is None:
+            return Ran(collector.rows(), counts)
         live = self._ready(cancel)
-        shares = split(join, inputs.start, live.cores * _SHARES_PER_CORE, cancel)
+        wanted = live.cores * _SHARES_PER_CORE
+        strata: list[StratumCounts] = []
+        relations = inputs.relations
+        if plan.sharing is not None:
+            # The rules run in the tasks, each for its share of the values that bind an argument.
+            domain = Fixpoint(plan, inputs, inputs.start, values, cancel, strict=strict).domain(plan.sharing)
+            shares = dealt(plan.sharing.variable, domain, wanted)
+        else:
+            fixpoint = Fixpoint(plan, inputs, inputs.start, values, cancel, live.cores, strict)
+            derived = fixpoint.run()
+            strata = fixpoint.counts
+            join = Binding(plan, inputs.databases, derived, values, cancel, strict).join()
+            if join is None:
+                return Ran(collector.rows(), counts, strata)
+            counts = join.counts
+            shares = split(join, inputs.start, wanted, cancel)
+            relations = {name: whole(held) for name, held in derived.items()}
         if shares:
             made = values.made()
             key = uuid.uuid4().hex
@@ -100,7 +118,8 @@ class SparkEngine:
                 key,
                 plan,
                 {name: self._ships(live).ship(snapshot) for name, snapshot in inputs.databases.items()},
-                inputs.relations,
+                relations,
+                inputs.start,
                 made,
                 strict,
                 most,
@@ -110,10 +129,10 @@ class SparkEngine:
             for answer in self._run(live, job, shares, cancel):
                 cancel.check()
                 rows, said = from_bytes(answer)
-                _add(join.counts, said["counts"])
+                _add(counts, said["counts"])
                 if not collector(_translated(rows, said, values)):
                     break
-        return Ran(collector.rows(), join.counts)
+        return Ran(collector.rows(), counts, strata)
 
     def _ready(self, cancel: Cancel) -> Live:
         """The session, waited for while it starts."""

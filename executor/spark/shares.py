@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from executor.batch import Batch, concatenate
+from executor.batch import Batch, Column, concatenate
 from executor.cancel import Cancel
 from executor.extender import UNBOUNDED
 from executor.generic_join import GenericJoin
@@ -59,6 +59,15 @@ def split(join: GenericJoin, start: Batch, wanted: int, cancel: Cancel) -> list[
     if frontier.size:
         shares += cut(frontier, depth, _work(join, frontier, depth), 0.0 if depth else np.inf)
     return sorted(shares, key=lambda share: -share.work)
+
+
+def dealt(variable: str, values: Column, wanted: int) -> list[Share]:
+    """The values of a variable dealt out like cards: neighbours are often alike in how much work they are."""
+    hands = min(wanted, len(values))
+    return [
+        Share(0, Batch(len(hand), {variable: hand}), float(len(hand)))
+        for hand in (values[i::hands] for i in range(hands))
+    ]
 
 
 def cut(prefixes: Batch, depth: int, work: NDArray[np.float64], most: float) -> list[Share]:

@@ -22,11 +22,14 @@ from executor.batch import Batch, Column
 from executor.bind import Binding
 from executor.cancel import Cancel
 from executor.generic_join import Driver, GenericJoin, LevelCounts
-from executor.local import collector_for
+from executor.inputs import Inputs
+from executor.local import Ran, collector_for, run_join
 from executor.spark.shipping import Shipped
 from executor.spark.wire import column_of, from_bytes, to_bytes
 from planner.plan import Plan
+from planner.sharing import SHARE
 from store.codes import Scratch
+from store.snapshot import Snapshot
 from store.wire import pack, unpack
 
 _KEPT_BOUND: Final = 4
@@ -47,6 +50,7 @@ class Job:
     plan: Plan
     databases: Mapping[str, Shipped]
     relations: Mapping[str, Sequence[Column]]
+    start: Batch
     made: Sequence[Any]
     strict: bool
     most: int | None
@@ -91,9 +95,24 @@ def refusal(text: str) -> AdalogError | None:
 
 @dataclass
 class _Bound:
-    join: GenericJoin
+    """A job in this worker. `join`: None where each share has rules of its own to derive first."""
+
+    join: GenericJoin | None
+    databases: Mapping[str, Snapshot]
     values: Scratch
     cancel: Cancel
+
+    def run(self, job: Job, prefixes: Batch, depth: int) -> Ran:
+        """The share's rows, each once."""
+        if self.join is None:
+            relations = {name: list(columns) for name, columns in job.relations.items()}
+            relations[SHARE] = list(prefixes.columns.values())
+            inputs = Inputs(job.start, relations, dict(self.databases))
+            return run_join(job.plan, inputs, self.values, self.cancel, threads=1, most=job.most, strict=job.strict)
+        self.join.counts = [LevelCounts() for _ in self.join.levels]
+        collector = collector_for(job.plan, job.most)
+        Driver(self.join, collector, self.cancel).run(prefixes, depth)
+        return Ran(collector.rows(), self.join.counts)
 
 
 _bound: OrderedDict[str, _Bound] = OrderedDict()
@@ -114,12 +133,10 @@ def run_share(job: Job, share: pa.Buffer) -> pa.Buffer:
     prefixes, said = from_bytes(share)
     try:
         bound = _bind(job)
-        bound.join.counts = [LevelCounts() for _ in bound.join.levels]
-        collector = collector_for(job.plan, job.most)
-        Driver(bound.join, collector, bound.cancel).run(prefixes, said["depth"])
-        rows = collector.rows()
+        ran = bound.run(job, prefixes, said["depth"])
+        rows = ran.rows
         numbers, made = _made_up(rows, bound.values, len(job.made))
-        counts = [[c.prefixes, c.candidates, c.rows, c.seconds] for c in bound.join.counts]
+        counts = [[c.prefixes, c.candidates, c.rows, c.seconds] for c in ran.levels]
         answer = to_bytes(rows, {"counts": counts, "numbers": numbers, "made": made})
         if answer.size > _MOST_BYTES:
             raise AdalogError(
@@ -150,9 +167,11 @@ def _bind(job: Job) -> _Bound:
         values = Scratch(next(iter(databases.values())).codes)
         values.adopt(job.made)
         cancel = Watched(job.timeout_ms, job.stop)
-        join = Binding(job.plan, databases, job.relations, values, cancel, job.strict).join()
-        assert join is not None, "the driver bound it, and sends no task where a part without variables fails"
-        found = _bound[job.key] = _Bound(join, values, cancel)
+        join = None
+        if job.plan.sharing is None:
+            join = Binding(job.plan, databases, job.relations, values, cancel, job.strict).join()
+            assert join is not None, "the driver bound it, and sends no task where a part without variables fails"
+        found = _bound[job.key] = _Bound(join, databases, values, cancel)
         while len(_bound) > _KEPT_BOUND:
             _bound.popitem(last=False)
     _bound.move_to_end(job.key)

@@ -89,9 +89,7 @@ SAME = [
     (MOST,),
     (FRIENDS,),
     (LEVEL,),
-    (
-        "[:find ?n :where [(q [:find [?a ...] :where [?a :p/age 3]] $) ?s] [?a :p/name ?n] [(identity ?s) [?a ...]]]",
-    ),
+    ("[:find ?n :where [(q [:find [?a ...] :where [?a :p/age 3]]) ?s] [(identity ?s) [?a ...]] [?a :p/name ?n]]",),
     ("[:find ?n ?m :where [?a :p/name ?n] [?a :p/knows ?b] [?b :p/name ?m]]",),
     ("[:find ?a ?b ?c :where [?a :p/knows ?b] [?b :p/knows ?c] [?a :p/knows ?c] [?a :p/age ?x] [(< ?x 3)]]",),
     ("[:find (count ?c) . :with ?a ?b :where [?a :p/knows ?b] [?b :p/knows ?c] [?a :p/knows ?c]]",),
@@ -108,6 +106,7 @@ SAME = [
     ("[:find ?k ?n :in $ [[?n ?k]] :where [?a :p/name ?n] [?a :p/age ?y]]", '[["n4" "four"] ["n5" 5] ["n6" nil]]'),
     ("[:find ?x ?y :in $ ?x :where [?a :p/age ?y]]", '"not in the database"'),
     ("[:find ?e :where [?e :p/unknown ?v]]",),
+    ("[:find ?y (pull ?a [:p/name {:p/knows [:p/age]}]) :where [?a :p/age ?y] [?a :p/knows ?b] [?b :p/age 3]]",),
     ("[:find ?n ?y :where [?a :p/name ?n] [?a :p/age ?y] :order-by ?y ?n :offset 3 :limit 7]",),
     ("[:find ?a ?b :where [(ground [1 2 3]) [?a ...]] [(+ ?a 1) ?b]]",),
 ]

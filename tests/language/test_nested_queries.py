@@ -143,6 +143,7 @@ def test_idents_and_lookup_refs_name_entities(shop):
     assert shop.q(query % '[:customer/name "Byron"]') == "#{[24]}"
     assert shop.q(query % "2") == "#{[24]}"
     assert shop.q(query % '[:customer/name "Nobody"]') == "#{}"
+    # An argument of the outer query is read as the inner one uses it; what rows hold are the values they are.
     given = query.replace(":where [(q", ":in $ ?who :where [(q", 1) % "?who"
     assert shop.q(given, '[:customer/name "Byron"]') == "#{[24]}"
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from datalog.errors import AdalogError
+
 
 @pytest.fixture
 def shop(db):
@@ -388,3 +390,14 @@ def test_explain_shows_its_plan(shop):
         assert ":order/total" in shown.text
         (inner,) = shown.plan["queries"]
         assert inner["plan"]["given"] == ["?c"]
+
+
+def test_deadline_and_bounds_hold_within(db):
+    numbers = f"[{' '.join(map(str, range(3000)))}]"
+    product = "[:find (count ?s) . :in [?x ...] [?y ...] [?z ...] :where [(+ ?x ?y ?z) ?s] [(< ?s 0)]]"
+    with pytest.raises(AdalogError) as caught:
+        db.q(f"[:find ?n :in ?all :where [(q {product} ?all ?all ?all) ?n]]", numbers, timeout_ms=300)
+    assert str(caught.value.code) == "TIMEOUT"
+    pairs = "[:find ?x ?y :in [?x ...] [?y ...]]"
+    error = db.refuses("LIMIT_EXCEEDED", f"[:find ?n :in ?all :where ‸[(q {pairs} ?all ?all) ?n]]", numbers)
+    assert "2,000,000" in error.message

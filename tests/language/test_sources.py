@@ -103,3 +103,41 @@ def test_a_source_twice(db):
 @pytest.mark.parametrize("argument", ["1", '"text"', "[1 2]", "[[1] 2]"])
 def test_what_is_no_relation(db, argument):
     db.refuses("ARG_INVALID", "[:find ?a :in $ $r :where [$r ?a]]", argument)
+
+
+def test_several_sources_of_every_kind(ages):
+    """Now, then, all that ever was, and a list: in one query."""
+    query = """[:find ?n ?limit ?then ?now :in $ $old $hist $limits
+                :where [$limits ?n ?limit] [?e :name ?n] [?e :age ?now] [$old ?e :age ?then]
+                       [$hist ?e :age ?then _ false] [(< ?then ?limit)]]"""
+    args = (ages.at(as_of=1), ages.at(history=True), '[["Ada" 40] ["Byron" 50]]')
+    assert ages.q(query, *args) == '#{["Ada" 40 36 37]}'
+
+
+def test_a_list_is_no_database(db):
+    db.refuses(
+        "ARG_INVALID",
+        "[:find ?v :in $ $r :where [$r ?e] ‸[(get-else $r ?e :a 0) ?v]]",
+        "[[1]]",
+        says="$r was given a list",
+    )
+    db.refuses("ARG_INVALID", "[:find ?e :in $ $r :where [$r ?e] ‸[(missing? $r ?e :a)]]", "[[1]]", says="$r")
+
+
+def test_a_database_is_no_value(ages):
+    ages.refuses("ARG_INVALID", "[:find ?v :in $ ‸?v]", ages.at(as_of=1), says="?v takes a value")
+    ages.refuses("ARG_INVALID", "[:find ?v :in $ ‸[?v ...]]", ages.at(as_of=1), says="[?v ...] takes a value")
+
+
+def test_what_left_and_what_came_between_two_times(ages):
+    ages.tx("[[:db/retract 2 :age 40] [:db/add 3 :age 50]]")
+    query = """[:find ?change ?e ?v :in $ $old
+                :where (or (and [$old ?e :age ?v] (not [?e :age ?v]) [(ground :left) ?change])
+                           (and [?e :age ?v] (not [$old ?e :age ?v]) [(ground :came) ?change]))]"""
+    assert ages.q(query, ages.at(as_of=2)) == "#{[:left 2 40] [:came 3 50]}"
+
+
+def test_values_of_sources_join_by_value(ages):
+    """Two views of one database have the same codes; a list has what the database may not know."""
+    query = "[:find ?e :in $ $r $old :where [?e :age ?v] [$r ?v] [$old ?e :age ?w] [$r ?w]]"
+    assert ages.q(query, "[[37] [36] [1000000]]", ages.at(as_of=1)) == "#{[1]}"

@@ -60,10 +60,13 @@ def plan_rules(tree: Tree, statistics: Statistics, options: Options) -> tuple[An
 
 def _adorned(tree: Tree, statistics: Statistics, options: Options) -> tuple[Adorned, list[tuple[str, ...]]]:
     """The program after magic sets, as far as they leave it stratified, and its components."""
-    attempts = [(True, True), (False, True), (False, False)] if options.magic else [(False, False)]
+    attempts = [(False, False, False), (False, False, True)]
+    if options.magic:
+        attempts = [(True, True, False), (False, True, False), attempts[0], (False, True, True), attempts[1]]
     while True:
-        through, use = attempts.pop(0)
-        made = MagicSets(tree.predicates, statistics, through=through, use=use).of_query(tree.body, tree.given)
+        through, use, apart = attempts.pop(0)
+        magic = MagicSets(tree.predicates, statistics, through=through, use=use, apart=apart)
+        made = magic.of_query(tree.body, tree.given)
         rules = {**made.rules, **{name: [a.branch for a in asked] for name, asked in made.magic.items()}}
         dependencies = list(_dependencies(made.relations, rules))
         found = components(made.relations, dependencies)

@@ -32,9 +32,27 @@ from planner.ordering import order_variables
 from planner.program import Branch, Derived, Predicate
 from planner.requirements import bindable
 from planner.statistics import Statistics
+from planner.strata import Dependency, components
 
 QUERY = ""
 """The origin of what the query itself asks of the rules."""
+
+
+# Relations after which calls share theirs again.
+_MOST_RELATIONS = 200
+
+
+def _components(predicates: Sequence[Predicate]) -> dict[str, int]:
+    """The number of the strongly connected component of each predicate."""
+    dependencies = [
+        Dependency(each.name, leaf.rule)
+        for each in predicates
+        for branch in each.branches
+        for leaf in everything(branch.body)
+        if isinstance(leaf, RuleAtom)
+    ]
+    found = components([each.name for each in predicates], dependencies)
+    return {name: number for number, names in enumerate(found) for name in names}
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,20 +167,44 @@ class _Prefix:
 class MagicSets:
     """One run of the pass. `through`: also restrict what a `not` or a whole aggregate reads, which may make a
     stratified program unstratified; the caller then asks again without. `use`: off restricts required places only.
+    `apart`: calls from elsewhere share no relations, so that what one asks for does not depend on another's answer.
     """
 
     def __init__(
-        self, predicates: Sequence[Predicate], statistics: Statistics, *, through: bool, use: bool
+        self,
+        predicates: Sequence[Predicate],
+        statistics: Statistics,
+        *,
+        through: bool,
+        use: bool,
+        apart: bool = False,
     ) -> None:
         self.predicates = {each.name: each for each in predicates}
         self.statistics = statistics
         self.through = through
         self.use = use
+        self.apart = apart
         self.made = Adorned(AndNode(()))
+        self._component = _components(predicates)
+        self._copies: dict[str, int] = {}
+        self._whole: frozenset[str] = frozenset()
         self._waiting: list[tuple[Predicate, str, bool]] = []
 
     def of_query(self, body: AndNode, given: Sequence[str]) -> Adorned:
-        """The program that answers the query."""
+        """The program that answers the query.
+
+        Where a rule is asked for all its tuples anyway, whoever else asks reads those.
+        """
+        while True:
+            made = self._of_query(body, given)
+            whole = frozenset(each.rule for name, each in made.relations.items() if name == each.rule)
+            if whole <= self._whole:
+                return made
+            self._whole |= whole
+
+    def _of_query(self, body: AndNode, given: Sequence[str]) -> Adorned:
+        self.made = Adorned(AndNode(()))
+        self._copies = {}
         known = frozenset(given)
         self.made.body = self._conjunction(body, _Prefix(known, known), QUERY, self.use)
         while self._waiting:
@@ -242,7 +284,7 @@ class MagicSets:
         predicate = self.predicates[atom.rule]
         restrict = restrict and (self.through or not predicate.barrier)
         known = [i for i, term in enumerate(atom.terms) if predicate.aggregates[i] is None and term in prefix.bound]
-        if not restrict:
+        if not restrict or predicate.name in self._whole:
             known = [i for i in known if i in predicate.required]
         single = [i for i in known if atom.terms[i] in prefix.given]
         names = {str(atom.terms[i]) for i in known if i not in single}
@@ -253,9 +295,11 @@ class MagicSets:
             chosen = [min(parts, key=lambda part: self._size(part[1], part[0], prefix))]
         taken = frozenset().union(*(part[0] for part in chosen))
         bound = frozenset(i for i in known if i in single or atom.terms[i] in taken)
-        name = self._adorned(predicate, bound, restrict)
+        name = self._adorned(predicate, bound, restrict, self._copy(predicate, origin) if bound else 0)
         if bound:
             items = tuple(item for part in chosen for item in part[1])
+            if self.apart and not self._together(predicate, origin):
+                items = self._before_recursion(items, taken, prefix.given, origin)
             head = tuple(str(atom.terms[i]) for i in sorted(bound))
             self._ask(magic_of(name), Branch(head, AndNode(items), tuple(sorted(prefix.given))), origin, prefix)
         return RelationAtom(name, atom.terms, atom.position, derived=True)
@@ -283,10 +327,42 @@ class MagicSets:
         found = order_variables(AndNode(tuple(items)), prefix.given, names, self.statistics)
         return found.prefixes[-1] if found is not None and found.prefixes else 1.0
 
-    def _adorned(self, predicate: Predicate, bound: frozenset[int], restrict: bool) -> str:
+    def _together(self, predicate: Predicate, origin: str) -> bool:
+        """Whether the call is part of a recursion."""
+        return origin != QUERY and (
+            self._component[self.made.relations[origin].rule] == self._component[predicate.name]
+        )
+
+    def _copy(self, predicate: Predicate, origin: str) -> int:
+        """The number of the relations that a call reads; 0: those of everybody."""
+        if self._together(predicate, origin):
+            return self._copies[origin]
+        if not self.apart or len(self.made.relations) > _MOST_RELATIONS:
+            return 0
+        return max(self._copies.values(), default=0) + 1
+
+    def _before_recursion(
+        self, items: tuple[Node, ...], names: frozenset[str], given: frozenset[str], origin: str
+    ) -> tuple[Node, ...]:
+        """The items without the calls that are part of the caller's recursion, if the others bind `names` too."""
+        own = self._component.get(self.made.relations[origin].rule) if origin != QUERY else None
+        waiting = [item for item in items if own not in self._read(item)]
+        prefix = _Prefix(given, given)
+        prefix.absorb(waiting, anchored_only=False)
+        return tuple(prefix.items) if names <= prefix.bound else items
+
+    def _read(self, node: Node) -> set[int]:
+        """The components of the rules, magic sets aside, that a node reads."""
+        read = (leaf.relation for leaf in everything(node) if isinstance(leaf, RelationAtom) and leaf.derived)
+        relations = (self.made.relations[name] for name in read)
+        return {self._component[each.rule] for each in relations if not each.magic}
+
+    def _adorned(self, predicate: Predicate, bound: frozenset[int], restrict: bool, copy: int) -> str:
         """The relation of a predicate with some places bound; its rules are rewritten once."""
         letters = "".join("b" if i in bound else "f" for i in range(predicate.arity))
         name = predicate.name + (f"^{letters}" if bound else "") + ("" if restrict or not self.use else " (whole)")
+        name += f" #{copy}" if copy else ""
+        self._copies[name] = copy
         if name not in self.made.relations:
             self.made.relations[name] = Derived(
                 name,

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from datalog import ast
+from datalog.errors import AdalogError, Code
 from planner.logical import Term
 from planner.plan import Plan
 
@@ -63,6 +64,17 @@ def subquery_of(clause: ast.Function, source: str, plan: PlanInner) -> tuple[Sub
     )
     made = tuple(sources)
     return Subquery(clause.query, made, names, plan(flat, made)), tuple(values)
+
+
+def planned_within(plan: Callable[[], Plan]) -> Plan:
+    """The inner plan. What nothing binds there may well be bound outside, which the refusal says does not count."""
+    try:
+        return plan()
+    except AdalogError as error:
+        if error.code is not Code.UNBOUND_VARIABLE:
+            raise
+        message = f"{error.message}; a query within the query sees of the outer one what its own :in takes"
+        raise AdalogError(error.code, message, error.position) from error
 
 
 def with_scalar_inputs(query: ast.Query) -> ast.Query:

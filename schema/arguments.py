@@ -9,7 +9,7 @@ import strawberry
 
 from datalog import edn, values
 from datalog.errors import AdalogError, Code
-from schema.basis import moment, read_instant
+from schema.basis import moment, read_instant, unwrapped
 from schema.encoding import TagError, decode
 from schema.scalars import Long
 
@@ -67,7 +67,7 @@ def _read_edn(database: Database, index: int, text: str) -> Any:
         raise AdalogError(error.code, f"{place}: {error.message}", error.position) from None
     if isinstance(value, values.EdnMap) and list(value) == [_BASIS]:
         return moment(database, f"{place} :basis", value[_BASIS], value)
-    return value
+    return unwrapped(place, value, value)
 
 
 def _read_json(database: Database, index: int, value: Any) -> Any:
@@ -81,7 +81,7 @@ def _read_json(database: Database, index: int, value: Any) -> Any:
         raise AdalogError(Code.LIMIT_EXCEEDED, f"args[{index}] is nested too deeply") from None
     if isinstance(value, dict) and value.keys() == {"basis"}:
         return moment(database, f"args[{index}].basis", value["basis"], decoded)
-    return decoded
+    return unwrapped(f"args[{index}]", value, decoded)
 
 
 def describe_arguments(arguments: Sequence[Any]) -> tuple[Any, ...]:

@@ -44,6 +44,19 @@ def moment(database: Database, place: str, content: Any, value: Any) -> Moment:
     return Moment(f"{type(content).__name__} {content!r}", opened, value)
 
 
+def unwrapped(place: str, content: Any, value: Any) -> Any:
+    """The value, which no source may be where it looks like a basis that nothing says is one."""
+    if not isinstance(content, Mapping) or not content or any(_name(key) not in _KEYS for key in content):
+        return value
+
+    def refused(_: Snapshot) -> Snapshot:
+        raise AdalogError(
+            Code.ARG_INVALID, f'{place}: a basis is written {{"basis": {{"asOf": 5}}}}, under that name'
+        )
+
+    return Moment(f"{type(content).__name__} {content!r}", refused, value)
+
+
 def read_instant(text: str, place: str = "basis.asOf") -> datetime:
     """An instant from ISO-8601 text (UTC where no offset is given) or from EDN `#inst "…"`."""
     if text.lstrip().startswith("#inst"):
@@ -68,7 +81,7 @@ def _read(place: str, content: Any) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in content.items():
         written = key.name if isinstance(key, values.Keyword) else str(key)
-        name = _EDN_KEYS.get(written, written)
+        name = _name(key)
         if name not in _KEYS:
             raise AdalogError(
                 Code.ARG_INVALID,
@@ -79,6 +92,11 @@ def _read(place: str, content: Any) -> dict[str, Any]:
     if "t" in found and "asOf" in found:
         raise AdalogError(Code.ARG_INVALID, f"{place} has both t and asOf; give at most one of them")
     return found
+
+
+def _name(key: Any) -> str:
+    written = key.name if isinstance(key, values.Keyword) else str(key)
+    return _EDN_KEYS.get(written, written)
 
 
 def _number(place: str, value: Any) -> int:

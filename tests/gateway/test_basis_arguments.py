@@ -112,6 +112,17 @@ def test_what_is_no_basis(family: Gateway, basis: Any, says: str) -> None:
     assert says in error["message"]
 
 
+@pytest.mark.parametrize("written", [{"asOf": 2}, {"t": 2, "history": True}])
+def test_a_basis_that_nothing_says_is_one(family: Gateway, written: Any) -> None:
+    error = family.error(ASK, query=BORN, args=[written])
+    assert error["extensions"]["code"] == "ARG_INVALID"
+    assert 'args[0]: a basis is written {"basis": {"asOf": 5}}' in error["message"]
+    error = family.error(ASK_EDN, query=BORN, args=["{:as-of 2}"])
+    assert "argsEdn[0]: a basis is written" in error["message"]
+    assert family.q("[:find ?m :in $ ?m]", {"asOf": 2}) == [[{"asOf": 2}]]
+    assert "$old takes a basis or a list of tuples" in family.error(ASK, query=BORN, args=[5])["message"]
+
+
 def test_the_future_is_refused(family: Gateway) -> None:
     error = family.error(ASK, query=BORN, args=[{"basis": {"asOf": 99}}])
     assert error["extensions"]["code"] == "BASIS_FUTURE"

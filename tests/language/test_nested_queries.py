@@ -320,6 +320,10 @@ def test_what_is_wrong_within_is_shown_there(shop):
     shop.refuses("QUERY_INVALID", outer % "‸[:where [?x :order/by]]", says=":find")
     shop.refuses("UNBOUND_VARIABLE", outer % "[:find ‸?y :where [?x :order/by]]", says="?y")
     shop.refuses("UNBOUND_VARIABLE", outer % "[:find ?x :where [?x :order/by] [(< ?x ‸?y)]]", says="?y")
+    within = "[:find ?y :where [?y :order/total ?t] [(< ?t ‸?total)]]"
+    shop.refuses(
+        "UNBOUND_VARIABLE", f"[:find ?r :where [?o :order/total ?total] [(q {within} $) ?r]]", says="its own :in"
+    )
     shop.refuses("QUERY_INVALID", outer % "‸17", says="a query is a map")
     shop.refuses(
         "QUERY_INVALID", "[:find ?r :where\n [(q [:find ?x\n :where [‸$no ?x :order/by]] $) ?r]]", says="$no"

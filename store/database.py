@@ -17,6 +17,7 @@ from datalog import edn
 from datalog.errors import AdalogError, Code
 from store.bulk import BulkData
 from store.checkpoint import opened
+from store.collecting import put_off
 from store.compactor import Compactor, Folded, Moment
 from store.datom import Datom, TxReport
 from store.folder import Folder
@@ -155,10 +156,11 @@ class Database:
         A `since` or `history` view is that view of the outcome. start: of an earlier one on the same basis, to get
         the same ids and instant again. Raises what `transact` raises.
         """
-        transaction = Transaction.of(tx, self._setting.limits)
-        fork = Fork(basis, start)
-        resolved = resolve(transaction, fork, self._setting, None if start is None else start.instant)
-        return outcome(basis, fork, resolved, transaction.digest())
+        with put_off(len(tx)):
+            transaction = Transaction.of(tx, self._setting.limits)
+            fork = Fork(basis, start)
+            resolved = resolve(transaction, fork, self._setting, None if start is None else start.instant)
+            return outcome(basis, fork, resolved, transaction.digest())
 
     def transactions(self, start: int, stop: int, limit: int) -> list[TxReport]:
         """At most `limit` transactions with start <= t < stop, oldest first, from the log."""

@@ -17,7 +17,7 @@ from store.relation import Columns, Int64s, Relation
 
 
 class Delta:
-    """Events, and for the writer the last event of each touched pair by entity and, once asked for, by value."""
+    """Events, and for the writer, once asked for, the last event of each touched pair by entity and by value."""
 
     __slots__ = ("_by_entity", "_by_value", "_e", "_stamp", "_v")
 
@@ -26,15 +26,17 @@ class Delta:
         self._v = array("q")
         # 2t + added: sorted, as transactions are numbered, so that it also finds a transaction's place.
         self._stamp = array("q")
-        self._by_entity: dict[int, dict[int, bool]] = {}
-        self._by_value: dict[int, dict[int, bool]] | None = None
+        # Each knows the events up to some number of them; the writer asks for few of the attributes it writes.
+        self._by_entity = _Touched()
+        self._by_value = _Touched()
 
     @staticmethod
     def of(e: Int64s, v: Int64s, t: Int64s, added: NDArray[np.bool_]) -> Delta:
         """From events in their order."""
         delta = Delta()
-        for row in zip(e.tolist(), v.tolist(), t.tolist(), added.tolist(), strict=True):
-            delta.append(*row)
+        delta._e.frombytes(np.ascontiguousarray(e, np.int64).tobytes())
+        delta._v.frombytes(np.ascontiguousarray(v, np.int64).tobytes())
+        delta._stamp.frombytes((2 * np.asarray(t, np.int64) + added).tobytes())
         return delta
 
     def __len__(self) -> int:
@@ -44,9 +46,6 @@ class Delta:
         """One more event; t never falls. Within one transaction retractions come before assertions."""
         self._e.append(e)
         self._v.append(v)
-        self._by_entity.setdefault(e, {})[v] = added
-        if self._by_value is not None:
-            self._by_value.setdefault(v, {})[e] = added
         self._stamp.append(2 * t + added)
 
     def length_at(self, t: int) -> int:
@@ -69,26 +68,46 @@ class Delta:
     def copy(self, start: int, stop: int) -> Delta:
         """A delta of events number start to stop."""
         copy = Delta()
-        for e, v, stamp in zip(self._e[start:stop], self._v[start:stop], self._stamp[start:stop], strict=True):
-            copy.append(e, v, stamp >> 1, bool(stamp & 1))
+        copy._e, copy._v, copy._stamp = self._e[start:stop], self._v[start:stop], self._stamp[start:stop]
         return copy
 
     def values(self, e: int) -> dict[int, bool]:
         """The entity's touched values, and whether each holds. For the writer."""
-        return self._by_entity.get(e, _UNTOUCHED)
+        touched = self._by_entity
+        if touched.length < len(self._stamp):
+            touched.learn(self._e, self._v, self._stamp)
+        return touched.rows.get(e, _UNTOUCHED)
 
     def entities(self, v: int) -> dict[int, bool]:
         """The value's touched entities, and whether each holds it. For the writer."""
-        if self._by_value is None:
-            self._by_value = {}
-            for touched, value, stamp in zip(self._e, self._v, self._stamp, strict=True):
-                self._by_value.setdefault(value, {})[touched] = bool(stamp & 1)
-        return self._by_value.get(v, _UNTOUCHED)
+        touched = self._by_value
+        if touched.length < len(self._stamp):
+            touched.learn(self._v, self._e, self._stamp)
+        return touched.rows.get(v, _UNTOUCHED)
 
     def nbytes(self) -> int:
         """Bytes held, dictionaries by estimate."""
-        per_event = 24 + (480 if self._by_value is not None else 300)
-        return per_event * len(self)
+        return 24 * len(self) + 240 * (self._by_entity.length + self._by_value.length)
+
+
+class _Touched:
+    """The last event of each pair, by one of its sides, as far as events were looked at."""
+
+    __slots__ = ("length", "rows")
+
+    def __init__(self) -> None:
+        self.length = 0
+        self.rows: dict[int, dict[int, bool]] = {}
+
+    def learn(self, keys: array[int], items: array[int], stamps: array[int]) -> None:
+        """Look at the events since."""
+        rows, start = self.rows, self.length
+        for key, item, stamp in zip(keys[start:], items[start:], stamps[start:], strict=True):
+            row = rows.get(key)
+            if row is None:
+                row = rows[key] = {}
+            row[item] = bool(stamp & 1)
+        self.length = len(stamps)
 
 
 _UNTOUCHED: dict[int, bool] = {}

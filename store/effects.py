@@ -41,6 +41,7 @@ class Effects:
         self._state = state
         self._ids = ids
         self._composites = composites
+        self._fresh = state.next_entity
         # (entity, entity of its spec) that have to be checked, and where that was written.
         self.ensured: dict[tuple[int, int], Path] = {}
         self._asserted: dict[_Pair, tuple[Attribute, Path]] = {}
@@ -50,14 +51,18 @@ class Effects:
 
     def of(self, operations: Iterable[Operation]) -> list[Effect]:
         """The effects of all operations, in the order written, a replaced value before its successor."""
+        ids = self._ids
         for operation in operations:
-            e = self._id(operation.e)
+            e = ids[operation.e] if isinstance(operation.e, Tempid) else operation.e
             if SCHEMA_BASE < e < FIRST_OWN_IDENT:
                 name = self._state.snapshot().ident(e)
                 raise Refused(Code.TX_INVALID, f"{name or e} is built in and cannot be changed", operation.path)
+            if type(operation) is Add:
+                _, attribute, v, path = operation
+                pair = (attribute.id, e, ids[v] if isinstance(v, Tempid) else v)
+                self._asserted.setdefault(pair, (attribute, path))
+                continue
             match operation:
-                case Add():
-                    self._assert(e, operation.a, self._id(operation.v), operation.path)
                 case Retract():
                     self._retract(e, operation)
                 case Cas():
@@ -162,7 +167,7 @@ class Effects:
     def _replace_single_values(self) -> None:
         single: dict[tuple[int, int], int] = {}
         for (id_, e, v), (attribute, path) in self._asserted.items():
-            if attribute.is_many:
+            if attribute.cardinality == "many":
                 continue
             first = single.setdefault((id_, e), v)
             if first != v:
@@ -172,9 +177,14 @@ class Effects:
                     f"{attribute.ident} has cardinality one, but entity {e} would have {one} and {other}",
                     path,
                 )
-            for old in self._state.live(id_).values(e):
-                if old != v:
-                    self._swept.setdefault((id_, e, old), path)
+            if not self._is_fresh(e):
+                for old in self._state.live(id_).values(e):
+                    if old != v:
+                        self._swept.setdefault((id_, e, old), path)
+
+    def _is_fresh(self, e: int) -> bool:
+        """Whether no datom ever had this entity, so that there is nothing to look up."""
+        return self._fresh <= e < SCHEMA_BASE
 
     def _keep_composites(self) -> None:
         """Assert and retract the tuples of every entity with a component that is touched."""
@@ -242,7 +252,11 @@ class Effects:
             if pair not in self._asserted and self._state.live(a).holds(e, v):
                 changes.append((path, Effect(e, a, v, False)))
         for (a, e, v), (_, path) in self._asserted.items():
-            if not self._state.live(a).holds(e, v):
+            if self._is_fresh(e) or not self._state.live(a).holds(e, v):
                 changes.append((path, Effect(e, a, v, True)))
-        changes.sort(key=lambda change: (change[0], change[1].added))
+        changes.sort(key=_written)
         return [effect for _, effect in changes]
+
+
+def _written(change: tuple[Path, Effect]) -> tuple[Path, bool]:
+    return change[0], change[1].added

@@ -29,10 +29,12 @@ from store.operations import (
     Term,
     Update,
 )
+from store.plain import Plain
 from store.schema import item_types
 from store.state import State
 
 _ID: Final = Keyword("db/id")
+_ADD: Final = Keyword("db/add")
 _CURRENT_TX: Final = Keyword("db/current-tx")
 
 
@@ -44,11 +46,15 @@ class Expansion:
         self._declarations = declarations
         self._t = t
         self._unnamed = 0
+        self._plain = Plain(state, declarations, self._tempid)
 
     def operations(self, forms: list[tuple[Any, Path]]) -> Iterator[Operation]:
         """Everything the forms ask for, what they imply for the schema last."""
         for form, path in forms:
-            if isinstance(form, EdnMap):
+            add = self._plain_add(form, path)
+            if add is not None:
+                yield add
+            elif isinstance(form, EdnMap):
                 yield from self._map(form, path, self._tempid(unnamed(path)))
             elif isinstance(form, tuple) and form and isinstance(form[0], Keyword):
                 yield from self._list(form, path)
@@ -61,6 +67,17 @@ class Expansion:
         yield from self._declarations.implied
 
     # Lists
+
+    def _plain_add(self, form: Any, path: Path) -> Add | None:
+        if type(form) is not tuple or len(form) != 4 or form[0] != _ADD:
+            return None
+        known = self._plain.attribute(form[2])
+        e = self._plain.entity(form[1])
+        if known is None or e is None:
+            return None
+        attribute, read = known
+        value = read(form[3])
+        return None if value is None else Add(e, attribute, value, (*path, 3))
 
     def _list(self, form: tuple[Any, ...], path: Path) -> Iterator[Operation]:
         least, most, pattern = OPERATIONS[form[0]]
@@ -154,12 +171,20 @@ class Expansion:
         e, entries = unnamed, []
         for place, (key, value) in enumerate(form.items()):
             if key == _ID:
-                e = self._entity(value, (*path, 2 * place + 1))
+                plain = self._plain.entity(value)
+                e = self._entity(value, (*path, 2 * place + 1)) if plain is None else plain
             else:
-                entries.append((key, value, (*path, 2 * place), (*path, 2 * place + 1)))
+                entries.append((2 * place, key, value))
         if not entries:
             raise Refused(Code.TX_INVALID, f"{shown(form)} says nothing of its entity; add an attribute", path)
-        for key, value, key_path, value_path in entries:
+        for place, key, value in entries:
+            known = self._plain.attribute(key)
+            if known is not None:
+                plain = known[1](value)
+                if plain is not None:
+                    yield Add(e, known[0], plain, (*path, place + 1))
+                    continue
+            key_path, value_path = (*path, place), (*path, place + 1)
             if not isinstance(key, Keyword):
                 raise Refused(Code.TX_INVALID, f"a map's key is an attribute, not {shown(key)}", key_path)
             if "_" in key.name and key.local.startswith("_") and len(key.local) > 1:

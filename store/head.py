@@ -121,18 +121,21 @@ class Head(State):
 
     def _write(self, effects: Iterable[Effect], t: int) -> None:
         # Within one transaction a delta wants retractions before assertions.
-        late = []
-        for e, a, v, added in effects:
-            if added:
-                late.append((e, a, v))
+        by_attribute: dict[int, list[Effect]] = {}
+        for effect in effects:
+            if effect.added:
+                by_attribute.setdefault(effect.a, []).append(effect)
             else:
-                self.live(a).delta.append(e, v, t, False)
-        for e, a, v in late:
-            self.live(a).delta.append(e, v, t, True)
-            self.count_entity(e)
+                self.live(effect.a).delta.append(effect.e, effect.v, t, False)
+        for a, own in by_attribute.items():
+            append = self.live(a).delta.append
             attribute = self.schema.get(a)
-            if attribute is not None and attribute.is_ref:
-                self.count_entity(v)
+            is_ref = attribute is not None and attribute.is_ref
+            for e, _, v, _ in own:
+                append(e, v, t, True)
+                self.count_entity(e)
+                if is_ref:
+                    self.count_entity(v)
 
     def count_entity(self, e: int) -> None:
         """Never give this id to a new entity."""

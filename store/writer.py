@@ -21,6 +21,7 @@ from datalog.errors import AdalogError, Code
 from store import bulk
 from store.bulk import BulkData
 from store.changes import BulkColumn
+from store.collecting import put_off
 from store.datom import TxReport
 from store.head import Head
 from store.log import Entry, Log
@@ -151,7 +152,7 @@ class Writer:
         group = _Group()
         for request in requests:
             if request.future.set_running_or_notify_cancel():
-                with _answering(request.future):
+                with _answering(request.future), put_off(len(request.data)):
                     if not self._answered_before(request, group):
                         self._resolve(request, group)
         if not group.entries:

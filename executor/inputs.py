@@ -198,6 +198,8 @@ def _relation(
 
 
 def _refused(each: ast.Input, wanted: str, value: Any) -> AdalogError:
+    if isinstance(each, ast.SourceInput):
+        wanted = "a basis or a list of tuples"
     shown = write(value)
     shown = shown if len(shown) <= 60 else shown[:57] + "…"
     return AdalogError(

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datalog import ast
 from planner.derive import plan_rules
 from planner.joins import plan_join
+from planner.nested import planned_within
 from planner.plan import Options, Plan
 from planner.projection import blank_singletons, hidden_variables
 from planner.requirements import check_safe, entities_of, settled
@@ -38,7 +39,7 @@ def plan_query(
         databases = {name: statistics.databases[outer] for name, outer in sources if outer in statistics.databases}
         lists = frozenset(name for name, outer in sources if outer in relations)
         rows = {name: statistics.relation_rows[outer] for name, outer in sources if outer in relations}
-        return plan_query(inner, Statistics(databases, rows), lists, options)
+        return planned_within(lambda: plan_query(inner, Statistics(databases, rows), lists, options))
 
     tree = settled(tree_of(query, relations, plan_inner, linear=options.magic))
     given = tree.given

@@ -173,7 +173,11 @@ def _planned(
     if options.project:
         body = blank_singletons(body, needed.union(branch.given))
     plan = plan_join(body, branch.given, needed, statistics, options)
-    made = RulePlan(target, branch.head, plan.body, branch.given, plan.levels, delta)
+    levels = plan.levels
+    if levels:
+        # The relation that takes the rows knows which of them are new.
+        levels = (*levels[:-1], replace(levels[-1], merge=False))
+    made = RulePlan(target, branch.head, plan.body, branch.given, levels, delta)
     return made, plan.rows, plan.cost
 
 

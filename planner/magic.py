@@ -99,7 +99,9 @@ class _Prefix:
 
     def add(self, item: Node) -> None:
         self.items.append(item)
-        if not isinstance(item, NotNode):
+        if isinstance(item, AndNode | OrNode):  # not every branch binds what another one does
+            self.bound |= variables(item) & bindable(AndNode(tuple(self.items)), self.bound)
+        elif not isinstance(item, NotNode):
             self.bound |= variables(item)
 
     def absorb(self, waiting: list[Node], *, anchored_only: bool) -> None:

@@ -126,3 +126,21 @@ def test_requirements_inside_or_and_not(people):
 def test_tuples_and_blanks_from_functions_feed_a_call(people):
     query = f"[:find ?p ?n :where [(ground [[25 :a] [35 :b]]) [[?n _]]] (older ?p ?n) :rules {OLDER}]"
     assert people.q(query) == "#{[2 25] [3 25] [3 35]}"
+
+
+def test_a_branch_of_a_rule_that_does_not_bind_what_another_one_does(people):
+    """The second branch of `either` leaves ?p to the call after it."""
+    rules = """[[(either ?p ?n) (deep ?p ?n)] [(either ?p ?n) [_ :limit]]
+                [(deep ?p ?n) [?p :age ?n]] [(deep ?p ?n) (deep ?n ?p)]]"""
+    query = f"[:find ?p ?n :where (either ?p 1) (deep ?p ?n) [?p :age] :rules {rules}]"
+    assert people.q(query) == "#{[1 20] [2 30] [3 40]}"
+
+
+def test_a_function_that_feeds_itself(people):
+    rules = "[[(r ?n) [_ :age ?n]] [(r ?n) (r ?n) [(abs ?n) ?n]]]"
+    assert people.q(f"[:find ?n :where (r ?n) :rules {rules}]") == "#{[20] [30] [40]}"
+
+
+def test_a_required_place_repeated_in_the_head(people):
+    rules = "[[(same [?n] ?p ?n) [?p :age]]]"
+    assert people.q(f"[:find ?p ?m :where (same 7 ?p ?m) :rules {rules}]") == "#{[1 7] [2 7] [3 7]}"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from planner.plan import Options
+
 
 @pytest.fixture
 def game(db):
@@ -101,3 +103,30 @@ def test_a_negation_beside_a_cycle_is_no_negation_on_it(game):
     rules = """[[(reach ?a ?b) [?a :move ?b]] [(reach ?a ?c) (reach ?a ?b) (reach ?b ?c) (not (loop ?b))]
                 [(loop ?a) [?a :move ?a]]]"""
     assert game.q(f"[:find ?b :where (reach 1 ?b) :rules {rules}]") == "#{[2] [3] [4]}"
+
+
+# What a call asks for must not close a cycle that the rules themselves do not have
+
+
+@pytest.mark.parametrize("magic", [True, False])
+def test_a_rule_with_a_required_place_asked_and_denied(game, magic):
+    rules = """[[(upto [?n] ?m) [(identity ?n) ?m]] [(upto [?n] ?m) [(< ?n 4)] [(inc ?n) ?k] (upto ?k ?m)]
+                [(fits ?a ?b) [?a :move ?b] (not (upto ?a 0))]]"""
+    query = f"[:find ?b :where (fits ?a ?b) (upto ?b ?b) :rules {rules}]"
+    assert game.q(query, options=Options(magic=magic)) == "#{[2] [3] [4] [5]}"
+
+
+@pytest.mark.parametrize("magic", [True, False])
+def test_a_recursive_rule_that_denies_one_with_a_required_place(game, magic):
+    rules = """[[(upto [?n] ?m) [(identity ?n) ?m]] [(upto [?n] ?m) [(< ?n 4)] [(inc ?n) ?k] (upto ?k ?m)]
+                [(reach ?a ?b) [?a :move ?b]]
+                [(reach ?a ?c) (reach ?a ?b) [?b :move ?c] (not (upto ?c 3))]]"""
+    query = f"[:find ?a ?b :where (reach ?a ?b) :rules {rules}]"
+    assert game.q(query, options=Options(magic=magic)) == "#{[1 2] [1 3] [1 4] [2 3] [2 4] [3 4] [5 5]}"
+
+
+@pytest.mark.parametrize("magic", [True, False])
+def test_an_aggregate_asked_with_what_it_answered(game, magic):
+    rules = "[[(moves [?a] (count ?b)) [?a :move ?b]]]"
+    query = f"[:find ?n ?m :where (moves 1 ?n) (moves ?n ?m) :rules {rules}]"
+    assert game.q(query, options=Options(magic=magic)) == "#{[2 1]}"

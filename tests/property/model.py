@@ -153,11 +153,13 @@ def asked_of(facts: View, rng: Random, make: Callable[[Random], Asked] = query) 
 
 
 def answered(pool: Pool, request: Request) -> Any:
-    """Rows, or the code of the refusal; whatever else is raised is a bug."""
+    """Rows, or the code of the refusal; whatever else is raised is a bug, to be made smaller as others are."""
     try:
         return pool.run(request).rows()
     except AdalogError as error:
         return error.code
+    except Exception as error:
+        return repr(error)
 
 
 def outcome(act: Any) -> Any:

@@ -33,6 +33,7 @@ from datalog.errors import AdalogError
 from schema.context import Context
 from schema.errors import describe, format_error
 from schema.limits import Limits, parse_within
+from store.collecting import put_off
 
 _VALIDATION_ERRORS = 20
 
@@ -74,9 +75,10 @@ class PreparingExecutor(Executor[Any]):
         for group in grouped.values():
             field = group[0].node.name.value
             columns.append([item.name] * count if field == "__typename" else result.column(field))
-        return (
-            [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)] if columns else [{}] * count
-        )
+        if not columns:
+            return [{}] * count
+        with put_off(count):
+            return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
 def is_awaitable(value: Any) -> bool:

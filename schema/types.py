@@ -14,7 +14,7 @@ from datalog import edn
 from executor.result import Result
 from schema.encoding import Encoding, encode, iso
 from schema.rows import Page
-from schema.scalars import JSON, Long, write_long
+from schema.scalars import JSON, SAFE, Long, write_long
 from store.database import Datom as StoreDatom
 from store.database import TxReport as StoreReport
 
@@ -127,18 +127,30 @@ class Datoms:
         return _DATOM_COLUMNS[field](self.items, self.encoding)
 
 
+def _entities(items: Sequence[StoreDatom]) -> list[Any]:
+    entities = [datom.e for datom in items]
+    return entities if max(entities, default=0) < SAFE else [write_long(e) for e in entities]
+
+
 def _attribute_names(items: Sequence[StoreDatom]) -> list[str]:
-    names: dict[Any, str] = {}
-    for datom in items:
-        if datom.a not in names:
-            names[datom.a] = edn.write(datom.a)
-    return [names[datom.a] for datom in items]
+    # By object, as the datoms of an attribute share its keyword.
+    names = {id(a): edn.write(a) for a in {id(datom.a): datom.a for datom in items}.values()}
+    return [names[id(datom.a)] for datom in items]
+
+
+def _values(items: Sequence[StoreDatom], encoding: Encoding) -> list[Any]:
+    if encoding is Encoding.EDN:
+        return [encode(datom.v, encoding) for datom in items]
+    return [
+        value if (kind := type(value)) is str or (kind is int and -SAFE < value < SAFE) else encode(value, encoding)
+        for value in [datom.v for datom in items]
+    ]
 
 
 _DATOM_COLUMNS: dict[str, Callable[[Sequence[StoreDatom], Encoding], Sequence[Any]]] = {
-    "e": lambda items, _: [write_long(datom.e) for datom in items],
+    "e": lambda items, _: _entities(items),
     "a": lambda items, _: _attribute_names(items),
-    "v": lambda items, encoding: [encode(datom.v, encoding) for datom in items],
+    "v": _values,
     "t": lambda items, _: [datom.t for datom in items],
     "added": lambda items, _: [datom.added for datom in items],
 }

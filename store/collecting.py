@@ -1,5 +1,6 @@
-"""Python's search for cycles, put off while a large transaction is read: it would look at each new object again and
-again, and finds none, as forms, datoms and effects have no cycles.
+"""Python's search for cycles, put off while something large is made.
+
+It would look at each new object again and again, and find none: forms, datoms and rows have no cycles.
 """
 
 from __future__ import annotations

@@ -85,8 +85,12 @@ FRIENDS = """[:find ?n ?r :where [?a :p/name ?n]
 LEVEL = """[:find ?n ?s ?k :where [?a :p/name ?n] [?a :p/age ?y] [(str "age " ?y) ?s]
   [(q [:find ?y (count ?b) :where [?b :p/age ?y]] $) [[?y ?k]]]]"""
 
+REACHED = """[:find ?n ?k :in $ % :where [?a :p/name ?n] [?a :p/age 3]
+  [(q [:find (count ?b) . :in $ % ?a :where (near ?a ?b)] $ % ?a) ?k]]"""
+
 SAME = [
     (MOST,),
+    (REACHED, "[[(near ?a ?b) [?a :p/knows ?b] [?b :p/age 3]] [(near ?a ?b) (near ?a ?c) (near ?c ?b)]]"),
     (FRIENDS,),
     (LEVEL,),
     ("[:find ?n :where [(q [:find [?a ...] :where [?a :p/age 3]]) ?s] [(identity ?s) [?a ...]] [?a :p/name ?n]]",),

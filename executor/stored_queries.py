@@ -10,8 +10,8 @@ from store.snapshot import Snapshot
 if TYPE_CHECKING:
     from executor.pool import Pool
 
-# Everybody who writes waits for it.
-_DEADLINE_MS: Final = 1_000
+# Everybody who writes waits for it; yet a kernel may have to be compiled first.
+_DEADLINE_MS: Final = 5_000
 _MOST_ROWS: Final = 100_000
 
 

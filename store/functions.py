@@ -7,8 +7,10 @@ it was before the transaction, and nothing but Datalog runs.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import fields, is_dataclass
 from typing import Any, Final
 
+from datalog.ast import FindAggregate
 from datalog.edn_writer import write
 from datalog.errors import AdalogError, Code
 from datalog.hints import nearest
@@ -134,14 +136,26 @@ def check_query(text: str, path: Path) -> None:
         query = parse_query(text)
     except AdalogError as error:
         raise Refused(Code.TX_INVALID, f"the query of :db/fn: {error.message}", path, error.position) from None
-    for element in query.find.elements:
-        if getattr(element, "name", None) in ("rand", "sample"):
+    for aggregate in _aggregates(query):
+        if aggregate.name in ("rand", "sample"):
             raise Refused(
                 Code.TX_INVALID,
                 "the query of :db/fn uses chance; a transaction has to mean the same every time",
                 path,
-                getattr(element, "position", None),
+                aggregate.position,
             )
+
+
+def _aggregates(part: object) -> Iterator[FindAggregate]:
+    """Those of a query, and of what is in it."""
+    if isinstance(part, FindAggregate):
+        yield part
+    elif is_dataclass(part):
+        for each in fields(part):
+            yield from _aggregates(getattr(part, each.name))
+    elif isinstance(part, tuple):
+        for item in part:
+            yield from _aggregates(item)
 
 
 def shown(value: Any) -> str:

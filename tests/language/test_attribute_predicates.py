@@ -90,6 +90,8 @@ def test_a_broken_stored_query_is_refused_with_its_place(db):
     )
     db.tx_refuses("TX_INVALID", '[{:db/ident :my/f :db/fn "[:find ?e :where [?e :a \\"x\\"] ‸42]"}]')
     db.tx_refuses("TX_INVALID", '[{:db/ident :my/f :db/fn "[:find ‸(rand ?e) :where [?e :a]]"}]', says="chance")
+    nested = '"[:find ?n :where [(q [:find ‸(sample 1 ?e) :where [?e :a]] $) [[?n]]]]"'
+    db.tx_refuses("TX_INVALID", f"[{{:db/ident :my/f :db/fn {nested}}}]", says="chance")
 
 
 def test_ensure_required_attributes(guarded):

@@ -78,11 +78,11 @@ class Fixpoint:
                     self._rounds(stratum.rounds, stratum, facts)
                     facts |= self._settled(stratum, facts)
             for each in stratum.relations:
-                held = facts[each.name].all()
+                held = facts[each.name].whole()
                 if each.aggregates and not stratum.recursive:
-                    held = [self._aggregated(each, Columns(facts[each.name].whole().columns))]
-                self.relations[each.name] = parts = Parts([part for part in held if len(part)])
-                self.counts[-1].rows[each.name] = len(parts)
+                    held = self._aggregated(each, held)
+                self.relations[each.name] = Parts([held] if len(held) else [])
+                self.counts[-1].rows[each.name] = len(held)
             self.counts[-1].seconds = time.perf_counter() - began
         return self.relations
 

@@ -21,8 +21,8 @@ _PLACES = "[entity attribute value tx added?]"
 
 @dataclass(frozen=True)
 class ClauseParser:
-    """`sources`: the names that :in gives, `$` among them. `rules`: the rules' numbers of arguments; None where they
-    are not known yet. `inner` reads a query within the query."""
+    """`sources`: the names that :in gives, `$` among them. `rules`: numbers of arguments by name; None while they
+    are not known. `inner` reads a query within the query."""
 
     sources: frozenset[str]
     inner: ParseInner

@@ -39,7 +39,7 @@ def rule_forms(forms: Sequence[Form]) -> list[Form]:
 def read_rules(
     forms: Sequence[Form], sources: frozenset[str], inner: ParseInner, *, complete: bool
 ) -> tuple[tuple[ast.Rule, ...], Mapping[str, int] | None]:
-    """(the rules, each name's number of arguments). Unless `complete`, more rules may come: None for the numbers."""
+    """(the rules, each name's number of arguments). Unless `complete`, more may come: None for the numbers."""
     heads = [_head(form) for form in forms]
     _check_agreement(heads)
     arity = {head.name: len(head.head) for head in heads} if complete else None

@@ -69,8 +69,8 @@ class Reader:
 
 @dataclass
 class Binding:
-    """Everything a plan is bound to. `relations`: int64 columns of each input relation and relation source, parts of
-    each derived one. `readers` are those of the derived relations that are in one part."""
+    """Everything a plan is bound to. `relations`: int64 columns of each input relation and relation source, and
+    parts of each derived one. `readers` are those of the derived relations that are in one part."""
 
     plan: Plan
     databases: Mapping[str, Snapshot]

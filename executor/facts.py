@@ -9,25 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from datalog.aggregates import merged
 from datalog.errors import AdalogError, Code
 from executor import row_kernels
 from executor.batch import Column, stack
 from executor.relation import Levels
-from store.codes import Scratch
-from store.layout import LONG_MAX, LONG_MIN
 from store.trie import Csr, Trie
 
 MOST_ROWS = 200_000_000
 """Rows that one relation may come to."""
 
 # Rows between two looks at the table's size.
-_STRIDE = 1 << 20
+STRIDE = 1 << 20
 
 Run = tuple[int, int]
 
@@ -36,6 +32,9 @@ class Facts(Protocol):
     """The rows of one derived relation."""
 
     arity: int
+
+    def __len__(self) -> int:
+        """How many rows are known."""
 
     def add(self, columns: Sequence[Column]) -> None:
         """Takes rows that a rule derived; those already known are dropped."""
@@ -51,6 +50,9 @@ class Facts(Protocol):
 
     def recent(self) -> Columns:
         """What the last round added."""
+
+    def whole(self) -> Columns:
+        """What is known, in one part."""
 
 
 class Columns:
@@ -88,7 +90,7 @@ def whole(held: Sequence[Column] | Parts) -> list[Column]:
     return [np.concatenate(columns) for columns in zip(*(part.columns for part in held.parts), strict=True)]
 
 
-class _Store:
+class Store:
     """Rows in growing columns, found by a hash of their first `keys` columns."""
 
     def __init__(self, arity: int, keys: int) -> None:
@@ -104,7 +106,7 @@ class _Store:
         if wanted > MOST_ROWS:
             raise AdalogError(
                 Code.LIMIT_EXCEEDED,
-                f"a rule derives more than {MOST_ROWS:,} rows; bind more of its arguments, or bound what it counts up",
+                f"a rule derives more than {MOST_ROWS:,} rows; bind more of its arguments, or bound its counting",
             )
         if wanted > self.rows.shape[1]:
             grown = np.empty((self.arity, max(wanted, 2 * self.rows.shape[1])), np.int64)
@@ -129,7 +131,7 @@ class RowFacts:
 
     def __init__(self, arity: int) -> None:
         self.arity = arity
-        self._store = _Store(arity, arity)
+        self._store = Store(arity, arity)
         self._older: list[tuple[Run, Columns]] = []
         self._recent = (0, 0)
         self._recent_columns = Columns(self._store.range(0, 0))
@@ -139,8 +141,8 @@ class RowFacts:
 
     def add(self, columns: Sequence[Column]) -> None:
         rows = stack(columns)
-        for start in range(0, rows.shape[1], _STRIDE):
-            stop = min(start + _STRIDE, rows.shape[1])
+        for start in range(0, rows.shape[1], STRIDE):
+            stop = min(start + STRIDE, rows.shape[1])
             self._store.reserve(stop - start)
             store = self._store
             store.count = row_kernels.insert(store.table, store.rows, store.count, rows, start, stop)
@@ -209,182 +211,3 @@ def _longest(csr: Csr) -> int:
 
 def _length(part: tuple[Run, Columns]) -> int:
     return part[0][1] - part[0][0]
-
-
-class BestFacts:
-    """The least or greatest value of each group, of numbers that are their own codes: `(p ?x (min ?d))` in a recursion.
-
-    A better value replaces the one before it; `place` is the value's column.
-    """
-
-    def __init__(self, arity: int, place: int, sign: int) -> None:
-        self.arity = arity
-        self._order = [*(i for i in range(arity) if i != place), place]
-        self._back = np.argsort(self._order)
-        self._sign = sign
-        self._store = _Store(arity, arity - 1)
-        self._current = np.zeros(self._store.rows.shape[1], np.bool_)
-        self._from = 0
-        self._recent_columns = self._of(0, 0)
-
-    def __len__(self) -> int:
-        return int(self._current[: self._store.count].sum())
-
-    def add(self, columns: Sequence[Column]) -> None:
-        rows = stack([columns[i] for i in self._order])
-        for start in range(0, rows.shape[1], _STRIDE):
-            stop = min(start + _STRIDE, rows.shape[1])
-            self._reserve(stop - start)
-            store = self._store
-            store.count = row_kernels.improve(
-                store.table, store.rows, self._current, store.count, rows, start, stop, self._sign
-            )
-
-    def _reserve(self, more: int) -> None:
-        """Makes room; when rows move, those that were bettered are left behind, the recent ones excepted."""
-        store = self._store
-        if store.count + more > store.rows.shape[1] or 2 * (store.count + more) > len(store.table):
-            self._compact()
-            store.reserve(more)
-            grown = np.zeros(store.rows.shape[1], np.bool_)
-            grown[: store.count] = self._current[: store.count]
-            self._current = grown
-            store.table[:] = 0
-            store.reindex()
-
-    def _compact(self) -> None:
-        store = self._store
-        keep = np.flatnonzero(self._current[: store.count])
-        self._from = int(np.searchsorted(keep, self._from))
-        store.rows[:, : len(keep)] = store.rows[:, keep]
-        store.count = len(keep)
-        self._current[:] = False
-        self._current[: len(keep)] = True
-
-    def _of(self, start: int, stop: int) -> Columns:
-        """The rows of a range that are still the best of their groups."""
-        which = start + np.flatnonzero(self._current[start:stop])
-        return Columns([self._store.rows[i][which] for i in self._back])
-
-    def turn(self) -> int:
-        self._recent_columns = self._of(self._from, self._store.count)
-        self._from = self._store.count
-        return len(self._recent_columns)
-
-    def all(self) -> list[Columns]:
-        return [self.whole()]
-
-    def older(self) -> list[Columns]:
-        return self.all()
-
-    def recent(self) -> Columns:
-        return self._recent_columns
-
-    def whole(self) -> Columns:
-        return self._of(0, self._store.count)
-
-
-class MergedFacts:
-    """One row for each group, its aggregates merged as tuples come: any idempotent aggregate over any values."""
-
-    def __init__(self, aggregates: Sequence[str | None], values: Scratch) -> None:
-        self.arity = len(aggregates)
-        self._aggregates = tuple(aggregates)
-        self._values = values
-        self._known: dict[tuple[int, ...], tuple[int, ...]] = {}
-        self._changed: dict[tuple[int, ...], None] = {}
-        self._recent_columns = _columns_of([], self.arity)
-
-    def __len__(self) -> int:
-        return len(self._known)
-
-    def add(self, columns: Sequence[Column]) -> None:
-        for row in zip(*(column.tolist() for column in columns), strict=True):
-            group = tuple(code for code, name in zip(row, self._aggregates, strict=True) if name is None)
-            known = self._known.get(group)
-            better = self._merged(known, row)
-            if better != known:
-                self._known[group] = better
-                self._changed[group] = None
-        if len(self._known) > MOST_ROWS:
-            raise AdalogError(Code.LIMIT_EXCEEDED, f"a rule derives more than {MOST_ROWS:,} rows")
-
-    def _merged(self, known: tuple[int, ...] | None, row: tuple[int, ...]) -> tuple[int, ...]:
-        decode, intern = self._values.decode, self._values.intern
-        made: list[int] = []
-        for place, (code, name) in enumerate(zip(row, self._aggregates, strict=True)):
-            if name is None:
-                made.append(code)
-            else:
-                earlier: list[Any] = [] if known is None else [decode(known[place])]
-                made.append(intern(merged(name, [*earlier, decode(code)])))
-        return tuple(made)
-
-    def turn(self) -> int:
-        self._recent_columns = _columns_of([self._known[group] for group in self._changed], self.arity)
-        self._changed = {}
-        return len(self._recent_columns)
-
-    def all(self) -> list[Columns]:
-        return [self.whole()]
-
-    def older(self) -> list[Columns]:
-        return self.all()
-
-    def recent(self) -> Columns:
-        return self._recent_columns
-
-    def whole(self) -> Columns:
-        return _columns_of(list(self._known.values()), self.arity)
-
-
-def _columns_of(rows: Sequence[tuple[int, ...]], arity: int) -> Columns:
-    table: NDArray[np.int64] = np.array(rows, np.int64).reshape(len(rows), arity)
-    return Columns([np.ascontiguousarray(table[:, i]) for i in range(arity)])
-
-
-class Aggregating:
-    """A relation with aggregates in a recursion: numbers by the compiled loop as long as there are only numbers."""
-
-    def __init__(self, aggregates: Sequence[str | None], values: Scratch) -> None:
-        self.arity = len(aggregates)
-        self._aggregates = tuple(aggregates)
-        self._values = values
-        places = [i for i, name in enumerate(aggregates) if name is not None]
-        self._place = places[0]
-        self._facts: BestFacts | MergedFacts
-        if len(places) == 1 and aggregates[places[0]] in ("min", "max"):
-            self._facts = BestFacts(self.arity, places[0], 1 if aggregates[places[0]] == "min" else -1)
-        else:
-            self._facts = MergedFacts(aggregates, values)
-
-    def __len__(self) -> int:
-        return len(self._facts)
-
-    def add(self, columns: Sequence[Column]) -> None:
-        if isinstance(self._facts, BestFacts):
-            codes = columns[self._place]
-            if len(codes) and (int(codes.min()) < LONG_MIN or int(codes.max()) > LONG_MAX):
-                self._facts = self._moved(self._facts)
-        self._facts.add(columns)
-
-    def _moved(self, best: BestFacts) -> MergedFacts:
-        """The same rows where any value may be merged; those of this round stay to be turned."""
-        facts = MergedFacts(self._aggregates, self._values)
-        facts.add(best.whole().columns)
-        return facts
-
-    def turn(self) -> int:
-        return self._facts.turn()
-
-    def all(self) -> list[Columns]:
-        return self._facts.all()
-
-    def older(self) -> list[Columns]:
-        return self._facts.older()
-
-    def recent(self) -> Columns:
-        return self._facts.recent()
-
-    def whole(self) -> Columns:
-        return self._facts.whole()

@@ -1,7 +1,7 @@
 """Runs a program of rules: stratum after stratum, each to its fixpoint, by the same joins as any query.
 
-In a round every rule reads what was known after the round before; what it derives is seen in the next. The recursion
-ends when a round adds nothing.
+In a round every rule reads what was known after the round before; what it derives is seen in the next. The
+recursion ends when a round adds nothing.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ import numpy as np
 from datalog.ast import Const, FindAggregate, FindVar, Var
 from executor import row_kernels
 from executor.aggregates import aggregated
+from executor.aggregating import Aggregating
 from executor.batch import Batch, Column
 from executor.bind import Binding, Reader
 from executor.cancel import Cancel
-from executor.facts import Aggregating, Columns, Parts, RowFacts, whole
+from executor.facts import Columns, Facts, Parts, RowFacts, whole
 from executor.generic_join import Driver, GenericJoin
 from executor.inputs import Inputs
 from planner.logical import DatomAtom, RelationAtom, everything
@@ -93,14 +94,12 @@ class Fixpoint:
             _Rule(self, None, plan, found.add).run()
         return np.sort(found.whole().columns[0])
 
-    def _facts(self, relation: Derived, stratum: Stratum) -> RowFacts | Aggregating:
+    def _facts(self, relation: Derived, stratum: Stratum) -> Facts:
         if relation.aggregates and stratum.recursive:
             return Aggregating(relation.aggregates, self.values)
         return RowFacts(relation.arity)
 
-    def _rounds(
-        self, plans: Sequence[RulePlan], stratum: Stratum, facts: Mapping[str, RowFacts | Aggregating]
-    ) -> None:
+    def _rounds(self, plans: Sequence[RulePlan], stratum: Stratum, facts: Mapping[str, Facts]) -> None:
         rules = [_Rule(self, stratum, plan, facts[plan.target].add) for plan in plans]
         added = 1
         while added:
@@ -115,9 +114,7 @@ class Fixpoint:
             added = sum(each.turn() for each in facts.values())
             self.counts[-1].rounds.append(added)
 
-    def _settled(
-        self, stratum: Stratum, facts: Mapping[str, RowFacts | Aggregating]
-    ) -> Mapping[str, RowFacts | Aggregating]:
+    def _settled(self, stratum: Stratum, facts: Mapping[str, Facts]) -> Mapping[str, Facts]:
         """The plain relations of a stratum with aggregates, derived again from the values that these came to.
 
         On the way there they were also derived from values that better ones have displaced since.
@@ -149,7 +146,7 @@ class Fixpoint:
 
     # Closures
 
-    def _close(self, closure: Closure, facts: Mapping[str, RowFacts | Aggregating]) -> None:
+    def _close(self, closure: Closure, facts: Mapping[str, Facts]) -> None:
         known = facts[closure.relation]
         assert isinstance(known, RowFacts)
         rows = known.whole().columns
@@ -209,7 +206,7 @@ def _reached(rows: Sequence[Column], fixed: int, starts: Column, step: Csr, canc
 
 
 class _Rule:
-    """A rule of a stratum. Bound once if only one relation's recent rows change for it: then just these are exchanged."""
+    """A rule of a stratum. Bound once if one relation's recent rows are all that changes: just these are exchanged."""
 
     def __init__(
         self, fixpoint: Fixpoint, stratum: Stratum | None, plan: RulePlan, add: Callable[[Sequence[Column]], None]

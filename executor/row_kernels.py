@@ -63,21 +63,22 @@ def insert(table: Ints, store: Ints, count: int, rows: Ints, start: int, stop: i
 
 @njit(cache=True, nogil=True)
 def improve(
-    table: Ints, store: Ints, current: Bools, count: int, rows: Ints, start: int, stop: int, sign: int
+    table: Ints, store: Ints, current: Bools, count: int, rows: Ints, keys: int, start: int, stop: int, sign: int
 ) -> int:
-    """Appends the rows start to stop whose value, in the last column, is better than that known of their group.
+    """Appends the rows start to stop whose rank, the last column, is better than that known of their group.
 
-    sign: 1 keeps the least, -1 the greatest. `current` marks the best row of each group. Returns the new count.
+    keys: the first so many columns are the group. sign: 1 keeps the least, -1 the greatest. `current` marks the
+    best row of each group. Returns the new count.
     """
     k = rows.shape[0] - 1
     mask = np.uint64(table.size - 1)
     for row in range(start, stop):
-        at = _hash_at(rows, k, row) & mask
+        at = _hash_at(rows, keys, row) & mask
         while True:
             known = table[np.int64(at)]
             same = known != 0
             if same:
-                for j in range(k):
+                for j in range(keys):
                     if store[j, known - 1] != rows[j, row]:
                         same = False
                         break
@@ -162,8 +163,8 @@ def reach(
 ) -> int:
     """The nodes reached from each start's seeds, the seeds included, into `out`, sorted; counts[i] for each start.
 
-    A graph of nodes 0..n-1 as CSR; the seeds of start i are seeds[seed_offsets[i]:seed_offsets[i + 1]]. Stops before
-    the first start that `out` might have no room for; returns that start.
+    A graph of nodes 0..n-1 as CSR; the seeds of start i are seeds[seed_offsets[i]:seed_offsets[i + 1]]. Stops
+    before the first start that `out` might have no room for; returns that start.
     """
     n = offsets.size - 1
     seen = np.full(n, -1, np.int64)

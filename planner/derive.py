@@ -17,9 +17,9 @@ from planner.magic import Adorned, MagicSets
 from planner.plan import Options
 from planner.program import IDEMPOTENT, Branch, Derived, Program, RulePlan, Stratum, older, recent
 from planner.projection import blank_singletons
-from planner.scoping import Tree
 from planner.statistics import Statistics
 from planner.strata import Dependency, components, forbidden_cycle
+from planner.tree import Tree
 
 # What a relation is taken to hold while its own rules are planned: recent rows, those of a magic set or restricted
 # by one, or all; and what a recursion is taken to make of the rows it begins with.

@@ -58,18 +58,17 @@ def _rule(rule: RulePlan, when: str) -> dict[str, Any]:
     }
 
 
+_NAME = re.compile(r"[^\s()\[\]]+")
+
+
 def plain_names(text: str) -> str:
     """The text with its variables as they were written, where that does not make two of them one."""
-    numbered = set(re.findall(r"[^\s()\[\]]+·\d+", text))
-    by_name: dict[str, set[str]] = {}
-    for name in numbered:
-        by_name.setdefault(name.rsplit("·", 1)[0], set()).add(name)
-    for written, names in by_name.items():
-        if len(names) == 1 and not re.search(rf"(?<![^\s()\[\]]){re.escape(written)}(?![^\s()\[\]])", text):
-            text = re.sub(
-                rf"(?<![^\s()\[\]]){re.escape(next(iter(names)))}(?![^\s()\[\]])", lambda _: written, text
-            )
-    return text
+    names = set(_NAME.findall(text))
+    by_written: dict[str, set[str]] = {}
+    for name in names:
+        by_written.setdefault(name.split("·")[0], set()).add(name)
+    plain = {next(iter(each)): written for written, each in by_written.items() if len(each) == 1}
+    return _NAME.sub(lambda found: plain.get(found[0], found[0]), text)
 
 
 def text_of_program(strata: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -49,8 +49,8 @@ class DatomAtom:
 
 @dataclass(frozen=True, slots=True)
 class RelationAtom:
-    """A pattern over a relation: an input (`:in` place number), a source that is a list of tuples, what rules derive
-    (`derived`), or the rows of a query within the query."""
+    """A pattern over a relation: an input (`:in` place number), a source that is a list of tuples, what rules
+    derive (`derived`), or the rows of a query within the query."""
 
     relation: str
     terms: tuple[Term, ...]

@@ -1,7 +1,7 @@
 """Magic sets: what a call already binds restricts what the rule derives.
 
 A call `(needs ?p ?d)` with ?p bound asks for `needs^bf`, of which only the tuples are derived whose first place
-lies in the magic set of that adornment; it holds what the call's side can bind, and what the rule's own calls ask for.
+lies in the magic set of that adornment: what the call's side can bind, and what the rule's own calls ask for.
 Sideways information passing: a call sees the clauses that constants, inputs and earlier calls lead to.
 
 Source: Beeri and Ramakrishnan, "On the power of magic", 1991.

@@ -11,9 +11,9 @@ from planner.nested import planned_within
 from planner.plan import Options, Plan
 from planner.projection import blank_singletons, hidden_variables
 from planner.requirements import check_safe, entities_of, settled
-from planner.scoping import tree_of
 from planner.sharing import shared_out
 from planner.statistics import Statistics
+from planner.tree import tree_of
 
 # Aggregates whose value for a group follows from its values and how often each occurs; (min n ?x) shows repeats.
 WEIGHABLE = frozenset(
@@ -29,8 +29,8 @@ def plan_query(
     *,
     share: bool = False,
 ) -> Plan:
-    """The plan of a parsed query over databases and relations of known size. `share`: for tasks that each answer for
-    a share of one variable's values, where rules allow it.
+    """The plan of a parsed query over databases and relations of known size. `share`: for tasks that each
+    answer for a share of one variable's values, where rules allow it.
 
     Raises UNBOUND_VARIABLE where no order can bind every variable, UNSTRATIFIABLE where rules go in circles.
     """

@@ -37,11 +37,11 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """`given`: the variables of the first batch, from scalar inputs and, with their `constants`, from rule calls. `answer`: the variables of find and with.
+    """`given`: the variables of the first batch, from scalar inputs and, with their `constants`, from rule calls.
 
-    `weighted`: rows carry weights. `distinct`: rows may repeat, across chunks. `cost`: estimated candidates plus
-    prefixes, the unit in which the engine is chosen. `entities`: variables in entity places, where an
-    argument may be an ident or a lookup ref. `sharing`: set where the plan answers only for
+    `answer`: the variables of find and with. `weighted`: rows carry weights. `distinct`: rows may repeat, across
+    chunks. `cost`: estimated candidates plus prefixes, the unit in which the engine is chosen. `entities`: those in
+    entity places, where an argument may be an ident or a lookup ref. `sharing`: set where the plan answers only for
     a share of one variable's values. `program` derives the relations of rules that `body` reads.
     """
 

@@ -15,8 +15,8 @@ IDEMPOTENT = frozenset(("min", "max", "and", "or", "union", "choice"))
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """One rule: what its head shows of the rows of its body. `given`: variables of the query's first batch, which have
-    one value."""
+    """One rule: what its head shows of the rows of its body. `given`: variables of the query's first batch, which
+    have one value."""
 
     head: tuple[str, ...]
     body: AndNode

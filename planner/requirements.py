@@ -29,7 +29,7 @@ from planner.logical import (
 from planner.nested import Subquery
 from planner.ordering import can_bind
 from planner.program import Predicate
-from planner.scoping import Tree
+from planner.tree import Tree
 from store.snapshot import Snapshot
 
 
@@ -63,8 +63,11 @@ def _requiring(predicate: Predicate, required: Mapping[str, frozenset[int]]) -> 
     places = set(predicate.required)
     for branch in branches:
         names = branch.head
-        asked = _asked(branch.body, names, frozenset(branch.given).union(names[i] for i in places))
-        places.update(i for i, name in enumerate(names) if name in asked and predicate.aggregates[i] is None)
+        given = frozenset(branch.given).union(names[i] for i in places)
+        plain = [i for i in range(len(names)) if predicate.aggregates[i] is None]
+        # A variable that stands in several places is bound by the first of them.
+        first = {names[i]: i for i in reversed(plain)}
+        places.update(first[name] for name in _asked(branch.body, names, given) - given if name in first)
     return replace(predicate, branches=branches, required=frozenset(places))
 
 
@@ -107,8 +110,8 @@ def _written(name: str) -> str:
 def _not_given(name: str, rule: str, position: Position | None) -> AdalogError:
     return AdalogError(
         Code.UNBOUND_VARIABLE,
-        f"the rule {rule.split('@')[0]} requires {_written(name)} to be bound at the call, and no other clause binds "
-        "it: add a data pattern, a function or an :in that does",
+        f"the rule {rule.split('@')[0]} requires {_written(name)} to be bound at the call, and no other clause "
+        "binds it: add a data pattern, a function or an :in that does",
         position,
     )
 

@@ -331,7 +331,8 @@ class Scoping:
                 continue
             before, after = branch.body.items
             call = rule.clauses[1]
-            assert isinstance(after, RuleAtom) and isinstance(call, ast.RuleCall)
+            assert isinstance(after, RuleAtom)
+            assert isinstance(call, ast.RuleCall)
             terms = [term for term in after.terms if isinstance(term, str)]
             for other in others:
                 body = AndNode((before, *self.inlined(other, terms, source, call).items))
@@ -362,47 +363,3 @@ def _is_square(rule: ast.Rule) -> bool:
     x, y = rule.head
     z = first.args[1]
     return isinstance(z, ast.Var) and len({x, y, z}) == 3 and first.args == (x, z) and second.args == (z, y)
-
-
-Places = dict[str, Position | None]
-"""Where each variable was first written."""
-
-
-@dataclass(frozen=True, slots=True)
-class Tree:
-    """A query without scopes: its body with its relation inputs, the variables that have one value (scalar inputs and
-    the constants of rule calls), the rules that are relations, where each variable was written, and the rule call that it is first passed to."""
-
-    body: AndNode
-    given: tuple[str, ...]
-    constants: Mapping[str, ast.Const | ast.LookupRef]
-    predicates: tuple[Predicate, ...]
-    places: Places
-    callers: Mapping[str, tuple[str, Position | None]]
-
-
-def tree_of(query: ast.Query, relations: frozenset[str], plan_inner: PlanInner, *, linear: bool = True) -> Tree:
-    """Resolves the scopes of a query and of the rules it reaches."""
-    scoping = Scoping(RuleBook.of(query), plan_inner, relations, linear)
-    given: list[str] = []
-    atoms: list[Node] = []
-    input_names: set[str] = set()
-    for place, each in enumerate(query.inputs):
-        if not isinstance(each, ast.BindingInput):
-            continue
-        parts = targets(each.binding)
-        input_names.update(p.name for p in parts if isinstance(p, ast.Var))
-        if isinstance(each.binding, ast.ScalarBinding | ast.TupleBinding):
-            given.extend(p.name for p in parts if isinstance(p, ast.Var))
-        else:
-            terms = tuple(p.name if isinstance(p, ast.Var) else None for p in parts)
-            atoms.append(RelationAtom(f"in {place}", terms, each.position))
-    visible = names_in(query.where)
-    asked = {element.var.name: element.var.position for element in query.find.elements}
-    scope: Scope = {name: name for name in (*input_names, *names_in(query.where, inside_not=True))}
-    body = scoping.conjunction(query.where, scope, frozenset(input_names))
-    predicates = scoping.predicates()
-    places = scoping.places | names_in(query.where, inside_not=True) | asked | visible
-    whole = AndNode((*atoms, *body.items))
-    given.extend(sorted(scoping.constants_in(whole)))
-    return Tree(whole, tuple(dict.fromkeys(given)), scoping.constants, predicates, places, scoping.callers)

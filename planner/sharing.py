@@ -14,8 +14,8 @@ from planner.logical import AndNode, DatomAtom, Leaf, Node, RelationAtom, RuleAt
 from planner.plan import Options
 from planner.program import Branch, Predicate, RulePlan
 from planner.projection import blank_singletons
-from planner.scoping import Tree
 from planner.statistics import Statistics
+from planner.tree import Tree
 
 SHARE = "in share"
 """The relation of the values that a task was given."""

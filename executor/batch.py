@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from datalog.errors import AdalogError, Code
 from executor import kernels
+from executor.distinct_rows import first_rows
 from planner.logical import WEIGHT
 
 Column = NDArray[np.int64]
@@ -70,18 +71,19 @@ class Batch:
             return self
         names = [name for name in self.columns if name != WEIGHT]
         weight = self.columns.get(WEIGHT)
-        if weight is not None:
-            check_total(weight)
-        if not names:
-            if weight is None:
+        if weight is None:
+            if not names:
                 return Batch(1, {})
+            first = first_rows(stack(self.columns[name] for name in names))
+            return self if len(first) == self.size else self.take(first)
+        check_total(weight)
+        if not names:
             return Batch(1, {WEIGHT: weight.sum(keepdims=True)})
         group, first = kernels.group_rows(stack(self.columns[name] for name in names))
         if len(first) == self.size:
             return self
         columns = {name: self.columns[name][first] for name in names}
-        if weight is not None:
-            columns[WEIGHT] = kernels.sum_by_group(group, weight, len(first))
+        columns[WEIGHT] = kernels.sum_by_group(group, weight, len(first))
         return Batch(len(first), columns)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from executor import kernels
+from executor.distinct_rows import first_rows
 
 
 def main() -> None:
@@ -22,6 +23,7 @@ def main() -> None:
     kernels.scatter(few, few, ends, few, np.zeros(4, np.int64), 0)
     kernels.group_rows(np.stack((few, few)))
     kernels.sum_by_group(few, few, 4)
+    first_rows(np.stack((few, few)))
     for k in (2, 3, 4):
         kernels.intersect(
             (few, none) * k,

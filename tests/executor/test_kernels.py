@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from executor import kernels
+from executor.distinct_rows import first_rows
 
 run = st.lists(st.integers(0, 120), max_size=60).map(lambda xs: sorted(set(xs)))
 far = st.sampled_from([0, -(1 << 62), (1 << 61) + 5])
@@ -73,6 +74,22 @@ def test_group_rows_numbers_equal_rows_alike(rows: list[tuple[int, int]]) -> Non
             assert group[i] == seen.setdefault(key, len(seen))
         assert len(first) == len(seen)
         assert [tuple(columns[:, f].tolist()) for f in first] == list(seen)
+
+
+_FAR = st.sampled_from([0, 1, 7, 1 << 20, 1 << 40, 1 << 61, -(1 << 63)])
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 5), st.integers(-3, 3), _FAR), min_size=1, max_size=60),
+    st.integers(1, 3),
+    st.booleans(),
+)
+def test_first_rows_are_those_of_group_rows(rows: list[tuple[int, int, int]], width: int, in_order: bool) -> None:
+    for kept in (slice(0, width), slice(3 - width, 3)):
+        shown = [row[kept] for row in rows]
+        columns = np.ascontiguousarray(np.array(sorted(shown) if in_order else shown, np.int64).T)
+        assert first_rows(columns).tolist() == kernels.group_rows(columns)[1].tolist()
 
 
 def test_lookup_prefers_the_overlay_and_knows_what_is_gone() -> None:

@@ -1,0 +1,83 @@
+"""The compiled loop that makes rows distinct, for whoever needs no numbers of groups.
+
+Codes are dense as a rule: a row packs into one number. Its place is a bit while there are few bits to a row, and a
+slot in a table of numbers otherwise.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from executor.kernels import Ints, _mix, _sorted, group_rows
+
+# Bits of a set that may be cleared for each row.
+_BITS_A_ROW = 256
+# Packed rows are below this.
+_MOST_PACKED = 2.0**62
+
+
+@njit(cache=True, nogil=True)
+def first_rows(columns: Ints) -> Ints:
+    """The first row of each set of equal rows, ascending. columns: int64[k, n], k and n at least 1."""
+    k, n = columns.shape
+    if k > 1 and _sorted(columns, k - 1):
+        return group_rows(columns)[1]
+    packed, values = _packed(columns)
+    if values >= _MOST_PACKED:
+        return group_rows(columns)[1]
+    first = np.empty(n, np.int64)
+    m = 0
+    if values <= float(_BITS_A_ROW) * n + 1024:
+        seen = np.zeros(np.int64(values) // 64 + 1, np.uint64)
+        for i in range(n):
+            word = packed[i] >> 6
+            bit = np.uint64(1) << np.uint64(packed[i] & 63)
+            if not seen[word] & bit:
+                seen[word] |= bit
+                first[m] = i
+                m += 1
+        return first[:m]
+    size = 16
+    while size < 2 * n:
+        size <<= 1
+    mask = np.uint64(size - 1)
+    table = np.full(size, -1, np.int64)
+    for i in range(n):
+        at = _mix(np.uint64(0x243F6A8885A308D3), packed[i]) & mask
+        while table[np.int64(at)] >= 0 and table[np.int64(at)] != packed[i]:
+            at = (at + np.uint64(1)) & mask
+        if table[np.int64(at)] < 0:
+            table[np.int64(at)] = packed[i]
+            first[m] = i
+            m += 1
+    return first[:m]
+
+
+@njit(cache=True, nogil=True)
+def _packed(columns: Ints) -> tuple[Ints, float]:
+    """Each row as a number below the second result, equal for equal rows; none where that does not fit."""
+    k, n = columns.shape
+    values = 1.0
+    lows = np.empty(k, np.int64)
+    spans = np.empty(k, np.uint64)
+    for j in range(k):
+        low = columns[j, 0]
+        high = low
+        for i in range(1, n):
+            low = min(low, columns[j, i])
+            high = max(high, columns[j, i])
+        lows[j] = low
+        # The difference of far apart codes wraps around: compare as unsigned.
+        spans[j] = np.uint64(high) - np.uint64(low)
+        values *= float(spans[j]) + 1.0
+    if values >= _MOST_PACKED:
+        return np.empty(0, np.int64), values
+    packed = np.zeros(n, np.int64)
+    for j in range(k):
+        if spans[j] == 0:
+            continue
+        size = np.int64(spans[j]) + 1
+        for i in range(n):
+            packed[i] = packed[i] * size + (columns[j, i] - lows[j])
+    return packed, values

@@ -144,3 +144,9 @@ def test_a_function_that_feeds_itself(people):
 def test_a_required_place_repeated_in_the_head(people):
     rules = "[[(same [?n] ?p ?n) [?p :age]]]"
     assert people.q(f"[:find ?p ?m :where (same 7 ?p ?m) :rules {rules}]") == "#{[1 7] [2 7] [3 7]}"
+
+
+def test_a_required_place_repeated_in_the_head_of_a_recursive_rule(people):
+    rules = "[[(r [?d] ?p ?d) [?p :age 30]] [(r [?d] ?p ?e) (r ?p 2 ?d) [?p :age ?e]]]"
+    assert people.q(f"[:find ?l :where (r 7.0 _ ?l) :rules {rules}]") == "#{[7.0]}"
+    assert people.q(f"[:find ?p ?l :where (r 2 ?p ?l) :rules {rules}]") == "#{[2 2] [2 30]}"

@@ -98,6 +98,21 @@ class Database:
         """Whether attributes have to be declared before they are used."""
         return self._setting.mode
 
+    @property
+    def identity(self) -> str:
+        """What tells it from other databases, for ever."""
+        return self._log.identity
+
+    def history_mark(self, t: int) -> str:
+        """Equal for databases that agree on every transaction up to t: a copy that went its own way says another.
+
+        Raises ARG_INVALID for a t not reached yet.
+        """
+        checksum = self._log.checksum_at(t)
+        if checksum is None:
+            raise AdalogError(Code.ARG_INVALID, f"transaction {t} is not reached yet")
+        return f"{self.identity} {t} {checksum:08x}"
+
     def evaluate_with(self, evaluator: Evaluator) -> None:
         """Who runs the stored queries that transactions call; without one they are refused."""
         self._setting.evaluator = evaluator

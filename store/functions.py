@@ -18,7 +18,7 @@ from datalog.parser import parse_query
 from datalog.values import EdnMap, Keyword
 from store import bootstrap
 from store.operations import PRODUCED, Path, Refused
-from store.setting import Setting
+from store.setting import Evaluation
 from store.state import State
 
 # What is built in: the least and the most arguments, and how a call looks.
@@ -42,7 +42,7 @@ _MOST_CALLS: Final = 1_000
 Placed = tuple[Any, Path]
 
 
-def expanded(forms: Sequence[Any], state: State, setting: Setting) -> list[Placed]:
+def expanded(forms: Sequence[Any], state: State, evaluation: Evaluation) -> list[Placed]:
     """Each form with its place; calls are replaced by what they make, at the place of the call."""
     calls: list[int] = []
     for place, form in enumerate(forms):
@@ -50,7 +50,7 @@ def expanded(forms: Sequence[Any], state: State, setting: Setting) -> list[Place
             calls.append(place)
     if not calls:
         return [(form, (place,)) for place, form in enumerate(forms)]
-    called, calling = set(calls), _Calls(state, setting)
+    called, calling = set(calls), _Calls(state, evaluation)
     placed: list[Placed] = []
     for place, form in enumerate(forms):
         if place in called:
@@ -63,9 +63,9 @@ def expanded(forms: Sequence[Any], state: State, setting: Setting) -> list[Place
 class _Calls:
     """One transaction's calls, counted."""
 
-    def __init__(self, state: State, setting: Setting) -> None:
+    def __init__(self, state: State, evaluation: Evaluation) -> None:
         self._state = state
-        self._setting = setting
+        self._evaluation = evaluation
         self._forms = 0
         self._calls = 0
 
@@ -77,7 +77,7 @@ class _Calls:
             raise Refused(Code.TX_INVALID, _unknown(name, self._state), (*path, 0))
         self._count(name, path, depth)
         try:
-            rows = self._setting.rows(query, call[1:], self._state.snapshot())
+            rows = self._evaluation.rows(query, call[1:], self._state.snapshot())
         except AdalogError as error:
             code = error.code if error.retryable or error.code is Code.BACKEND_UNAVAILABLE else Code.TX_INVALID
             raise Refused(code, f"{name}: {error.message}", path) from None

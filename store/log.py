@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
+from uuid import uuid4
 
 import sqlalchemy as sa
 from sqlalchemy.pool import StaticPool
@@ -30,6 +31,7 @@ _TRANSACTIONS: Final = sa.Table(
     sa.Column("payload", sa.LargeBinary, nullable=False),
     sa.Column("checksum", sa.BigInteger, nullable=False),
 )
+_IDENTITY: Final = sa.Table("identity", _METADATA, sa.Column("id", sa.Text, primary_key=True))
 _PAGE: Final = 2000
 _END: Final = 1 << 62
 _INSERT: Final = _TRANSACTIONS.insert()
@@ -57,6 +59,7 @@ class Log:
         self._turn: AbstractContextManager[object] = threading.RLock() if shared else nullcontext()
         with self._connection() as connection:
             _METADATA.create_all(connection)
+            self.identity = _identity_in(connection)
             connection.commit()
 
     @staticmethod
@@ -180,6 +183,15 @@ class Log:
     def close(self) -> None:
         """Let go of the file."""
         self._engine.dispose()
+
+
+def _identity_in(connection: sa.Connection) -> str:
+    """What the database is told from others by, where they share a cache: given to it once."""
+    found: str | None = connection.execute(sa.select(_IDENTITY.c.id).order_by(_IDENTITY.c.id).limit(1)).scalar()
+    if found is None:
+        found = uuid4().hex
+        connection.execute(_IDENTITY.insert(), {"id": found})
+    return found
 
 
 def _configure_sqlite(connection: Any, _record: object) -> None:

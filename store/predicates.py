@@ -21,7 +21,7 @@ from store.changes import Effect
 from store.functions import check_query, shown
 from store.operations import Path, Refused
 from store.relation import Int64s
-from store.setting import Setting
+from store.setting import Evaluation
 from store.snapshot import Snapshot
 from store.speculation import applied
 from store.state import State
@@ -31,10 +31,14 @@ Paths = Callable[[tuple[int, int, int]], Path]
 
 
 def check(
-    effects: Sequence[Effect], ensured: Mapping[tuple[int, int], Path], paths: Paths, state: State, setting: Setting
+    effects: Sequence[Effect],
+    ensured: Mapping[tuple[int, int], Path],
+    paths: Paths,
+    state: State,
+    evaluation: Evaluation,
 ) -> None:
     """Raises TX_INVALID for a stored query that is none, and naming what does not satisfy its predicate."""
-    checking = _Checking(effects, state, setting)
+    checking = _Checking(effects, state, evaluation)
     for effect in effects:
         if effect.a == bootstrap.FN and effect.added:
             check_query(state.codes.decode(effect.v), paths((effect.a, effect.e, effect.v)))
@@ -70,10 +74,10 @@ def _failure(attribute: Attribute, e: int, value: Any, name: Symbol) -> str:
 class _Checking:
     """One transaction's checks."""
 
-    def __init__(self, effects: Sequence[Effect], state: State, setting: Setting) -> None:
+    def __init__(self, effects: Sequence[Effect], state: State, evaluation: Evaluation) -> None:
         self._effects = effects
         self._state = state
-        self._setting = setting
+        self._evaluation = evaluation
         self._passed: set[tuple[Symbol, int]] = set()
 
     @cached_property
@@ -143,7 +147,7 @@ class _Checking:
         if query is None:
             raise Refused(Code.TX_INVALID, f"{name} has no :db/fn any more, so nothing can satisfy it", path)
         try:
-            rows = self._setting.rows(query, [argument], self._after)
+            rows = self._evaluation.rows(query, [argument], self._after)
             scalar = parse_query(query).find.shape == "scalar"
         except AdalogError as error:
             code = error.code if error.retryable or error.code is Code.BACKEND_UNAVAILABLE else Code.TX_INVALID

@@ -21,7 +21,7 @@ from store.effects import Effects
 from store.expand import Expansion
 from store.functions import expanded
 from store.operations import PRODUCED, Path, Refused
-from store.setting import Setting
+from store.setting import Evaluation, Setting
 from store.state import State
 from store.tempids import resolved
 from store.wire import instant as instant_of
@@ -90,7 +90,8 @@ def resolve(transaction: Transaction, state: State, setting: Setting, now: int |
 
 def _resolve(transaction: Transaction, state: State, setting: Setting, now: int) -> Resolved:
     t = state.t + 1
-    forms = expanded(transaction.forms, state, setting)
+    evaluation = Evaluation(setting)
+    forms = expanded(transaction.forms, state, evaluation)
     declarations = Declarations(state, setting.mode)
     declarations.scan(forms)
     operations = list(Expansion(state, declarations, t).operations(forms))
@@ -100,7 +101,7 @@ def _resolve(transaction: Transaction, state: State, setting: Setting, now: int)
     effects = collected.of(operations)
     paths = collected.paths
     schema_changes.check(effects, paths, state, setting.mode)
-    predicates.check(effects, collected.ensured, paths, state, setting)
+    predicates.check(effects, collected.ensured, paths, state, evaluation)
     effects, instant = _with_instant(effects, paths, state, now)
     named = {str(name): id_ for name, id_ in ids.items() if not name.startswith("\0")}
     return Resolved(effects, instant, named)

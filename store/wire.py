@@ -42,6 +42,12 @@ def pack(value: object) -> bytes:
     return packed
 
 
+def pack_as_written(value: object) -> bytes:
+    """The bytes of a value as it is: sets and maps keep their order, decimals their zeros. `unpack` reads them."""
+    packed: bytes = msgpack.packb(value, default=_extension_as_written, strict_types=True, use_bin_type=True)
+    return packed
+
+
 def unpack(data: bytes) -> Any:
     """The value of `pack`'s bytes; vectors and lists of Python come back as tuples."""
     return msgpack.unpackb(data, ext_hook=_value, use_list=False, strict_map_key=False, raw=False)
@@ -112,6 +118,24 @@ def _extension(value: object) -> object:
         case Set():
             return msgpack.ExtType(_SET, b"".join(sorted(pack(_inner(item)) for item in value)))
     raise TypeError(f"not an EDN value: {value!r}")
+
+
+def _extension_as_written(value: object) -> object:
+    match value:
+        case EdnList():
+            return msgpack.ExtType(_LIST, b"".join(map(pack_as_written, value)))
+        case tuple():
+            return list(value)
+        case Decimal():
+            return msgpack.ExtType(_BIGDEC, str(value).encode())
+        case Float():
+            return msgpack.ExtType(_FLOAT, struct.pack(">f", value))
+        case Mapping():
+            pairs = (pack_as_written(key) + pack_as_written(item) for key, item in value.items())
+            return msgpack.ExtType(_MAP, b"".join(pairs))
+        case Set():
+            return msgpack.ExtType(_SET, b"".join(map(pack_as_written, value)))
+    return _extension(value)
 
 
 def _items(data: bytes) -> list[Any]:

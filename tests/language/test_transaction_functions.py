@@ -179,3 +179,10 @@ def test_without_an_engine():
         database.transact('[{:db/ident :my/f :db/fn "[:find ?v . :in $ ?v]"}]')
         with pytest.raises(Exception, match="query engine"):
             database.transact("[[:my/f [:db/add 1 :n 1]]]")
+
+
+def test_stored_queries_have_seconds_together(kept, monkeypatch):
+    monkeypatch.setattr("store.setting._SECONDS", 0)
+    kept.tx("""[{:db/ident :my/f :db/fn "[:find ?v . :in $ ?v]"}]""")
+    kept.tx("[[:my/f [:db/add 1 :n 1]]]")
+    kept.tx_refuses("TIMEOUT", "[[:my/f [:db/add 1 :n 1]] ‸[:my/f [:db/add 2 :n 1]]]", says="together")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import random
 import resource
@@ -254,3 +255,14 @@ def test_a_full_disk_refuses_and_recovers(tmp_path: Path, caplog: pytest.LogCapt
         text = database.snapshot().attribute(Keyword("text"))
         assert text is not None
         assert database.snapshot().codes.decode_many(database.snapshot().columns(text).v) == ["before", "after"]
+
+
+def test_a_checkpoint_of_an_older_format_is_made_again_from_the_log(tmp_path: Path) -> None:
+    with Database.open(str(tmp_path)) as database:
+        database.transact('[[:db/add 1 :name "Ada"]]')
+        database.compact()
+    file = tmp_path / "checkpoint.json"
+    whole = json.loads(file.read_text("utf-8"))
+    file.write_text(json.dumps({**whole, "version": whole["version"] - 1}), "utf-8")
+    with Database.open(str(tmp_path)) as database:
+        assert [datom.v for datom in database.snapshot().datoms("AEVT", [Keyword("name")])] == ["Ada"]

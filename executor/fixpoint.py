@@ -206,7 +206,7 @@ def _reached(rows: Sequence[Column], fixed: int, starts: Column, step: Csr, canc
 
 
 class _Rule:
-    """A rule of a stratum. Bound once if one relation's recent rows are all that changes: just these are exchanged."""
+    """A rule of a stratum, bound once if it reads only one relation's recent rows: these alone are exchanged."""
 
     def __init__(
         self, fixpoint: Fixpoint, stratum: Stratum | None, plan: RulePlan, add: Callable[[Sequence[Column]], None]

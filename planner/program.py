@@ -51,9 +51,17 @@ class Predicate:
 # After magic sets
 
 
+_RECENT = " (recent)"
+
+
 def recent(relation: str) -> str:
     """The name under which a rule reads what the last round added."""
-    return relation + " (recent)"
+    return relation + _RECENT
+
+
+def is_recent(relation: str) -> bool:
+    """Whether a relation is read by that name."""
+    return relation.endswith(_RECENT)
 
 
 def older(relation: str) -> str:

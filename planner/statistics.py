@@ -24,8 +24,12 @@ from planner.logical import (
     UnnestAtom,
     variables,
 )
+from planner.program import is_recent
 from planner.resolve import attribute_of, entity_code, value_code
 from store.snapshot import Snapshot
+
+# Extensions of a bound value by what the last round of a recursion added.
+_SCATTERED = 2.0
 
 FILTER = 1e18
 """The estimated count of what cannot propose."""
@@ -95,7 +99,7 @@ class Statistics:
                 if node.subquery is not None:
                     rows = node.subquery.plan.rows
                 if node.derived:
-                    return max(float(rows ** (1.0 / max(len(node.terms), 1))), 1.0)
+                    return self._derived_count(node, rows, bound)
                 share = len(variables(node) & bound)
                 return max(rows ** (1.0 - share / max(len(node.terms), 1)), 1.0) if rows else 0.0
             case FunctionAtom():
@@ -116,6 +120,13 @@ class Statistics:
                 if variable in owners:
                     return self.count(node.branches[owners[variable]], variable, bound) + 1.0
                 return min(sum(self.count(branch, variable, bound) for branch in node.branches), FILTER)
+
+    @staticmethod
+    def _derived_count(atom: RelationAtom, rows: float, bound: frozenset[str]) -> float:
+        """Of what rules derived: all of it is taken to be dense, what a round added to be scattered."""
+        if is_recent(atom.relation):
+            return _SCATTERED if variables(atom) & bound else max(rows, 1.0)
+        return max(float(rows ** (1.0 / max(len(atom.terms), 1))), 1.0)
 
     def _datom_count(self, atom: DatomAtom, variable: str, bound: frozenset[str]) -> float:
         size = self.size(atom)

@@ -60,6 +60,13 @@ class Facts:
         typed = [(e, v) for e, a, v, _, _ in self.datoms if a == Keyword("db/valueType")]
         return {names[e]: names[v].local for e, v in typed}
 
+    @cached_property
+    def of_attribute(self) -> dict[Any, list[tuple[int, Keyword, Any, int, bool]]]:
+        found: dict[Any, list[tuple[int, Keyword, Any, int, bool]]] = {}
+        for datom in self.datoms:
+            found.setdefault(datom[1], []).append(datom)
+        return found
+
     def values(self, e: Any, a: Keyword) -> tuple[Any, ...]:
         return tuple(d[2] for d in self.datoms if d[0] == e and d[1] == a)
 
@@ -274,7 +281,11 @@ def looked_up(terms: Iterable[Any], row: Row, source: Any) -> list[Row]:
 
 
 def match_pattern(clause: ast.Pattern, row: Row, source: Any) -> Iterator[Row]:
-    for fact in source.datoms if isinstance(source, Facts) else source:
+    attribute = clause.terms[1] if isinstance(source, Facts) and len(clause.terms) > 1 else None
+    facts = source.datoms if isinstance(source, Facts) else source
+    if isinstance(attribute, ast.Const):
+        facts = source.of_attribute.get(attribute.value, ())
+    for fact in facts:
         grown: Row | None = row
         for place, (term, value) in enumerate(zip(clause.terms, fact, strict=False)):
             grown = unify(resolve(term, place, fact, grown, source), value, grown)

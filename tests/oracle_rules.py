@@ -6,7 +6,7 @@ it is looked at, so negation and aggregates see everything.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -195,17 +195,27 @@ class Program:
         tables = [table]
         self.running.append((component, tables))
         try:
-            for _ in range(MOST_ROUNDS):
-                number = len(tables)
-                grown = [self._grow(each) for each in list(tables)]
-                if not any(grown) and len(tables) == number:
-                    break
-            else:
-                raise TooMuchError
+            self._iterate(tables, lambda _: True)
+            if any(map(self._aggregates, tables)):
+                # What rules derived from values that were not the last does not hold.
+                for each in tables:
+                    each.rows = each.rows if self._aggregates(each) else {}
+                self._iterate(tables, lambda each: not self._aggregates(each))
         finally:
             self.running.pop()
         for each in tables:
             each.complete = True
+
+    def _iterate(self, tables: list[Table], grows: Callable[[Table], bool]) -> None:
+        for _ in range(MOST_ROUNDS):
+            number = len(tables)
+            grown = [self._grow(each) for each in list(tables) if grows(each)]
+            if not any(grown) and len(tables) == number:
+                return
+        raise TooMuchError
+
+    def _aggregates(self, table: Table) -> bool:
+        return any(isinstance(slot, ast.FindAggregate) for slot in self.branches[table.name][0].head)
 
     def _grow(self, table: Table) -> bool:
         """One round of a table: whether it changed."""
@@ -213,7 +223,7 @@ class Program:
             key_of(values): values for rule in self.branches[table.name] for values in self._derive(rule, table)
         }
         head = self.branches[table.name][0].head
-        if any(isinstance(slot, ast.FindAggregate) for slot in head):
+        if self._aggregates(table):
             found = aggregated(head, [*found.values(), *(table.rows.values() if idempotent(head) else ())])
         else:
             found = table.rows | found

@@ -263,3 +263,16 @@ def test_heads_with_different_aggregates(shop):
 def test_a_sum_of_what_is_no_number(shop):
     rules = "[[(r (sum ?n)) [_ :name ?n]]]"
     shop.refuses("QUERY_INVALID", f"[:find ?n :where (r ?n) :rules {rules}]", says="sum")
+
+
+@pytest.mark.parametrize("options", SWITCHES)
+def test_a_plain_rule_within_the_recursion_keeps_nothing_displaced(roads, options):
+    """1 → 3 is 9 at first and 3 in the end: `step` must not remember the steps that begin with 9."""
+    rules = """[[(road ?a ?b ?n) [?e :from ?a] [?e :to ?b] [?e :length ?n]]
+                [(dist ?a ?b (min ?n)) (road ?a ?b ?n)] [(dist ?a ?b (min ?n)) (step ?a ?b ?n)]
+                [(step ?a ?c ?m) (dist ?a ?b ?n) (road ?b ?c ?l) [(+ ?n ?l) ?m]]]"""
+    query = f"[:find ?b ?n :where (step 1 ?b ?n) :rules {rules}]"
+    assert roads.q(query, options=options) == "#{[1 4] [2 5] [3 3] [3 13] [4 7]}"
+    assert roads.q(f"[:find ?b ?n :where (dist 1 ?b ?n) :rules {rules}]", options=options) == (
+        "#{[1 4] [2 1] [3 3] [4 7]}"
+    )

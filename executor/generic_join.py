@@ -27,6 +27,8 @@ BUDGET = 1 << 19
 """Extensions that one chunk may make, unless a single prefix makes more."""
 
 _WORTH_SHARING = 2048
+# A join that is done sooner is not worth another thread. In seconds.
+_WORTH_A_THREAD = 0.002
 # Sums by value are kept in an array where it is at most so many times as long as the list of values.
 _DENSE = 4
 
@@ -197,6 +199,7 @@ class Driver:
         self._idle = 0
         self._busy = 0
         self._stopped = False
+        self._began = time.perf_counter()
         self._failure: BaseException | None = None
 
     def run(self, batch: Batch, depth: int = 0) -> None:
@@ -225,6 +228,8 @@ class Driver:
             return False
         with self._lock:
             if not self._helpers:
+                if time.perf_counter() - self._began < _WORTH_A_THREAD:
+                    return False
                 self._helpers = [
                     threading.Thread(target=self._work, name="join", daemon=True) for _ in range(self.threads - 1)
                 ]

@@ -30,7 +30,8 @@ def from_seeds(
     """The program with right-linear relations that few starting points ask for turned around.
 
     p(X, Y) ← m(X), A(X, Z), p(Z, Y) becomes r(S, Z) ← r(S, X), A(X, Z) with r(S, S) for the starting points S, and
-    p(S, Y) ← r(S, X), exit(X, Y). `found`: the components of the program.
+    p(S, Y) ← r(S, X), exit(X, Y). Where the exit is the step itself, r is p: p(S, Z) ← p(S, X), A(X, Z).
+    `found`: the components of the program.
     """
     new_relations, new_rules = dict(relations), dict(rules)
     alone = {each[0] for each in found if len(each) == 1}
@@ -41,12 +42,18 @@ def from_seeds(
         seeds = [each for each in asked if each.origin != name]
         linear = [branch for branch in rules[name] if _reads(branch.body, name)]
         own = len(asked) - len(seeds)
-        if not linear or own != len(linear) or sum(each.size for each in seeds) > _FEW:
+        if not linear or own != len(linear):
             continue
         if not all(_right_linear(branch, name, relation.bound) for branch in linear):
             continue
         exits = [branch for branch in rules[name] if not _reads(branch.body, name)]
         walk = _Walk(name, relation)
+        if len(exits) == len(linear) == 1 and walk.repeats(linear[0], exits[0]):
+            new_rules[name] = [exits[0], walk.forward(linear[0])]
+            new_rules[magic_of(name)] = [each.branch for each in seeds]
+            continue
+        if sum(each.size for each in seeds) > _FEW:
+            continue
         new_relations[walk.name] = walk.derived
         new_rules[walk.name] = [
             *(replace(each.branch, head=(*each.branch.head, *each.branch.head)) for each in seeds),
@@ -107,6 +114,29 @@ class _Walk:
             item for item in branch.body.items if not (isinstance(item, RelationAtom) and item.relation in dropped)
         )
 
+    def repeats(self, linear: Branch, exit: Branch) -> bool:
+        """Whether the exit of a binary relation is the same single step as that of its recursion."""
+        call = _call(linear, self.turned)
+        step, out = self._rest(linear), self._rest(exit)
+        if call is None or len(linear.head) != 2 or len(self.bound) != 1 or len(step) != 1 or len(out) != 1:
+            return False
+        (place,) = self.bound
+        return _renamed(step[0], linear.head[place], call.terms[place]) == _renamed(
+            out[0], exit.head[place], exit.head[1 - place]
+        )
+
+    def forward(self, linear: Branch) -> Branch:
+        """The recursion from the starting point on: what was reached, and one step more."""
+        call = _call(linear, self.turned)
+        assert call is not None
+        (place,) = self.bound
+        (start,) = self.starts
+        here, there = linear.head[place], str(call.terms[place])
+        ends = (start, there) if place == 0 else (there, start)
+        reached = RelationAtom(self.turned, tuple(here if i != place else start for i in range(2)), derived=True)
+        seeds = RelationAtom(magic_of(self.turned), (start,), derived=True)
+        return Branch(ends, AndNode((seeds, reached, *self._rest(linear))), linear.given)
+
     def step(self, branch: Branch) -> Branch:
         call = _call(branch, self.turned)
         assert call is not None
@@ -117,6 +147,18 @@ class _Walk:
         starts = dict(zip(self.bound, self.starts, strict=True))
         head = tuple(starts.get(i, term) for i, term in enumerate(branch.head))
         return Branch(head, AndNode((self._at(branch), *self._rest(branch))), branch.given)
+
+
+def _renamed(node: Node, start: str, end: object) -> Node | None:
+    """A data pattern or relation with its two ends named alike wherever it stands; None for anything else."""
+    names = {start: "start", end: "end"}
+    if not isinstance(node, DatomAtom | RelationAtom) or variables(node) != names.keys():
+        return None
+    terms = tuple(names.get(term, term) if isinstance(term, str) else term for term in node.terms)
+    if isinstance(node, RelationAtom):
+        return replace(node, terms=terms)
+    entity, attribute, value, tx, added = terms
+    return replace(node, entity=entity, attribute=attribute, value=value, tx=tx, added=added)
 
 
 def closure_of(relation: Derived, recursive: Sequence[Branch]) -> Closure | None:

@@ -16,6 +16,8 @@ import numpy as np
 from datalog.errors import AdalogError, Code
 from executor import row_kernels
 from executor.batch import Column, stack
+from executor.dense_rows import DenseRows
+from executor.kernels import Ints
 from executor.relation import Levels
 from store.trie import Csr, Trie
 
@@ -100,8 +102,12 @@ class Store:
         self.rows = np.empty((arity, 64), np.int64)
         self.table = np.zeros(128, np.int64)
 
-    def reserve(self, more: int) -> None:
-        """Makes room for so many more rows."""
+    def has_room(self, more: int) -> bool:
+        """Whether so many more rows leave the table as it is."""
+        return 2 * (self.count + more) <= len(self.table)
+
+    def reserve_rows(self, more: int) -> None:
+        """Makes room for so many more rows, not in the table."""
         wanted = self.count + more
         if wanted > MOST_ROWS:
             raise AdalogError(
@@ -112,12 +118,20 @@ class Store:
             grown = np.empty((self.arity, max(wanted, 2 * self.rows.shape[1])), np.int64)
             grown[:, : self.count] = self.rows[:, : self.count]
             self.rows = grown
-        if 2 * wanted > len(self.table):
-            size = len(self.table)
-            while size < 2 * wanted:
-                size *= 2
-            self.table = np.zeros(size, np.int64)
-            self.reindex()
+
+    def reserve(self, more: int) -> None:
+        """Makes room for so many more rows."""
+        self.reserve_rows(more)
+        if not self.has_room(more):
+            self.index(more)
+
+    def index(self, more: int) -> None:
+        """A new table for the rows there are, with room for more."""
+        size = len(self.table)
+        while size < 2 * (self.count + more):
+            size *= 2
+        self.table = np.zeros(size, np.int64)
+        self.reindex()
 
     def reindex(self) -> None:
         row_kernels.rehash(self.table, self.rows, self.keys, 0, self.count)
@@ -132,6 +146,8 @@ class RowFacts:
     def __init__(self, arity: int) -> None:
         self.arity = arity
         self._store = Store(arity, arity)
+        # Known rows as bits, where these take less room than the store's table, which is then not kept up.
+        self._dense: DenseRows | None = None
         self._older: list[tuple[Run, Columns]] = []
         self._recent = (0, 0)
         self._recent_columns = Columns(self._store.range(0, 0))
@@ -142,10 +158,23 @@ class RowFacts:
     def add(self, columns: Sequence[Column]) -> None:
         rows = stack(columns)
         for start in range(0, rows.shape[1], STRIDE):
-            stop = min(start + STRIDE, rows.shape[1])
-            self._store.reserve(stop - start)
-            store = self._store
-            store.count = row_kernels.insert(store.table, store.rows, store.count, rows, start, stop)
+            self._insert(np.ascontiguousarray(rows[:, start : start + STRIDE]))
+
+    def _insert(self, rows: Ints) -> None:
+        store, more = self._store, rows.shape[1]
+        if self._dense is None:
+            if not store.has_room(more):
+                self._dense = DenseRows.over(store.rows, store.count, rows)
+        elif not self._dense.covers(rows):
+            self._dense = DenseRows.over(store.rows, store.count, rows)
+            if self._dense is None:
+                store.index(more)
+        if self._dense is not None:
+            store.reserve_rows(more)
+            store.count = self._dense.insert(store.rows, store.count, rows)
+        else:
+            store.reserve(more)
+            store.count = row_kernels.insert(store.table, store.rows, store.count, rows)
 
     def turn(self) -> int:
         if self._recent[1] > self._recent[0]:
@@ -176,6 +205,9 @@ class RowFacts:
     def follow(self, step: Trie, moving: int, check: Callable[[], None], at_once: int) -> None:
         """Closes pairs along a step: whatever (x, y) there is, (x, z) for every step from y to z."""
         base, over, store = step.base, step.over, self._store
+        if self._dense is not None:
+            self._dense = None
+            store.index(0)
         done = 0
         while done < store.count:
             check()

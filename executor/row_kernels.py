@@ -12,6 +12,9 @@ from numba import njit
 
 from executor.kernels import Bools, Index, Ints, _mix, _position
 
+# Rows whose places are read ahead.
+_AHEAD = 64
+
 
 @njit(cache=True, nogil=True, inline="always")
 def _hash_at(columns: Ints, k: int, row: Any) -> Any:
@@ -33,32 +36,45 @@ def rehash(table: Ints, store: Ints, k: int, start: int, stop: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def insert(table: Ints, store: Ints, count: int, rows: Ints, start: int, stop: int) -> int:
-    """Appends the rows start to stop that `store` (its first `count` rows) lacks; returns the new count.
+def insert(table: Ints, store: Ints, count: int, rows: Ints) -> int:
+    """Appends the rows that `store` (its first `count` rows) lacks; returns the new count.
 
-    store: int64[k, capacity], with room; table: int64[power of two], more than half empty.
+    store: int64[k, capacity], with room; table: int64[power of two], more than half empty. The places of some rows
+    are read ahead, one not waiting for the other, since memory is what takes the time.
     """
-    k = rows.shape[0]
+    k, n = rows.shape
     mask = np.uint64(table.size - 1)
-    for row in range(start, stop):
-        at = _hash_at(rows, k, row) & mask
-        while True:
-            known = table[np.int64(at)]
-            if known == 0:
+    places = np.empty(_AHEAD, np.int64)
+    ahead = np.int64(0)
+    for first in range(0, n, _AHEAD):
+        last = min(first + _AHEAD, n)
+        for row in range(first, last):
+            places[row - first] = np.int64(_hash_at(rows, k, row) & mask)
+        for row in range(first, last):
+            known = table[places[row - first]]
+            if known > 0:
                 for j in range(k):
-                    store[j, count] = rows[j, row]
-                count += 1
-                table[np.int64(at)] = count
-                break
-            same = True
-            for j in range(k):
-                if store[j, known - 1] != rows[j, row]:
-                    same = False
+                    ahead ^= store[j, known - 1]
+        for row in range(first, last):
+            at = np.uint64(places[row - first])
+            while True:
+                known = table[np.int64(at)]
+                if known == 0:
+                    for j in range(k):
+                        store[j, count] = rows[j, row]
+                    count += 1
+                    table[np.int64(at)] = count
                     break
-            if same:
-                break
-            at = (at + np.uint64(1)) & mask
-    return count
+                same = True
+                for j in range(k):
+                    if store[j, known - 1] != rows[j, row]:
+                        same = False
+                        break
+                if same:
+                    break
+                at = (at + np.uint64(1)) & mask
+    # Never so: but what was read ahead has to be of use, or the compiler leaves it out.
+    return count if count >= 0 else ahead
 
 
 @njit(cache=True, nogil=True)

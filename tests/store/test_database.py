@@ -25,7 +25,7 @@ def test_many_threads_are_serialized(tmp_path: Path) -> None:
         database.transact("[[:db/add 1 :counter 0]]")
 
         def count() -> None:
-            for _ in range(15):
+            for _ in range(8):
                 while True:
                     snapshot = database.snapshot()
                     counter = snapshot.attribute(Keyword("counter"))
@@ -39,15 +39,15 @@ def test_many_threads_are_serialized(tmp_path: Path) -> None:
                     assert isinstance(refusal, AdalogError)
                     assert refusal.code is Code.CAS_FAILED
 
-        threads = [threading.Thread(target=count) for _ in range(16)]
+        threads = [threading.Thread(target=count) for _ in range(8)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
         snapshot = database.snapshot()
-        assert snapshot.t == 16 * 15 + 1
+        assert snapshot.t == 8 * 8 + 1
         assert sorted(report.t for report in reports) == list(range(2, snapshot.t + 1))
-        assert [datom.v for datom in snapshot.datoms("EAVT", (1,))] == [16 * 15]
+        assert [datom.v for datom in snapshot.datoms("EAVT", (1,))] == [8 * 8]
 
 
 def test_expected_basis() -> None:

@@ -28,6 +28,11 @@ class Cancel:
         if self._cancelled:
             raise AdalogError(Code.CANCELLED, "the query was cancelled")
         if self.deadline is not None and time.monotonic() > self.deadline:
-            raise AdalogError(
-                Code.TIMEOUT, "the query did not finish within its timeout; narrow it, or allow it more time"
-            )
+            raise timed_out()
+
+
+def timed_out() -> AdalogError:
+    """What a query that passes its deadline is answered."""
+    return AdalogError(
+        Code.TIMEOUT, "the query did not finish within its timeout; narrow it, or allow it more time"
+    )

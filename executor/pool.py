@@ -6,7 +6,7 @@ import asyncio
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,6 +15,8 @@ from datalog.ast import FindPull
 from datalog.errors import AdalogError, Code
 from datalog.parse_pull import read_pull
 from datalog.values import EdnMap
+from executor.cache import ResultCache
+from executor.cache_settings import CacheSettings
 from executor.cancel import Cancel
 from executor.compile import Compiler
 from executor.inputs import bind_inputs, settled
@@ -43,6 +45,7 @@ class Request:
 
     `engine`: AUTO, LOCAL or SPARK. `ordered`: sort the rows by the total order of values, so that pages agree.
     `shown`: the first and the end of the rows that somebody will look at; pulls are run on those only.
+    `cached`: an answer that was given on the same data will do.
     """
 
     query: str
@@ -54,6 +57,7 @@ class Request:
     ordered: bool = False
     shown: tuple[int, int | None] = (0, None)
     options: Options = field(default_factory=Options)
+    cached: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,17 +92,35 @@ class PoolSettings:
     spark_cost: float = 1e7
 
 
+@dataclass(frozen=True, slots=True)
+class _Joined:
+    """The rows of a query, how they came about, and what its pulls need."""
+
+    result: Result
+    plan: Plan
+    ran: Ran
+    reason: str
+    args: tuple[Any, ...]
+    databases: Mapping[str, Snapshot]
+
+
 class Pool:
     """Runs queries over one database. Thread-safe."""
 
     def __init__(
-        self, database: Database, settings: PoolSettings | None = None, spark: SparkEngine | None = None
+        self,
+        database: Database,
+        settings: PoolSettings | None = None,
+        spark: SparkEngine | None = None,
+        cache: CacheSettings | None = None,
     ) -> None:
+        """`cache`: keep answers; None: compute each."""
         self.database = database
         database.evaluate_with(StoredQueries(self))
         self.settings = settings or PoolSettings()
         self.spark = spark
         self._compiler = Compiler()
+        self.cache = None if cache is None else ResultCache(database, self._compiler, cache)
         self._threads = ThreadPoolExecutor(self.settings.running, thread_name_prefix="query")
         self._lock = threading.Lock()
         self._inside = 0
@@ -106,6 +128,8 @@ class Pool:
     def close(self) -> None:
         """Stops taking queries; those that run are finished."""
         self._threads.shutdown(wait=True, cancel_futures=True)
+        if self.cache is not None:
+            self.cache.close()
         if self.spark is not None:
             self.spark.close()
 
@@ -125,15 +149,25 @@ class Pool:
         Raises what is wrong with the text or the arguments, LIMIT_EXCEEDED, TIMEOUT, CANCELLED, and
         BACKEND_UNAVAILABLE when Spark was asked for and is not there.
         """
-        return self._run(request, cancel)[0]
+        cancel = cancel or Cancel.after(request.timeout_ms)
+        known = None if self.cache is None else self.cache.run(self, request, cancel)
+        return self._run(request, cancel)[0] if known is None else known
 
     async def arun(self, request: Request) -> Result:
-        """Runs a query on the pool's threads; cancelling the task stops the query."""
-        return await self._threaded(request, lambda cancel: self._run(request, cancel)[0])
+        """Runs a query on the pool's threads; cancelling the task stops it, unless others wait for the same."""
+        known = None if self.cache is None else await self.cache.arun(self, request)
+        if known is not None:
+            return known
+        return await self.threaded(Cancel.after(request.timeout_ms), lambda cancel: self._run(request, cancel)[0])
+
+    def rows(self, request: Request, cancel: Cancel) -> Result:
+        """What `run` gives, computed and without its pulls."""
+        return self._joined(request, cancel).result
 
     async def aexplain(self, request: Request, analyze: bool = False) -> Explanation:
         """`explain` on the pool's threads, likewise."""
-        return await self._threaded(request, lambda cancel: self.explain(request, analyze, cancel))
+        cancel = Cancel.after(request.timeout_ms)
+        return await self.threaded(cancel, lambda cancel: self.explain(request, analyze, cancel))
 
     def pull(self, request: PullRequest, cancel: Cancel | None = None) -> tuple[list[EdnMap | None], int]:
         """(a map for each entity in order, None for one that has nothing of it or is not there; the values in all).
@@ -147,9 +181,11 @@ class Pool:
 
     async def apull(self, request: PullRequest) -> tuple[list[EdnMap | None], int]:
         """`pull` on the pool's threads; cancelling the task stops it."""
-        return await self._threaded(request, lambda cancel: self.pull(request, cancel))
+        return await self.threaded(Cancel.after(request.timeout_ms), lambda cancel: self.pull(request, cancel))
 
-    async def _threaded(self, request: Request | PullRequest, work: Callable[[Cancel], T]) -> T:
+    async def threaded(self, cancel: Cancel, work: Callable[[Cancel], T]) -> T:
+        """`work` on the pool's threads, when there is a place; cancelling the task stops it. Raises LIMIT_EXCEEDED
+        where too many wait."""
         with self._lock:
             if self._inside >= self.settings.running + self.settings.waiting:
                 raise AdalogError(
@@ -158,7 +194,6 @@ class Pool:
                     retryable=True,
                 )
             self._inside += 1
-        cancel = Cancel.after(request.timeout_ms)
         future = self._threads.submit(self._entered, work, cancel)
         try:
             return await asyncio.wrap_future(future)
@@ -180,10 +215,22 @@ class Pool:
 
     def _run(self, request: Request, cancel: Cancel | None) -> tuple[Result, Plan, Ran, str]:
         started = time.perf_counter()
+        cancel = cancel or Cancel.after(request.timeout_ms)
+        joined = self._joined(request, cancel)
+        result, query = joined.result, joined.plan.query
+        if any(isinstance(element, FindPull) for element in query.find.elements):
+            strict = self.database.schema == "strict"
+            result.pulled = pull_shown(
+                query, joined.args, joined.databases, result, request.shown, cancel, strict=strict
+            )
+            result.elapsed_ms = (time.perf_counter() - started) * 1000
+        return result, joined.plan, joined.ran, joined.reason
+
+    def _joined(self, request: Request, cancel: Cancel) -> _Joined:
+        started = time.perf_counter()
         snapshot = request.snapshot or self.database.snapshot()
         args = settled(self._compiler.parsed(request.query), request.args, snapshot)
         plan = self._compiler.compile(request.query, args, snapshot, request.options)
-        cancel = cancel or Cancel.after(request.timeout_ms)
         if plan.query.timeout_ms is not None:
             own = time.monotonic() + plan.query.timeout_ms / 1000
             cancel.deadline = own if cancel.deadline is None else min(cancel.deadline, own)
@@ -215,12 +262,7 @@ class Pool:
                 Code.LIMIT_EXCEEDED,
                 f"the query has more than {request.max_rows:,} rows; narrow it, aggregate, or use :limit",
             )
-        if any(isinstance(element, FindPull) for element in plan.query.find.elements):
-            result.pulled = pull_shown(
-                plan.query, args, inputs.databases, result, request.shown, cancel, strict=strict
-            )
-            result.elapsed_ms = (time.perf_counter() - started) * 1000
-        return result, plan, ran, reason
+        return _Joined(result, plan, ran, reason, args, inputs.databases)
 
     def choose(self, request: Request, plan: Plan) -> tuple[Engine, str]:
         """(the engine, why)."""

@@ -33,32 +33,53 @@ def pull_shown(
     strict: bool,
 ) -> dict[int, Pulled]:
     """What the query's pulls show in the result's rows `shown`, by the number of their column."""
-    start, stop, _ = slice(*shown).indices(len(result))
-    stop = max(start, stop)
-    made: dict[int, Pulled] = {}
-    for number, element in enumerate(query.find.elements):
-        if not isinstance(element, ast.FindPull):
-            continue
-        source = databases.get(element.source.name)
-        if source is None:
-            raise AdalogError(
-                Code.QUERY_INVALID,
-                f"{element.source.name} is a relation here; pull takes a database",
-                element.source.position or element.position,
-            )
-        pattern = _pattern(element, query, args)
-        try:
-            puller = Puller(source, cancel, strict=strict)
-            ids, known = _entities(source, result, number, start, stop)
-            found, _ = puller.pull(pattern, ids[known])
-        except AdalogError as error:
-            raise AdalogError(error.code, error.message, error.position or element.position) from error
-        maps = iter(found)
-        made[number] = Pulled(start, [next(maps) if each else None for each in known.tolist()])
-    return made
+    return {
+        number: pulled_column(query, args, databases, result, number, shown, cancel, strict=strict)
+        for number, element in enumerate(query.find.elements)
+        if isinstance(element, ast.FindPull)
+    }
 
 
-def _pattern(element: ast.FindPull, query: ast.Query, args: Sequence[Any]) -> PullPattern:
+def pulled_column(
+    query: ast.Query,
+    args: Sequence[Any],
+    databases: Mapping[str, Snapshot],
+    result: Result,
+    number: int,
+    shown: tuple[int, int | None],
+    cancel: Cancel,
+    *,
+    strict: bool,
+) -> Pulled:
+    """What one pull, the find spec's element `number`, shows in the rows `shown`."""
+    element = query.find.elements[number]
+    assert isinstance(element, ast.FindPull)
+    start, stop = window(shown, len(result))
+    source = databases.get(element.source.name)
+    if source is None:
+        raise AdalogError(
+            Code.QUERY_INVALID,
+            f"{element.source.name} is a relation here; pull takes a database",
+            element.source.position or element.position,
+        )
+    pattern = pattern_of(element, query, args)
+    try:
+        puller = Puller(source, cancel, strict=strict)
+        ids, known = _entities(source, result, number, start, stop)
+        found, _ = puller.pull(pattern, ids[known])
+    except AdalogError as error:
+        raise AdalogError(error.code, error.message, error.position or element.position) from error
+    maps = iter(found)
+    return Pulled(start, [next(maps) if each else None for each in known.tolist()])
+
+
+def window(shown: tuple[int, int | None], size: int) -> tuple[int, int]:
+    """The rows start..stop that are to be shown, of so many."""
+    start, stop, _ = slice(*shown).indices(size)
+    return start, max(start, stop)
+
+
+def pattern_of(element: ast.FindPull, query: ast.Query, args: Sequence[Any]) -> PullPattern:
     """The element's pattern; one that is an argument may be EDN or the text of it."""
     if not isinstance(element.pattern, ast.Var):
         return element.pattern
@@ -82,7 +103,7 @@ def _entities(
     source: Snapshot, result: Result, number: int, start: int, stop: int
 ) -> tuple[Ids, np.ndarray[Any, np.dtype[np.bool_]]]:
     """(entity ids, which of them there are): idents and lookup refs name entities, too."""
-    codes = result.codes[number][start:stop]
+    codes = result.codes_of(number, start, stop)
     plain = tags_of(codes) == 0
     if plain.all():
         return codes, plain

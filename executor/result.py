@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -65,11 +65,18 @@ class Pulled:
     maps: Sequence[EdnMap | None]
 
 
+class Decoded(Protocol):
+    """A column of values that came from elsewhere: the codes of another process mean nothing here."""
+
+    def values(self, start: int = 0, stop: int | None = None) -> list[Any]: ...
+
+
 @dataclass(slots=True)
 class Result:
     """Rows as int64 code columns, each row once; `shape` says what the find spec makes of them.
 
-    `pulled`: by the number of their column what pulls show; the codes there are the entities.
+    `pulled`: by the number of their column what pulls show; the codes there are the entities. `decoded`: the
+    columns where they are values, and there are no codes. `cache`: HIT, MISS or BYPASS.
     """
 
     columns: tuple[Column, ...]
@@ -81,8 +88,9 @@ class Result:
     t: int
     engine: str
     elapsed_ms: float
-    cache: str = "MISS"
+    cache: str = "BYPASS"
     pulled: Mapping[int, Pulled] = field(default_factory=dict)
+    decoded: Sequence[Decoded] = ()
 
     def __len__(self) -> int:
         return self.size
@@ -95,10 +103,19 @@ class Result:
             assert pulled.start <= start, "these rows were not to be shown"
             assert stop <= pulled.start + len(pulled.maps), "these rows were not to be shown"
             return list(pulled.maps[start - pulled.start : max(start, stop) - pulled.start])
+        if self.decoded:
+            return self.decoded[index].values(start, stop)
         codes = self.codes[index][start:stop]
         if self.columns[index].type == "long" and not len(codes):
             return []
         return self.values.decode_many(codes)
+
+    def codes_of(self, index: int, start: int, stop: int) -> Codes:
+        """The codes of one column's rows start..stop."""
+        if self.decoded:
+            values = self.decoded[index].values(start, stop)
+            return np.array([self.values.intern(value) for value in values], np.int64)
+        return self.codes[index][start:stop]
 
     def rows(self, start: int = 0, stop: int | None = None) -> list[tuple[Any, ...]]:
         """The rows as tuples of values."""
@@ -109,11 +126,11 @@ class Result:
         from datalog.edn import write
 
         arrays = []
-        for i, codes in enumerate(self.codes):
+        for i in range(len(self.columns)):
             try:
                 if i in self.pulled:
                     raise ValueError("maps have no Arrow type")
-                arrays.append(self.values.to_arrow(codes))
+                arrays.append(self.values.to_arrow(self.codes_of(i, 0, self.size)))
             except ValueError:
                 arrays.append(pa.array([write(value) for value in self.column(i)], pa.string()))
         return pa.table(arrays, names=[column.name for column in self.columns])

@@ -32,5 +32,7 @@ class StoredQueries:
             timeout_ms=_DEADLINE_MS,
             max_rows=_MOST_ROWS,
             ordered=True,
+            # The state it reads is not durable yet, and may never be.
+            cached=False,
         )
         return self._pool.run(request).rows()

@@ -82,7 +82,8 @@ def opened(settings: Settings) -> Iterator[Local]:
     from gateway.opening import open_database, start_pool
 
     limits = replace(settings.limits, rows=100_000_000, result_bytes=4 * 2**30, timeout_ms=24 * 3600 * 1000)
-    settings = replace(settings, limits=limits)
+    # One request is all there is: nothing would be asked twice.
+    settings = replace(settings, limits=limits, cache_bytes=0, redis_url=None)
     with open_database(settings) as database:
         pool = start_pool(database, settings, spark=False)
         try:

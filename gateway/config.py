@@ -12,6 +12,7 @@ from typing import Any, Literal
 from schema.limits import Limits
 
 PREFIX = "ADALOG_"
+_REDIS_SCHEMES = ("redis://", "rediss://", "unix://")
 
 
 class SettingError(ValueError):
@@ -35,6 +36,12 @@ class Settings:
     threads: int = 2
     queries_at_once: int = 4
     queries_waiting: int = 256
+    cache_bytes: int = 64 * 1024 * 1024
+    cache_entry_bytes: int = 16 * 1024 * 1024
+    redis_url: str | None = None
+    redis_prefix: str = "adalog:"
+    redis_ttl: int = 86_400
+    redis_entry_bytes: int = 8 * 1024 * 1024
     log_level: str = "info"
     limits: Limits = field(default_factory=Limits)
 
@@ -58,6 +65,11 @@ class Settings:
             )
         if self.auth and not Path(self.auth).is_file():
             raise SettingError(f"{PREFIX}AUTH names {self.auth!r}, which is no file of bearer tokens")
+        if self.redis_url and not self.redis_url.startswith(_REDIS_SCHEMES):
+            # What it is stays unsaid: there may be a password in it.
+            raise SettingError(f"{PREFIX}REDIS_URL begins with one of {' '.join(_REDIS_SCHEMES)}")
+        if self.redis_ttl < 1:
+            raise SettingError(f"{PREFIX}REDIS_TTL is {self.redis_ttl}; it is a number of seconds, at least 1")
         return self
 
 

@@ -1,0 +1,347 @@
+"""Answers that were given on the same data, given again: from this process, then from Redis, else computed once.
+
+A snapshot never changes, and a key says what of it was read, so entries need no invalidation. Who computes knows
+nothing of it: `Pool` runs queries, this decides whether it has to.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import TimeoutError as FutureTimeoutError
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+
+from datalog import ast
+from datalog.errors import AdalogError, Code
+from executor.cache_codec import KEY_BYTES, Entry
+from executor.cache_flight import Flight, Flights
+from executor.cache_kept import Kept, fetched_maps, fetched_rows, kept_maps, kept_rows
+from executor.cache_key import Asked, Key, Keys
+from executor.cache_memory import Memory
+from executor.cache_settings import CacheSettings
+from executor.cache_tally import Tally
+from executor.cancel import Cancel, timed_out
+from executor.compile import Compiler
+from executor.pull_find import pulled_column, window
+from executor.result import Column, Pulled, Result
+from store.database import Database
+
+if TYPE_CHECKING:
+    from executor.cache_redis import RedisLayer
+    from executor.cache_settings import RedisSettings
+    from executor.pool import Request
+
+T = TypeVar("T")
+
+_MARKS_KEPT: Final = 4096
+# Entities whose pull's key is made on the event loop.
+_INLINE_ENTITIES: Final = 4_000
+_WATCH_SECONDS: Final = 0.05
+# What went wrong for another's reasons: his deadline, his leaving.
+_LOST: Final = frozenset({Code.CANCELLED, Code.TIMEOUT})
+# How much larger an answer may be here than as an entry of Redis, which is compressed.
+_UNFOLDED: Final = 8
+
+
+class Runner(Protocol):
+    """Who runs queries."""
+
+    def rows(self, request: Request, cancel: Cancel) -> Result:
+        """The rows of a query without its pulls."""
+
+    async def threaded(self, cancel: Cancel, work: Callable[[Cancel], T]) -> T:
+        """`work` on the runner's threads, when there is a place."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Want:
+    """Something to be had: `text` of the query, how to compute it, how to take it from an entry (None: not it)."""
+
+    key: Key
+    text: str
+    compute: Callable[[Cancel], Kept]
+    take: Callable[[Entry], Kept | None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Had:
+    kept: Kept
+    computed: bool
+
+
+class ResultCache:
+    """Thread-safe; `close` ends its threads and connections."""
+
+    def __init__(self, database: Database, compiler: Compiler, settings: CacheSettings) -> None:
+        """Raises ValueError for a Redis URL that is none."""
+        self.settings = settings
+        self.tally = Tally()
+        self.memory: Memory[Kept] = Memory(settings.memory_bytes, settings.entry_bytes)
+        self.redis = None if settings.redis is None else _connected(settings.redis, self.tally)
+        self._database = database
+        self._keys = Keys(database, compiler)
+        self._flights: Flights[_Had] = Flights()
+        self._leading: set[asyncio.Task[None]] = set()
+        self._marks: OrderedDict[int, str] = OrderedDict()
+
+    def close(self) -> None:
+        if self.redis is not None:
+            self.redis.close()
+
+    # For a thread
+
+    def run(self, runner: Runner, request: Request, cancel: Cancel) -> Result | None:
+        """The answer; None where it is none to be kept."""
+        asked = self._keys.asked(request)
+        if asked is None:
+            self.tally.add("query", "bypass")
+            return None
+        if asked.deadline is not None:
+            cancel.deadline = asked.deadline if cancel.deadline is None else min(cancel.deadline, asked.deadline)
+        had = self._obtain(self._rows(runner, asked), cancel)
+        result = _shown(asked, had.kept)
+        computed = had.computed
+        pulled: dict[int, Pulled] = {}
+        for place in asked.pulls:
+            want = self._pull(asked, result, place)
+            had = self._obtain(want, cancel)
+            computed |= had.computed
+            pulled[place] = _pulled(asked, result, had.kept)
+        return self._answer(asked, result, pulled, computed)
+
+    def _obtain(self, want: _Want, cancel: Cancel) -> _Had:
+        kept = self._remembered(want)
+        while kept is None:
+            flight, first = self._flights.join(want.key.name, want.text, cancel.deadline)
+            if first:
+                return self._lead_here(flight, want, cancel)
+            self.tally.add("query", "shared")
+            try:
+                return replace(self._watched(flight, cancel), computed=False)
+            except AdalogError as error:
+                cancel.check()
+                _raise_unless_lost(flight, want, error)
+        return _Had(kept, computed=False)
+
+    def _lead_here(self, flight: Flight[_Had], want: _Want, cancel: Cancel) -> _Had:
+        try:
+            kept, computed = self.memory.get(want.key.name), False
+            if kept is None and self.redis is not None and self.redis.usable:
+                kept = self._taken(want, self.redis.get(self._shared(want.key)))
+            if kept is None:
+                kept, computed = self._computed(want, cancel), True
+            had = _Had(kept, computed)
+        except BaseException as error:
+            self._flights.land(flight, error)
+            raise
+        self._flights.land(flight, had)
+        return had
+
+    def _watched(self, flight: Flight[_Had], cancel: Cancel) -> _Had:
+        while True:
+            try:
+                return flight.landed.result(_WATCH_SECONDS)
+            except FutureTimeoutError:
+                try:
+                    cancel.check()
+                except AdalogError:
+                    self._flights.leave(flight)
+                    raise
+
+    # For an event loop
+
+    async def arun(self, runner: Runner, request: Request) -> Result | None:
+        """The answer; None where it is none to be kept. Who is cancelled leaves the work to those who wait, too."""
+        asked = self._keys.asked(request) if self._keys.knows(request) else await self._asked_elsewhere(request)
+        if asked is None:
+            self.tally.add("query", "bypass")
+            return None
+        had = await self._aobtain(runner, self._rows(runner, asked), asked.deadline)
+        result = _shown(asked, had.kept)
+        computed = had.computed
+        pulled: dict[int, Pulled] = {}
+        for place in asked.pulls:
+            start, stop = window(request.shown, len(result))
+            if stop - start <= _INLINE_ENTITIES:
+                want = self._pull(asked, result, place)
+            else:
+                want = await asyncio.to_thread(self._pull, asked, result, place)
+            had = await self._aobtain(runner, want, asked.deadline)
+            computed |= had.computed
+            pulled[place] = _pulled(asked, result, had.kept)
+        return self._answer(asked, result, pulled, computed)
+
+    def _asked_elsewhere(self, request: Request) -> Awaitable[Asked | None]:
+        return asyncio.to_thread(self._keys.asked, request)
+
+    async def _aobtain(self, runner: Runner, want: _Want, deadline: float | None) -> _Had:
+        kept = self._remembered(want)
+        while kept is None:
+            flight, first = self._flights.join(want.key.name, want.text, deadline)
+            if first:
+                self._send_off(runner, flight, want)
+            else:
+                self.tally.add("query", "shared")
+            try:
+                had = await self._landed(flight, deadline)
+                return had if first else replace(had, computed=False)
+            except AdalogError as error:
+                if first:
+                    raise
+                if deadline is not None and time.monotonic() > deadline:
+                    raise timed_out() from None
+                _raise_unless_lost(flight, want, error)
+        return _Had(kept, computed=False)
+
+    def _send_off(self, runner: Runner, flight: Flight[_Had], want: _Want) -> None:
+        """A task of its own, so that whoever is first can go away."""
+        loop = asyncio.get_running_loop()
+        task = loop.create_task(self._lead(runner, flight, want))
+        self._leading.add(task)
+        task.add_done_callback(self._leading.discard)
+        flight.abandon = lambda: None if loop.is_closed() else _ignored(loop.call_soon_threadsafe(task.cancel))
+
+    async def _lead(self, runner: Runner, flight: Flight[_Had], want: _Want) -> None:
+        try:
+            kept, computed = self.memory.get(want.key.name), False
+            if kept is None and self.redis is not None and self.redis.usable:
+                shared = self._known_shared(want.key)
+                if shared is None:
+                    shared = await asyncio.to_thread(self._shared, want.key)
+                kept = self._taken(want, await self.redis.aget(shared))
+            if kept is None:
+                kept = await runner.threaded(flight.cancel, lambda cancel: self._computed(want, cancel))
+                computed = True
+        except asyncio.CancelledError:
+            self._flights.land(flight, AdalogError(Code.CANCELLED, "the query was cancelled"))
+            raise
+        except Exception as error:  # noqa: BLE001 - goes to those who wait
+            self._flights.land(flight, error)
+        else:
+            self._flights.land(flight, _Had(kept, computed))
+
+    async def _landed(self, flight: Flight[_Had], deadline: float | None) -> _Had:
+        landed = asyncio.wrap_future(flight.landed)
+        left = None if deadline is None else max(0.0, deadline - time.monotonic())
+        try:
+            done, _ = await asyncio.wait((landed,), timeout=left)
+        except asyncio.CancelledError:
+            landed.cancel()
+            self._flights.leave(flight)
+            raise
+        if not done:
+            landed.cancel()
+            self._flights.leave(flight)
+            raise timed_out()
+        return landed.result()
+
+    # Either way
+
+    def _remembered(self, want: _Want) -> Kept | None:
+        kept = self.memory.get(want.key.name)
+        self.tally.add("process", "miss" if kept is None else "hit")
+        return kept
+
+    def _taken(self, want: _Want, entry: Entry | None) -> Kept | None:
+        """What an entry of Redis holds, kept here from now on."""
+        kept = None if entry is None else want.take(entry)
+        if kept is not None:
+            self.memory.put(want.key.name, kept, kept.nbytes)
+        return kept
+
+    def _computed(self, want: _Want, cancel: Cancel) -> Kept:
+        started = time.perf_counter()
+        kept = want.compute(cancel)
+        seconds = time.perf_counter() - started
+        if not self.memory.put(want.key.name, kept, kept.nbytes):
+            self.tally.add("process", "too large")
+        if self.redis is not None and self.redis.usable:
+            if kept.nbytes > self.redis.settings.entry_bytes * _UNFOLDED:
+                self.tally.add("redis", "too large")
+            else:
+                self.redis.put(self._shared(want.key), kept.entry, seconds)
+        return kept
+
+    def _rows(self, runner: Runner, asked: Asked) -> _Want:
+        codes = asked.snapshot.codes
+        request = replace(asked.request, snapshot=asked.snapshot, args=asked.args)
+        return _Want(
+            asked.key,
+            request.query,
+            lambda cancel: kept_rows(runner.rows(request, cancel), codes),
+            lambda entry: fetched_rows(entry, len(asked.query.find.elements), codes),
+        )
+
+    def _pull(self, asked: Asked, result: Result, place: int) -> _Want:
+        start, stop = window(asked.request.shown, len(result))
+        strict = self._database.schema == "strict"
+
+        def compute(cancel: Cancel) -> Kept:
+            shown = asked.request.shown
+            made = pulled_column(
+                asked.query, asked.args, asked.databases, result, place, shown, cancel, strict=strict
+            )
+            return kept_maps(made.maps)
+
+        key = self._keys.pull_key(asked, result, place)
+        if key is None:
+            compute(Cancel())
+            raise AssertionError("a pull that has no key is refused")
+        return _Want(key, asked.request.query, compute, lambda entry: fetched_maps(entry, stop - start))
+
+    def _answer(self, asked: Asked, result: Result, pulled: Mapping[int, Pulled], computed: bool) -> Result:
+        self.tally.add("query", "miss" if computed else "hit")
+        result.pulled = pulled
+        result.cache = "MISS" if computed else "HIT"
+        result.elapsed_ms = (time.perf_counter() - asked.started) * 1000
+        return result
+
+    # The names that all gateways over one database have in common
+
+    def _shared(self, key: Key) -> bytes:
+        mark = self._marks.get(key.newest)
+        if mark is None:
+            mark = self._marks[key.newest] = self._database.history_mark(key.newest)
+            while len(self._marks) > _MARKS_KEPT:
+                self._marks.popitem(last=False)
+        return hashlib.blake2b(mark.encode(), key=key.name, digest_size=KEY_BYTES).digest()
+
+    def _known_shared(self, key: Key) -> bytes | None:
+        return self._shared(key) if key.newest in self._marks else None
+
+
+def _connected(settings: RedisSettings, tally: Tally) -> RedisLayer:
+    # Where there is no Redis, nobody waits for redis-py to be imported.
+    from executor.cache_redis import RedisLayer
+
+    return RedisLayer(settings, tally)
+
+
+def _shown(asked: Asked, kept: Kept) -> Result:
+    """The rows as this query asks for them: under its names, in its shape, at its basis."""
+    assert kept.result is not None
+    find = asked.query.find
+    columns = tuple(
+        Column(element.label, "map" if isinstance(element, ast.FindPull) else column.type)
+        for element, column in zip(find.elements, kept.result.columns, strict=True)
+    )
+    shape = "maps" if find.keys else find.shape
+    return replace(kept.result, columns=columns, shape=shape, keys=find.keys, t=asked.snapshot.t)
+
+
+def _pulled(asked: Asked, result: Result, kept: Kept) -> Pulled:
+    return Pulled(window(asked.request.shown, len(result))[0], kept.maps)
+
+
+def _raise_unless_lost(flight: Flight[_Had], want: _Want, error: AdalogError) -> None:
+    """Another's refusal is one's own, unless it is of his text or for his reasons: then one asks again."""
+    if error.code not in _LOST and flight.text == want.text:
+        raise AdalogError(error.code, error.message, error.position, retryable=error.retryable) from error
+
+
+def _ignored(_: Any) -> None:
+    return None

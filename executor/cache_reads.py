@@ -1,0 +1,304 @@
+"""What a query reads of each of its databases, and the moment up to which that was touched.
+
+For the keys of cached answers: two snapshots in which nothing of it differs give one answer. Where it cannot be
+told what is read, it is everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+from weakref import WeakKeyDictionary
+
+from datalog import ast
+from datalog.builtins import BUILTINS
+from datalog.pull import DB_ID, PullAttribute, PullPattern
+from datalog.values import Keyword
+from store import bootstrap
+from store.attribute import Attribute
+from store.snapshot import Snapshot
+
+CHANCE: Final = frozenset({"rand", "sample"})
+_LOOKING_UP: Final = frozenset({"get-else", "get-some", "missing?"})
+
+AttributeName = Keyword | int
+# A variable in an entity place, and the database that it is an entity of.
+_Entities = frozenset[tuple[str, str]]
+
+
+@dataclass
+class Reads:
+    """`named`: attributes, by ident or entity. `unique`: whatever a lookup ref may name. `pulls`: patterns, of
+    which the schema says what they read. `whole`: everything."""
+
+    named: set[AttributeName] = field(default_factory=set)
+    unique: bool = False
+    whole: bool = False
+    pulls: list[PullPattern] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class QueryReads:
+    """What a query reads by the names of its sources; `chance`: it does not always answer the same."""
+
+    sources: Mapping[str, Reads]
+    chance: bool
+
+
+def reads_of(query: ast.Query) -> QueryReads:
+    """What a query reads; of its own pulls nothing, they come after it."""
+    collected = _Collector()
+    collected.query(query, {})
+    for reads in collected.found.values():
+        # Constants may name entities of any of the databases.
+        reads.named |= collected.constants
+    return QueryReads(collected.found, collected.chance)
+
+
+def lookups_in(value: Any) -> Iterator[Keyword]:
+    """The attributes of what may be lookup refs in a value."""
+    if isinstance(value, tuple | list):
+        if len(value) == 2 and isinstance(value[0], Keyword):
+            yield value[0]
+        for item in value:
+            if isinstance(item, tuple | list):
+                yield from lookups_in(item)
+
+
+@dataclass
+class _Collector:
+    found: dict[str, Reads] = field(default_factory=dict)
+    constants: set[AttributeName] = field(default_factory=set)
+    chance: bool = False
+
+    def query(self, query: ast.Query, names: Mapping[str, str]) -> None:
+        """`names`: what the query's sources are called outside."""
+        for each in query.inputs:
+            if isinstance(each, ast.SourceInput):
+                self.of(names.get(each.name, each.name))
+        for element in query.find.elements:
+            if isinstance(element, ast.FindAggregate) and element.name in CHANCE:
+                self.chance = True
+        _Query(self, query, names, set()).clauses(query.where, names.get("$", "$"), frozenset())
+
+    def of(self, source: str) -> Reads:
+        return self.found.setdefault(source, Reads())
+
+
+@dataclass
+class _Query:
+    """One query's clauses. `called`: the rules that were gone through, each with its default source."""
+
+    to: _Collector
+    query: ast.Query
+    names: Mapping[str, str]
+    called: set[tuple[str, str]]
+
+    def name(self, written: str, source: str) -> str:
+        """What a source is called outside; `source`: what `$` is here, by that name."""
+        return source if written == "$" else self.names.get(written, written)
+
+    def clauses(self, clauses: Iterable[ast.Clause], source: str, entities: _Entities) -> None:
+        clauses = tuple(clauses)
+        entities |= {
+            (each.terms[0].name, self.name(each.source.name, source))
+            for each in clauses
+            if isinstance(each, ast.Pattern) and isinstance(each.terms[0], ast.Var)
+        }
+        for each in clauses:
+            self.clause(each, source, entities)
+
+    def clause(self, clause: ast.Clause, source: str, entities: _Entities) -> None:
+        match clause:
+            case ast.Pattern():
+                self.pattern(clause, self.name(clause.source.name, source))
+            case ast.Predicate() | ast.Function():
+                self.call(clause, source, entities)
+            case ast.RuleCall():
+                self.constant_terms(clause.args, source)
+                self.rule(clause.name, self.name(clause.source.name, source))
+            case ast.And():
+                self.clauses(clause.clauses, source, entities)
+            case ast.Or():
+                for branch in clause.branches:
+                    self.clauses(branch.clauses, self.inner(clause.source, source), entities)
+            case ast.OrJoin():
+                kept = _visible(entities, (*clause.required, *clause.variables))
+                for branch in clause.branches:
+                    self.clauses(branch.clauses, self.inner(clause.source, source), kept)
+            case ast.Not():
+                self.clauses(clause.clauses, self.inner(clause.source, source), entities)
+            case ast.NotJoin():
+                kept = _visible(entities, clause.variables)
+                self.clauses(clause.clauses, self.inner(clause.source, source), kept)
+
+    def inner(self, given: ast.Source | None, source: str) -> str:
+        return source if given is None else self.name(given.name, source)
+
+    def rule(self, name: str, source: str) -> None:
+        if (name, source) in self.called:
+            return
+        self.called.add((name, source))
+        for rule in self.query.rules:
+            if rule.name == name:
+                for place in rule.head:
+                    if isinstance(place, ast.FindAggregate) and place.name in CHANCE:
+                        self.to.chance = True
+                self.clauses(rule.clauses, source, frozenset())
+
+    def pattern(self, pattern: ast.Pattern, source: str) -> None:
+        reads = self.to.of(source)
+        entity, attribute, value, *moment = (*pattern.terms, *(ast.Blank(),) * 5)[:5]
+        if isinstance(attribute, ast.Const) and isinstance(attribute.value, Keyword | int):
+            reads.named.add(attribute.value)
+        else:
+            reads.whole = True
+        if not all(isinstance(term, ast.Blank) for term in moment):
+            reads.whole = True
+        self.constant_terms((entity, value), source)
+
+    def constant_terms(self, terms: Iterable[ast.Term | ast.Source], source: str) -> None:
+        for term in terms:
+            if isinstance(term, ast.LookupRef):
+                self.to.constants.add(term.attribute.value)
+                self.constant_terms((term.value,), source)
+            elif isinstance(term, ast.Const):
+                self.to.constants.update(lookups_in(term.value))
+
+    def call(self, clause: ast.Predicate | ast.Function, source: str, entities: _Entities) -> None:
+        self.constant_terms(clause.args, source)
+        if isinstance(clause, ast.Function) and clause.query is not None:
+            self.within(clause, clause.query, source)
+            return
+        if not BUILTINS[clause.name].needs_database:
+            return
+        given = [each.name for each in clause.args if isinstance(each, ast.Source)]
+        database = self.name(given[0], source) if given else source
+        reads = self.to.of(database)
+        if clause.name not in _LOOKING_UP:
+            reads.whole = True
+            return
+        entity, *attributes = (each for each in clause.args if not isinstance(each, ast.Source))
+        for each in attributes[:1] if clause.name == "get-else" else attributes:
+            if isinstance(each, ast.Const) and isinstance(each.value, Keyword):
+                reads.named.add(each.value)
+            else:
+                reads.whole = True
+        if isinstance(entity, ast.Var) and (entity.name, database) not in entities:
+            reads.unique = True
+
+    def within(self, clause: ast.Function, inner: ast.Query, source: str) -> None:
+        names: dict[str, str] = {}
+        given = iter(clause.args)
+        for each in inner.inputs:
+            if isinstance(each, ast.RulesInput):
+                continue
+            argument = next(given)
+            if isinstance(each, ast.SourceInput) and isinstance(argument, ast.Source):
+                names[each.name] = self.name(argument.name, source)
+        self.to.query(inner, names)
+        for element in inner.find.elements:
+            if isinstance(element, ast.FindPull) and isinstance(element.pattern, PullPattern):
+                reads = self.to.of(names.get(element.source.name, source))
+                reads.pulls.append(element.pattern)
+                reads.unique = True
+
+
+def _visible(entities: _Entities, listed: Iterable[ast.Var]) -> _Entities:
+    names = {each.name for each in listed}
+    return frozenset(each for each in entities if each[0] in names)
+
+
+# The moment
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """`text` is equal for views between which nothing that is read differs; `newest`: the last transaction that it
+    speaks of."""
+
+    text: str
+    newest: int
+
+
+def token_of(snapshot: Snapshot, reads: Reads, more: Iterable[AttributeName] = ()) -> Token:
+    """`more`: attributes that arguments name."""
+    touched = _touched_of(snapshot)
+    ids = None if reads.whole or snapshot.plain is not snapshot else touched.ids(snapshot, reads, more)
+    # What keeps no history is shown as it is now even in the past.
+    forgetful = snapshot.origin.forgetful if snapshot.is_past else frozenset[int]()
+    if ids is None or not ids.isdisjoint(forgetful):
+        view = (snapshot.t, snapshot.since_t, snapshot.is_history, snapshot.origin.t if forgetful else 0)
+        return Token(f"whole {view}", max(snapshot.t, view[-1]))
+    parts = [(each, touched.last(snapshot, each)) for each in sorted(ids)]
+    return Token(f"{touched.schema} {parts}", max([touched.schema, *(t for _, t in parts)]))
+
+
+class _Touched:
+    """Of one snapshot, remembered: when its attributes were last touched, and what patterns read."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._last: dict[int, int] = {}
+        self._pulls: dict[PullPattern, frozenset[int] | None] = {}
+        self.schema = max(self.last(snapshot, each) for each in bootstrap.SCHEMA_ATTRIBUTES)
+
+    def last(self, snapshot: Snapshot, attribute: int) -> int:
+        found = self._last.get(attribute)
+        if found is None:
+            found = self._last[attribute] = snapshot.data_of(attribute).last_touched(snapshot.t)
+        return found
+
+    def ids(self, snapshot: Snapshot, reads: Reads, more: Iterable[AttributeName]) -> set[int] | None:
+        """The attributes' entities; None where they may be all."""
+        # A name that is none yet becomes one by a change of the schema.
+        ids = {each.id for name in (*reads.named, *more) if (each := snapshot.attribute(name)) is not None}
+        if reads.unique:
+            ids |= {each.id for each in snapshot.attributes() if each.unique is not None}
+        for pattern in reads.pulls:
+            pulled = self._pulled(snapshot, pattern)
+            if pulled is None:
+                return None
+            ids |= pulled
+        return ids
+
+    def _pulled(self, snapshot: Snapshot, pattern: PullPattern) -> frozenset[int] | None:
+        if pattern not in self._pulls:
+            self._pulls[pattern] = _attributes_of(pattern, snapshot)
+        return self._pulls[pattern]
+
+
+# Beside the snapshots, of which the store knows nothing but data; they go together.
+_TOUCHED: Final[WeakKeyDictionary[Snapshot, _Touched]] = WeakKeyDictionary()
+
+
+def _touched_of(snapshot: Snapshot) -> _Touched:
+    found = _TOUCHED.get(snapshot)
+    if found is None:
+        found = _TOUCHED[snapshot] = _Touched(snapshot)
+    return found
+
+
+def _attributes_of(pattern: PullPattern, snapshot: Snapshot) -> frozenset[int] | None:
+    """What a pattern reads; None: everything."""
+    if pattern.wildcard:
+        return None
+    ids: set[int] = set()
+    for asked in pattern.attributes:
+        attribute = snapshot.attribute(asked.attribute)
+        if asked.attribute == DB_ID or attribute is None:
+            continue
+        ids.add(attribute.id)
+        if _shows_whole(asked, attribute):
+            return None
+        if isinstance(asked.sub, PullPattern):
+            inner = _attributes_of(asked.sub, snapshot)
+            if inner is None:
+                return None
+            ids |= inner
+    return frozenset(ids)
+
+
+def _shows_whole(asked: PullAttribute, attribute: Attribute) -> bool:
+    """A component is shown in full where the pattern does not say what of it."""
+    return attribute.component and asked.sub is None and not asked.reverse

@@ -1,0 +1,25 @@
+"""How answers are kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class RedisSettings:
+    """`url`: as redis-py takes it (rediss:// for TLS, credentials within). `ttl`: seconds that an entry is kept,
+    give or take a tenth. `entry_bytes`: what one entry may come to."""
+
+    url: str
+    prefix: str = "adalog:"
+    ttl: int = 86_400
+    entry_bytes: int = 8 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class CacheSettings:
+    """`memory_bytes`: of all entries in this process; 0 keeps none there. `entry_bytes`: of one of them."""
+
+    memory_bytes: int = 64 << 20
+    entry_bytes: int = 16 << 20
+    redis: RedisSettings | None = None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import NoReturn
 
@@ -97,10 +97,18 @@ def read(text: str, limits: Limits = DEFAULT, *, clojure: bool = False) -> Value
     return items[0]
 
 
-def read_form(text: str, limits: Limits = DEFAULT) -> Form:
-    """The one form that a query text holds, read as with `clojure`, each part knowing its place."""
-    value = read(text, limits, clojure=True)
-    return Form(value, outline(text).children[0], Lines(text))
+def read_form(text: str, limits: Limits = DEFAULT, origin: str = "") -> Form:
+    """The one form that a query text holds, read as with `clojure`, each part knowing its place.
+
+    `origin` names the text in messages, where it is not the query's own.
+    """
+    try:
+        value = read(text, limits, clojure=True)
+    except AdalogError as error:
+        if not origin or error.position is None:
+            raise
+        raise AdalogError(error.code, error.message, replace(error.position, origin=origin)) from None
+    return Form(value, outline(text).children[0], Lines(text, origin))
 
 
 def locate(text: str, path: Sequence[int]) -> Position:

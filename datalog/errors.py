@@ -51,10 +51,14 @@ RETRYABLE = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """A place in an EDN text: 1-based line and column, counted in characters."""
+    """A place in an EDN text: 1-based line and column, counted in characters.
+
+    `origin`: which text, where it is not the one that the request is about: `the rules given for %`.
+    """
 
     line: int
     column: int
+    origin: str = ""
 
 
 class AdalogError(Exception):
@@ -63,6 +67,8 @@ class AdalogError(Exception):
     def __init__(
         self, code: Code, message: str, position: Position | None = None, *, retryable: bool | None = None
     ) -> None:
+        if position is not None and position.origin and not message.startswith(f"in {position.origin}"):
+            message = f"in {position.origin}, line {position.line}, column {position.column}: {message}"
         super().__init__(message)
         self.code = code
         self.message = message
@@ -70,7 +76,7 @@ class AdalogError(Exception):
         self.retryable = code in RETRYABLE if retryable is None else retryable
 
     def __str__(self) -> str:
-        if self.position is None:
+        if self.position is None or self.position.origin:
             return f"{self.code}: {self.message}"
         return f"{self.code} at {self.position.line}:{self.position.column}: {self.message}"
 

@@ -14,14 +14,15 @@ from datalog.values import EdnList, EdnMap, EdnSet, Value
 class Lines:
     """Offsets of one text as lines and columns."""
 
-    __slots__ = ("_starts",)
+    __slots__ = ("_origin", "_starts")
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, origin: str = "") -> None:
+        self._origin = origin
         self._starts = [0, *(match.end() for match in re.finditer("\n", text))]
 
     def position(self, offset: int) -> Position:
         line = bisect_right(self._starts, offset)
-        return Position(line, offset - self._starts[line - 1] + 1)
+        return Position(line, offset - self._starts[line - 1] + 1, self._origin)
 
 
 class Form:

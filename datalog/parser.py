@@ -38,13 +38,17 @@ class _Section:
 _Sections = Mapping[str, _Section]
 
 
+RULES = "the rules given for %"
+"""The origin of places in a rule set that is an argument."""
+
+
 def parse_query(text: str, rules: str | None = None) -> ast.Query:
     """The query of an EDN text, in map or list form. `rules`: the EDN text of the rule set given for `%`.
 
     Without it the rules of a query with `%` stay unknown and its calls are not checked. Raises EDN_SYNTAX or
     QUERY_INVALID with a position, and UNBOUND_VARIABLE for what :find or :with ask in vain.
     """
-    given = None if rules is None else rule_forms([read_form(rules)])
+    given = None if rules is None else rule_forms([read_form(rules, origin=RULES)])
     return _parse(unquoted(read_form(text)), given, text)
 
 

@@ -33,6 +33,14 @@ class Moment:
     value: Any = None
 
 
+@dataclass(frozen=True, slots=True)
+class Written:
+    """An argument with the EDN text that it was read from: for `%` that is what places in messages refer to."""
+
+    value: Any
+    key: str
+
+
 @dataclass
 class Inputs:
     """`start` is None where the scalar inputs contradict each other."""
@@ -77,6 +85,8 @@ def settled(query: ast.Query, args: Sequence[Any], snapshot: Snapshot) -> tuple[
 
 
 def _settled(each: ast.Input, value: Any, snapshot: Snapshot) -> Any:
+    if isinstance(value, Written):
+        value = value.key if isinstance(each, ast.RulesInput) else value.value
     if isinstance(each, ast.SourceInput):
         return value.open(snapshot) if isinstance(value, Moment) else value
     if isinstance(value, Snapshot) or (isinstance(value, Moment) and value.value is None):

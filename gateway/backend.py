@@ -104,7 +104,8 @@ def _error(error: Mapping[str, Any]) -> AdalogError:
     extensions = error.get("extensions") or {}
     line, column = extensions.get("line"), extensions.get("column")
     # Positions without a path are places in the GraphQL document, which the user never wrote.
-    position = Position(line, column) if line and column and error.get("path") else None
+    origin = extensions.get("origin", "")
+    position = Position(line, column, origin) if line and column and error.get("path") else None
     code = extensions.get("code")
     return AdalogError(
         Code(code) if code in set(Code) else Code.INTERNAL, error.get("message", "no message"), position

@@ -12,6 +12,7 @@ from starlette.types import Receive, Scope, Send
 from datalog.errors import AdalogError, Code
 from gateway import negotiation
 from gateway.auth import Principal, Tokens, check_write
+from gateway.conditional import unchanged, validated
 from gateway.metrics import Metrics
 from gateway.negotiation import GRAPHQL_JSON, BadRequestError, GraphQLRequest
 from schema.context import Context, Services
@@ -59,8 +60,10 @@ class GraphQLEndpoint:
                 raise BadRequestError(
                     406, f"answers are {GRAPHQL_JSON} or application/json; {accept!r} takes neither"
                 )
-            status, body = await self._answer(scope, receive, headers, media)
-            extra: dict[str, str] = {}
+            status, body, settled = await self._answer(scope, receive, headers, media)
+            extra = validated(media, body) if settled and method == "GET" else {}
+            if extra and unchanged(headers.get(b"if-none-match"), extra["ETag"]):
+                status, body = 304, b""
         except BadRequestError as refused:
             status, body, extra = refused.status, _refusal(refused.code, refused.message), refused.headers
         except AdalogError as refused:
@@ -72,7 +75,8 @@ class GraphQLEndpoint:
 
     async def _answer(
         self, scope: Scope, receive: Receive, headers: dict[bytes, bytes], media: str
-    ) -> tuple[int, bytes]:
+    ) -> tuple[int, bytes, bool]:
+        """(the status, the body, whether it is an answer without errors)."""
         started = perf_counter()
         principal = self.tokens.principal(_text(headers.get(b"authorization")))
         request = await self._read(scope, receive, headers)
@@ -90,7 +94,7 @@ class GraphQLEndpoint:
         self._count(answer, fields, perf_counter() - started)
         if "q" in fields:
             self.metrics.rows(context.rows)
-        return _status(answer, media), body
+        return _status(answer, media), body, answer.executed and "errors" not in answer.body
 
     async def _read(self, scope: Scope, receive: Receive, headers: dict[bytes, bytes]) -> GraphQLRequest:
         method = scope["method"]
@@ -201,12 +205,10 @@ def _text(value: bytes | None) -> str | None:
 
 
 async def _send(send: Send, status: int, body: bytes, media: str, extra: dict[str, str]) -> None:
-    headers: list[tuple[bytes, bytes]] = [
-        (b"content-type", media.encode() + b"; charset=utf-8"),
-        (b"content-length", str(len(body)).encode()),
-        (b"cache-control", b"no-store"),
-        (b"vary", b"Accept"),
-        *((name.lower().encode(), value.encode()) for name, value in extra.items()),
-    ]
+    about = {"cache-control": "no-store", "vary": "Accept", **{name.lower(): each for name, each in extra.items()}}
+    headers = [(name.encode(), value.encode()) for name, value in about.items()]
+    if status != 304:
+        headers.append((b"content-type", media.encode() + b"; charset=utf-8"))
+        headers.append((b"content-length", str(len(body)).encode()))
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -2,13 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+if TYPE_CHECKING:
+    from executor.cache import ResultCache
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 _ROWS = (0, 1, 10, 100, 1_000, 10_000, 100_000, 1_000_000)
+
+
+class _CacheFigures(Collector):
+    """A cache's own counts as metrics."""
+
+    def __init__(self, cache: ResultCache) -> None:
+        self._cache = cache
+
+    def collect(self) -> Iterator[Metric]:
+        counts = self._cache.tally.all()
+        events = CounterMetricFamily("adalog_cache", "Look-ups and writes of answers.", labels=["layer", "outcome"])
+        carried = CounterMetricFamily("adalog_cache_bytes", "Bytes from and to Redis.", labels=["direction"])
+        for (layer, outcome), count in sorted(counts.items()):
+            if outcome.startswith("bytes "):
+                carried.add_metric([outcome.removeprefix("bytes ")], count)
+            else:
+                events.add_metric([layer, outcome], count)
+        yield from (events, carried)
+        memory, redis = self._cache.memory, self._cache.redis
+        yield GaugeMetricFamily("adalog_cache_memory_bytes", "Bytes of answers kept here.", memory.nbytes)
+        yield GaugeMetricFamily("adalog_cache_memory_entries", "Answers kept here.", len(memory))
+        if redis is not None:
+            yield GaugeMetricFamily("adalog_cache_redis_up", "1 while Redis is asked.", int(redis.usable))
+            yield GaugeMetricFamily(
+                "adalog_cache_redis_round_trip_seconds", "A round trip, as measured.", redis.cost.round_trip
+            )
 
 
 class Metrics:
@@ -31,6 +63,10 @@ class Metrics:
     def gauge(self, name: str, description: str, read: Callable[[], float]) -> None:
         """A figure that is looked up whenever the metrics are read."""
         Gauge(name, description, registry=self.registry).set_function(read)
+
+    def cache(self, cache: ResultCache) -> None:
+        """What the cache counts, whenever the metrics are read."""
+        self.registry.register(_CacheFigures(cache))
 
     def answered(self, field: str, code: str, seconds: float) -> None:
         """One root field was answered; `code` is OK or the error's."""

@@ -116,7 +116,7 @@ def write_arrow(relation: Relation, out: BinaryIO) -> None:
 def print_error(error: AdalogError, text: str | None, console: Console) -> None:
     """The message, and where a position is known, the line at fault with a caret under the place."""
     console.print(Text.assemble((f"{error.code.value}", "bold red"), f" {error.message}"), soft_wrap=True)
-    if error.position is None or not text:
+    if error.position is None or error.position.origin or not text:
         return
     lines = text.splitlines()
     if error.position.line > len(lines):

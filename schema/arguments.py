@@ -9,6 +9,7 @@ import strawberry
 
 from datalog import edn, values
 from datalog.errors import AdalogError, Code
+from executor.inputs import Written
 from schema.basis import moment, read_instant, unwrapped
 from schema.encoding import TagError, decode
 from schema.scalars import Long
@@ -67,7 +68,15 @@ def _read_edn(database: Database, index: int, text: str) -> Any:
         raise AdalogError(error.code, f"{place}: {error.message}", error.position) from None
     if isinstance(value, values.EdnMap) and list(value) == [_BASIS]:
         return moment(database, f"{place} :basis", value[_BASIS], value)
+    if _may_be_rules(value):
+        return Written(value, text)
     return unwrapped(place, value, value)
+
+
+def _may_be_rules(value: Any) -> bool:
+    """Whether a value begins as a rule set does: `[[(name …`."""
+    first = value[0] if isinstance(value, tuple) and value else None
+    return isinstance(first, tuple) and bool(first) and isinstance(first[0], values.EdnList)
 
 
 def _read_json(database: Database, index: int, value: Any) -> Any:

@@ -40,6 +40,8 @@ def describe(error: AdalogError) -> dict[str, Any]:
     if error.position is not None:
         extensions["line"] = error.position.line
         extensions["column"] = error.position.column
+        if error.position.origin:
+            extensions["origin"] = error.position.origin
     return {"message": error.message, "extensions": extensions}
 
 

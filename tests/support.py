@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from datalog.edn import read, write
-from datalog.errors import AdalogError, Position
+from datalog.errors import AdalogError
 from datalog.values import identity
 from executor.pool import Pool, PullRequest, Request
 from executor.result import Result
@@ -148,5 +148,7 @@ def refused(code: str, marked: str, says: str, act: Any) -> AdalogError:
     if MARK in marked:
         before = marked[: marked.index(MARK)]
         line, column = before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
-        assert error.position == Position(line, column), f"should point at {line}:{column}: {error}"
+        place = error.position
+        assert place is not None
+        assert (place.line, place.column) == (line, column), f"should point at {line}:{column}: {error}"
     return error

@@ -78,7 +78,7 @@ class Refused(Exception):
     """An AdalogError on its way through Java, which keeps nothing but a text."""
 
     def __init__(self, error: AdalogError) -> None:
-        at = None if error.position is None else [error.position.line, error.position.column]
+        at = None if error.position is None else [error.position.line, error.position.column, error.position.origin]
         told = pack({"code": str(error.code), "message": error.message, "at": at, "retryable": error.retryable})
         super().__init__(f"adalog<{base64.b64encode(told).decode()}>")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from datalog.edn import write
 from tests.support import refused
 
 
@@ -383,3 +384,18 @@ def test_rules_asked_for_and_not_given(people):
 def text_of(rules: str) -> str:
     """The text as an EDN string."""
     return '"' + rules.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+@pytest.mark.parametrize(
+    ("rules", "code", "says"),
+    [
+        ("[[(r ?a ?b)\n (nees ?a)]]", "QUERY_INVALID", "line 2, column 3: there is no rule"),
+        ("[[(r ?a ?b)\n [?a :to", "EDN_SYNTAX", "line 2, column 2: [ is never closed"),
+        ("[[(r ?a ?b)\n [?a :to ?b] [(< ?a ?z)]]]", "UNBOUND_VARIABLE", "line 2, column 21: nothing binds ?z"),
+        ("[[(r ?a ?b)\n [?a :to ?b] (not (r ?b ?a))]]", "UNSTRATIFIABLE", "line 1, column 2"),
+    ],
+)
+def test_a_mistake_in_the_rules_given_is_shown_there(db, rules, code, says):
+    error = refused(code, rules, says, lambda text: db.run("[:find ?x :in $ % :where (r ?x 1)]", write(text)))
+    assert error.message.startswith("in the rules given for %")
+    assert error.position.origin

@@ -74,7 +74,7 @@ def insert(table: Ints, store: Ints, count: int, rows: Ints) -> int:
                     break
                 at = (at + np.uint64(1)) & mask
     # Never so: but what was read ahead has to be of use, or the compiler leaves it out.
-    return count if count >= 0 else ahead
+    return count if count >= 0 else int(ahead)
 
 
 @njit(cache=True, nogil=True)
@@ -127,18 +127,19 @@ def walk(
     store: Ints,
     done: int,
     count: int,
+    room: int,
     most: int,
 ) -> tuple[int, int]:
     """Follows a trie from the pairs in `store`: (x, y) gives (x, z) for every z under y; `moving` is y's column.
 
-    The store is the queue: rows before `done` were followed. Returns (done, count) when all were, when the room is
-    used up, or after about `most` more rows, so that the caller can make room and look at the clock.
+    The store is the queue: rows before `done` were followed. Returns (done, count) when all were, before the store
+    has more than `room` rows, or after about `most` steps, so that the caller can make room and look at the clock.
     """
     mask = np.uint64(table.size - 1)
     fixed = 1 - moving
     no_index = np.empty(0, np.int32)
-    last = min(count + most, store.shape[1])
-    while done < count:
+    steps = np.int64(0)
+    while done < count and steps < most:
         node = store[moving, done]
         kept = store[fixed, done]
         over = over_keys.size > 0
@@ -150,9 +151,10 @@ def walk(
             source = values
             lo = offsets[place] if place >= 0 else np.int64(0)
             hi = offsets[place + 1] if place >= 0 else np.int64(0)
-        if count + (hi - lo) > last:
+        if count + (hi - lo) > room:
             return done, count
         done += 1
+        steps += hi - lo
         for e in range(lo, hi):
             target = source[e]
             h = np.uint64(0x9E3779B97F4A7C15)

@@ -87,6 +87,8 @@ class Statistics:
 
     def domain(self, node: Node, variable: str) -> float:
         """How many values of the variable the node knows at most."""
+        if isinstance(node, RelationAtom) and node.derived:
+            return max(float(self.relation_rows.get(node.relation, 1)), 1.0)
         return max(self.count(node, variable, frozenset()), 1.0)
 
     def count(self, node: Node, variable: str, bound: frozenset[str]) -> float:

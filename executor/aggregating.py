@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from datalog.aggregates import merged
-from datalog.errors import AdalogError, Code
 from executor import row_kernels
 from executor.batch import Column, stack
-from executor.facts import MOST_ROWS, STRIDE, Columns, Store
+from executor.facts import MOST_ROWS, STRIDE, Columns, Store, check_size
 from store.codes import Scratch
 from store.layout import LONG_MAX, LONG_MIN, TAG_DOUBLE, tags_of
 
@@ -39,6 +38,7 @@ class BestFacts:
         self._current = np.zeros(self._store.rows.shape[1], np.bool_)
         self._from = 0
         self._recent_columns = self._of(0, 0)
+        self._whole: Columns | None = None
 
     def __len__(self) -> int:
         return int(self._current[: self._store.count].sum())
@@ -64,6 +64,7 @@ class BestFacts:
     def add(self, columns: Sequence[Column]) -> None:
         ranks = self.ranks(columns[self._place])
         assert ranks is not None, "asked before"
+        self._whole = None
         rows = stack([*(columns[i] for i in self._order), ranks])
         for start in range(0, rows.shape[1], STRIDE):
             stop = min(start + STRIDE, rows.shape[1])
@@ -74,16 +75,16 @@ class BestFacts:
             )
 
     def _reserve(self, more: int) -> None:
-        """Makes room; when rows move, those that were bettered are left behind, the recent ones excepted."""
+        """Makes room, for as many again as there are, and leaves behind what was bettered."""
         store = self._store
-        if store.count + more > store.rows.shape[1] or 2 * (store.count + more) > len(store.table):
+        if store.count + more > store.rows.shape[1] or not store.has_room(more):
             self._compact()
-            store.reserve(more)
+            room = max(more, min(store.count, MOST_ROWS - store.count))
+            store.reserve_rows(room)
+            store.index(room)
             grown = np.zeros(store.rows.shape[1], np.bool_)
             grown[: store.count] = self._current[: store.count]
             self._current = grown
-            store.table[:] = 0
-            store.reindex()
 
     def _compact(self) -> None:
         store = self._store
@@ -114,7 +115,9 @@ class BestFacts:
         return self._recent_columns
 
     def whole(self) -> Columns:
-        return self._of(0, self._store.count)
+        if self._whole is None:
+            self._whole = self._of(0, self._store.count)
+        return self._whole
 
 
 class MergedFacts:
@@ -139,8 +142,7 @@ class MergedFacts:
             if better != known:
                 self._known[group] = better
                 self._changed[group] = None
-        if len(self._known) > MOST_ROWS:
-            raise AdalogError(Code.LIMIT_EXCEEDED, f"a rule derives more than {MOST_ROWS:,} rows")
+        check_size(len(self._known))
 
     def _merged(self, known: tuple[int, ...] | None, row: tuple[int, ...]) -> tuple[int, ...]:
         decode, intern = self._values.decode, self._values.intern

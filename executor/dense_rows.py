@@ -5,6 +5,7 @@ For `executor.facts`, whose hash table takes over where there would be too many 
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 import numpy as np
@@ -28,23 +29,30 @@ class DenseRows:
         self._bits: NDArray[np.uint64] = np.zeros(int(sizes.prod()) // 64 + 1, np.uint64)
 
     @classmethod
-    def over(cls, known: Ints, count: int, rows: Ints) -> DenseRows | None:
-        """The first `count` rows of `known`, with room for `rows`; None where a hash table does better."""
+    def over(cls, known: Ints, count: int, rows: Ints, *, ahead: bool = False) -> DenseRows | None:
+        """The first `count` rows of `known`, with room for `rows`; None where a hash table does better.
+
+        `ahead`: twice as wide where `rows` lie outside of what is known, as more will, so that what is known is
+        marked again only a logarithmic number of times.
+        """
         most = _BITS_A_ROW * (count + rows.shape[1])
         if count + rows.shape[1] < _FEWEST_ROWS:
             return None
-        lows, highs = rows.min(axis=1), rows.max(axis=1)
-        if count:
-            lows = np.minimum(lows, known[:, :count].min(axis=1))
-            highs = np.maximum(highs, known[:, :count].max(axis=1))
-        sizes = [int(high) - int(low) + 1 for low, high in zip(lows.tolist(), highs.tolist(), strict=True)]
-        product = 1
-        for size in sizes:
-            product *= size
-            if product > most:
-                return None
-        made = cls(lows, np.array(sizes, np.int64))
-        mark(made._bits, lows, made._sizes, known, count)
+        lows, highs = rows.min(axis=1).tolist(), rows.max(axis=1).tolist()
+        sizes: list[int] = []
+        for j, column in enumerate(known[:, :count]):
+            low = min(int(column.min()), lows[j]) if count else lows[j]
+            high = max(int(column.max()), highs[j]) if count else highs[j]
+            span = high - low + 1
+            wider = ahead and count > 0
+            above = span if wider and high > int(column.max()) else 0
+            below = span if wider and low < int(column.min()) else 0
+            lows[j] = low - below
+            sizes.append(below + span + above)
+        if math.prod(sizes) > most:
+            return None
+        made = cls(np.array(lows, np.int64), np.array(sizes, np.int64))
+        mark(made._bits, made._lows, made._sizes, known, count)
         return made
 
     def covers(self, rows: Ints) -> bool:

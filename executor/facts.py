@@ -92,6 +92,15 @@ def whole(held: Sequence[Column] | Parts) -> list[Column]:
     return [np.concatenate(columns) for columns in zip(*(part.columns for part in held.parts), strict=True)]
 
 
+def check_size(rows: int) -> None:
+    """Refuses a relation of more rows than memory is likely to have room for."""
+    if rows > MOST_ROWS:
+        raise AdalogError(
+            Code.LIMIT_EXCEEDED,
+            f"a rule derives more than {MOST_ROWS:,} rows; bind more of its arguments, or bound its counting",
+        )
+
+
 class Store:
     """Rows in growing columns, found by a hash of their first `keys` columns."""
 
@@ -109,11 +118,7 @@ class Store:
     def reserve_rows(self, more: int) -> None:
         """Makes room for so many more rows, not in the table."""
         wanted = self.count + more
-        if wanted > MOST_ROWS:
-            raise AdalogError(
-                Code.LIMIT_EXCEEDED,
-                f"a rule derives more than {MOST_ROWS:,} rows; bind more of its arguments, or bound its counting",
-            )
+        check_size(wanted)
         if wanted > self.rows.shape[1]:
             grown = np.empty((self.arity, max(wanted, 2 * self.rows.shape[1])), np.int64)
             grown[:, : self.count] = self.rows[:, : self.count]
@@ -166,7 +171,7 @@ class RowFacts:
             if not store.has_room(more):
                 self._dense = DenseRows.over(store.rows, store.count, rows)
         elif not self._dense.covers(rows):
-            self._dense = DenseRows.over(store.rows, store.count, rows)
+            self._dense = DenseRows.over(store.rows, store.count, rows, ahead=True)
             if self._dense is None:
                 store.index(more)
         if self._dense is not None:
@@ -208,10 +213,12 @@ class RowFacts:
         if self._dense is not None:
             self._dense = None
             store.index(0)
+        longest = max(_longest(base), _longest(over))
         done = 0
         while done < store.count:
             check()
-            store.reserve(max(_longest(base), _longest(over)) + min(store.count + 64, at_once))
+            room = longest + min(store.count + 64, at_once)
+            store.reserve(room)
             done, store.count = row_kernels.walk(
                 base.keys,
                 base.dense,
@@ -225,7 +232,8 @@ class RowFacts:
                 store.rows,
                 done,
                 store.count,
-                store.rows.shape[1],
+                store.count + room,
+                at_once,
             )
         self.turn()
 

@@ -12,22 +12,24 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from datalog.ast import Const, FindAggregate, FindVar, Var
+from datalog.ast import FindAggregate, FindVar, Var
 from executor import row_kernels
 from executor.aggregates import aggregated
 from executor.aggregating import Aggregating
 from executor.batch import Batch, Column
-from executor.bind import Binding, Reader
+from executor.bind import DEAD, Binding, Reader
 from executor.cancel import Cancel
-from executor.facts import Columns, Facts, Parts, RowFacts, whole
+from executor.extender import PairExtender
+from executor.facts import Columns, Facts, Parts, RowFacts, check_size
 from executor.generic_join import Driver, GenericJoin
 from executor.inputs import Inputs
-from planner.logical import DatomAtom, RelationAtom, everything
+from executor.relation import RelationExtender
+from planner.logical import RelationAtom, everything
 from planner.plan import Plan
 from planner.program import Closure, Derived, RulePlan, Stratum, older, recent
 from planner.sharing import Sharing
 from store.codes import Scratch
-from store.trie import Csr, Trie, distinct
+from store.trie import EMPTY, Csr, Trie, distinct
 
 # From so many starts on, one pass over the graph for each beats remembering (start, node) pairs in a table.
 _MANY_STARTS = 64
@@ -101,13 +103,16 @@ class Fixpoint:
 
     def _rounds(self, plans: Sequence[RulePlan], stratum: Stratum, facts: Mapping[str, Facts]) -> None:
         rules = [_Rule(self, stratum, plan, facts[plan.target].add) for plan in plans]
+        read = {leaf.relation for plan in plans for leaf in everything(plan.body) if isinstance(leaf, RelationAtom)}
         added = 1
         while added:
             self.cancel.check()
             for name, each in facts.items():
-                self.relations[name] = Parts(each.all())
                 self.relations[recent(name)] = Parts([each.recent()])
-                self.relations[older(name)] = Parts(each.older())
+                if name in read:
+                    self.relations[name] = Parts(each.all())
+                if older(name) in read:
+                    self.relations[older(name)] = Parts(each.older())
             for rule in rules:
                 if rule.plan.delta is None or len(facts[rule.plan.delta].recent()):
                     rule.run()
@@ -163,21 +168,25 @@ class Fixpoint:
 
     def _step(self, closure: Closure) -> Trie:
         """The step as a trie from where it starts to where it ends."""
+        binding = Binding(
+            self.plan,
+            self.inputs.databases,
+            self.relations,
+            self.values,
+            self.cancel,
+            self.strict,
+            rank={closure.start: 0, closure.end: 1},
+        )
         (step,) = closure.step.items
-        if isinstance(step, DatomAtom):
-            snapshot = self.inputs.databases[step.source]
-            assert isinstance(step.attribute, Const)
-            attribute = snapshot.attribute(step.attribute.value)
-            if attribute is None:
-                return Trie(Csr.from_pairs(np.empty(0, np.int64), np.empty(0, np.int64)))
-            return snapshot.ev(attribute) if step.entity == closure.start else snapshot.ve(attribute)
-        assert isinstance(step, RelationAtom)
-        held = self.relations[step.relation]
-        columns = whole(held)
-        if not columns or not len(columns[0]):
-            return Trie(Csr.from_pairs(np.empty(0, np.int64), np.empty(0, np.int64)))
-        start, end = step.terms.index(closure.start), step.terms.index(closure.end)
-        return Trie(Csr.from_pairs(columns[start], columns[end]))
+        bound = binding.extender(step)
+        match bound:
+            case PairExtender():
+                return bound.forward() if bound.first == closure.start else bound.backward()
+            case RelationExtender():
+                return Trie(bound.levels.csr())
+            case _:
+                assert bound is DEAD, "two variables, one relation"
+                return Trie(EMPTY)
 
 
 def _reached(rows: Sequence[Column], fixed: int, starts: Column, step: Csr, cancel: Cancel) -> list[Column]:
@@ -193,12 +202,14 @@ def _reached(rows: Sequence[Column], fixed: int, starts: Column, step: Csr, canc
     seed_offsets = np.append(np.searchsorted(rows[fixed][order], starts), len(order))
     counts = np.zeros(len(starts), np.int64)
     found: list[Column] = []
-    at = 0
+    at = total = 0
     while at < len(starts):
         cancel.check()
         out = np.empty(max(len(nodes), min(_WALKED_AT_ONCE, (len(starts) - at) * len(nodes))), np.int64)
         stop = row_kernels.reach(offsets, targets, seeds, seed_offsets, at, len(starts), out, counts)
         found.append(nodes[out[: int(counts[at:stop].sum())]])
+        total += len(found[-1])
+        check_size(total)
         at = stop
     ends = np.concatenate(found)
     begins = np.repeat(starts, counts)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from executor import kernels
 from executor.batch import Batch, Column, Mask
 from executor.extender import START, RangeExtender, Ranges
-from store.trie import EMPTY
+from store.trie import EMPTY, Csr
 
 _MOST_PACKED = 1 << 62
 
@@ -43,6 +43,11 @@ class Levels:
     @property
     def size(self) -> int:
         return len(self.values[-1])
+
+    def csr(self) -> Csr:
+        """The same of two columns: from the first to the second."""
+        (keys, values), (offsets,) = self.values, self.offsets
+        return Csr(keys, offsets, values)
 
 
 def sorted_columns(columns: Sequence[Column]) -> list[Column]:

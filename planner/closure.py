@@ -121,9 +121,10 @@ class _Walk:
         if call is None or len(linear.head) != 2 or len(self.bound) != 1 or len(step) != 1 or len(out) != 1:
             return False
         (place,) = self.bound
-        return _renamed(step[0], linear.head[place], call.terms[place]) == _renamed(
-            out[0], exit.head[place], exit.head[1 - place]
-        )
+        here, there = linear.head[place], call.terms[place]
+        one = _renamed(step[0], here, there)
+        same = one is not None and one == _renamed(out[0], exit.head[place], exit.head[1 - place])
+        return same and there not in linear.given
 
     def forward(self, linear: Branch) -> Branch:
         """The recursion from the starting point on: what was reached, and one step more."""
@@ -189,6 +190,7 @@ def closure_of(relation: Derived, recursive: Sequence[Branch]) -> Closure | None
         if (
             kept == call.terms[fixed]
             and isinstance(start, str)
+            and not {start, end}.intersection(branch.given)
             and {start, end} == variables(step)
             and kept not in (start, end)
             and all(variables(item) == {kept} for item in restricting)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from datalog import ast
 from datalog.edn import write
 from datalog.errors import AdalogError, Code, Position
+from datalog.values import Keyword
 from planner.logical import (
     AndNode,
     DatomAtom,
@@ -263,13 +264,17 @@ class Scoping:
         return [*nodes, replace(choice, rule=clause.name)]
 
     def passed(self, argument: ast.Term, scope: Mapping[str, str], source: str, nodes: list[Node]) -> str | None:
-        """An argument of a rule call: a variable's name, of a constant that of the variable it is the value of."""
+        """An argument of a rule call: a variable's name, of a constant that of the variable it is the value of.
+
+        Equal constants share a variable, idents and lookup refs excepted: their place says if they are entities.
+        """
         term = self.term(argument, scope, source, nodes)
         if term is None or isinstance(term, str):
             return term
-        for name, known in self.constants.items():
-            if known == term:
-                return name
+        if not (isinstance(term, ast.LookupRef) or isinstance(plain_value(term), Keyword)):
+            for name, known in self.constants.items():
+                if known == term:
+                    return name
         name = self.fresh(write(plain_value(term)))
         self.constants[name] = term
         self.places[name] = term.position

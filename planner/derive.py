@@ -12,7 +12,18 @@ from dataclasses import replace
 from datalog.errors import AdalogError, Code
 from planner.closure import closure_of, from_seeds
 from planner.joins import plan_join
-from planner.logical import AndNode, Leaf, Node, NotNode, OrNode, RelationAtom, leaves, rewritten
+from planner.logical import (
+    AndNode,
+    DatomAtom,
+    Leaf,
+    Node,
+    NotNode,
+    OrNode,
+    RelationAtom,
+    leaves,
+    rewritten,
+    variables,
+)
 from planner.magic import Adorned, MagicSets
 from planner.plan import Options
 from planner.program import IDEMPOTENT, Branch, Derived, Program, RulePlan, Stratum, older, recent
@@ -47,6 +58,7 @@ def plan_rules(tree: Tree, statistics: Statistics, options: Options) -> tuple[An
     dependencies = list(_dependencies(relations, {name: rules[name] for name in reached}))
     order = components(reached, dependencies)
     sizes = _sizes(relations)
+    statistics = replace(statistics, relation_domains=_domains(relations, rules, statistics))
     strata: list[Stratum] = []
     cost = 0.0
     for names in order:
@@ -118,6 +130,29 @@ def _sizes(relations: Mapping[str, Derived]) -> dict[str, int]:
         rows = _RESTRICTED if relation.magic or relation.bound else _WHOLE
         sizes |= {name: rows, older(name): rows, recent(name): _RECENT}
     return sizes
+
+
+def _domains(
+    relations: Mapping[str, Derived], rules: Rules, statistics: Statistics
+) -> dict[str, tuple[float, ...]]:
+    """About how many values each place of a relation may have, where data patterns of its rules tell."""
+    found: dict[str, tuple[float, ...]] = {}
+    for name, relation in relations.items():
+        if relation.magic or relation.bound:
+            continue
+        places = tuple(
+            max((_domain(branch.body, branch.head[i], statistics) for branch in rules[name]), default=0.0)
+            for i in range(relation.arity)
+        )
+        if all(places):
+            found |= {name: places, older(name): places}
+    return found
+
+
+def _domain(body: AndNode, variable: str, statistics: Statistics) -> float:
+    """The fewest values that a data pattern of the body knows of the variable; 0 where there is none."""
+    patterns = (item for item in body.items if isinstance(item, DatomAtom) and variable in variables(item))
+    return min((statistics.domain(item, variable) for item in patterns), default=0.0)
 
 
 def _stratum(

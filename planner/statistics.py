@@ -49,10 +49,14 @@ class Size:
 
 @dataclass
 class Statistics:
-    """Estimates for one query over the databases and relations it was given."""
+    """Estimates for one query over the databases and relations it was given.
+
+    `relation_domains`: of a derived relation about how many values each place may have.
+    """
 
     databases: Mapping[str, Snapshot]
     relation_rows: Mapping[str, int]
+    relation_domains: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     _sizes: dict[DatomAtom, Size] = field(default_factory=dict)
 
     def size(self, atom: DatomAtom) -> Size:
@@ -87,8 +91,6 @@ class Statistics:
 
     def domain(self, node: Node, variable: str) -> float:
         """How many values of the variable the node knows at most."""
-        if isinstance(node, RelationAtom) and node.derived:
-            return max(float(self.relation_rows.get(node.relation, 1)), 1.0)
         return max(self.count(node, variable, frozenset()), 1.0)
 
     def count(self, node: Node, variable: str, bound: frozenset[str]) -> float:
@@ -101,7 +103,7 @@ class Statistics:
                 if node.subquery is not None:
                     rows = node.subquery.plan.rows
                 if node.derived:
-                    return self._derived_count(node, rows, bound)
+                    return self._derived_count(node, variable, rows, bound)
                 share = len(variables(node) & bound)
                 return max(rows ** (1.0 - share / max(len(node.terms), 1)), 1.0) if rows else 0.0
             case FunctionAtom():
@@ -123,12 +125,18 @@ class Statistics:
                     return self.count(node.branches[owners[variable]], variable, bound) + 1.0
                 return min(sum(self.count(branch, variable, bound) for branch in node.branches), FILTER)
 
-    @staticmethod
-    def _derived_count(atom: RelationAtom, rows: float, bound: frozenset[str]) -> float:
-        """Of what rules derived: all of it is taken to be dense, what a round added to be scattered."""
+    def _derived_count(self, atom: RelationAtom, variable: str, rows: float, bound: frozenset[str]) -> float:
+        """Of what rules derived: what a round added is taken to be scattered, all of it to be spread evenly."""
         if is_recent(atom.relation):
             return _SCATTERED if variables(atom) & bound else max(rows, 1.0)
-        return max(float(rows ** (1.0 / max(len(atom.terms), 1))), 1.0)
+        domains = self.relation_domains.get(atom.relation)
+        if domains is None:
+            return max(float(rows ** (1.0 / max(len(atom.terms), 1))), 1.0)
+        known = 1.0
+        for term, domain in zip(atom.terms, domains, strict=True):
+            if term in bound:
+                known *= domain
+        return max(min(domains[atom.terms.index(variable)], rows / known), 1.0)
 
     def _datom_count(self, atom: DatomAtom, variable: str, bound: frozenset[str]) -> float:
         size = self.size(atom)

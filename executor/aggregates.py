@@ -92,9 +92,7 @@ def _on_longs(element: FindAggregate, codes: Column, groups: Groups) -> Column |
     if low < LONG_MIN or high > LONG_MAX:
         return None
     if element.name in ("min", "max"):
-        best = np.full(groups.count, high if element.name == "min" else low, np.int64)
-        (np.minimum if element.name == "min" else np.maximum).at(best, group, codes)
-        return best
+        return kernels.best_by_group(group, codes, groups.count, 1 if element.name == "min" else -1)
     if max(abs(low), abs(high)) * int(weight.sum()) >= _EXACT:
         return None
     total = kernels.sum_by_group(group, codes * weight, groups.count)

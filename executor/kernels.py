@@ -445,3 +445,16 @@ def sum_by_group(group: Ints, weight: Ints, groups: int) -> Ints:
     for i in range(group.size):
         total[group[i]] += weight[i]
     return total
+
+
+@njit(cache=True, nogil=True)
+def best_by_group(group: Ints, values: Ints, groups: int, sign: int) -> Ints:
+    """int64[groups]: per group its least value where sign is 1, its greatest where it is -1. No group is empty."""
+    best = np.empty(groups, np.int64)
+    known = np.zeros(groups, np.bool_)
+    for i in range(group.size):
+        g = group[i]
+        if not known[g] or sign * values[i] < sign * best[g]:
+            best[g] = values[i]
+            known[g] = True
+    return best

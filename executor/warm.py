@@ -6,6 +6,8 @@ import numpy as np
 
 from executor import kernels
 from executor.distinct_rows import first_rows
+from executor.pool import Pool, Request
+from store.database import Database
 
 
 def main() -> None:
@@ -23,6 +25,7 @@ def main() -> None:
     kernels.scatter(few, few, ends, few, np.zeros(4, np.int64), 0)
     kernels.group_rows(np.stack((few, few)))
     kernels.sum_by_group(few, few, 4)
+    kernels.best_by_group(few, few, 4, 1)
     first_rows(np.stack((few, few)))
     for k in (2, 3, 4):
         kernels.intersect(
@@ -36,6 +39,24 @@ def main() -> None:
             np.empty(5, np.int64),
             np.empty(5, np.int64),
         )
+    _recursions()
+
+
+def _recursions() -> None:
+    """Runs rules over a ring of so many nodes that each way of evaluating them is taken."""
+    edges = " ".join(f"[:db/add {i} :to {i % 100 + 1}]" for i in range(1, 101))
+    steps = ("(r ?a ?b) [?b :to ?c]", "(r ?c ?b) (r ?b ?a)")
+    distance = "[(d ?a (min ?n)) [?a :to 1] [(ground 1) ?n]] [(d ?a (min ?n)) [?a :to ?b] (d ?b ?m) [(inc ?m) ?n]]"
+    with Database.open(":memory:") as database:
+        database.transact("[{:db/ident :to :db/valueType :db.type/ref :db/cardinality :db.cardinality/many}]")
+        database.transact(f"[{edges}]")
+        pool = Pool(database)
+        for step in steps:
+            rules = f":rules [[(r ?a ?b) [?a :to ?b]] [(r ?a ?c) {step}]]"
+            pool.run(Request(f"[:find (count ?b) :with ?a :where (r ?a ?b) {rules}]"))
+            pool.run(Request(f"[:find ?b :where (r 1 ?b) {rules}]"))
+        pool.run(Request(f"[:find ?a ?n :where (d ?a ?n) :rules [{distance}]]"))
+        pool.close()
 
 
 if __name__ == "__main__":

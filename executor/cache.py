@@ -77,7 +77,7 @@ class ResultCache:
     """Thread-safe; `close` ends its threads and connections."""
 
     def __init__(self, database: Database, compiler: Compiler, settings: CacheSettings) -> None:
-        """Raises ValueError for a Redis URL that is none."""
+        """Raises ARG_INVALID for a Redis URL that is none."""
         self.settings = settings
         self.tally = Tally()
         self.memory: Memory[Kept] = Memory(settings.memory_bytes, settings.entry_bytes)

@@ -5,9 +5,12 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 T = TypeVar("T")
+
+# Of an entry itself: its key, its place, the objects around its columns.
+ENTRY_BYTES: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,7 @@ class Memory(Generic[T]):
 
     def put(self, key: bytes, value: T, nbytes: int) -> bool:
         """Whether it is kept: not what is larger than one may be."""
+        nbytes += ENTRY_BYTES
         if nbytes > self.entry_bound:
             return False
         with self._lock:

@@ -23,6 +23,7 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
+from datalog.errors import AdalogError, Code
 from executor.cache_codec import Entry, NotAnEntryError, decode, encode
 from executor.cache_settings import RedisSettings
 from executor.cache_tally import Tally
@@ -73,20 +74,12 @@ class RedisLayer:
     def __init__(
         self, settings: RedisSettings, tally: Tally, clock: Callable[[], float] = time.perf_counter
     ) -> None:
-        """Raises ValueError for a URL that is none. Connects in the background."""
+        """Raises ARG_INVALID for a URL that is none. Connects in the background."""
         self.settings = settings
         self.cost = Cost()
         self._tally = tally
         self._clock = clock
-        self._client = redis.Redis.from_url(
-            settings.url,
-            decode_responses=False,
-            socket_timeout=_STEP_SECONDS,
-            socket_connect_timeout=_STEP_SECONDS,
-            retry=Retry(NoBackoff(), 0),
-            health_check_interval=0,
-            max_connections=_LOOKUPS_AT_ONCE + 1,
-        )
+        self._client = _client(settings.url)
         self._usable = threading.Event()
         self._closed = threading.Event()
         self._writes: queue.Queue[_Write | None] = queue.Queue(_WRITES_WAITING)
@@ -285,3 +278,21 @@ class RedisLayer:
         self.cost.carried(self._clock() - started, len(data))
         self._tally.add("redis", "stored")
         self._tally.add("redis", "bytes written", len(data))
+
+
+def _client(url: str) -> redis.Redis:
+    try:
+        return redis.Redis.from_url(
+            url,
+            decode_responses=False,
+            socket_timeout=_STEP_SECONDS,
+            socket_connect_timeout=_STEP_SECONDS,
+            retry=Retry(NoBackoff(), 0),
+            health_check_interval=0,
+            max_connections=_LOOKUPS_AT_ONCE + 1,
+        )
+    except ValueError:
+        # What was given stays unsaid: there may be a password in it.
+        raise AdalogError(
+            Code.ARG_INVALID, "the URL of Redis cannot be read; it is like redis://localhost:6379/0"
+        ) from None

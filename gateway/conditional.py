@@ -1,0 +1,28 @@
+"""Validators of answers to GET: whoever has the same answer already is told so instead of getting it again.
+
+https://www.rfc-editor.org/rfc/rfc9110#name-conditional-requests
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+_DIGEST_BYTES = 16
+
+
+def validated(media: str, body: bytes) -> dict[str, str]:
+    """The headers of an answer that may be kept by who asked, and asked for again with its ETag.
+
+    The validator is of the bytes themselves, so it is a strong one whatever shaped them. Answers depend on who
+    asks, so no cache between may keep them.
+    """
+    digest = hashlib.blake2b(body, key=media.encode(), digest_size=_DIGEST_BYTES).hexdigest()
+    return {"ETag": f'"{digest}"', "Cache-Control": "private, no-cache", "Vary": "Accept, Authorization"}
+
+
+def unchanged(if_none_match: bytes | None, etag: str) -> bool:
+    """Whether an If-None-Match header names the validator, or anything at all."""
+    if if_none_match is None:
+        return False
+    tags = [tag.strip().removeprefix("W/") for tag in if_none_match.decode("latin-1").split(",")]
+    return "*" in tags or etag in tags

@@ -308,7 +308,12 @@ def test_memory_is_bounded_by_bytes() -> None:
     assert [memory.get(key) for key in (b"a", b"b", b"c")] == ["a", None, "c"]
     assert not memory.put(b"d", "d", 61)
     assert memory.put(b"a", "again", 60)
-    assert (memory.get(b"a"), memory.get(b"c"), memory.nbytes, len(memory)) == ("again", "c", 100 + 2 * ENTRY_BYTES, 2)
+    assert (memory.get(b"a"), memory.get(b"c"), memory.nbytes, len(memory)) == (
+        "again",
+        "c",
+        100 + 2 * ENTRY_BYTES,
+        2,
+    )
 
 
 def test_answers_above_the_bound_are_not_kept() -> None:

@@ -7,6 +7,8 @@ for equal statistics.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from planner.logical import (
@@ -25,7 +27,10 @@ from planner.logical import (
 )
 from planner.statistics import FILTER, Statistics
 
+# Partial orders that survive a step; fewer where there are more than _MANY variables.
 _BEAM = 8
+# With more variables to choose from, all but a few of those that nothing bound leads to are left for later.
+_MANY, _FEW = 10, 3
 
 
 def can_bind(node: Node, variable: str, bound: frozenset[str]) -> bool:
@@ -55,12 +60,16 @@ def can_bind(node: Node, variable: str, bound: frozenset[str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Partial:
-    """A partial order: variables bound so far, expected prefixes after each, total cost."""
+    """A partial order: variables bound so far, expected prefixes after each, total cost.
+
+    `kept`: those bound by a level that later levels or the answer need.
+    """
 
     order: tuple[str, ...]
     bound: frozenset[str]
     prefixes: tuple[float, ...]
     cost: float
+    kept: frozenset[str] = frozenset()
 
 
 def order_variables(
@@ -74,24 +83,21 @@ def order_variables(
     """
     written = list(dict.fromkeys(name for item in leaves(body) for name in _in_text_order(item)))
     wanted = [name for name in written if name not in given]
-    domains = {
-        name: min((statistics.domain(i, name) for i in body.items if name in variables(i)), default=1.0)
-        for name in wanted
-    }
-    spans = [variables(leaf) for leaf in leaves(body)]
+    search = _Search(body, wanted, needed, statistics)
+    width = max(2, _BEAM * _MANY // max(len(wanted), _MANY))
     beam = [Partial((), given, (), 0.0)]
     for _ in wanted:
         grown: dict[frozenset[str], Partial] = {}
         for partial in beam:
-            options = [name for name in wanted if name not in partial.bound and can_bind(body, name, partial.bound)]
-            for name in options if reorder else options[:1]:
-                candidate = _extend(partial, name, body, needed, domains, spans, statistics)
+            options = [name for name in wanted if name not in partial.bound and search.binds(name, partial.bound)]
+            for name in search.promising(options, partial.bound) if reorder else options[:1]:
+                candidate = search.extend(partial, name)
                 best = grown.get(candidate.bound)
                 if best is None or candidate.cost < best.cost:
                     grown[candidate.bound] = candidate
         if not grown:
             return None
-        beam = sorted(grown.values(), key=lambda p: (p.cost, p.order))[:_BEAM]
+        beam = sorted(grown.values(), key=lambda p: (p.cost, p.order))[:width]
     return beam[0]
 
 
@@ -107,36 +113,68 @@ def _in_text_order(leaf: Node) -> list[str]:
             return sorted(variables(leaf))
 
 
-def _extend(
-    partial: Partial,
-    name: str,
-    body: AndNode,
-    needed: frozenset[str],
-    domains: dict[str, float],
-    spans: list[frozenset[str]],
-    statistics: Statistics,
-) -> Partial:
-    before = partial.prefixes[-1] if partial.prefixes else 1.0
-    bound = partial.bound | {name}
-    taking = [item for item in body.items if name in variables(item)]
-    counts = [statistics.count(item, name, partial.bound) for item in taking]
-    least = min((count for count in counts if count < FILTER), default=domains[name])
-    share = 1.0
-    skipped = False
-    for item, count in zip(taking, counts, strict=True):
-        if count == least and not skipped:
-            skipped = True
-        elif count < FILTER:
-            share *= min(1.0, count / max(domains[name], 1.0, least))
-        elif variables(item) <= bound and not isinstance(item, FunctionAtom | UnnestAtom | OrNode):
-            share *= statistics.selectivity(item)
-    candidates = before * least
-    after = candidates * share
-    # Dropped variables merge prefixes: there are never more than the domains of the kept ones allow.
-    unfinished = frozenset().union(*(span for span in spans if not span <= bound))
-    kept = 1.0
-    for other in bound:
-        if other in domains and (other in needed or other in unfinished):
-            kept *= domains[other]
-    after = min(after, kept) if kept else after
-    return Partial((*partial.order, name), bound, (*partial.prefixes, after), partial.cost + candidates + after)
+class _Search:
+    """A body by its variables: for each the items it stands in, and the variables of each leaf it stands in."""
+
+    def __init__(
+        self, body: AndNode, wanted: Sequence[str], needed: frozenset[str], statistics: Statistics
+    ) -> None:
+        self.needed = needed
+        self.statistics = statistics
+        self.items: dict[str, list[tuple[Node, frozenset[str]]]] = {name: [] for name in wanted}
+        self.spans: dict[str, list[frozenset[str]]] = {name: [] for name in wanted}
+        for item in body.items:
+            names = variables(item)
+            for name in names & self.items.keys():
+                self.items[name].append((item, names))
+        for leaf in leaves(body):
+            names = variables(leaf)
+            for name in names & self.spans.keys():
+                self.spans[name].append(names)
+        self.domains = {
+            name: min((statistics.domain(item, name) for item, _ in items), default=1.0)
+            for name, items in self.items.items()
+        }
+
+    def binds(self, name: str, bound: frozenset[str]) -> bool:
+        """Whether some item can propose values of the variable."""
+        return any(can_bind(item, name, bound) for item, _ in self.items[name])
+
+    def promising(self, options: Sequence[str], bound: frozenset[str]) -> Sequence[str]:
+        """Of many variables those that share a leaf with bound ones, and the few others with the fewest values."""
+        if len(options) <= _MANY:
+            return options
+        apart = [name for name in options if not any(span & bound for span in self.spans[name])]
+        apart.sort(key=lambda name: (self.domains[name], name))
+        dropped = frozenset(apart[_FEW if len(apart) < len(options) else _MANY :])
+        return [name for name in options if name not in dropped]
+
+    def extend(self, partial: Partial, name: str) -> Partial:
+        """The partial order with one variable more, and what that is expected to cost."""
+        before = partial.prefixes[-1] if partial.prefixes else 1.0
+        bound = partial.bound | {name}
+        taking = self.items[name]
+        counts = [self.statistics.count(item, name, partial.bound) for item, _ in taking]
+        domain = self.domains[name]
+        least = min((count for count in counts if count < FILTER), default=domain)
+        share = 1.0
+        skipped = False
+        for (item, names), count in zip(taking, counts, strict=True):
+            if count == least and not skipped:
+                skipped = True
+            elif count < FILTER:
+                share *= min(1.0, count / max(domain, 1.0, least))
+            elif names <= bound and not isinstance(item, FunctionAtom | UnnestAtom | OrNode):
+                share *= self.statistics.selectivity(item)
+        candidates = before * least
+        after = candidates * share
+        # Dropped variables merge prefixes: there are never more than the domains of the kept ones allow.
+        kept = frozenset(
+            other
+            for other in (*partial.kept, name)
+            if other in self.needed or not all(span <= bound for span in self.spans[other])
+        )
+        most = math.prod(self.domains[other] for other in sorted(kept))
+        after = min(after, most) if most else after
+        cost = partial.cost + candidates + after
+        return Partial((*partial.order, name), bound, (*partial.prefixes, after), cost, kept)

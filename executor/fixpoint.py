@@ -33,8 +33,9 @@ from store.trie import EMPTY, Csr, Trie, distinct
 
 # From so many starts on, one pass over the graph for each beats remembering (start, node) pairs in a table.
 _MANY_STARTS = 64
-# Rows between two looks at the deadline while a closure is walked.
+# Rows found, or steps taken, between two looks at the deadline while a closure is walked.
 _WALKED_AT_ONCE = 1 << 20
+_STEPS_AT_ONCE = 1 << 25
 
 
 @dataclass
@@ -206,7 +207,9 @@ def _reached(rows: Sequence[Column], fixed: int, starts: Column, step: Csr, canc
     while at < len(starts):
         cancel.check()
         out = np.empty(max(len(nodes), min(_WALKED_AT_ONCE, (len(starts) - at) * len(nodes))), np.int64)
-        stop = row_kernels.reach(offsets, targets, seeds, seed_offsets, at, len(starts), out, counts)
+        stop = row_kernels.reach(
+            offsets, targets, seeds, seed_offsets, at, len(starts), out, counts, _STEPS_AT_ONCE
+        )
         found.append(nodes[out[: int(counts[at:stop].sum())]])
         total += len(found[-1])
         check_size(total)

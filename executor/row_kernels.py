@@ -177,18 +177,28 @@ def walk(
 
 @njit(cache=True, nogil=True)
 def reach(
-    offsets: Ints, targets: Ints, seeds: Ints, seed_offsets: Ints, start: int, stop: int, out: Ints, counts: Ints
+    offsets: Ints,
+    targets: Ints,
+    seeds: Ints,
+    seed_offsets: Ints,
+    start: int,
+    stop: int,
+    out: Ints,
+    counts: Ints,
+    most: int,
 ) -> int:
     """The nodes reached from each start's seeds, the seeds included, into `out`, sorted; counts[i] for each start.
 
     A graph of nodes 0..n-1 as CSR; the seeds of start i are seeds[seed_offsets[i]:seed_offsets[i + 1]]. Stops
-    before the first start that `out` might have no room for; returns that start.
+    before the first start that `out`, of at least n, might have no room for, or after about `most` steps; returns
+    the start after the last.
     """
     n = offsets.size - 1
+    steps = np.int64(0)
     seen = np.full(n, -1, np.int64)
     at = np.int64(0)
     for i in range(start, stop):
-        if out.size - at < n:
+        if out.size - at < n or steps >= most:
             return i
         first = at
         for s in range(seed_offsets[i], seed_offsets[i + 1]):
@@ -201,6 +211,7 @@ def reach(
         while done < at:
             node = out[done]
             done += 1
+            steps += offsets[node + 1] - offsets[node]
             for e in range(offsets[node], offsets[node + 1]):
                 other = targets[e]
                 if seen[other] != i:

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from executor.facts import RowFacts
+from datalog.errors import AdalogError
+from executor.facts import Columns, RowFacts
+from store.trie import Csr, Trie
 
 _CLOSE, _WIDER, _FAR = (0, 90), (-40, 300), (-(1 << 62), 1 << 62)
 
@@ -46,3 +48,106 @@ def test_rows_past_a_stride_are_kept_once() -> None:
     facts.add([*rows])
     facts.add([*rows])
     assert facts.turn() == 3 << 19
+
+
+def _rows(columns: Columns) -> set[tuple[int, ...]]:
+    return set(zip(*(column.tolist() for column in columns.columns), strict=True))
+
+
+@pytest.mark.parametrize("arity", [1, 2, 4])
+def test_versions_are_what_was_known_and_what_a_round_added(arity: int) -> None:
+    rng = np.random.default_rng(arity)
+    facts = RowFacts(arity)
+    known: set[tuple[int, ...]] = set()
+    for size in [1, 300, 0, 40, 5, 5, 9_000, 3, 0]:
+        before = set(known)
+        for _ in range(2):
+            rows = rng.integers(-9, 9, (arity, size))
+            facts.add(list(rows))
+            known |= set(zip(*rows.tolist(), strict=True))
+            # A round does not see what it adds itself.
+            assert set().union(*map(_rows, facts.all())) == before
+        assert facts.turn() == len(known) - len(before)
+        assert set().union(*map(_rows, facts.older())) == before
+        assert _rows(facts.recent()) == known - before
+        assert set().union(*map(_rows, facts.all())) == _rows(facts.whole()) == known
+        assert sum(map(len, facts.all())) == len(facts) == len(known)
+
+
+def test_what_is_older_lies_in_few_parts() -> None:
+    facts = RowFacts(1)
+    for number in range(1_000):
+        facts.add([np.array([number])])
+        facts.turn()
+    assert len(facts.all()) <= 12
+
+
+def test_a_version_stays_as_it_was_while_rows_come() -> None:
+    facts = RowFacts(2)
+    facts.add(list(_drawn(1, 50, _CLOSE)))
+    facts.turn()
+    version = facts.recent()
+    before = _rows(version)
+    levels = version.levels((1, 0))
+    facts.add(list(_drawn(2, 20_000, _FAR)))
+    facts.turn()
+    assert _rows(version) == before
+    assert levels is version.levels((1, 0))
+    assert levels.csr().values.tolist() == [first for _, first in sorted((b, a) for a, b in before)]
+
+
+def _closed(pairs: set[tuple[int, int]], step: set[tuple[int, int]], moving: int) -> set[tuple[int, int]]:
+    after: dict[int, list[int]] = {}
+    for start, end in step:
+        after.setdefault(start, []).append(end)
+    known, waiting = set(pairs), list(pairs)
+    while waiting:
+        pair = waiting.pop()
+        for end in after.get(pair[moving], ()):
+            new = (pair[0], end) if moving else (end, pair[1])
+            if new not in known:
+                known.add(new)
+                waiting.append(new)
+    return known
+
+
+@pytest.mark.parametrize("moving", [0, 1])
+@pytest.mark.parametrize("at_once", [1, 7, 1 << 20])
+@pytest.mark.parametrize("nodes", [3, 40, 300])
+def test_following_a_step_is_its_closure(nodes: int, at_once: int, moving: int) -> None:
+    rng = np.random.default_rng(nodes)
+    base = rng.integers(0, nodes, (2, 2 * nodes))
+    events = rng.integers(0, nodes, (2, nodes))
+    added = rng.random(nodes) < 0.5
+    step = Trie(Csr.from_pairs(*base)).advanced(*events, added)
+    pairs = set(zip(*base.tolist(), strict=True))
+    for *pair, holds in zip(*events.tolist(), added.tolist(), strict=True):
+        (pairs.add if holds else pairs.discard)(tuple(pair))
+    seeds = rng.integers(0, nodes, (2, 5 if nodes < 300 else 5_000))
+    facts = RowFacts(2)
+    facts.add(list(seeds))
+    facts.turn()
+    looks: list[int] = []
+    facts.follow(step, moving, lambda: looks.append(len(facts)), at_once)
+    assert _rows(facts.whole()) == _closed(set(zip(*seeds.tolist(), strict=True)), pairs, moving)
+    assert len(facts) == len(facts.whole())
+    assert len(looks) > 3 or at_once > 7 or nodes == 3
+
+
+def test_what_replaces_rows_is_all_there_is() -> None:
+    facts = RowFacts(2)
+    facts.add(list(_drawn(1, 500, _CLOSE)))
+    facts.turn()
+    facts.replace([np.arange(3), np.arange(3)])
+    assert _rows(facts.whole()) == {(0, 0), (1, 1), (2, 2)}
+    assert (len(facts), len(facts.recent()), len(facts.all())) == (3, 0, 1)
+
+
+@pytest.mark.parametrize("within", [_CLOSE, _FAR])
+def test_more_rows_than_a_relation_may_have(within: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("executor.facts.MOST_ROWS", 5_000)
+    facts = RowFacts(2)
+    facts.add(list(_drawn(1, 4_500, within)))
+    more = list(_drawn(2, 4_500, within))
+    with pytest.raises(AdalogError, match="more than 5,000 rows"):
+        facts.add(more)

@@ -44,7 +44,9 @@ def components(names: Iterable[str], dependencies: Iterable[Dependency]) -> list
                 if path:
                     low[path[-1][0]] = min(low[path[-1][0]], low[name])
                 if low[name] == number[name]:
-                    at = stack.index(name)
+                    at = len(stack) - 1
+                    while stack[at] != name:
+                        at -= 1
                     found.append(tuple(stack[at:]))
                     on_stack.difference_update(stack[at:])
                     del stack[at:]

@@ -10,7 +10,7 @@ from typing import Final
 import click
 from rich.console import Console
 
-from bench import batch, cost, http, joins, packages, pulls, reach, recursion, report
+from bench import batch, cache, cost, http, joins, packages, pulls, reach, recursion, report
 from bench.arena import compete
 from bench.folder import WORK
 from bench.line import Line, lines_of
@@ -33,6 +33,9 @@ _OTHERS: Final[dict[str, Callable[[bool, Say], list[Line]]]] = {
     "pull": pulls.in_process,
     "pull-http": pulls.over_http,
     "batch": batch.large,
+    "cache": cache.pages,
+    "cache-hit-rate": cache.hit_rate,
+    "cache-stopped": cache.stopped,
 }
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from datalog.aggregates import aggregate
 from datalog.ast import FindAggregate, FindElement
 from datalog.errors import AdalogError
-from executor import kernels
+from executor import group_kernels
 from executor.batch import Batch, Column, check_total, stack
 from planner.logical import WEIGHT
 from store.codes import Scratch
@@ -41,7 +41,7 @@ def aggregated(rows: Batch, elements: Sequence[FindElement], values: Scratch) ->
         return [np.empty(0, np.int64) for _ in elements]
     plain = [element.var.name for element in elements if not isinstance(element, FindAggregate)]
     if plain:
-        group, first = kernels.group_rows(stack(rows.columns[name] for name in plain))
+        group, first = group_kernels.group_rows(stack(rows.columns[name] for name in plain))
     else:
         group, first = np.zeros(rows.size, np.int64), np.zeros(1, np.int64)
     weight = rows.columns.get(WEIGHT)
@@ -60,12 +60,12 @@ def aggregated(rows: Batch, elements: Sequence[FindElement], values: Scratch) ->
 
 
 def _count(groups: Groups) -> Column:
-    return _longs(kernels.sum_by_group(groups.group, groups.weight, groups.count), groups.values)
+    return _longs(group_kernels.sum_by_group(groups.group, groups.weight, groups.count), groups.values)
 
 
 def _one(element: FindAggregate, codes: Column, groups: Groups) -> Column:
     if element.name == "count-distinct":
-        _pairs, firsts = kernels.group_rows(stack((groups.group, codes)))
+        _pairs, firsts = group_kernels.group_rows(stack((groups.group, codes)))
         return np.bincount(groups.group[firsts], minlength=groups.count)
     quick = _on_longs(element, codes, groups)
     if quick is None:
@@ -92,13 +92,13 @@ def _on_longs(element: FindAggregate, codes: Column, groups: Groups) -> Column |
     if low < LONG_MIN or high > LONG_MAX:
         return None
     if element.name in ("min", "max"):
-        return kernels.best_by_group(group, codes, groups.count, 1 if element.name == "min" else -1)
+        return group_kernels.best_by_group(group, codes, groups.count, 1 if element.name == "min" else -1)
     if max(abs(low), abs(high)) * int(weight.sum()) >= _EXACT:
         return None
-    total = kernels.sum_by_group(group, codes * weight, groups.count)
+    total = group_kernels.sum_by_group(group, codes * weight, groups.count)
     if element.name == "sum":
         return _longs(total, values)
-    return _doubles(total / kernels.sum_by_group(group, weight, groups.count), values)
+    return _doubles(total / group_kernels.sum_by_group(group, weight, groups.count), values)
 
 
 def _on_doubles(element: FindAggregate, codes: Column, groups: Groups) -> Column | None:
@@ -110,7 +110,7 @@ def _on_doubles(element: FindAggregate, codes: Column, groups: Groups) -> Column
     total = np.zeros(groups.count, np.float64)
     np.add.at(total, group, numbers * weight)
     if element.name == "avg":
-        total = total / kernels.sum_by_group(group, weight, groups.count)
+        total = total / group_kernels.sum_by_group(group, weight, groups.count)
     return _doubles(total, values)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from datalog.errors import AdalogError, Code
-from executor import kernels
+from executor import group_kernels
 from executor.distinct_rows import first_rows
 from planner.logical import WEIGHT
 
@@ -79,11 +79,11 @@ class Batch:
         check_total(weight)
         if not names:
             return Batch(1, {WEIGHT: weight.sum(keepdims=True)})
-        group, first = kernels.group_rows(stack(self.columns[name] for name in names))
+        group, first = group_kernels.group_rows(stack(self.columns[name] for name in names))
         if len(first) == self.size:
             return self
         columns = {name: self.columns[name][first] for name in names}
-        columns[WEIGHT] = kernels.sum_by_group(group, weight, len(first))
+        columns[WEIGHT] = group_kernels.sum_by_group(group, weight, len(first))
         return Batch(len(first), columns)
 
 

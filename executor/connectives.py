@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from executor import kernels
+from executor import group_kernels, kernels
 from executor.batch import Batch, Column, concatenate, stack
 from executor.extender import START, UNBOUNDED, Extender, RangeExtender, Ranges, expand
 from planner.logical import STATE
@@ -358,5 +358,5 @@ class NotExtender:
         shared = batch.only(frozenset(self.shared))
         if not self.distinct:
             return batch.keep(~self.matches(shared))
-        group, first = kernels.group_rows(stack(shared.columns.values()))
+        group, first = group_kernels.group_rows(stack(shared.columns.values()))
         return batch.keep(~self.matches(shared.take(first))[group])

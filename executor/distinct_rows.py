@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from executor.kernels import Ints, _mix, _sorted, group_rows
+from executor.group_kernels import group_rows, mix, sorted_by
+from executor.kernels import Ints
 
 # Bits of a set that may be cleared for each row.
 _BITS_A_ROW = 256
@@ -21,7 +22,7 @@ _MOST_PACKED = 2.0**62
 def first_rows(columns: Ints) -> Ints:
     """The first row of each set of equal rows, ascending. columns: int64[k, n], k and n at least 1."""
     k, n = columns.shape
-    if k > 1 and _sorted(columns, k - 1):
+    if k > 1 and sorted_by(columns, k - 1):
         return group_rows(columns)[1]
     packed, values = _packed(columns)
     if values >= _MOST_PACKED:
@@ -44,7 +45,7 @@ def first_rows(columns: Ints) -> Ints:
     mask = np.uint64(size - 1)
     table = np.full(size, -1, np.int64)
     for i in range(n):
-        at = _mix(np.uint64(0x243F6A8885A308D3), packed[i]) & mask
+        at = mix(np.uint64(0x243F6A8885A308D3), packed[i]) & mask
         while table[np.int64(at)] >= 0 and table[np.int64(at)] != packed[i]:
             at = (at + np.uint64(1)) & mask
         if table[np.int64(at)] < 0:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from datalog.edn import write
 from datalog.errors import AdalogError, Code, Position
 from datalog.values import EdnMap, EdnSet, type_name
-from executor import kernels
+from executor import group_kernels
 from executor.batch import Batch, Column, Mask, stack
 from executor.cancel import Cancel
 from executor.extender import START, UNBOUNDED
@@ -80,7 +80,7 @@ class Call:
         if not variables:
             value = self._apply([self.values.decode(a) for a in self.arguments if isinstance(a, int)])
             return np.full(batch.size, self.values.intern(value), np.int64)
-        group, first = kernels.group_rows(stack(batch.columns[name] for name in variables))
+        group, first = group_kernels.group_rows(stack(batch.columns[name] for name in variables))
         decoded = [self.values.decode_many(column[first]) for column in columns]
         codes = np.empty(len(first), np.int64)
         for i, row in enumerate(zip(*decoded, strict=True)):

@@ -1,4 +1,4 @@
-"""The compiled inner loops: looking keys up in tries, intersecting sorted ranges, grouping rows.
+"""The compiled inner loops of the join: looking keys up in tries, intersecting sorted ranges.
 
 For the extenders and the join, which own every decision; a kernel sees int64 columns only. All of them release the
 interpreter lock and are kept on disk once compiled.
@@ -25,7 +25,7 @@ _MIN_MARKED = 8
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _position(keys: Ints, dense: Index, key: Any) -> Any:
+def position(keys: Ints, dense: Index, key: Any) -> Any:
     """The index of `key` in sorted `keys`, or -1."""
     if dense.size > 0:
         at = key - keys[0]
@@ -61,14 +61,14 @@ def lookup(
             src[i], lo[i], hi[i] = src[i - 1], lo[i - 1], hi[i - 1]
             continue
         if over_keys.size > 0:
-            at = _position(over_keys, no_index, key)
+            at = position(over_keys, no_index, key)
             if at >= 0:
                 src[i] = 1
                 lo[i] = over_offsets[at]
                 hi[i] = over_offsets[at + 1]
                 continue
         if keys.size > 0:
-            at = _position(keys, dense, key)
+            at = position(keys, dense, key)
             if at >= 0:
                 lo[i] = offsets[at]
                 hi[i] = offsets[at + 1]
@@ -130,11 +130,11 @@ def contains_key(keys: Ints, dense: Index, over_keys: Ints, over_offsets: Ints, 
     no_index = np.empty(0, np.int32)
     for i in range(n):
         if over_keys.size > 0:
-            at = _position(over_keys, no_index, query[i])
+            at = position(over_keys, no_index, query[i])
             if at >= 0:
                 mask[i] = over_offsets[at + 1] > over_offsets[at]
                 continue
-        mask[i] = keys.size > 0 and _position(keys, dense, query[i]) >= 0
+        mask[i] = keys.size > 0 and position(keys, dense, query[i]) >= 0
     return mask
 
 
@@ -336,125 +336,3 @@ def intersect(
         for p in range(kept_lo, kept_hi):
             bitmap[(kept[p] - low) >> 6] = 0
     return counts
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _mix(h: Any, x: Any) -> Any:
-    h = (h ^ np.uint64(x)) * np.uint64(0x9E3779B97F4A7C15)
-    return h ^ (h >> np.uint64(29))
-
-
-@njit(cache=True, nogil=True)
-def _sorted(columns: Ints, k: int) -> bool:
-    """Whether the rows are in order of their first k columns."""
-    for i in range(1, columns.shape[1]):
-        for j in range(k):
-            if columns[j, i] != columns[j, i - 1]:
-                if columns[j, i] < columns[j, i - 1]:
-                    return False
-                break
-    return True
-
-
-@njit(cache=True, nogil=True)
-def is_sorted(columns: Ints) -> bool:
-    """Whether the rows of int64[k, n] ascend."""
-    return _sorted(columns, columns.shape[0])
-
-
-@njit(cache=True, nogil=True)
-def group_rows(columns: Ints) -> tuple[Ints, Ints]:
-    """Numbers equal rows alike, in order of first occurrence: (group int64[n], first row of each group int64[m]).
-
-    columns: int64[k, n].
-    """
-    k, n = columns.shape
-    group = np.empty(n, np.int64)
-    first = np.empty(n, np.int64)
-    m = 0
-    if k == 1 and n > 0:
-        low = columns[0].min()
-        high = columns[0].max()
-        # The difference of far apart codes wraps around: compare as unsigned.
-        span = np.uint64(high) - np.uint64(low)
-        if span < np.uint64(4 * n + 1024):
-            seen = np.full(np.int64(span) + 1, -1, np.int64)
-            for i in range(n):
-                x = columns[0, i] - low
-                if seen[x] < 0:
-                    seen[x] = m
-                    first[m] = i
-                    m += 1
-                group[i] = seen[x]
-            return group, first[:m]
-    if k > 1 and n > 0 and _sorted(columns, k - 1):
-        # Rows come in runs that agree in all columns but the last: remember where each last value was seen, and
-        # whether that was in this run.
-        low = columns[k - 1].min()
-        span = np.uint64(columns[k - 1].max()) - np.uint64(low)
-        if span < np.uint64(4 * n + 1024):
-            seen = np.full(np.int64(span) + 1, -1, np.int64)
-            run = 0
-            for i in range(n):
-                if i > 0:
-                    for j in range(k - 1):
-                        if columns[j, i] != columns[j, i - 1]:
-                            run = m
-                            break
-                x = columns[k - 1, i] - low
-                if seen[x] < run:
-                    seen[x] = m
-                    first[m] = i
-                    m += 1
-                group[i] = seen[x]
-            return group, first[:m]
-    size = 16
-    while size < 2 * n:
-        size <<= 1
-    table = np.full(size, -1, np.int64)
-    for i in range(n):
-        h = np.uint64(0x243F6A8885A308D3)
-        for j in range(k):
-            h = _mix(h, columns[j, i])
-        slot = np.int64(h & np.uint64(size - 1))
-        while True:
-            g = table[slot]
-            if g < 0:
-                table[slot] = m
-                first[m] = i
-                group[i] = m
-                m += 1
-                break
-            r = first[g]
-            equal = True
-            for j in range(k):
-                if columns[j, r] != columns[j, i]:
-                    equal = False
-                    break
-            if equal:
-                group[i] = g
-                break
-            slot = (slot + 1) & (size - 1)
-    return group, first[:m]
-
-
-@njit(cache=True, nogil=True)
-def sum_by_group(group: Ints, weight: Ints, groups: int) -> Ints:
-    """Sums int64 weights per group: int64[groups]."""
-    total = np.zeros(groups, np.int64)
-    for i in range(group.size):
-        total[group[i]] += weight[i]
-    return total
-
-
-@njit(cache=True, nogil=True)
-def best_by_group(group: Ints, values: Ints, groups: int, sign: int) -> Ints:
-    """int64[groups]: per group its least value where sign is 1, its greatest where it is -1. No group is empty."""
-    best = np.empty(groups, np.int64)
-    known = np.zeros(groups, np.bool_)
-    for i in range(group.size):
-        g = group[i]
-        if not known[g] or sign * values[i] < sign * best[g]:
-            best[g] = values[i]
-            known[g] = True
-    return best

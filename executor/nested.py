@@ -16,7 +16,7 @@ import numpy as np
 from datalog.ast import FindAggregate, FindElement, FindPull, FindVar, Var
 from datalog.errors import AdalogError, Code, Position
 from datalog.values import EdnMap, EdnSet
-from executor import kernels
+from executor import group_kernels
 from executor.aggregates import aggregated
 from executor.batch import Batch, Column, concatenate, stack
 from executor.cancel import Cancel
@@ -119,7 +119,7 @@ class NestedCall:
         columns = [
             batch.columns[a] if isinstance(a, str) else np.full(batch.size, a, np.int64) for a in self.arguments
         ]
-        group, first = kernels.group_rows(stack(columns))
+        group, first = group_kernels.group_rows(stack(columns))
         asked = list(zip(*(column[first].tolist() for column in columns), strict=True))
         return np.array(self._answers(asked), np.int64)[group]
 

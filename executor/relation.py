@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from executor import kernels
+from executor import group_kernels, kernels
 from executor.batch import Batch, Column, Mask
 from executor.extender import START, RangeExtender, Ranges
 from store.trie import EMPTY, Csr
@@ -53,7 +53,7 @@ class Levels:
 def sorted_columns(columns: Sequence[Column]) -> list[Column]:
     """Rows in ascending order, the first column first; two columns of limited span are sorted as one number."""
     n = len(columns[0])
-    if n < 2 or kernels.is_sorted(np.ascontiguousarray(np.stack(columns))):
+    if n < 2 or group_kernels.is_sorted(np.ascontiguousarray(np.stack(columns))):
         return list(columns)
     if len(columns) == 2:
         lows = [int(column.min()) for column in columns]

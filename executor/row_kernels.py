@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from executor.kernels import Bools, Index, Ints, _mix, _position
+from executor.group_kernels import mix
+from executor.kernels import Bools, Index, Ints, position
 
 # Rows whose places are read ahead.
 _AHEAD = 64
@@ -20,7 +21,7 @@ _AHEAD = 64
 def _hash_at(columns: Ints, k: int, row: Any) -> Any:
     h = np.uint64(0x9E3779B97F4A7C15)
     for j in range(k):
-        h = _mix(h, columns[j, row])
+        h = mix(h, columns[j, row])
     return h
 
 
@@ -143,11 +144,11 @@ def walk(
         node = store[moving, done]
         kept = store[fixed, done]
         over = over_keys.size > 0
-        place = _position(over_keys, no_index, node) if over else np.int64(-1)
+        place = position(over_keys, no_index, node) if over else np.int64(-1)
         if place >= 0:
             source, lo, hi = over_values, over_offsets[place], over_offsets[place + 1]
         else:
-            place = _position(keys, dense, node)
+            place = position(keys, dense, node)
             source = values
             lo = offsets[place] if place >= 0 else np.int64(0)
             hi = offsets[place + 1] if place >= 0 else np.int64(0)
@@ -159,7 +160,7 @@ def walk(
             target = source[e]
             h = np.uint64(0x9E3779B97F4A7C15)
             for j in range(2):
-                h = _mix(h, target if j == moving else kept)
+                h = mix(h, target if j == moving else kept)
             at = h & mask
             while True:
                 known = table[np.int64(at)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from executor import kernels
+from executor import group_kernels, kernels
 from executor.distinct_rows import first_rows
 from executor.pool import Pool, Request
 from store.database import Database
@@ -23,9 +23,9 @@ def main() -> None:
     kernels.contains(few, none, src, few, ends, few)
     kernels.expand(few, none, src, few, ends, 4)
     kernels.scatter(few, few, ends, few, np.zeros(4, np.int64), 0)
-    kernels.group_rows(np.stack((few, few)))
-    kernels.sum_by_group(few, few, 4)
-    kernels.best_by_group(few, few, 4, 1)
+    group_kernels.group_rows(np.stack((few, few)))
+    group_kernels.sum_by_group(few, few, 4)
+    group_kernels.best_by_group(few, few, 4, 1)
     first_rows(np.stack((few, few)))
     for k in (2, 3, 4):
         kernels.intersect(

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from executor import kernels
+from executor import group_kernels, kernels
 from executor.distinct_rows import first_rows
 
 run = st.lists(st.integers(0, 120), max_size=60).map(lambda xs: sorted(set(xs)))
@@ -67,7 +67,7 @@ def test_group_rows_numbers_equal_rows_alike(rows: list[tuple[int, int]]) -> Non
         columns = np.array([[row[i + 2 - width] for row in rows] for i in range(width)], np.int64).reshape(
             width, -1
         )
-        group, first = kernels.group_rows(columns)
+        group, first = group_kernels.group_rows(columns)
         seen: dict[tuple[int, ...], int] = {}
         for i in range(len(rows)):
             key = tuple(columns[:, i].tolist())
@@ -89,7 +89,7 @@ def test_first_rows_are_those_of_group_rows(rows: list[tuple[int, int, int]], wi
     for kept in (slice(0, width), slice(3 - width, 3)):
         shown = [row[kept] for row in rows]
         columns = np.ascontiguousarray(np.array(sorted(shown) if in_order else shown, np.int64).T)
-        assert first_rows(columns).tolist() == kernels.group_rows(columns)[1].tolist()
+        assert first_rows(columns).tolist() == group_kernels.group_rows(columns)[1].tolist()
 
 
 def test_lookup_prefers_the_overlay_and_knows_what_is_gone() -> None:

@@ -23,6 +23,8 @@ _ROUNDS: Final = 7
 # A piece of work that keeps the slowest contestant this long is repeated less.
 _LONG_SECONDS: Final = 5.0
 _LONG_ROUNDS: Final = 3
+# A contestant that takes this long is measured once.
+_VERY_LONG_SECONDS: Final = 15.0
 
 Say = Callable[[str], None]
 
@@ -110,7 +112,7 @@ def _rounds(work: Work, seats: dict[str, Seat], say: Say) -> list[Outcome]:
     number = 0
     while number <= rounds:
         for name, outcome in outcomes.items():
-            if outcome.failure:
+            if outcome.failure or (outcome.seconds and outcome.seconds[0] > _VERY_LONG_SECONDS):
                 continue
             engine = name.split(" by hand")[0]
             seat = seats.setdefault(engine, Seat(engine))

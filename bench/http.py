@@ -84,7 +84,7 @@ def _both() -> Iterator[tuple[int, int]]:
     port, peer = server.free_port(), server.free_port()
     with (
         folder.with_sample() as data,
-        server.adalog(data, port, ADALOG_SPARK="off") as adalog,
+        server.adalog(data, port, **server.UNCACHED) as adalog,
         server.strawberry(peer) as empty,
     ):
         server.first_answer(adalog, port, server.q(_QUERY, "bash"))

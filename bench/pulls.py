@@ -51,7 +51,7 @@ def over_http(quick: bool, say: Callable[[str], None]) -> list[Line]:
     """`pullMany` beside as many requests of `pull` over one kept connection."""
     with folder.with_sample() as data:
         port = server.free_port()
-        with server.adalog(data, port, ADALOG_SPARK="off") as process:
+        with server.adalog(data, port, **server.UNCACHED) as process:
             rows = server.first_answer(process, port, server.q(_PACKAGES))["q"]["rows"]
             entities = _some([row[0] for row in rows], quick)
             connection = HTTPConnection("127.0.0.1", port, timeout=60)

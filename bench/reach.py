@@ -61,7 +61,7 @@ def _compared(call: str, title: str, packages: tuple[str, ...], say: Callable[[s
     lines = []
     with folder.with_sample() as data:
         port = server.free_port()
-        with server.adalog(data, port, ADALOG_SPARK="off") as process:
+        with server.adalog(data, port, **server.UNCACHED) as process:
             server.first_answer(process, port, server.q("[:find ?s :where [_ :section/name ?s]]"))
             connection = HTTPConnection("127.0.0.1", port, timeout=60)
             for form, step in _FORMS.items():
@@ -106,9 +106,11 @@ def _raced(connection: HTTPConnection, query: str, duckdb: DuckDb, call: str, pa
         assert mine == answer, f"{title}: adalog has {mine}, DuckDB {answer}"
         if number:
             ours.append(took * 1000)
+    # On a machine that does other things as well, the least of each is nearer to what they need.
+    note = failure or f"least {min(ours):.2f} ms, theirs {min(theirs):.2f} ms"
     return Line(
         call, title, "ms", statistics.median(ours) if ours else None, "DuckDB recursive CTE",
-        statistics.median(theirs), bar=_SHARE, note=failure, answer=answer,
+        statistics.median(theirs), bar=_SHARE, note=note, answer=answer,
     )  # fmt: skip
 
 

@@ -17,6 +17,8 @@ from typing import Any, Final
 from bench.load import Report
 
 _START_LIMIT_SECONDS: Final = 60.0
+# For a gateway whose answers are to be computed, not remembered.
+UNCACHED: Final = {"ADALOG_SPARK": "off", "ADALOG_CACHE_BYTES": "0"}
 _ADALOG: Final = ("-c", "from gateway.cli import main; main()", "serve")
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from datalog.ast import Query, SourceInput
 from datalog.parser import parse_query
+from executor.cancel import Cancel
 from executor.inputs import matched, rules_text, source_kinds
 from planner.passes import plan_query
 from planner.plan import Options, Plan
@@ -56,6 +57,7 @@ class Compiler:
         options: Options = _DEFAULT,
         *,
         share: bool = False,
+        cancel: Cancel | None = None,
     ) -> Plan:
         """The plan for a text, with the arguments' kinds and sizes and the snapshot's statistics.
 
@@ -86,7 +88,8 @@ class Compiler:
             for each, value in matched(query, args)
             if isinstance(each, SourceInput) and each.name not in relations
         }
-        plan = plan_query(query, Statistics(databases, sizes), relations, options, share=share)
+        check = (cancel or Cancel()).check
+        plan = plan_query(query, Statistics(databases, sizes, check=check), relations, options, share=share)
         with self._lock:
             self._plans[key] = plan
             while len(self._plans) > self.kept:

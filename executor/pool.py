@@ -229,15 +229,16 @@ class Pool:
     def _joined(self, request: Request, cancel: Cancel) -> _Joined:
         started = time.perf_counter()
         snapshot = request.snapshot or self.database.snapshot()
-        args = settled(self._compiler.parsed(request.query), request.args, snapshot)
-        plan = self._compiler.compile(request.query, args, snapshot, request.options)
-        if plan.query.timeout_ms is not None:
-            own = time.monotonic() + plan.query.timeout_ms / 1000
+        query = self._compiler.parsed(request.query)
+        args = settled(query, request.args, snapshot)
+        if query.timeout_ms is not None:
+            own = time.monotonic() + query.timeout_ms / 1000
             cancel.deadline = own if cancel.deadline is None else min(cancel.deadline, own)
+        plan = self._compiler.compile(request.query, args, snapshot, request.options, cancel=cancel)
         cancel.check()
         engine, reason = self.choose(request, plan)
         if engine is Engine.SPARK and plan.program.strata:
-            plan = self._compiler.compile(request.query, args, snapshot, request.options, share=True)
+            plan = self._compiler.compile(request.query, args, snapshot, request.options, share=True, cancel=cancel)
         values = Scratch(snapshot.codes)
         inputs = bind_inputs(plan, args, snapshot, values)
         strict = self.database.schema == "strict"
@@ -293,7 +294,7 @@ class Pool:
         snapshot = request.snapshot or self.database.snapshot()
         if not analyze:
             args = settled(self._compiler.parsed(request.query), request.args, snapshot)
-            plan = self._compiler.compile(request.query, args, snapshot, request.options)
+            plan = self._compiler.compile(request.query, args, snapshot, request.options, cancel=cancel)
             engine, reason = self.choose(request, plan)
             shown = explain_plan(plan, str(engine), reason)
             return Explanation(text_of(shown), shown)

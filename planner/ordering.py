@@ -89,6 +89,7 @@ def order_variables(
     for _ in wanted:
         grown: dict[frozenset[str], Partial] = {}
         for partial in beam:
+            statistics.check()
             options = [name for name in wanted if name not in partial.bound and search.binds(name, partial.bound)]
             for name in search.promising(options, partial.bound) if reorder else options[:1]:
                 candidate = search.extend(partial, name)

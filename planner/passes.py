@@ -39,7 +39,9 @@ def plan_query(
         databases = {name: statistics.databases[outer] for name, outer in sources if outer in statistics.databases}
         lists = frozenset(name for name, outer in sources if outer in relations)
         rows = {name: statistics.relation_rows[outer] for name, outer in sources if outer in relations}
-        return planned_within(lambda: plan_query(inner, Statistics(databases, rows), lists, options))
+        return planned_within(
+            lambda: plan_query(inner, Statistics(databases, rows, check=statistics.check), lists, options)
+        )
 
     tree = settled(tree_of(query, relations, plan_inner, linear=options.magic))
     given = tree.given

@@ -6,7 +6,7 @@ what is correct.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from datalog.ast import Const, LookupRef
@@ -34,6 +34,11 @@ _SCATTERED = 2.0
 FILTER = 1e18
 """The estimated count of what cannot propose."""
 
+
+def _go_on() -> None:
+    """No deadline: a plan made for its own sake."""
+
+
 _SELECTIVITY = {"=": 0.1, "==": 0.1, "not=": 0.9, "!=": 0.9}
 
 
@@ -51,12 +56,14 @@ class Size:
 class Statistics:
     """Estimates for one query over the databases and relations it was given.
 
-    `relation_domains`: of a derived relation about how many values each place may have.
+    `relation_domains`: of a derived relation about how many values each place may have. `check`: called between
+    the steps of a plan; raises when the query should stop, since a plan of many rules may take long itself.
     """
 
     databases: Mapping[str, Snapshot]
     relation_rows: Mapping[str, int]
     relation_domains: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    check: Callable[[], None] = _go_on
     _sizes: dict[DatomAtom, Size] = field(default_factory=dict)
 
     def size(self, atom: DatomAtom) -> Size:

@@ -1,7 +1,7 @@
-"""Binds a plan to what it runs over: from the logical tree to extenders on tries, relations and built-ins.
+"""Binds a plan to what it runs over: from the logical tree to extenders on patterns, relations and built-ins.
 
-Here constants become codes, and what has no variable left is decided: a pattern that does not hold makes its
-conjunction dead, and a dead branch leaves its `or`.
+What has no variable left is decided here: a pattern that does not hold makes its conjunction dead, and a dead
+branch leaves its `or`.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from datalog.ast import Const, LookupRef, Source
 from datalog.builtins import BUILTINS
 from datalog.edn import write
 from datalog.errors import AdalogError, Code, Position
-from executor.attributes import AttributesExtender
 from executor.batch import Batch, Column, Mask
 from executor.cancel import Cancel
 from executor.connectives import Conjunction, NotExtender, OrExtender
 from executor.database_access import SnapshotAccess
-from executor.extender import START, Extender, PairExtender
+from executor.extender import START, Extender
 from executor.facts import Columns, Parts
 from executor.functions import Call, FilterExtender, FunctionExtender, UnnestExtender
 from executor.generic_join import Driver, GenericJoin, Level
 from executor.inputs import Inputs
 from executor.nested import SEED, NestedCall
+from executor.patterns import DEAD, HOLDS, Bound, Patterns, rows_extender
 from executor.relation import RelationExtender, UnionExtender
 from planner.explain_nodes import describe
 from planner.logical import (
@@ -46,16 +46,9 @@ from planner.logical import (
 )
 from planner.nested import Subquery
 from planner.plan import Plan
-from planner.resolve import attribute_of, entity_code, plain_value, unknown_attribute, value_code
-from store.attribute import Attribute
+from planner.resolve import plain_value
 from store.codes import Scratch
-from store.layout import FALSE, NIL, TRUE
-from store.snapshot import TX_BASE, Snapshot
-
-DEAD = False
-HOLDS = True
-Bound = Extender | bool
-"""An extender, or what is already decided."""
+from store.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +117,7 @@ class Binding:
         """The extender of one node of the tree."""
         match node:
             case DatomAtom():
-                return self._datoms(node)
+                return Patterns(self.databases[node.source], self.rank, self.strict).extender(node)
             case RelationAtom():
                 return self._relation(node)
             case PredicateAtom():
@@ -151,160 +144,7 @@ class Binding:
             case RuleAtom():
                 raise AssertionError(f"{describe(node)} is a relation by now")
 
-    # Patterns
-
-    def _datoms(self, atom: DatomAtom) -> Bound:
-        snapshot = self.databases[atom.source]
-        if not isinstance(atom.attribute, Const):
-            return self._any_attribute(atom, snapshot)
-        attribute = attribute_of(snapshot, atom.attribute)
-        if attribute is None:
-            if self.strict:
-                raise unknown_attribute(snapshot, atom.attribute)
-            return DEAD
-        first = self._entity(snapshot, atom.entity)
-        second = self._value(snapshot, attribute, atom.value)
-        if first is DEAD or second is DEAD:
-            return DEAD
-        if atom.tx is not None or atom.added is not None:
-            columns = snapshot.columns(attribute)
-            return self._rows(
-                describe(atom),
-                (first, second, self._transaction(atom.tx), self._added(atom.added)),
-                (columns.e, columns.v, columns.t + TX_BASE, np.where(columns.added, TRUE, FALSE)),
-            )
-        return self._pair(describe(atom), snapshot, attribute, first, second)
-
-    def _pair(
-        self,
-        label: str,
-        snapshot: Snapshot,
-        attribute: Attribute,
-        first: str | int | None,
-        second: str | int | None,
-    ) -> PairExtender | bool:
-        pair = PairExtender(
-            label, first, second, lambda: snapshot.ev(attribute), lambda: snapshot.ve(attribute), self.rank
-        )
-        if pair.variables:
-            return pair
-        if isinstance(first, int):
-            row = snapshot.ev(attribute).row(first)
-            return len(row) > 0 if second is None else bool(np.isin(second, row))
-        if isinstance(second, int):
-            return len(snapshot.ve(attribute).row(second)) > 0
-        return len(snapshot.ev(attribute).keys) > 0
-
-    def _any_attribute(self, atom: DatomAtom, snapshot: Snapshot) -> Bound:
-        first = self._entity(snapshot, atom.entity)
-        if first is DEAD or (first is not None and first == atom.attribute):
-            return DEAD  # an attribute is bound as its ident, which is no entity
-        attributes = snapshot.attributes()
-        seconds = {a.id: self._value_if_any(snapshot, a, atom.value) for a in attributes}
-        attributes = tuple(a for a in attributes if seconds[a.id] is not DEAD)
-        if atom.tx is not None or atom.added is not None:
-            return self._all_rows(atom, snapshot, attributes, first, seconds)
-        pairs = {}
-        for each in attributes:
-            second = each.ident_code if atom.attribute == atom.value is not None else seconds[each.id]
-            pair = self._pair(str(each.ident), snapshot, each, first, second)
-            if pair is not DEAD:
-                pairs[each.ident_code] = pair
-        if not pairs:
-            return DEAD
-        if any(pair is HOLDS for pair in pairs.values()):
-            if not isinstance(atom.attribute, str):
-                return HOLDS
-            codes = np.array([code for code, pair in pairs.items() if pair is HOLDS], np.int64)
-            return self._rows(describe(atom), (atom.attribute,), (codes,))
-        attribute = atom.attribute if isinstance(atom.attribute, str) else None
-        names = tuple(x for x in (first, atom.value) if isinstance(x, str) and x != attribute)
-        return AttributesExtender(describe(atom), attribute, frozenset(names), pairs, self.rank)  # type: ignore[arg-type]
-
-    def _all_rows(
-        self,
-        atom: DatomAtom,
-        snapshot: Snapshot,
-        attributes: Sequence[Attribute],
-        first: str | int | None,
-        seconds: Mapping[int, str | int | None],
-    ) -> Bound:
-        """A pattern with a transaction place over every attribute: one relation of five columns."""
-        parts: list[list[Column]] = [[], [], [], [], []]
-        for each in attributes:
-            columns = snapshot.columns(each)
-            keep = np.ones(len(columns.e), np.bool_)
-            if isinstance(first, int):
-                keep &= columns.e == first
-            second = seconds[each.id]
-            if isinstance(second, int):
-                keep &= columns.v == second
-            rows = np.flatnonzero(keep)
-            parts[0].append(columns.e[rows])
-            parts[1].append(np.full(len(rows), each.ident_code, np.int64))
-            parts[2].append(columns.v[rows])
-            parts[3].append(columns.t[rows] + TX_BASE)
-            parts[4].append(np.where(columns.added[rows], TRUE, FALSE))
-        whole = tuple(np.concatenate(part) if part else np.empty(0, np.int64) for part in parts)
-        names = (
-            atom.entity if isinstance(atom.entity, str) else None,
-            atom.attribute if isinstance(atom.attribute, str) else None,
-            atom.value if isinstance(atom.value, str) else None,
-            self._transaction(atom.tx),
-            self._added(atom.added),
-        )
-        return self._rows(describe(atom), names, whole)
-
-    def _rows(self, label: str, terms: Sequence[str | int | None], columns: Sequence[Column]) -> Bound:
-        """A relation restricted by its constants and repeated variables, over its variables."""
-        keep = np.ones(len(columns[0]) if columns else 0, np.bool_)
-        named: dict[str, Column] = {}
-        for term, column in zip(terms, columns, strict=False):
-            if isinstance(term, str):
-                if term in named:
-                    keep &= named[term] == column
-                else:
-                    named[term] = column
-            elif term is not None:
-                keep &= column == term
-        if not named:
-            return bool(keep.any())
-        rows = np.flatnonzero(keep)
-        return RelationExtender.of(label, list(named), [c[rows] for c in named.values()], self.rank)
-
-    def _entity(self, snapshot: Snapshot, term: Term) -> str | int | bool | None:
-        if isinstance(term, Const | LookupRef):
-            code = entity_code(snapshot, term)
-            return DEAD if code is None else code
-        return term
-
-    def _value(self, snapshot: Snapshot, attribute: Attribute, term: Term) -> str | int | bool | None:
-        if isinstance(term, Const | LookupRef):
-            code = value_code(snapshot, attribute, term)
-            return DEAD if code is None else code
-        return term
-
-    def _value_if_any(self, snapshot: Snapshot, attribute: Attribute, term: Term) -> str | int | bool | None:
-        """The same for an attribute that the query does not name: a value it cannot have is no mistake."""
-        try:
-            return self._value(snapshot, attribute, term)
-        except AdalogError:
-            return DEAD
-
-    def _transaction(self, term: Term) -> str | int | None:
-        """A transaction is written as its number or its entity id."""
-        if not isinstance(term, Const):
-            assert not isinstance(term, LookupRef)
-            return term
-        if type(term.value) is not int:
-            raise AdalogError(Code.QUERY_INVALID, "a transaction is a number or an entity id", term.position)
-        return term.value if term.value >= TX_BASE else term.value + TX_BASE
-
-    def _added(self, term: Term) -> str | int | None:
-        if not isinstance(term, Const):
-            assert not isinstance(term, LookupRef)
-            return term
-        return TRUE if term.value is True else FALSE if term.value is False else NIL
+    # Relations
 
     def _relation(self, atom: RelationAtom) -> Bound:
         if atom.subquery is not None:
@@ -325,7 +165,7 @@ class Binding:
             )
         if not any(isinstance(term, str) for term in terms) and not any(term is not None for term in terms):
             return len(columns[0]) > 0 if columns else DEAD
-        return self._rows(describe(atom), terms, columns)
+        return rows_extender(describe(atom), terms, columns, self.rank)
 
     def _derived(self, atom: RelationAtom, held: Parts) -> Bound:
         """A pattern over what rules derived: the sorted parts as they are, where it names only variables."""
@@ -337,7 +177,7 @@ class Binding:
             if plain:
                 bound: Bound = self._levels(atom, terms, part)
             else:
-                bound = self._rows(describe(atom), terms, part.columns)
+                bound = rows_extender(describe(atom), terms, part.columns, self.rank)
             if bound is HOLDS:
                 return HOLDS
             if isinstance(bound, RelationExtender):

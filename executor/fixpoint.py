@@ -17,12 +17,13 @@ from executor import row_kernels
 from executor.aggregates import aggregated
 from executor.aggregating import Aggregating
 from executor.batch import Batch, Column
-from executor.bind import DEAD, Binding, Reader
+from executor.bind import Binding, Reader
 from executor.cancel import Cancel
 from executor.extender import PairExtender
 from executor.facts import Columns, Facts, Parts, RowFacts, check_size
 from executor.generic_join import Driver, GenericJoin
 from executor.inputs import Inputs
+from executor.patterns import DEAD
 from executor.relation import RelationExtender
 from planner.logical import RelationAtom, everything
 from planner.plan import Plan

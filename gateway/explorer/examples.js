@@ -77,6 +77,58 @@ query Triangles {
   }
 }
 `,
+  `# Everything that a package needs, directly or by way of others: a rule that calls itself.
+query Needs {
+  q(
+    query: """
+      [:find [?name ...]
+       :in $ ?package
+       :where [?p :package/name ?package]
+              (needs ?p ?d)
+              [?d :package/name ?name]
+       :order-by [?name]
+       :rules [[(needs ?p ?d) [?p :package/depends ?d]]
+               [(needs ?p ?d) [?p :package/depends ?c] (needs ?c ?d)]]]
+    """
+    args: ["git"]
+  ) {
+    value
+    stats { engine elapsedMs rows }
+  }
+}
+`,
+  `# How many packages are how many steps away from one: the shortest of all ways counts.
+query Distances {
+  q(
+    query: """
+      [:find ?steps (count ?d)
+       :in $ ?package
+       :where [?p :package/name ?package]
+              (distance ?p ?d ?steps)
+       :order-by [?steps]
+       :rules [[(distance ?p ?d (min ?n)) [?p :package/depends ?d] [(ground 1) ?n]]
+               [(distance ?p ?d (min ?n)) (distance ?p ?c ?m) [?c :package/depends ?d] [(inc ?m) ?n]]]]
+    """
+    args: ["gimp"]
+  ) {
+    rows
+    stats { engine elapsedMs }
+  }
+}
+`,
+  `# An entity as nested maps: what it needs, two levels deep, and a few of those that need it.
+query Pull {
+  pull(
+    eid: "[:package/name \\"git\\"]"
+    pattern: """
+      [:package/name :package/version
+       {:package/maintainer [:maintainer/name]}
+       {:package/depends [:package/name {:package/depends [:package/name]}]}
+       {[:package/_depends :limit 5 :as :needed-by] [:package/name]}]
+    """
+  )
+}
+`,
   `# How a query is run: the order of its variables, and what each level did.
 query Plan {
   explain(

@@ -10,6 +10,7 @@ import json
 import statistics
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from http.client import HTTPConnection
 from typing import Any, Final
 
@@ -45,26 +46,41 @@ _ATTRIBUTES: Final = ("key", "name", "size", "weight", "next")
 Form = dict[str, Any] | list[Any]
 
 
+@dataclass(frozen=True)
+class _Run:
+    """One transaction: its seconds on the clock and of CPU, and the sums after it."""
+
+    seconds: float
+    cpu: float
+    sums: list[int]
+
+
 def large(quick: bool, say: Callable[[str], None]) -> list[Line]:
     """Raises RuntimeError without Node.js, AssertionError where what is stored then differs."""
     count = _ENTITIES // 10 if quick else _ENTITIES
     datascript = DataScript()
     lines = []
     for shape, (before, forms) in _shapes(count).items():
-        ours, theirs, sums, size = [], [], "", 0
+        ours, theirs = [], []
         for number in range(_ROUNDS + 1):
-            their_seconds, their_sums = _theirs(datascript, before, forms)
-            our_seconds, our_sums, size = _ours(before, forms)
-            assert our_sums == their_sums, f"{shape}: adalog holds {our_sums}, DataScript {their_sums}"
+            their = _theirs(datascript, before, forms)
+            our = _ours(before, forms)
+            assert our.sums == their.sums, f"{shape}: adalog holds {our.sums}, DataScript {their.sums}"
             if number:
-                ours.append(our_seconds)
-                theirs.append(their_seconds)
-            sums = str(our_sums)
-        mine, other = statistics.median(ours), statistics.median(theirs)
-        say(f"    {shape}: {mine:.3f} s for {size / 1e6:.1f} MB; DataScript {other:.3f} s")
+                ours.append(our)
+                theirs.append(their)
+        mine, other = (statistics.median(each.seconds for each in runs) for runs in (ours, theirs))
+        cpu = [statistics.median(each.cpu for each in runs) for runs in (ours, theirs)]
+        note = f"of CPU {cpu[0]:.2f} s, theirs {cpu[1]:.2f} s"
+        say(f"    {shape}: {mine:.3f} s; DataScript {other:.3f} s; {note}")
         datoms = count * (len(_ATTRIBUTES) - bool(before))
         title = f"a transaction of {datoms:,} datoms, durable, over HTTP: {shape}"
-        lines.append(Line("batch", title, "s", mine, "DataScript, in process", other, bar=1.0, answer=sums))
+        lines.append(
+            Line(
+                "batch", title, "s", mine, "DataScript, in process", other, bar=1.0, note=note,
+                answer=str(ours[0].sums),
+            )
+        )  # fmt: skip
     return lines
 
 
@@ -87,8 +103,8 @@ def _shapes(count: int) -> dict[str, tuple[list[Form], list[Form]]]:
     return {"maps with tempids": ([], tempids), "additions": ([], additions), "maps that upsert": (keys, upserts)}
 
 
-def _ours(before: Sequence[Form], forms: Sequence[Form]) -> tuple[float, list[int], int]:
-    """Seconds of the transaction on a new database, the sums after it, and its bytes."""
+def _ours(before: Sequence[Form], forms: Sequence[Form]) -> _Run:
+    """On a new database each time."""
     port = server.free_port()
     limits = {"ADALOG_TRANSACTION_BYTES": _ENOUGH_BYTES, "ADALOG_REQUEST_BYTES": _ENOUGH_BYTES}
     with folder.empty() as data, server.adalog(data, port, ADALOG_SPARK="off", **limits) as process:
@@ -97,18 +113,18 @@ def _ours(before: Sequence[Form], forms: Sequence[Form]) -> tuple[float, list[in
         if before:
             server.answered(connection, server.transact(_edn(before)))
         body = server.transact(_edn(forms))
-        start = time.perf_counter()
+        used, start = server.cpu_seconds(process), time.perf_counter()
         server.answered(connection, body)
-        seconds = time.perf_counter() - start
+        seconds, used = time.perf_counter() - start, server.cpu_seconds(process) - used
         checks = [check.format(**{name: f":item/{name}" for name in _ATTRIBUTES}) for check in _CHECKS]
         sums = [server.answered(connection, server.q(check))["q"]["rows"][0][0] for check in checks]
         connection.close()
-    return seconds, sums, len(body)
+    return _Run(seconds, used, sums)
 
 
-def _theirs(datascript: DataScript, before: Sequence[Form], forms: Sequence[Form]) -> tuple[float, list[int]]:
+def _theirs(datascript: DataScript, before: Sequence[Form], forms: Sequence[Form]) -> _Run:
     checks = [check.format(**{name: f'"item/{name}"' for name in _ATTRIBUTES}) for check in _CHECKS]
-    return datascript.transact(_THEIR_SCHEMA, _javascript(before), _javascript(forms), checks)
+    return _Run(*datascript.transact(_THEIR_SCHEMA, _javascript(before), _javascript(forms), checks))
 
 
 def _edn(forms: Sequence[Form]) -> str:

@@ -1,5 +1,5 @@
 // Answers lines of JSON: {"load": [[from, to], …]}, {"query": "…", "arguments": […]}, or
-// {"transact": [form, …], "before": [form, …], "schema": {…}, "queries": ["…", …]} with [seconds, answers].
+// {"transact": [form, …], "before": [form, …], "schema": {…}, "queries": ["…", …]} with [seconds, seconds of CPU, answers].
 const datascript = require("datascript");
 const readline = require("readline");
 
@@ -16,9 +16,11 @@ function answer(request) {
     const connection = datascript.create_conn(request.schema);
     if (request.before.length) datascript.transact(connection, request.before);
     const start = performance.now();
+    const before = process.cpuUsage();
     datascript.transact(connection, request.transact);
     const seconds = (performance.now() - start) / 1000;
-    return [seconds, request.queries.map((query) => datascript.q(query, datascript.db(connection)))];
+    const used = process.cpuUsage(before);
+    return [seconds, (used.user + used.system) / 1e6, request.queries.map((query) => datascript.q(query, datascript.db(connection)))];
   }
   return datascript.q(request.query, database, ...request.arguments) ?? null;
 }

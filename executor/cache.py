@@ -11,6 +11,7 @@ import hashlib
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
@@ -53,8 +54,11 @@ class Runner(Protocol):
     def rows(self, request: Request, cancel: Cancel) -> Result:
         """The rows of a query without its pulls."""
 
-    async def threaded(self, cancel: Cancel, work: Callable[[Cancel], T]) -> T:
-        """`work` on the runner's threads, when there is a place."""
+    def submit(self, cancel: Cancel, work: Callable[[Cancel], T]) -> Future[T]:
+        """`work` on the runner's threads, when there is a place; LIMIT_EXCEEDED where too many wait."""
+
+    def withdraw(self, future: Future[T]) -> None:
+        """Gives up the place of what has not begun."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +89,7 @@ class ResultCache:
         self._database = database
         self._keys = Keys(database, compiler)
         self._flights: Flights[_Had] = Flights()
-        self._leading: set[asyncio.Task[None]] = set()
+        self._looking: set[asyncio.Task[None]] = set()
         self._marks: OrderedDict[int, str] = OrderedDict()
 
     def close(self) -> None:
@@ -198,31 +202,56 @@ class ResultCache:
         return _Had(kept, computed=False)
 
     def _send_off(self, runner: Runner, flight: Flight[_Had], want: _Want) -> None:
-        """A task of its own, so that whoever is first can go away."""
+        """Whoever is first can go away: neither a task of his nor a thread holds it."""
+        if self.redis is None or not self.redis.usable:
+            self._compute_elsewhere(runner, flight, want)
+            return
         loop = asyncio.get_running_loop()
-        task = loop.create_task(self._lead(runner, flight, want))
-        self._leading.add(task)
-        task.add_done_callback(self._leading.discard)
+        task = loop.create_task(self._look_and_compute(self.redis, runner, flight, want))
+        self._looking.add(task)
+        task.add_done_callback(self._looking.discard)
         flight.abandon = lambda: None if loop.is_closed() else _ignored(loop.call_soon_threadsafe(task.cancel))
 
-    async def _lead(self, runner: Runner, flight: Flight[_Had], want: _Want) -> None:
+    async def _look_and_compute(self, redis: RedisLayer, runner: Runner, flight: Flight[_Had], want: _Want) -> None:
         try:
-            kept, computed = self.memory.get(want.key.name), False
-            if kept is None and self.redis is not None and self.redis.usable:
-                shared = self._known_shared(want.key)
-                if shared is None:
-                    shared = await asyncio.to_thread(self._shared, want.key)
-                kept = self._taken(want, await self.redis.aget(shared))
-            if kept is None:
-                kept = await runner.threaded(flight.cancel, lambda cancel: self._computed(want, cancel))
-                computed = True
+            shared = self._known_shared(want.key)
+            if shared is None:
+                shared = await asyncio.to_thread(self._shared, want.key)
+            kept = self._taken(want, await redis.aget(shared))
         except asyncio.CancelledError:
             self._flights.land(flight, AdalogError(Code.CANCELLED, "the query was cancelled"))
             raise
         except Exception as error:  # noqa: BLE001 - goes to those who wait
             self._flights.land(flight, error)
+            return
+        if kept is None:
+            self._compute_elsewhere(runner, flight, want)
         else:
-            self._flights.land(flight, _Had(kept, computed))
+            self._flights.land(flight, _Had(kept, computed=False))
+
+    def _compute_elsewhere(self, runner: Runner, flight: Flight[_Had], want: _Want) -> None:
+        def fly(cancel: Cancel) -> None:
+            try:
+                # It may have landed between the look into memory and the beginning of this flight.
+                kept, computed = self.memory.get(want.key.name), False
+                if kept is None:
+                    kept, computed = self._computed(want, cancel), True
+            except BaseException as error:  # noqa: BLE001 - goes to those who wait
+                self._flights.land(flight, error)
+            else:
+                self._flights.land(flight, _Had(kept, computed))
+
+        def ended(future: Future[None]) -> None:
+            if future.cancelled():
+                self._flights.land(flight, AdalogError(Code.CANCELLED, "the query was cancelled"))
+
+        try:
+            future = runner.submit(flight.cancel, fly)
+        except AdalogError as error:
+            self._flights.land(flight, error)
+            return
+        flight.abandon = lambda: runner.withdraw(future)
+        future.add_done_callback(ended)
 
     async def _landed(self, flight: Flight[_Had], deadline: float | None) -> _Had:
         landed = asyncio.wrap_future(flight.landed)

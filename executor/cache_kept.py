@@ -37,22 +37,25 @@ class Kept:
 
 def kept_rows(result: Result, codes: Codes) -> Kept:
     """A computed result, with no more of its query's own values than its rows show."""
-    columns = list(result.codes)
-    numbers = [Scratch.made_numbers(column) for column in columns]
-    used = np.unique(np.concatenate([each[each >= 0] for each in numbers])) if numbers else np.empty(0, np.int64)
-    made = result.values.made()
-    values = result.values
-    if len(used) < len(made):
-        values = Scratch(codes)
-        values.adopt(made[number] for number in used.tolist())
-        for place, each in enumerate(numbers):
-            shown = each >= 0
-            if shown.any():
-                columns[place] = columns[place].copy()
-                columns[place][shown] += np.searchsorted(used, each[shown]) - each[shown]
+    columns, values = list(result.codes), result.values
+    made = values.made()
+    if made:
+        numbers = [Scratch.made_numbers(column) for column in columns]
+        used = np.unique(np.concatenate([each[each >= 0] for each in numbers]))
+        if len(used) < len(made):
+            values = Scratch(codes)
+            values.adopt(made[number] for number in used.tolist())
+            for place, each in enumerate(numbers):
+                shown = each >= 0
+                if shown.any():
+                    columns[place] = columns[place].copy()
+                    columns[place][shown] += np.searchsorted(used, each[shown]) - each[shown]
     nbytes = sum(column.nbytes for column in columns) + sum(map(weight, values.made()))
-    named = tuple(Column("", type_of(column)) for column in columns)
-    return Kept(nbytes, _template(result, named, columns, values))
+    types = [
+        each.type if each.type != "map" else type_of(column)
+        for each, column in zip(result.columns, columns, strict=True)
+    ]
+    return Kept(nbytes, _template(result, tuple(Column("", each) for each in types), columns, values))
 
 
 def _template(result: Result, columns: tuple[Column, ...], codes: Sequence[Any], values: Scratch) -> Result:

@@ -7,7 +7,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -186,6 +186,16 @@ class Pool:
     async def threaded(self, cancel: Cancel, work: Callable[[Cancel], T]) -> T:
         """`work` on the pool's threads, when there is a place; cancelling the task stops it. Raises LIMIT_EXCEEDED
         where too many wait."""
+        future = self.submit(cancel, work)
+        try:
+            return await asyncio.wrap_future(future)
+        except asyncio.CancelledError:
+            cancel.cancel()
+            self.withdraw(future)
+            raise
+
+    def submit(self, cancel: Cancel, work: Callable[[Cancel], T]) -> Future[T]:
+        """`threaded` for who does not wait."""
         with self._lock:
             if self._inside >= self.settings.running + self.settings.waiting:
                 raise AdalogError(
@@ -194,14 +204,12 @@ class Pool:
                     retryable=True,
                 )
             self._inside += 1
-        future = self._threads.submit(self._entered, work, cancel)
-        try:
-            return await asyncio.wrap_future(future)
-        except asyncio.CancelledError:
-            cancel.cancel()
-            if future.cancel():
-                self._leave()
-            raise
+        return self._threads.submit(self._entered, work, cancel)
+
+    def withdraw(self, future: Future[T]) -> None:
+        """Gives up the place of what has not begun."""
+        if future.cancel():
+            self._leave()
 
     def _entered(self, work: Callable[[Cancel], T], cancel: Cancel) -> T:
         try:

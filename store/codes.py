@@ -24,6 +24,7 @@ from store.keys import TEXT_TAGS, inline_value, spell, value_of_key
 Int64s = NDArray[np.int64]
 
 _SCRATCH_LIMIT: Final = 20_000_000
+_SCRATCH_CHARACTERS: Final = 1 << 28
 _COLON: Final = pa.scalar(":", pa.large_string())
 _NOTHING: Final = pa.scalar("", pa.large_string())
 _PAYLOAD: Final = np.int64(layout.PAYLOAD_MASK)
@@ -213,9 +214,10 @@ class Scratch:
     the database does not know it, and keeps it for the query's life.
     """
 
-    def __init__(self, base: Codes, limit: int = _SCRATCH_LIMIT) -> None:
+    def __init__(self, base: Codes, limit: int = _SCRATCH_LIMIT, characters: int = _SCRATCH_CHARACTERS) -> None:
         self._base = base
         self._limit = limit
+        self._room = characters
         self._codes: dict[Hashable, int] = {}
         self._values: list[Any] = []
         self._lock = threading.Lock()
@@ -245,6 +247,13 @@ class Scratch:
                 f"the query made more than {self._limit:,} values that the database does not hold; "
                 "bind fewer rows before calling functions",
             )
+        if isinstance(value, (str, bytes)):
+            self._room -= len(value)
+            if self._room < 0:
+                raise AdalogError(
+                    Code.LIMIT_EXCEEDED,
+                    "the query made strings that are too long together; bind fewer rows before calling functions",
+                )
         code = layout.code_of(tag, layout.SCRATCH_BASE + len(self._values))
         self._values.append(value)
         return code

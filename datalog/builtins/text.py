@@ -8,7 +8,10 @@ from collections.abc import Callable
 
 from datalog.builtins.builtin import Builtin, long_of, refuse, refuse_type, shown, shown_call, text_of
 from datalog.edn_writer import write
+from datalog.errors import AdalogError, Code
 from datalog.values import Keyword, Symbol, Value, type_name
+
+MAX_CHARACTERS = 1 << 20
 
 _NAME = re.compile(r"[^\s,;\"'`~@^()\[\]{}\\:/][^\s,;\"`~@^()\[\]{}\\/]*")
 
@@ -33,7 +36,15 @@ def text(value: Value) -> str:
 
 
 def _str(*args: Value) -> str:
-    return "".join(map(text, args))
+    whole = "".join(map(text, args))
+    # A rule that calls itself may double a string in every round, far faster than any deadline is looked at.
+    if len(whole) > MAX_CHARACTERS:
+        raise AdalogError(
+            Code.LIMIT_EXCEEDED,
+            f"{shown_call('str', args)} has more than {MAX_CHARACTERS:,} characters, the most that `str` makes; "
+            "in a recursion, say with a clause where it ends",
+        )
+    return whole
 
 
 def _subs(*args: Value) -> str:

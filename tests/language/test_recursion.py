@@ -356,3 +356,8 @@ def test_endless_recursion_is_stopped(graph):
     rules = "[[(count-up ?x ?n) [?x :n ?n]] [(count-up ?x ?m) (count-up ?x ?n) [(inc ?n) ?m]]]"
     with pytest.raises(Exception, match=r"TIMEOUT|LIMIT_EXCEEDED"):
         graph.q(f"[:find (count ?n) :where (count-up 1 ?n) :rules {rules}]", timeout_ms=300)
+
+
+def test_strings_that_double_in_every_round_are_refused_before_memory_ends(db):
+    rules = '[[(text ?s) [(ground "a") ?s]] [(text ?s) (text ?half) ‸[(str ?half ?half) ?s]]]'
+    db.refuses("LIMIT_EXCEEDED", f"[:find (count ?s) . :where (text ?s) :rules {rules}]", says="1,048,576")

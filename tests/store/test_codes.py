@@ -194,3 +194,13 @@ def test_scratch_is_bounded() -> None:
     with pytest.raises(AdalogError) as refused:
         scratch.intern("one more")
     assert refused.value.code is Code.LIMIT_EXCEEDED
+
+
+def test_the_strings_of_a_scratch_are_bounded_together() -> None:
+    scratch = Scratch(Codes(), characters=10)
+    scratch.intern("12345")
+    scratch.intern("12345")
+    scratch.intern("67890")
+    with pytest.raises(AdalogError, match="too long together") as refused:
+        scratch.intern("x")
+    assert refused.value.code is Code.LIMIT_EXCEEDED

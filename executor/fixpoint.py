@@ -179,8 +179,7 @@ class Fixpoint:
             self.strict,
             rank={closure.start: 0, closure.end: 1},
         )
-        (step,) = closure.step.items
-        bound = binding.extender(step)
+        bound = binding.extender(closure.step)
         match bound:
             case PairExtender():
                 return bound.forward() if bound.first == closure.start else bound.backward()

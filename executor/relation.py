@@ -40,10 +40,6 @@ class Levels:
                 self.offsets.append(np.append(np.searchsorted(starts, parents), len(starts)))
             parents = starts
 
-    @property
-    def size(self) -> int:
-        return len(self.values[-1])
-
     def csr(self) -> Csr:
         """The same of two columns: from the first to the second."""
         (keys, values), (offsets,) = self.values, self.offsets

@@ -195,5 +195,5 @@ def closure_of(relation: Derived, recursive: Sequence[Branch]) -> Closure | None
             and kept not in (start, end)
             and all(variables(item) == {kept} for item in restricting)
         ):
-            return Closure(relation.name, fixed, AndNode((step,)), start, end)
+            return Closure(relation.name, fixed, step, start, end)
     return None

@@ -24,7 +24,7 @@ def _stratum(number: int, stratum: Stratum, semi_naive: bool) -> dict[str, Any]:
     }
     if stratum.closure is not None:
         shown["closure"] = {
-            "step": plain_names(describe(stratum.closure.step.items[0])),
+            "step": plain_names(describe(stratum.closure.step)),
             "from": stratum.closure.start.split("·")[0],
             "to": stratum.closure.end.split("·")[0],
         }

@@ -93,7 +93,6 @@ class FunctionAtom:
     out: str
     position: Position | None = field(default=None, compare=False)
     subquery: Subquery | None = None
-    derived: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +124,7 @@ class OrNode:
 
 @dataclass(frozen=True, slots=True)
 class NotNode:
-    """`shared` are bound outside; `order` is filled in by the ordering pass: the inner variables' levels."""
+    """`shared` are bound outside; `levels`, of the inner variables, are filled in when the join is planned."""
 
     items: tuple[Node, ...]
     shared: tuple[str, ...]

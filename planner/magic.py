@@ -309,15 +309,7 @@ class MagicSets:
     def _ask(self, name: str, branch: Branch, origin: str, prefix: _Prefix) -> None:
         """One more rule of a magic set, unless it only says that the set is in the set."""
         items = branch.body.items
-        if (
-            len(items) == 1
-            and isinstance(items[0], RelationAtom)
-            and (items[0].relation, items[0].terms)
-            == (
-                name,
-                branch.head,
-            )
-        ):
+        if items == (RelationAtom(name, branch.head, derived=True),):
             return
         size = self._size(items, frozenset(branch.head) - prefix.given, prefix)
         self.made.magic.setdefault(name, []).append(Asked(branch, origin, size))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from planner.logical import AndNode, LevelPlan
+from planner.logical import AndNode, DatomAtom, LevelPlan, RelationAtom
 
 IDEMPOTENT = frozenset(("min", "max", "and", "or", "union", "choice"))
 """The aggregates whose value only moves one way as tuples are added: they may be part of a recursion."""
@@ -109,12 +109,12 @@ class RulePlan:
 class Closure:
     """A linear recursion over one step: `relation` keeps the place `fixed` and moves the other along `step`.
 
-    `step` is a binary leaf; its variable `start` is the moving place before, `end` after.
+    The variable `start` of `step` is the moving place before it, `end` after.
     """
 
     relation: str
     fixed: int
-    step: AndNode
+    step: DatomAtom | RelationAtom
     start: str
     end: str
 

@@ -80,7 +80,7 @@ class _Collector:
         for element in query.find.elements:
             if isinstance(element, ast.FindAggregate) and element.name in CHANCE:
                 self.chance = True
-        _Query(self, query, names, set()).clauses(query.where, names.get("$", "$"), frozenset())
+        _Query(self, query, names).all(names.get("$", "$"))
 
     def of(self, source: str) -> Reads:
         return self.found.setdefault(source, Reads())
@@ -88,12 +88,27 @@ class _Collector:
 
 @dataclass
 class _Query:
-    """One query's clauses. `called`: the rules that were gone through, each with its default source."""
+    """One query's clauses. `called`: the rules that are or will be gone through, each with its default source."""
 
     to: _Collector
     query: ast.Query
     names: Mapping[str, str]
-    called: set[tuple[str, str]]
+    called: dict[tuple[str, str], None] = field(default_factory=dict)
+
+    def all(self, source: str) -> None:
+        """The query's own clauses, and those of all rules that they lead to, one rule after the other: rules may
+        call each other deeper than a stack goes."""
+        self.clauses(self.query.where, source, frozenset())
+        rules: dict[str, list[ast.Rule]] = {}
+        for rule in self.query.rules:
+            rules.setdefault(rule.name, []).append(rule)
+        done = 0
+        while done < len(self.called):
+            waiting = list(self.called)[done:]
+            done += len(waiting)
+            for name, default in waiting:
+                for rule in rules.get(name, ()):
+                    self.rule(rule, default)
 
     def name(self, written: str, source: str) -> str:
         """What a source is called outside; `source`: what `$` is here, by that name."""
@@ -117,7 +132,7 @@ class _Query:
                 self.call(clause, source, entities)
             case ast.RuleCall():
                 self.constant_terms(clause.args, source)
-                self.rule(clause.name, self.name(clause.source.name, source))
+                self.called[clause.name, self.name(clause.source.name, source)] = None
             case ast.And():
                 self.clauses(clause.clauses, source, entities)
             case ast.Or():
@@ -136,16 +151,11 @@ class _Query:
     def inner(self, given: ast.Source | None, source: str) -> str:
         return source if given is None else self.name(given.name, source)
 
-    def rule(self, name: str, source: str) -> None:
-        if (name, source) in self.called:
-            return
-        self.called.add((name, source))
-        for rule in self.query.rules:
-            if rule.name == name:
-                for place in rule.head:
-                    if isinstance(place, ast.FindAggregate) and place.name in CHANCE:
-                        self.to.chance = True
-                self.clauses(rule.clauses, source, frozenset())
+    def rule(self, rule: ast.Rule, source: str) -> None:
+        for place in rule.head:
+            if isinstance(place, ast.FindAggregate) and place.name in CHANCE:
+                self.to.chance = True
+        self.clauses(rule.clauses, source, frozenset())
 
     def pattern(self, pattern: ast.Pattern, source: str) -> None:
         reads = self.to.of(source)

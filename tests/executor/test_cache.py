@@ -221,6 +221,16 @@ BYPASSING = [
 ]
 
 
+def test_rules_that_call_each_other_deeper_than_a_stack_goes(people: World) -> None:
+    chain = " ".join(f"[(r{i} ?e ?f) (r{i + 1} ?e ?f)]" for i in range(1500))
+    query = f"[:find ?f :where (r0 1 ?f) :rules [{chain} [(r1500 ?e ?f) [?e :friend ?f]]]]"
+    assert [people.run(query).cache for _ in range(2)] == ["MISS", "HIT"]
+    unrelated(people)
+    assert people.run(query).cache == "HIT"
+    people.tx("[[:db/add 1 :friend 9]]")
+    assert people.q(query) == "#{[2] [3] [9]}"
+
+
 @pytest.mark.parametrize("query", BYPASSING)
 def test_chance_is_never_kept(people: World, query: str) -> None:
     assert [people.q(query).result.cache for _ in range(2)] == ["BYPASS", "BYPASS"]

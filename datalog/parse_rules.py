@@ -28,12 +28,20 @@ def rule_forms(forms: Sequence[Form]) -> list[Form]:
     found: list[Form] = []
     for form in forms:
         if form.kind not in ("vector", "list") or (form.items and form.items[0].kind not in ("vector", "list")):
-            raise invalid(form, f"a rule set is a vector of rules {_SHAPE}, not {shown(form)}")
+            raise invalid(form, f"a rule set is a vector of rules {_SHAPE}, not {shown(form)}{_as_json(form)}")
         if form.items and form.items[0].kind == "list" and form.kind == "vector":
             found.append(form)
         else:
             found.extend(form.items)
     return found
+
+
+def _as_json(form: Form) -> str:
+    """A hint where rules came as JSON, which has strings for variables and no lists."""
+    first = form
+    while first.kind == "vector" and first.items:
+        first = first.items[0]
+    return "; rules are EDN: as JSON, give them as one string" if type(first.value) is str else ""
 
 
 def read_rules(
@@ -54,7 +62,7 @@ def read_rules(
 def _head(form: Form) -> ast.Rule:
     """A rule without its clauses."""
     if form.kind not in ("vector", "list") or not form.items or form.items[0].kind != "list":
-        raise invalid(form, f"a rule is {_SHAPE}, not {shown(form)}")
+        raise invalid(form, f"a rule is {_SHAPE}, not {shown(form)}{_as_json(form)}")
     head = form.items[0]
     if not head.items or not is_symbol(head.items[0]):
         raise invalid(head, f"a rule's head begins with its name: (rule ?a ?b), not {shown(head)}")

@@ -62,7 +62,7 @@ class Query:
             strawberry.argument(
                 description="Values for :in after the default source `$`, in order, as JSON; TAGGED objects are "
                 'understood, and for a `$source` {"basis": {"asOf": 5}} (t, asOf, since, history) is the database '
-                "at another point in time, that of `$` unless it says otherwise."
+                "at another point in time, that of `$` unless it says otherwise. Rules for `%` are their EDN text."
             ),
         ] = None,
         args_edn: Annotated[

@@ -399,3 +399,12 @@ def test_a_mistake_in_the_rules_given_is_shown_there(db, rules, code, says):
     error = refused(code, rules, says, lambda text: db.run("[:find ?x :in $ % :where (r ?x 1)]", write(text)))
     assert error.message.startswith("in the rules given for %")
     assert error.position.origin
+
+
+@pytest.mark.parametrize(
+    "rules", [(("needs", "?a"), (1, ":to", "?a")), ((("needs", "?a"), ("?a", ":to", 1)),), ("[(r ?a)]",)]
+)
+def test_rules_as_json_are_told_to_come_as_text(db, rules):
+    db.refuses(
+        "QUERY_INVALID", "[:find ?a :in $ % :where (needs ?a)]", rules, says="as JSON, give them as one string"
+    )

@@ -25,6 +25,8 @@ ABSENT = code_of(TAG_BOOLEAN, 1 << 59)
 
 _NOTHING = np.empty(1, np.int64)
 _KEPT_ROOM = 1 << 20
+# The kernel is compiled for each number of ranges; those up to this one are when adalog is installed.
+_MOST_COMPILED = 5
 _buffers = threading.local()
 _BITMAP_LIMIT = 1 << 28
 
@@ -47,6 +49,8 @@ def choose(ranges: list[Ranges]) -> NDArray[np.int64]:
 
 def intersect_ranges(ranges: list[Ranges], least: NDArray[np.int64]) -> tuple[NDArray[np.int64], Column]:
     """(parent, value) of the intersection of k >= 2 ranges, the last changing most often."""
+    if len(ranges) > _MOST_COMPILED:
+        return _intersect_many(ranges)
     room = int(least.sum()) + 1
     parent, value = _scratch(room)
     total = int(_run_kernel(ranges, len(least), write=True, parent=parent, value=value).sum())
@@ -55,7 +59,28 @@ def intersect_ranges(ranges: list[Ranges], least: NDArray[np.int64]) -> tuple[ND
 
 def count_ranges(ranges: list[Ranges], n: int) -> NDArray[np.int64]:
     """Per prefix the size of the intersection, without writing it out."""
+    if len(ranges) > _MOST_COMPILED:
+        return np.bincount(_intersect_many(ranges)[0], minlength=n)
     return _run_kernel(ranges, n, write=False, parent=_NOTHING, value=_NOTHING)
+
+
+def _intersect_many(ranges: list[Ranges]) -> tuple[NDArray[np.int64], Column]:
+    """The same for any number of ranges: each prefix's shortest is written out, the others strike out of it."""
+    winner = np.argmin(np.stack([each.length for each in ranges]), axis=0)
+    pieces: list[tuple[NDArray[np.int64], Column]] = []
+    for i, shortest in enumerate(ranges):
+        rows = np.flatnonzero(winner == i)
+        parent, value = expand(shortest.take(rows))
+        parent = rows[parent]
+        for j, other in enumerate(ranges):
+            if j != i and len(parent):
+                at = other.take(parent)
+                kept = kernels.contains(at.base, at.over, at.src, at.lo, at.hi, value)
+                parent, value = parent[kept], value[kept]
+        pieces.append((parent, value))
+    parents = np.concatenate([parent for parent, _ in pieces])
+    order = np.argsort(parents, kind="stable")
+    return parents[order], np.concatenate([value for _, value in pieces])[order]
 
 
 def _run_kernel(

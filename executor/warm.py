@@ -27,7 +27,7 @@ def main() -> None:
     group_kernels.sum_by_group(few, few, 4)
     group_kernels.best_by_group(few, few, 4, 1)
     first_rows(np.stack((few, few)))
-    for k in (2, 3, 4):
+    for k in (2, 3, 4, 5):
         kernels.intersect(
             (few, none) * k,
             np.stack([src] * k),

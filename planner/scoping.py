@@ -76,7 +76,7 @@ class Scoping:
         items: list[Node] = []
         for clause in clauses:
             items.extend(self.clause(clause, scope, visible, source))
-        return AndNode(tuple(items))
+        return AndNode(_once(items))
 
     def clause(
         self, clause: ast.Clause, scope: Mapping[str, str], visible: frozenset[str], source: str
@@ -354,6 +354,19 @@ class Scoping:
         self.rename(rule.clauses, scope)
         body = self.conjunction(rule.clauses, scope, names, source)
         return Branch(tuple(scope[place.name] for place in places), body, tuple(sorted(self.constants_in(body))))
+
+
+def _once(items: Sequence[Node]) -> tuple[Node, ...]:
+    """Each data pattern and predicate once: to say it again adds nothing."""
+    seen: set[Node] = set()
+    kept: list[Node] = []
+    for item in items:
+        if isinstance(item, DatomAtom | PredicateAtom):
+            if item in seen:
+                continue
+            seen.add(item)
+        kept.append(item)
+    return tuple(kept)
 
 
 def _is_square(rule: ast.Rule) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 
 FAMILY = """[{:db/id 1 :name "Ada" :age 36 :likes :math}
@@ -165,3 +167,23 @@ def test_a_triangle(db):
 def test_whole_entities_by_attribute_variable_and_value(family):
     assert family.q("[:find ?e ?a :where [?e ?a 36]]") == "#{[1 :age] [2 :age]}"
     assert family.q("[:find ?e ?a :where [?e ?a :math]]") == "#{[1 :likes] [3 :likes]}"
+
+
+def test_many_patterns_over_the_same_variables(db):
+    """More of them than the compiled intersection takes at once."""
+    random = Random(7)
+    names = [f":d{i}" for i in range(9)]
+    pairs = {name: {(random.randrange(20), random.randrange(20)) for _ in range(330)} for name in names}
+    for name in names:
+        db.tx(f"[{{:db/ident {name} :db/valueType :db.type/long :db/cardinality :db.cardinality/many}}]")
+        db.tx(f"[{' '.join(f'[:db/add {x} {name} {y}]' for x, y in pairs[name])}]")
+    for count in (5, 6, 9):
+        where = " ".join(f"[?x {name} ?y]" for name in names[:count])
+        wanted = set.intersection(*(pairs[name] for name in names[:count]))
+        assert {tuple(row) for row in db.run(f"[:find ?x ?y :where {where}]").rows()} == wanted
+        assert db.run(f"[:find (count ?y) . :with ?x :where {where}]").rows() == [(len(wanted),)]
+
+
+def test_a_pattern_said_a_thousand_times(db):
+    db.tx("[[:db/add 1 :a 2] [:db/add 3 :a 4]]")
+    assert db.q(f"[:find ?x ?y :where {'[?x :a ?y] ' * 1001}]") == "#{[1 2] [3 4]}"

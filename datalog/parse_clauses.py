@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from datalog import ast
 from datalog.builtins import BUILTINS, Builtin
@@ -26,7 +26,7 @@ class ClauseParser:
 
     sources: frozenset[str]
     inner: ParseInner
-    rules: Mapping[str, int] | None = field(default_factory=dict)
+    rules: Mapping[str, int] | None
 
     def clause(self, form: Form) -> ast.Clause:
         """One clause of a :where."""

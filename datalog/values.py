@@ -200,10 +200,6 @@ def type_name(value: Value) -> str:
         raise TypeError(f"{value!r} ({type(value).__name__}) is not an EDN value") from None
 
 
-def is_number(value: Value) -> bool:
-    return type_name(value) in NUMERIC
-
-
 def is_long(value: Value) -> bool:
     """An integer of the type long, whatever its size; True is none."""
     return type(value) is int

@@ -19,13 +19,11 @@ class AttributesExtender:
 
     def __init__(
         self,
-        label: str,
         attribute: str | None,
         ends: frozenset[str],
         pairs: Mapping[int, PairExtender],
         rank: dict[str, int],
     ) -> None:
-        self.label = label
         self.attribute = attribute
         self.variables = ends | ({attribute} if attribute is not None else frozenset())
         self.ends = ends

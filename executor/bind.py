@@ -121,20 +121,16 @@ class Binding:
             case RelationAtom():
                 return self._relation(node)
             case PredicateAtom():
-                filtering = FilterExtender(describe(node), self._call(node), self.rank)
+                filtering = FilterExtender(self._call(node), self.rank)
                 if filtering.call.variables:
                     return filtering
                 return filtering.intersect(Batch(1, {}), START).size == 1
             case FunctionAtom(subquery=Subquery() as inner):
-                return FunctionExtender(
-                    describe(node), self._nested(inner, node.args, node.position), node.out, self.rank
-                )
+                return FunctionExtender(self._nested(inner, node.args, node.position), node.out, self.rank)
             case FunctionAtom():
-                return FunctionExtender(describe(node), self._call(node), node.out, self.rank)
+                return FunctionExtender(self._call(node), node.out, self.rank)
             case UnnestAtom():
-                return UnnestExtender(
-                    describe(node), node.collection, node.out, self.values, node.position, self.rank
-                )
+                return UnnestExtender(node.collection, node.out, self.values, node.position, self.rank)
             case AndNode():
                 return self._conjunction(node)
             case OrNode():
@@ -165,7 +161,7 @@ class Binding:
             )
         if not any(isinstance(term, str) for term in terms) and not any(term is not None for term in terms):
             return len(columns[0]) > 0 if columns else DEAD
-        return rows_extender(describe(atom), terms, columns, self.rank)
+        return rows_extender(terms, columns, self.rank)
 
     def _derived(self, atom: RelationAtom, held: Parts) -> Bound:
         """A pattern over what rules derived: the sorted parts as they are, where it names only variables."""
@@ -177,7 +173,7 @@ class Binding:
             if plain:
                 bound: Bound = self._levels(atom, terms, part)
             else:
-                bound = rows_extender(describe(atom), terms, part.columns, self.rank)
+                bound = rows_extender(terms, part.columns, self.rank)
             if bound is HOLDS:
                 return HOLDS
             if isinstance(bound, RelationExtender):
@@ -191,7 +187,7 @@ class Binding:
     def _levels(self, atom: RelationAtom, terms: Sequence[str | None], part: Columns) -> RelationExtender:
         order = sorted(filter(None, terms), key=self.rank.__getitem__)
         levels = part.levels(tuple(terms.index(name) for name in order))
-        return RelationExtender(describe(atom), order, levels, self.rank)
+        return RelationExtender(order, levels, self.rank)
 
     @staticmethod
     def _places(extender: RelationExtender, terms: Sequence[str | None]) -> tuple[int, ...]:
@@ -259,7 +255,7 @@ class Binding:
             return DEAD
         # A local variable of a branch that died is still a level: some branch must carry its rows past it.
         local = {name: places.get(owner, -1) for name, owner in node.local_to}
-        return OrExtender(describe(node), state_name(node.number), branches, local)
+        return OrExtender(state_name(node.number), branches, local)
 
     def _negation(self, node: NotNode) -> Bound:
         inner = self.join_of(node.items, node.shared, node.levels, False, seed=True)
@@ -269,7 +265,6 @@ class Binding:
             return HOLDS if not self._matches(inner, Batch(1, {})).any() else DEAD
 
         return NotExtender(
-            describe(node),
             node.shared,
             lambda batch: self._matches(inner, batch),
             self.rank,

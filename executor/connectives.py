@@ -128,7 +128,6 @@ class Conjunction:
 
     def __init__(self, parts: Sequence[Extender]) -> None:
         self.parts = tuple(parts)
-        self.label = "and"
         self._row = _row_name()
         self._at: dict[str, tuple[list[RangeExtender], list[Extender]]] = {}
 
@@ -250,8 +249,7 @@ class OrExtender:
     local to one branch is a level like any other: at it the other branches carry their rows on with ABSENT.
     """
 
-    def __init__(self, label: str, state: str, branches: Sequence[Conjunction], local_to: dict[str, int]) -> None:
-        self.label = label
+    def __init__(self, state: str, branches: Sequence[Conjunction], local_to: dict[str, int]) -> None:
         self.state = state
         self.branches = tuple(branches)
         self.local_to = local_to
@@ -356,14 +354,12 @@ class NotExtender:
 
     def __init__(
         self,
-        label: str,
         shared: Sequence[str],
         matches: Callable[[Batch], NDArray[np.bool_]],
         rank: dict[str, int],
         *,
         distinct: bool,
     ) -> None:
-        self.label = label
         self.distinct = distinct
         self.shared = tuple(shared)
         self.matches = matches

@@ -32,8 +32,6 @@ START = ""
 class Extender(Protocol):
     """One part of a query. `variable` is the level's variable; a batch's columns are the variables bound before."""
 
-    label: str
-
     def participates(self, variable: str) -> bool:
         """Whether it constrains this variable (at START: whether the first batch binds all that it needs)."""
 
@@ -95,7 +93,6 @@ class RangeExtender(ABC):
     `holds`, which may be quicker than a search in that column.
     """
 
-    label: str
     variables: frozenset[str]
     rank: dict[str, int]
 
@@ -170,14 +167,12 @@ class PairExtender(RangeExtender):
 
     def __init__(
         self,
-        label: str,
         first: str | int | None,
         second: str | int | None,
         forward: Callable[[], Trie],
         backward: Callable[[], Trie],
         rank: dict[str, int],
     ) -> None:
-        self.label = label
         self.first = first
         self.second = second
         self.forward = forward

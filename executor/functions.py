@@ -128,8 +128,7 @@ def _last(variables: frozenset[str], rank: dict[str, int]) -> str:
 class FilterExtender:
     """`[(pred …)]`: keeps the rows whose result is neither nil nor false."""
 
-    def __init__(self, label: str, call: Call, rank: dict[str, int]) -> None:
-        self.label = label
+    def __init__(self, call: Call, rank: dict[str, int]) -> None:
         self.call = call
         self.level = _last(call.variables, rank)
 
@@ -150,8 +149,7 @@ class FilterExtender:
 class FunctionExtender:
     """`[(f …) ?out]`: proposes its one value where the arguments are bound first, else compares."""
 
-    def __init__(self, label: str, call: Results, out: str, rank: dict[str, int]) -> None:
-        self.label = label
+    def __init__(self, call: Results, out: str, rank: dict[str, int]) -> None:
         self.call = call
         self.out = out
         self.level = _last(call.variables | {out}, rank)
@@ -177,14 +175,12 @@ class UnnestExtender:
 
     def __init__(
         self,
-        label: str,
         collection: str,
         out: str,
         values: Scratch,
         position: Position | None,
         rank: dict[str, int],
     ) -> None:
-        self.label = label
         self.collection = collection
         self.out = out
         self.values = values

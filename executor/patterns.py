@@ -16,7 +16,6 @@ from executor.attributes import AttributesExtender
 from executor.batch import Column
 from executor.extender import Extender, PairExtender
 from executor.relation import RelationExtender
-from planner.explain_nodes import describe
 from planner.logical import DatomAtom, Term
 from planner.resolve import attribute_of, entity_code, unknown_attribute, value_code
 from store.attribute import Attribute
@@ -55,19 +54,16 @@ class Patterns:
         if atom.tx is not None or atom.added is not None:
             columns = snapshot.columns(attribute)
             return rows_extender(
-                describe(atom),
                 (first, second, _transaction(atom.tx), _added(atom.added)),
                 (columns.e, columns.v, columns.t + TX_BASE, np.where(columns.added, TRUE, FALSE)),
                 self.rank,
             )
-        return self._pair(describe(atom), attribute, first, second)
+        return self._pair(attribute, first, second)
 
-    def _pair(
-        self, label: str, attribute: Attribute, first: str | int | None, second: str | int | None
-    ) -> PairExtender | bool:
+    def _pair(self, attribute: Attribute, first: str | int | None, second: str | int | None) -> PairExtender | bool:
         snapshot = self.snapshot
         pair = PairExtender(
-            label, first, second, lambda: snapshot.ev(attribute), lambda: snapshot.ve(attribute), self.rank
+            first, second, lambda: snapshot.ev(attribute), lambda: snapshot.ve(attribute), self.rank
         )
         if pair.variables:
             return pair
@@ -91,7 +87,7 @@ class Patterns:
         pairs = {}
         for each in attributes:
             second = each.ident_code if atom.attribute == atom.value is not None else seconds[each.id]
-            pair = self._pair(str(each.ident), each, first, second)
+            pair = self._pair(each, first, second)
             if pair is not DEAD:
                 pairs[each.ident_code] = pair
         if not pairs:
@@ -100,10 +96,10 @@ class Patterns:
             if not isinstance(atom.attribute, str):
                 return HOLDS
             codes = np.array([code for code, pair in pairs.items() if pair is HOLDS], np.int64)
-            return rows_extender(describe(atom), (atom.attribute,), (codes,), self.rank)
+            return rows_extender((atom.attribute,), (codes,), self.rank)
         attribute = atom.attribute if isinstance(atom.attribute, str) else None
         names = tuple(x for x in (first, atom.value) if isinstance(x, str) and x != attribute)
-        return AttributesExtender(describe(atom), attribute, frozenset(names), pairs, self.rank)  # type: ignore[arg-type]
+        return AttributesExtender(attribute, frozenset(names), pairs, self.rank)  # type: ignore[arg-type]
 
     def _all_rows(
         self,
@@ -136,7 +132,7 @@ class Patterns:
             _transaction(atom.tx),
             _added(atom.added),
         )
-        return rows_extender(describe(atom), names, whole, self.rank)
+        return rows_extender(names, whole, self.rank)
 
     def _entity(self, term: Term) -> str | int | bool | None:
         if isinstance(term, Const | LookupRef):
@@ -175,9 +171,7 @@ def _added(term: Term) -> str | int | None:
     return TRUE if term.value is True else FALSE if term.value is False else NIL
 
 
-def rows_extender(
-    label: str, terms: Sequence[str | int | None], columns: Sequence[Column], rank: dict[str, int]
-) -> Bound:
+def rows_extender(terms: Sequence[str | int | None], columns: Sequence[Column], rank: dict[str, int]) -> Bound:
     """A relation restricted by its constants and repeated variables, over its variables.
 
     terms: of each column a variable, the code of a constant, or None; columns past the terms are left out.
@@ -195,4 +189,4 @@ def rows_extender(
     if not named:
         return bool(keep.any())
     rows = np.flatnonzero(keep)
-    return RelationExtender.of(label, list(named), [c[rows] for c in named.values()], rank)
+    return RelationExtender.of(list(named), [c[rows] for c in named.values()], rank)

@@ -66,18 +66,17 @@ def sorted_columns(columns: Sequence[Column]) -> list[Column]:
 class RelationExtender(RangeExtender):
     """Rows over distinct variables, as `Levels` in the order of `variables_in_order`."""
 
-    def __init__(self, label: str, order: Sequence[str], levels: Levels, rank: dict[str, int]) -> None:
-        self.label = label
+    def __init__(self, order: Sequence[str], levels: Levels, rank: dict[str, int]) -> None:
         self.order = tuple(order)
         self.levels = levels
         self.rank = rank
         self.variables = frozenset(order)
 
     @staticmethod
-    def of(label: str, names: Sequence[str], columns: Sequence[Column], rank: dict[str, int]) -> RelationExtender:
+    def of(names: Sequence[str], columns: Sequence[Column], rank: dict[str, int]) -> RelationExtender:
         """From columns in any order; repeats are dropped."""
         order = sorted(range(len(names)), key=lambda i: rank[names[i]])
-        return RelationExtender(label, [names[i] for i in order], Levels([columns[i] for i in order]), rank)
+        return RelationExtender([names[i] for i in order], Levels([columns[i] for i in order]), rank)
 
     def _walk(self, batch: Batch, depth: int) -> tuple[Column, Column]:
         """(lo, hi) of the nodes of level `depth` under each prefix."""
@@ -124,7 +123,6 @@ class UnionExtender:
 
     def __init__(self, parts: Sequence[RelationExtender]) -> None:
         self.parts = tuple(parts)
-        self.label = parts[0].label
         self.variables = parts[0].variables
 
     def participates(self, variable: str) -> bool:

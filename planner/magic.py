@@ -87,7 +87,7 @@ def calls_rule(node: Node) -> bool:
 class _Prefix:
     """What is evaluated before a call: nodes whose rule calls are relations already, and what they bind.
 
-    `given`: single values, from scalar inputs.
+    `given`: variables of one value: scalar inputs and the constants of rule calls.
     """
 
     given: frozenset[str]

@@ -46,7 +46,7 @@ def join(atoms: list[tuple[str, str]], order: str, edges: Edges, stale: Edges, b
     forward = trie(edges, stale)
     backward = trie({(b, a) for a, b in edges}, {(b, a) for a, b in stale})
     rank = {name: i for i, name in enumerate(order)}
-    parts = [PairExtender(f"{a}{b}", a, b, lambda: forward, lambda: backward, rank) for a, b in atoms]
+    parts = [PairExtender(a, b, lambda: forward, lambda: backward, rank) for a, b in atoms]
     return GenericJoin(Conjunction(parts), [Level(name) for name in order], budget=budget)
 
 

@@ -26,15 +26,14 @@ from executor.cache_memory import Memory
 from executor.cache_settings import CacheSettings
 from executor.cache_tally import Tally
 from executor.cancel import Cancel, timed_out
-from executor.compile import Compiler
 from executor.pull_find import pulled_column, window
+from executor.question import Question
 from executor.result import Column, Pulled, Result
 from store.database import Database
 
 if TYPE_CHECKING:
     from executor.cache_redis import RedisLayer
     from executor.cache_settings import RedisSettings
-    from executor.pool import Request
 
 T = TypeVar("T")
 
@@ -51,7 +50,7 @@ _UNFOLDED: Final = 8
 class Runner(Protocol):
     """Who runs queries."""
 
-    def rows(self, request: Request, cancel: Cancel) -> Result:
+    def rows(self, question: Question, cancel: Cancel) -> Result:
         """The rows of a query without its pulls."""
 
     def submit(self, cancel: Cancel, work: Callable[[Cancel], T]) -> Future[T]:
@@ -80,14 +79,14 @@ class _Had:
 class ResultCache:
     """Thread-safe; `close` ends its threads and connections."""
 
-    def __init__(self, database: Database, compiler: Compiler, settings: CacheSettings) -> None:
+    def __init__(self, database: Database, settings: CacheSettings) -> None:
         """Raises ARG_INVALID for a Redis URL that is none."""
         self.settings = settings
         self.tally = Tally()
         self.memory: Memory[Kept] = Memory(settings.memory_bytes, settings.entry_bytes)
         self.redis = None if settings.redis is None else _connected(settings.redis, self.tally)
         self._database = database
-        self._keys = Keys(database, compiler)
+        self._keys = Keys(database)
         self._flights: Flights[_Had] = Flights()
         self._looking: set[asyncio.Task[None]] = set()
         self._marks: OrderedDict[int, str] = OrderedDict()
@@ -98,14 +97,12 @@ class ResultCache:
 
     # For a thread
 
-    def run(self, runner: Runner, request: Request, cancel: Cancel) -> Result | None:
-        """The answer; None where it is none to be kept."""
-        asked = self._keys.asked(request)
+    def run(self, runner: Runner, question: Question, cancel: Cancel) -> Result | None:
+        """Returns the answer, or None if an answer to this question must not be kept."""
+        asked = self._keys.asked(question)
         if asked is None:
             self.tally.add("query", "bypass")
             return None
-        if asked.deadline is not None:
-            cancel.deadline = asked.deadline if cancel.deadline is None else min(cancel.deadline, asked.deadline)
         had = self._obtain(self._rows(runner, asked), cancel)
         result = _shown(asked, had.kept)
         computed = had.computed
@@ -158,29 +155,30 @@ class ResultCache:
 
     # For an event loop
 
-    async def arun(self, runner: Runner, request: Request) -> Result | None:
-        """The answer; None where it is none to be kept. Who is cancelled leaves the work to those who wait, too."""
-        asked = self._keys.asked(request) if self._keys.knows(request) else await self._asked_elsewhere(request)
+    async def arun(self, runner: Runner, question: Question) -> Result | None:
+        """Returns the answer, or None if an answer to this question must not be kept. If one waiter is cancelled,
+        the computation continues for the others."""
+        asked = self._keys.asked(question) if self._keys.knows(question) else await self._asked_elsewhere(question)
         if asked is None:
             self.tally.add("query", "bypass")
             return None
-        had = await self._aobtain(runner, self._rows(runner, asked), asked.deadline)
+        had = await self._aobtain(runner, self._rows(runner, asked), question.deadline)
         result = _shown(asked, had.kept)
         computed = had.computed
         pulled: dict[int, Pulled] = {}
         for place in asked.pulls:
-            start, stop = window(request.shown, len(result))
+            start, stop = window(question.request.shown, len(result))
             if stop - start <= _INLINE_ENTITIES:
                 want = self._pull(asked, result, place)
             else:
                 want = await asyncio.to_thread(self._pull, asked, result, place)
-            had = await self._aobtain(runner, want, asked.deadline)
+            had = await self._aobtain(runner, want, question.deadline)
             computed |= had.computed
             pulled[place] = _pulled(asked, result, had.kept)
         return self._answer(asked, result, pulled, computed)
 
-    def _asked_elsewhere(self, request: Request) -> Awaitable[Asked | None]:
-        return asyncio.to_thread(self._keys.asked, request)
+    def _asked_elsewhere(self, question: Question) -> Awaitable[Asked | None]:
+        return asyncio.to_thread(self._keys.asked, question)
 
     async def _aobtain(self, runner: Runner, want: _Want, deadline: float | None) -> _Had:
         kept = self._remembered(want)
@@ -296,23 +294,24 @@ class ResultCache:
         return kept
 
     def _rows(self, runner: Runner, asked: Asked) -> _Want:
-        codes = asked.snapshot.codes
-        request = replace(asked.request, snapshot=asked.snapshot, args=asked.args)
+        question = asked.question
+        codes = question.snapshot.codes
         return _Want(
             asked.key,
-            request.query,
-            lambda cancel: kept_rows(runner.rows(request, cancel), codes),
-            lambda entry: fetched_rows(entry, len(asked.query.find.elements), codes),
+            question.text,
+            lambda cancel: kept_rows(runner.rows(question, cancel), codes),
+            lambda entry: fetched_rows(entry, len(question.query.find.elements), codes),
         )
 
     def _pull(self, asked: Asked, result: Result, place: int) -> _Want:
-        start, stop = window(asked.request.shown, len(result))
+        question = asked.question
+        start, stop = window(question.request.shown, len(result))
         strict = self._database.schema == "strict"
 
         def compute(cancel: Cancel) -> Kept:
-            shown = asked.request.shown
+            shown = question.request.shown
             made = pulled_column(
-                asked.query, asked.args, asked.databases, result, place, shown, cancel, strict=strict
+                question.query, question.args, question.databases, result, place, shown, cancel, strict=strict
             )
             return kept_maps(made.maps)
 
@@ -320,13 +319,14 @@ class ResultCache:
         if key is None:
             compute(Cancel())
             raise AssertionError("a pull that has no key is refused")
-        return _Want(key, asked.request.query, compute, lambda entry: fetched_maps(entry, stop - start))
+        return _Want(key, question.text, compute, lambda entry: fetched_maps(entry, stop - start))
 
     def _answer(self, asked: Asked, result: Result, pulled: Mapping[int, Pulled], computed: bool) -> Result:
         self.tally.add("query", "miss" if computed else "hit")
         result.pulled = pulled
+        result.question = asked.question
         result.cache = "MISS" if computed else "HIT"
-        result.elapsed_ms = (time.perf_counter() - asked.started) * 1000
+        result.elapsed_ms = (time.perf_counter() - asked.question.started) * 1000
         return result
 
     # The names that all gateways over one database have in common
@@ -353,17 +353,17 @@ def _connected(settings: RedisSettings, tally: Tally) -> RedisLayer:
 def _shown(asked: Asked, kept: Kept) -> Result:
     """The rows as this query asks for them: under its names, in its shape, at its basis."""
     assert kept.result is not None
-    find = asked.query.find
+    find = asked.question.query.find
     columns = tuple(
         Column(element.label, "map" if isinstance(element, ast.FindPull) else column.type)
         for element, column in zip(find.elements, kept.result.columns, strict=True)
     )
     shape = "maps" if find.keys else find.shape
-    return replace(kept.result, columns=columns, shape=shape, keys=find.keys, t=asked.snapshot.t)
+    return replace(kept.result, columns=columns, shape=shape, keys=find.keys, t=asked.question.snapshot.t)
 
 
 def _pulled(asked: Asked, result: Result, kept: Kept) -> Pulled:
-    return Pulled(window(asked.request.shown, len(result))[0], kept.maps)
+    return Pulled(window(asked.question.request.shown, len(result))[0], kept.maps)
 
 
 def _raise_unless_lost(flight: Flight[_Had], want: _Want, error: AdalogError) -> None:

@@ -1,34 +1,30 @@
-"""From a request to the keys of its answer: what is asked, of what, and up to where that was touched."""
+"""From a question to the keys of its answer: what is asked, of what, and up to where that was touched."""
 
 from __future__ import annotations
 
 import hashlib
 import threading
-import time
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
 from datalog import ast
 from datalog.values import Keyword
+from executor.arguments import matched
 from executor.cache_codec import KEY_BYTES, VERSION
 from executor.cache_form import form_of, pattern_text
 from executor.cache_reads import QueryReads, Reads, lookups_in, reads_of, token_of
-from executor.compile import Compiler
-from executor.inputs import matched, rules_text, settled
 from executor.pull_find import pattern_of, window
+from executor.question import Question
 from executor.result import Result
 from planner.plan import Options
 from store.database import Database
 from store.layout import tags_of
 from store.snapshot import Snapshot
 from store.wire import pack_as_written
-
-if TYPE_CHECKING:
-    from executor.pool import Request
 
 _KEPT: Final = 2048
 _PLAIN: Final = Options()
@@ -45,21 +41,15 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A request whose answer may be kept. `query` has the rules given for `%`; `args` are settled."""
+    """A question whose answer may be kept."""
 
-    request: Request
-    query: ast.Query
-    args: tuple[Any, ...]
-    databases: Mapping[str, Snapshot]
-    snapshot: Snapshot
+    question: Question
     key: Key
-    started: float
-    deadline: float | None
 
     @property
     def pulls(self) -> list[int]:
         """The places of the find spec that pull."""
-        elements = self.query.find.elements
+        elements = self.question.query.find.elements
         return [place for place, element in enumerate(elements) if isinstance(element, ast.FindPull)]
 
 
@@ -74,43 +64,27 @@ class Keys:
     """Makes keys; remembers the shapes of recent queries. Thread-safe."""
 
     database: Database
-    compiler: Compiler
     _shapes: OrderedDict[tuple[str, str | None], _Shape] = field(default_factory=OrderedDict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def knows(self, request: Request) -> bool:
-        """Whether the key is made in no time: the text was asked before, without `%` and with few arguments."""
-        return (request.query, None) in self._shapes and _small(request.args)
+    def knows(self, question: Question) -> bool:
+        """Whether the key is made in no time: the shape of the text is known, and it has few arguments."""
+        return (question.text, question.rules) in self._shapes and _small(question.args)
 
-    def asked(self, request: Request) -> Asked | None:
-        """None where the answer cannot be kept. Raises what is wrong with the text or the arguments."""
-        started = time.perf_counter()
-        now = self.database.snapshot()
-        snapshot = request.snapshot or now
-        query = self.compiler.parsed(request.query)
-        rules = rules_text(query, request.args)
-        if rules is not None:
-            query = self.compiler.parsed(request.query, rules)
-        args = settled(query, request.args, snapshot)
-        databases = {
-            each.name: snapshot if value is None else value
-            for place, (each, value) in enumerate(matched(query, args))
-            if isinstance(each, ast.SourceInput) and (place == 0 or isinstance(value, Snapshot))
-        }
+    def asked(self, question: Question) -> Asked | None:
+        """None where the answer cannot be kept."""
+        request, now = question.request, self.database.snapshot()
         if (
             not request.cached
             or request.options != _PLAIN
-            or not all(_committed(x, now) for x in databases.values())
+            or not all(_committed(each, now) for each in question.databases.values())
         ):
             return None
-        shape = self._shape(request.query, rules, query)
+        shape = self._shape(question.text, question.rules, question.query)
         if shape.reads.chance:
             return None
-        key = self._key(request, shape, query, args, databases)
-        if key is None:
-            return None
-        deadline = _deadline(request.timeout_ms, query.timeout_ms)
-        return Asked(request, query, args, databases, snapshot, key, started, deadline)
+        key = self._key(question, shape)
+        return None if key is None else Asked(question, key)
 
     def _shape(self, text: str, rules: str | None, query: ast.Query) -> _Shape:
         with self._lock:
@@ -125,18 +99,12 @@ class Keys:
                 self._shapes.popitem(last=False)
         return shape
 
-    def _key(
-        self,
-        request: Request,
-        shape: _Shape,
-        query: ast.Query,
-        args: Sequence[Any],
-        databases: Mapping[str, Snapshot],
-    ) -> Key | None:
+    def _key(self, question: Question, shape: _Shape) -> Key | None:
         given: list[bytes] = []
         named: set[Keyword] = set()
+        request, databases = question.request, question.databases
         try:
-            for each, value in matched(query, args):
+            for each, value in matched(question.query, question.args):
                 if isinstance(each, ast.BindingInput) or (
                     isinstance(each, ast.SourceInput) and each.name not in databases
                 ):
@@ -161,13 +129,14 @@ class Keys:
 
     def pull_key(self, asked: Asked, result: Result, place: int) -> Key | None:
         """The key of what one pull shows: whatever query found the entities. None where it will be refused."""
-        element = asked.query.find.elements[place]
+        question = asked.question
+        element = question.query.find.elements[place]
         assert isinstance(element, ast.FindPull)
-        source = asked.databases.get(element.source.name)
+        source = question.databases.get(element.source.name)
         if source is None:
             return None
-        pattern = pattern_of(element, asked.query, asked.args)
-        start, stop = window(asked.request.shown, len(result))
+        pattern = pattern_of(element, question.query, question.args)
+        start, stop = window(question.request.shown, len(result))
         codes = result.codes_of(place, start, stop)
         plain = not tags_of(codes).any()
         if plain:
@@ -182,11 +151,6 @@ class Keys:
 def _committed(snapshot: Snapshot, now: Snapshot) -> bool:
     """Of this database, and no state that a transaction was only tried on or is not durable yet."""
     return snapshot.codes is now.codes and not snapshot.origin.applied and snapshot.origin.t <= now.t
-
-
-def _deadline(*timeouts_ms: int | None) -> float | None:
-    given = [each for each in timeouts_ms if each is not None]
-    return time.monotonic() + min(given) / 1000 if given else None
 
 
 def _small(args: Sequence[Any]) -> bool:

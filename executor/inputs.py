@@ -1,4 +1,4 @@
-"""Arguments of a query, matched to its `:in`: the first batch, relations and databases."""
+"""Settled arguments as the join wants them: the first batch, relations of codes, and databases."""
 
 from __future__ import annotations
 
@@ -13,32 +13,12 @@ from datalog.edn import write
 from datalog.errors import AdalogError, Code
 from datalog.parse_nested import input_name
 from datalog.values import Keyword, type_name
+from executor.arguments import matched
 from executor.batch import Batch, Column
 from planner.plan import Plan
 from planner.resolve import plain_value
 from store.codes import Scratch
 from store.snapshot import Snapshot
-
-
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """An argument that names a database value: where a source is asked for it is that, elsewhere it is `value`.
-
-    `open` is given the snapshot that `$` is. `value` None: it can be nothing but a source. `key`: what tells it
-    from others.
-    """
-
-    key: str
-    open: Callable[[Snapshot], Snapshot]
-    value: Any = None
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """An argument with the EDN text that it was read from: for `%` that is what places in messages refer to."""
-
-    value: Any
-    key: str
 
 
 @dataclass
@@ -50,60 +30,17 @@ class Inputs:
     databases: dict[str, Snapshot] = field(default_factory=dict)
 
 
-def source_kinds(query: ast.Query, args: Sequence[Any]) -> tuple[frozenset[str], dict[str, int]]:
-    """(the sources given as relations, the number of tuples of every relation and collection input)."""
-    relations: set[str] = set()
+def sizes_of(query: ast.Query, args: Sequence[Any]) -> dict[str, int]:
+    """The number of tuples of every relation and collection input, by the name of its relation."""
     sizes: dict[str, int] = {}
     for place, (each, value) in enumerate(matched(query, args)):
         if isinstance(each, ast.SourceInput) and place > 0 and not isinstance(value, Snapshot):
-            relations.add(each.name)
             sizes[each.name] = len(value) if hasattr(value, "__len__") else 1
         elif isinstance(each, ast.BindingInput) and isinstance(
             each.binding, ast.CollectionBinding | ast.RelationBinding
         ):
             sizes[f"in {place}"] = len(value) if hasattr(value, "__len__") else 1
-    return frozenset(relations), sizes
-
-
-def matched(query: ast.Query, args: Sequence[Any]) -> list[tuple[ast.Input, Any]]:
-    """Each input with its argument; the default source, first, stands for the request's snapshot (None)."""
-    wanted = query.inputs[1:]
-    if len(args) != len(wanted):
-        names = " ".join(input_name(each) for each in wanted) or "nothing"
-        were = f"{len(args)} {'was' if len(args) == 1 else 'were'} given"
-        if not wanted:
-            raise AdalogError(Code.ARG_INVALID, f"the query has no :in after $, but {were}; add :in to the query")
-        raise AdalogError(
-            Code.ARG_INVALID, f"the query takes {len(wanted)} after $ ({names}), but {were}", wanted[0].position
-        )
-    return [(query.inputs[0], None), *zip(wanted, args, strict=True)]
-
-
-def settled(query: ast.Query, args: Sequence[Any], snapshot: Snapshot) -> tuple[Any, ...]:
-    """The arguments with each moment as the snapshot or the value that its input wants."""
-    return tuple(_settled(each, value, snapshot) for each, value in matched(query, args)[1:])
-
-
-def _settled(each: ast.Input, value: Any, snapshot: Snapshot) -> Any:
-    if isinstance(value, Written):
-        value = value.key if isinstance(each, ast.RulesInput) else value.value
-    if isinstance(each, ast.SourceInput):
-        return value.open(snapshot) if isinstance(value, Moment) else value
-    if isinstance(value, Snapshot) or (isinstance(value, Moment) and value.value is None):
-        raise AdalogError(
-            Code.ARG_INVALID,
-            f"{input_name(each)} takes a value, but was given a basis, which is for a source such as $old",
-            each.position,
-        )
-    return value.value if isinstance(value, Moment) else value
-
-
-def rules_text(query: ast.Query, args: Sequence[Any]) -> str | None:
-    """The rule set given for `%`, as EDN text (which an argument that is a string is already)."""
-    for each, value in matched(query, args):
-        if isinstance(each, ast.RulesInput):
-            return value if isinstance(value, str) else write(value)
-    return None
+    return sizes
 
 
 def constant_codes(plan: Plan, snapshot: Snapshot | None, values: Scratch) -> dict[str, int]:

@@ -6,12 +6,13 @@ import asyncio
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from datalog.ast import FindPull
+from datalog.diagnostics import Diagnostic
 from datalog.errors import AdalogError, Code
 from datalog.parse_pull import read_pull
 from datalog.values import EdnMap
@@ -19,14 +20,16 @@ from executor.cache import ResultCache
 from executor.cache_settings import CacheSettings
 from executor.cancel import Cancel
 from executor.compile import Compiler
-from executor.inputs import bind_inputs, settled
+from executor.inputs import bind_inputs
 from executor.local import Ran, run_join, shape_result
 from executor.pull import Puller
 from executor.pull_find import pull_shown
+from executor.question import Question, Questions
+from executor.request import Request
 from executor.result import Result
 from executor.stored_queries import StoredQueries
 from planner.explain import explain_plan, text_of
-from planner.plan import Engine, Options, Plan
+from planner.plan import Engine, Plan
 from store.codes import Scratch
 from store.database import Database
 from store.snapshot import Snapshot
@@ -36,28 +39,6 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """A query to run. `args` are EDN values as `datalog.edn` reads them, or snapshots and moments for
-    database sources.
-
-    `engine`: AUTO, LOCAL or SPARK. `ordered`: sort the rows by the total order of values, so that pages agree.
-    `shown`: the first and the end of the rows that somebody will look at; pulls are run on those only.
-    `cached`: an answer that was given on the same data will do.
-    """
-
-    query: str
-    args: Sequence[Any] = ()
-    snapshot: Snapshot | None = None
-    engine: str = "AUTO"
-    timeout_ms: int | None = None
-    max_rows: int | None = None
-    ordered: bool = False
-    shown: tuple[int, int | None] = (0, None)
-    options: Options = field(default_factory=Options)
-    cached: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +53,11 @@ class PullRequest:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A plan for people and for programs."""
+    """A plan for people and for programs, and what is allowed in the query and probably not meant."""
 
     text: str
     plan: dict[str, Any]
+    diagnostics: Sequence[Diagnostic] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +82,6 @@ class _Joined:
     plan: Plan
     ran: Ran
     reason: str
-    args: tuple[Any, ...]
-    databases: Mapping[str, Snapshot]
 
 
 class Pool:
@@ -119,8 +99,9 @@ class Pool:
         database.evaluate_with(StoredQueries(self))
         self.settings = settings or PoolSettings()
         self.spark = spark
+        self._questions = Questions()
         self._compiler = Compiler()
-        self.cache = None if cache is None else ResultCache(database, self._compiler, cache)
+        self.cache = None if cache is None else ResultCache(database, cache)
         self._threads = ThreadPoolExecutor(self.settings.running, thread_name_prefix="query")
         self._lock = threading.Lock()
         self._inside = 0
@@ -149,20 +130,39 @@ class Pool:
         Raises what is wrong with the text or the arguments, LIMIT_EXCEEDED, TIMEOUT, CANCELLED, and
         BACKEND_UNAVAILABLE when Spark was asked for and is not there.
         """
-        cancel = cancel or Cancel.after(request.timeout_ms)
-        known = None if self.cache is None else self.cache.run(self, request, cancel)
-        return self._run(request, cancel)[0] if known is None else known
+        question = self.question(request)
+        cancel = _sooner(cancel or Cancel(), question.deadline)
+        known = None if self.cache is None else self.cache.run(self, question, cancel)
+        return self._run(question, cancel)[0] if known is None else known
 
     async def arun(self, request: Request) -> Result:
         """Runs a query on the pool's threads; cancelling the task stops it, unless others wait for the same."""
-        known = None if self.cache is None else await self.cache.arun(self, request)
+        if self._questions.knows(request):
+            question = self.question(request)
+        else:
+            # A long text or long arguments: the event loop has other clients to answer.
+            question = await asyncio.to_thread(self.question, request)
+        known = None if self.cache is None else await self.cache.arun(self, question)
         if known is not None:
             return known
-        return await self.threaded(Cancel.after(request.timeout_ms), lambda cancel: self._run(request, cancel)[0])
+        return await self.threaded(Cancel(question.deadline), lambda cancel: self._run(question, cancel)[0])
 
-    def rows(self, request: Request, cancel: Cancel) -> Result:
+    def rows(self, question: Question, cancel: Cancel) -> Result:
         """What `run` gives, computed and without its pulls."""
-        return self._joined(request, cancel).result
+        return self._joined(question, cancel).result
+
+    def question(self, request: Request) -> Question:
+        """The request made ready. Raises what is wrong with its text or its arguments."""
+        return self._questions.of(request, self.database.snapshot())
+
+    def diagnostics(self, question: Question) -> tuple[Diagnostic, ...]:
+        """What is allowed in a question and probably not meant."""
+        return self._questions.diagnostics(question)
+
+    async def adiagnostics(self, question: Question) -> tuple[Diagnostic, ...]:
+        """The same for an event loop: elsewhere, unless it is known already."""
+        known = self._questions.known_diagnostics(question)
+        return await asyncio.to_thread(self.diagnostics, question) if known is None else known
 
     async def aexplain(self, request: Request, analyze: bool = False) -> Explanation:
         """`explain` on the pool's threads, likewise."""
@@ -221,34 +221,29 @@ class Pool:
         with self._lock:
             self._inside -= 1
 
-    def _run(self, request: Request, cancel: Cancel | None) -> tuple[Result, Plan, Ran, str]:
+    def _run(self, question: Question, cancel: Cancel) -> tuple[Result, Plan, Ran, str]:
         started = time.perf_counter()
-        cancel = cancel or Cancel.after(request.timeout_ms)
-        joined = self._joined(request, cancel)
+        joined = self._joined(question, cancel)
         result, query = joined.result, joined.plan.query
         if any(isinstance(element, FindPull) for element in query.find.elements):
             strict = self.database.schema == "strict"
+            shown = question.request.shown
             result.pulled = pull_shown(
-                query, joined.args, joined.databases, result, request.shown, cancel, strict=strict
+                query, question.args, question.databases, result, shown, cancel, strict=strict
             )
             result.elapsed_ms = (time.perf_counter() - started) * 1000
         return result, joined.plan, joined.ran, joined.reason
 
-    def _joined(self, request: Request, cancel: Cancel) -> _Joined:
+    def _joined(self, question: Question, cancel: Cancel) -> _Joined:
         started = time.perf_counter()
-        snapshot = request.snapshot or self.database.snapshot()
-        query = self._compiler.parsed(request.query)
-        args = settled(query, request.args, snapshot)
-        if query.timeout_ms is not None:
-            own = time.monotonic() + query.timeout_ms / 1000
-            cancel.deadline = own if cancel.deadline is None else min(cancel.deadline, own)
-        plan = self._compiler.compile(request.query, args, snapshot, request.options, cancel=cancel)
+        request, snapshot = question.request, question.snapshot
+        plan = self._compiler.compile(question, cancel=cancel)
         cancel.check()
         engine, reason = self.choose(request, plan)
         if engine is Engine.SPARK and plan.program.strata:
-            plan = self._compiler.compile(request.query, args, snapshot, request.options, share=True, cancel=cancel)
+            plan = self._compiler.compile(question, share=True, cancel=cancel)
         values = Scratch(snapshot.codes)
-        inputs = bind_inputs(plan, args, snapshot, values)
+        inputs = bind_inputs(plan, question.args, snapshot, values)
         strict = self.database.schema == "strict"
         if engine is Engine.SPARK:
             assert self.spark is not None
@@ -266,12 +261,13 @@ class Pool:
         result = shape_result(
             plan, ran.rows, values, t=snapshot.t, engine=str(engine), started=started, ordered=request.ordered
         )
+        result.question = question
         if request.max_rows is not None and len(result) > request.max_rows:
             raise AdalogError(
                 Code.LIMIT_EXCEEDED,
                 f"the query has more than {request.max_rows:,} rows; narrow it, aggregate, or use :limit",
             )
-        return _Joined(result, plan, ran, reason, args, inputs.databases)
+        return _Joined(result, plan, ran, reason)
 
     def choose(self, request: Request, plan: Plan) -> tuple[Engine, str]:
         """(the engine, why)."""
@@ -299,14 +295,15 @@ class Pool:
 
     def explain(self, request: Request, analyze: bool = False, cancel: Cancel | None = None) -> Explanation:
         """The plan of a query; with `analyze` what running it did, level by level."""
-        snapshot = request.snapshot or self.database.snapshot()
+        question = self.question(request)
+        cancel = _sooner(cancel or Cancel(), question.deadline)
+        diagnostics = self.diagnostics(question)
         if not analyze:
-            args = settled(self._compiler.parsed(request.query), request.args, snapshot)
-            plan = self._compiler.compile(request.query, args, snapshot, request.options, cancel=cancel)
+            plan = self._compiler.compile(question, cancel=cancel)
             engine, reason = self.choose(request, plan)
             shown = explain_plan(plan, str(engine), reason)
-            return Explanation(text_of(shown), shown)
-        result, plan, ran, reason = self._run(replace(request, snapshot=snapshot), cancel)
+            return Explanation(text_of(shown), shown, diagnostics)
+        result, plan, ran, reason = self._run(question, cancel)
         shown = explain_plan(plan, result.engine, reason)
         for stratum, did in zip(shown["rules"], ran.strata, strict=False):
             stratum["actual"] = {
@@ -324,4 +321,11 @@ class Pool:
             }
         shown["rows"] = len(result)
         shown["elapsedMs"] = round(result.elapsed_ms, 3)
-        return Explanation(text_of(shown), shown)
+        return Explanation(text_of(shown), shown, diagnostics)
+
+
+def _sooner(cancel: Cancel, deadline: float | None) -> Cancel:
+    """The flag, with a deadline that is no later than this one."""
+    if deadline is not None:
+        cancel.deadline = deadline if cancel.deadline is None else min(cancel.deadline, deadline)
+    return cancel

@@ -13,8 +13,8 @@ from datalog.errors import AdalogError, Code
 from datalog.form import Form
 from datalog.parse_pull import parse_pull, read_pull
 from datalog.pull import PullPattern
+from executor.arguments import matched
 from executor.cancel import Cancel
-from executor.inputs import matched
 from executor.pull import Puller
 from executor.pull_level import Ids
 from executor.result import Pulled, Result

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -30,6 +30,9 @@ from store.layout import (
     TAG_UUID,
     tags_of,
 )
+
+if TYPE_CHECKING:
+    from executor.question import Question
 
 _TYPES = {
     0: "long",
@@ -76,7 +79,8 @@ class Result:
     """Rows as int64 code columns, each row once; `shape` says what the find spec makes of them.
 
     `pulled`: by the number of their column what pulls show; the codes there are the entities. `decoded`: the
-    columns where they are values, and there are no codes. `cache`: HIT, MISS or BYPASS.
+    columns where they are values, and there are no codes. `cache`: HIT, MISS or BYPASS. `question`: what it
+    answers.
     """
 
     columns: tuple[Column, ...]
@@ -91,6 +95,7 @@ class Result:
     cache: str = "BYPASS"
     pulled: Mapping[int, Pulled] = field(default_factory=dict)
     decoded: Sequence[Decoded] = ()
+    question: Question | None = None
 
     def __len__(self) -> int:
         return self.size

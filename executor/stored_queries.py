@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from executor.request import Request
 from store.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -22,8 +23,6 @@ class StoredQueries:
         self._pool = pool
 
     def __call__(self, query: str, args: Sequence[Any], snapshot: Snapshot) -> Sequence[tuple[Any, ...]]:
-        from executor.pool import Request
-
         request = Request(
             query,
             args,

@@ -6,7 +6,8 @@ import numpy as np
 
 from executor import group_kernels, kernels
 from executor.distinct_rows import first_rows
-from executor.pool import Pool, Request
+from executor.pool import Pool
+from executor.request import Request
 from store.database import Database
 
 

@@ -10,8 +10,9 @@ from planner.joins import plan_join
 from planner.nested import planned_within
 from planner.plan import Options, Plan
 from planner.projection import blank_singletons, hidden_variables
-from planner.requirements import check_safe, entities_of, settled
+from planner.requirements import check_safe, settled
 from planner.sharing import shared_out
+from planner.standing import places_of
 from planner.statistics import Statistics
 from planner.tree import tree_of
 
@@ -48,7 +49,7 @@ def plan_query(
     answer = tuple(dict.fromkeys([*(e.var.name for e in query.find.elements), *(v.name for v in query.with_)]))
     needed = frozenset(answer)
     check_safe(tree.body, frozenset(given), needed, tree)
-    entities = entities_of(tree, statistics.databases)
+    places = places_of(query, tree)
     sharing = None
     if share and tree.predicates and (found := shared_out(tree, statistics, options)) is not None:
         tree, sharing = found
@@ -74,7 +75,8 @@ def plan_query(
         plan.rows,
         options,
         tuple(tree.constants.items()),
-        entities,
+        places,
+        places.entities(statistics.databases),
         sharing,
         program,
     )

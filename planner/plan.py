@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from datalog.ast import Const, LookupRef, Query
 from planner.logical import AndNode, LevelPlan
+from planner.places import Places
 from planner.program import Program
 
 if TYPE_CHECKING:
@@ -40,9 +41,10 @@ class Plan:
     """`given`: the variables of the first batch, from scalar inputs and, with their `constants`, from rule calls.
 
     `answer`: the variables of find and with. `weighted`: rows carry weights. `distinct`: rows may repeat, across
-    chunks. `cost`: estimated candidates plus prefixes, the unit in which the engine is chosen. `entities`: those in
-    entity places, where an argument may be an ident or a lookup ref. `sharing`: set where the plan answers only for
-    a share of one variable's values. `program` derives the relations of rules that `body` reads.
+    chunks. `cost`: estimated candidates plus prefixes, the unit in which the engine is chosen. `places`: where the
+    values of variables stand; `entities`: those that are entities, so that an ident or a lookup ref will do.
+    `sharing`: set where the plan answers only for a share of one variable's values. `program` derives the relations
+    of rules that `body` reads.
     """
 
     query: Query
@@ -56,6 +58,7 @@ class Plan:
     rows: float
     options: Options
     constants: tuple[tuple[str, Const | LookupRef], ...] = ()
+    places: Places = field(default_factory=Places)
     entities: frozenset[str] = frozenset()
     sharing: Sharing | None = None
     program: Program = field(default_factory=Program)

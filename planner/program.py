@@ -27,8 +27,7 @@ class Branch:
 class Predicate:
     """All the rules of one name over one default source.
 
-    `aggregates`: of each place, or None. `required`: places that the caller must bind. `entities`: places that hold
-    entities, where an argument may be an ident or a lookup ref.
+    `aggregates`: of each place, or None. `required`: places that the caller must bind.
     """
 
     name: str
@@ -36,7 +35,6 @@ class Predicate:
     aggregates: tuple[str | None, ...]
     branches: tuple[Branch, ...]
     required: frozenset[int] = frozenset()
-    entities: frozenset[int] = frozenset()
 
     @property
     def barrier(self) -> str:

@@ -1,4 +1,4 @@
-"""Which places of a rule only its caller can bind, which hold entities, and whether everything can be bound.
+"""Which places of a rule only its caller can bind, and whether everything can be bound.
 
 `[(older ?p ?than) [?p :age ?a] [(> ?a ?than)]]` binds ?p itself and needs ?than from the caller: a place is
 required where some branch cannot bind it, besides those that the head requires in so many words.
@@ -9,28 +9,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from datalog.ast import Const
 from datalog.errors import AdalogError, Code, Position
 from planner.joins import negations
 from planner.logical import (
     AndNode,
-    DatomAtom,
     FunctionAtom,
     Leaf,
     Node,
     OrNode,
     PredicateAtom,
     RuleAtom,
-    everything,
     leaves,
     rewritten,
     variables,
 )
-from planner.nested import Subquery
 from planner.ordering import can_bind
 from planner.program import Predicate
 from planner.tree import Tree
-from store.snapshot import Snapshot
 
 
 def settled(tree: Tree) -> Tree:
@@ -149,48 +144,3 @@ def _reason(body: AndNode, name: str, bound: frozenset[str]) -> str:
     if any(name in variables(node) for node in negations(body)):
         return "a not only filters; bind it in a clause outside the not"
     return "add a data pattern, a function or an :in that binds it"
-
-
-# Entities
-
-
-def entity_variables(
-    body: AndNode, databases: Mapping[str, Snapshot], rules: Mapping[str, frozenset[int]]
-) -> frozenset[str]:
-    """The variables that stand in entity places. `rules`: the entity places of each rule that is a relation."""
-    found: set[str] = set()
-    for leaf in everything(body):
-        match leaf:
-            case DatomAtom():
-                if isinstance(leaf.entity, str):
-                    found.add(leaf.entity)
-                if isinstance(leaf.value, str) and isinstance(leaf.attribute, Const):
-                    attribute = databases[leaf.source].attribute(leaf.attribute.value)
-                    if attribute is not None and attribute.value_type == "ref":
-                        found.add(leaf.value)
-            case RuleAtom():
-                places = rules.get(leaf.rule, frozenset())
-                found.update(term for i in places if isinstance(term := leaf.terms[i], str))
-            case FunctionAtom(subquery=Subquery() as inner):
-                places_within = zip(inner.inputs, leaf.args, strict=True)
-                found.update(a for name, a in places_within if isinstance(a, str) and name in inner.plan.entities)
-            case _:
-                pass
-    return frozenset(found)
-
-
-def entities_of(tree: Tree, databases: Mapping[str, Snapshot]) -> frozenset[str]:
-    """The variables of a query and its rules that stand in entity places, if only by way of a rule call."""
-    known = {each.name: each for each in tree.predicates}
-    while True:
-        places = {name: each.entities for name, each in known.items()}
-        for name, each in known.items():
-            found = set(each.entities)
-            for branch in each.branches:
-                entities = entity_variables(branch.body, databases, places)
-                found.update(i for i, term in enumerate(branch.head) if term in entities)
-            known[name] = replace(each, entities=frozenset(found))
-        if all(each.entities == places[name] for name, each in known.items()):
-            break
-    bodies = [tree.body, *(branch.body for each in known.values() for branch in each.branches)]
-    return frozenset().union(*(entity_variables(body, databases, places) for body in bodies))

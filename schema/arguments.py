@@ -9,7 +9,7 @@ import strawberry
 
 from datalog import edn, values
 from datalog.errors import AdalogError, Code
-from executor.inputs import Written
+from executor.arguments import Given
 from schema.basis import moment, read_instant, unwrapped
 from schema.encoding import TagError, decode
 from schema.scalars import Long
@@ -66,17 +66,10 @@ def _read_edn(database: Database, index: int, text: str) -> Any:
         value = edn.read(text)
     except AdalogError as error:
         raise AdalogError(error.code, f"{place}: {error.message}", error.position) from None
+    given = Given(value, text)
     if isinstance(value, values.EdnMap) and list(value) == [_BASIS]:
-        return moment(database, f"{place} :basis", value[_BASIS], value)
-    if _may_be_rules(value):
-        return Written(value, text)
-    return unwrapped(place, value, value)
-
-
-def _may_be_rules(value: Any) -> bool:
-    """Whether a value begins as a rule set does: `[[(name …`."""
-    first = value[0] if isinstance(value, tuple) and value else None
-    return isinstance(first, tuple) and bool(first) and isinstance(first[0], values.EdnList)
+        return moment(database, f"{place} :basis", value[_BASIS], given)
+    return unwrapped(place, value, given)
 
 
 def _read_json(database: Database, index: int, value: Any) -> Any:
@@ -88,9 +81,10 @@ def _read_json(database: Database, index: int, value: Any) -> Any:
         raise AdalogError(Code.ARG_INVALID, f"args[{index}]: {error}") from None
     except RecursionError:
         raise AdalogError(Code.LIMIT_EXCEEDED, f"args[{index}] is nested too deeply") from None
+    given = Given(decoded, json=True)
     if isinstance(value, dict) and value.keys() == {"basis"}:
-        return moment(database, f"args[{index}].basis", value["basis"], decoded)
-    return unwrapped(f"args[{index}]", value, decoded)
+        return moment(database, f"args[{index}].basis", value["basis"], given)
+    return unwrapped(f"args[{index}]", value, given)
 
 
 def describe_arguments(arguments: Sequence[Any]) -> tuple[Any, ...]:

@@ -14,7 +14,7 @@ from graphql import GraphQLError
 from datalog import edn, values
 from datalog.errors import AdalogError, Code
 from datalog.hints import nearest
-from executor.inputs import Moment
+from executor.arguments import Given, Moment
 from schema.scalars import read_long
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _KEYS = ("t", "asOf", "since", "history")
 _EDN_KEYS = {"as-of": "asOf"}
 
 
-def moment(database: Database, place: str, content: Any, value: Any) -> Moment:
+def moment(database: Database, place: str, content: Any, value: Given | None) -> Moment:
     """The database that `content` names, as it was when `$` was read unless t or asOf says otherwise.
 
     `place`: where in the arguments, for messages. `value`: what it is where no source is asked for; None: nothing.
@@ -44,7 +44,7 @@ def moment(database: Database, place: str, content: Any, value: Any) -> Moment:
     return Moment(f"{type(content).__name__} {content!r}", opened, value)
 
 
-def unwrapped(place: str, content: Any, value: Any) -> Any:
+def unwrapped(place: str, content: Any, value: Given) -> Given | Moment:
     """The value, which no source may be where it looks like a basis that nothing says is one."""
     if not isinstance(content, Mapping) or not content or any(_name(key) not in _KEYS for key in content):
         return value

@@ -11,7 +11,7 @@ import strawberry
 
 from datalog import edn
 from datalog.errors import AdalogError, Code
-from executor.pool import Request
+from executor.request import Request
 from schema import types
 from schema.arguments import BasisInput, describe_arguments, read_arguments
 from schema.context import Context, Services
@@ -144,7 +144,11 @@ class Query:
             max_rows=services.limits.rows,
         )
         explanation = await services.pool.aexplain(request, bool(analyze))
-        return types.Explanation(text=explanation.text, plan=JSON(types.fragment(explanation.plan)))
+        return types.Explanation(
+            text=explanation.text,
+            plan=JSON(types.fragment(explanation.plan)),
+            warnings=types.warnings_of(explanation.diagnostics),
+        )
 
     @strawberry.field(
         description="What the pattern shows of one entity, which is a number, an ident or a lookup ref; null where "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -11,7 +11,9 @@ import orjson
 import strawberry
 
 from datalog import edn
+from datalog.diagnostics import Diagnostic
 from executor.result import Result
+from schema.context import Context
 from schema.encoding import Encoding, encode, iso
 from schema.rows import Page
 from schema.scalars import JSON, SAFE, Long, write_long
@@ -53,6 +55,28 @@ class PageInfo:
     end_cursor: str | None
 
 
+@strawberry.type(description="What is allowed and probably not meant, with what would be right.")
+class Warning:
+    code: str
+    message: str
+    line: int | None
+    column: int | None
+
+
+def warnings_of(diagnostics: Iterable[Diagnostic]) -> list[Warning]:
+    """Diagnostics as GraphQL shows them."""
+    made = []
+    for each in diagnostics:
+        at = each.position
+        message = each.message
+        if at is not None and at.origin:
+            message = f"in {at.origin}, line {at.line}, column {at.column}: {message}"
+            at = None
+        line, column = (None, None) if at is None else (at.line, at.column)
+        made.append(Warning(code=each.code.value, message=message, line=line, column=column))
+    return made
+
+
 @strawberry.type
 class QueryStats:
     engine: Engine
@@ -85,6 +109,14 @@ class QueryResult:
     async def value(self) -> JSON | None:
         return await self.page.value()  # type: ignore[return-value]
 
+    @strawberry.field(
+        description="What is allowed and probably not meant: an attribute nobody declared, a value that nothing "
+        "there can equal, …"
+    )
+    async def warnings(self, info: strawberry.Info[Context, None]) -> list[Warning]:
+        assert self.result.question is not None
+        return warnings_of(await info.context.services.pool.adiagnostics(self.result.question))
+
     @strawberry.field
     def stats(self) -> QueryStats:
         return QueryStats(
@@ -102,6 +134,7 @@ class QueryResult:
 class Explanation:
     text: str
     plan: JSON
+    warnings: list[Warning]
 
 
 @strawberry.type
@@ -173,6 +206,13 @@ class TxReport:
     t: Long = strawberry.field(description="The new transaction's number; equal to the new basis.")
     basis_before: Long
     tx_instant: str
+
+    @strawberry.field(
+        description="What is allowed and probably not meant: a function that gave no rows, an attribute that looks "
+        "misspelt, …"
+    )
+    def warnings(self) -> list[Warning]:
+        return warnings_of(self.report.diagnostics())
 
     @strawberry.field(description="Temporary id -> entity id.")
     def tempids(self) -> JSON:

@@ -8,6 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from store.datom import Telling, nothing_to_tell
+
 
 class Effect(NamedTuple):
     """One datom's coming or going: entity, the attribute's entity, the value's code."""
@@ -20,11 +22,13 @@ class Effect(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A transaction's effects, its instant in milliseconds, and the ids of the tempids that the user named."""
+    """A transaction's effects, its instant in milliseconds, the ids of the tempids that the user named, and what is
+    suspicious about it, found out when it is asked for."""
 
     effects: list[Effect]
     instant: int
     tempids: dict[str, int]
+    diagnostics: Telling = nothing_to_tell
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from datalog.diagnostics import Diagnostic
 from datalog.values import Keyword
 
 
@@ -20,12 +21,23 @@ class Datom(NamedTuple):
     added: bool
 
 
+Telling = Callable[[], tuple[Diagnostic, ...]]
+"""What is suspicious about a transaction, found out when it is asked for."""
+
+
+def nothing_to_tell() -> tuple[Diagnostic, ...]:
+    """Of a transaction that is read back from the log: its text is gone."""
+    return ()
+
+
 @dataclass(frozen=True, slots=True)
 class TxReport:
-    """What a transaction did: its number, the one before it, its instant, its tempids and its datoms."""
+    """What a transaction did: its number, the one before it, its instant, its tempids and its datoms; and what is
+    allowed in it and was probably not meant."""
 
     t: int
     basis_before: int
     tx_instant: datetime
     tempids: Mapping[str, int]
     datoms: Sequence[Datom]
+    diagnostics: Telling = nothing_to_tell

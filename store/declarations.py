@@ -19,6 +19,7 @@ from store.attribute import SCHEMA_BASE, VALUE_TYPES, Attribute, Uniqueness
 from store.operations import Add, Path, Refused, Tempid
 from store.setting import SchemaMode
 from store.state import State
+from store.suspects import Suspects
 
 _DESCRIBING = {
     Keyword("db/valueType"),
@@ -37,9 +38,10 @@ _ADD = Keyword("db/add")
 class Declarations:
     """Attributes and idents by name: the head's, under what this transaction declares."""
 
-    def __init__(self, state: State, mode: SchemaMode) -> None:
+    def __init__(self, state: State, mode: SchemaMode, suspects: Suspects) -> None:
         self._state = state
         self._mode = mode
+        self._suspects = suspects
         self._attributes: dict[Keyword, Attribute] = {}
         self._idents: dict[Keyword, int] = {}
         self._next_ident = state.next_ident
@@ -145,6 +147,11 @@ class Declarations:
             raise Refused(Code.UNKNOWN_ATTRIBUTE, f"no value says which type {key} has; {wanted}", path)
         return self._declared_by_use(key, attribute, value_type, path)
 
+    def unknown(self, key: Any, path: Path) -> None:
+        """Something is retracted of what nobody declared: nothing holds of it, and a strict schema says so."""
+        self.check_may_declare(key, path)
+        self._suspects.unknown.append((key, path))
+
     def check_may_declare(self, key: Any, path: Path) -> None:
         """Refuse what is no attribute and could not become one by being used."""
         if not isinstance(key, Keyword):
@@ -169,6 +176,7 @@ class Declarations:
     def _declared_by_use(self, key: Keyword, known: Attribute | None, value_type: str, path: Path) -> Attribute:
         ident_code = self._state.codes.intern(key)
         if known is None:
+            self._suspects.declared.append((key, path))
             id_ = self._idents.get(key) or self._state.ident_holder(key) or self._new_ident_id()
             known = Attribute(id_, key, ident_code)
             self.implied.append(Add(id_, self._built_in(bootstrap.IDENT), ident_code, path))

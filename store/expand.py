@@ -109,8 +109,7 @@ class Expansion:
         if attribute is not None:
             self._check_by_hand(attribute, (*path, 2))
         if attribute is None:
-            # Nothing holds of an attribute that nobody declared; a strict schema says so.
-            self._declarations.check_may_declare(key, (*path, 2))
+            self._declarations.unknown(key, (*path, 2))
             return
         if value is None:
             yield Retract(e, attribute, None, path)

@@ -20,6 +20,7 @@ from store import bootstrap
 from store.operations import PRODUCED, Path, Refused
 from store.setting import Evaluation
 from store.state import State
+from store.suspects import Suspects
 
 # What is built in: the least and the most arguments, and how a call looks.
 OPERATIONS: Final = {
@@ -42,7 +43,7 @@ _MOST_CALLS: Final = 1_000
 Placed = tuple[Any, Path]
 
 
-def expanded(forms: Sequence[Any], state: State, evaluation: Evaluation) -> list[Placed]:
+def expanded(forms: Sequence[Any], state: State, evaluation: Evaluation, suspects: Suspects) -> list[Placed]:
     """Each form with its place; calls are replaced by what they make, at the place of the call."""
     calls: list[int] = []
     for place, form in enumerate(forms):
@@ -50,7 +51,7 @@ def expanded(forms: Sequence[Any], state: State, evaluation: Evaluation) -> list
             calls.append(place)
     if not calls:
         return [(form, (place,)) for place, form in enumerate(forms)]
-    called, calling = set(calls), _Calls(state, evaluation)
+    called, calling = set(calls), _Calls(state, evaluation, suspects)
     placed: list[Placed] = []
     for place, form in enumerate(forms):
         if place in called:
@@ -63,9 +64,10 @@ def expanded(forms: Sequence[Any], state: State, evaluation: Evaluation) -> list
 class _Calls:
     """One transaction's calls, counted."""
 
-    def __init__(self, state: State, evaluation: Evaluation) -> None:
+    def __init__(self, state: State, evaluation: Evaluation, suspects: Suspects) -> None:
         self._state = state
         self._evaluation = evaluation
+        self._suspects = suspects
         self._forms = 0
         self._calls = 0
 
@@ -81,6 +83,8 @@ class _Calls:
         except AdalogError as error:
             code = error.code if error.retryable or error.code is Code.BACKEND_UNAVAILABLE else Code.TX_INVALID
             raise Refused(code, f"{name}: {error.message}", path) from None
+        if not rows:
+            self._suspects.fruitless.append((name, path))
         self._forms += len(rows)
         if self._forms > _MOST_FORMS:
             raise Refused(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import overload
 
 from datalog.values import Keyword
-from store.datom import Datom, TxReport
+from store.datom import Datom, Telling, TxReport, nothing_to_tell
 from store.log import Entry
 from store.payload import Logged
 from store.wire import instant
@@ -15,7 +15,7 @@ from store.wire import instant
 Naming = Callable[[int], Keyword]
 
 
-def report_of(entry: Entry, logged: Logged, ident: Naming) -> TxReport:
+def report_of(entry: Entry, logged: Logged, ident: Naming, diagnostics: Telling = nothing_to_tell) -> TxReport:
     """The report of an entry."""
     return TxReport(
         t=entry.t,
@@ -23,6 +23,7 @@ def report_of(entry: Entry, logged: Logged, ident: Naming) -> TxReport:
         tx_instant=instant(entry.instant),
         tempids=dict(logged.tempids),
         datoms=_Datoms(entry.t, logged, ident) if logged.columns else _plain(entry.t, logged, ident),
+        diagnostics=diagnostics,
     )
 
 

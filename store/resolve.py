@@ -6,6 +6,7 @@ import hashlib
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from datalog import edn
@@ -16,6 +17,7 @@ from store import bootstrap, layout, predicates, schema_changes
 from store.attribute import TX_BASE
 from store.changes import Effect, Resolved
 from store.composites import Composites
+from store.datom import nothing_to_tell
 from store.declarations import Declarations
 from store.effects import Effects
 from store.expand import Expansion
@@ -23,6 +25,7 @@ from store.functions import expanded
 from store.operations import PRODUCED, Path, Refused
 from store.setting import Evaluation, Setting
 from store.state import State
+from store.suspects import Suspects
 from store.tempids import resolved
 from store.wire import instant as instant_of
 
@@ -91,8 +94,9 @@ def resolve(transaction: Transaction, state: State, setting: Setting, now: int |
 def _resolve(transaction: Transaction, state: State, setting: Setting, now: int) -> Resolved:
     t = state.t + 1
     evaluation = Evaluation(setting)
-    forms = expanded(transaction.forms, state, evaluation)
-    declarations = Declarations(state, setting.mode)
+    suspects, before = Suspects(), state.schema
+    forms = expanded(transaction.forms, state, evaluation, suspects)
+    declarations = Declarations(state, setting.mode, suspects)
     declarations.scan(forms)
     operations = list(Expansion(state, declarations, t).operations(forms))
     composites = Composites.of(declarations.attributes(), state)
@@ -104,7 +108,8 @@ def _resolve(transaction: Transaction, state: State, setting: Setting, now: int)
     predicates.check(effects, collected.ensured, paths, state, evaluation)
     effects, instant = _with_instant(effects, paths, state, now)
     named = {str(name): id_ for name, id_ in ids.items() if not name.startswith("\0")}
-    return Resolved(effects, instant, named)
+    telling = partial(suspects.diagnostics, before, transaction.position) if suspects else nothing_to_tell
+    return Resolved(effects, instant, named, telling)
 
 
 def _with_instant(

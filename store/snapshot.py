@@ -143,6 +143,10 @@ class Snapshot:
         """Every attribute, in the order of their declaration."""
         return self._schema.all()
 
+    def item_types(self, attribute: Attribute, length: int) -> tuple[str, ...] | None:
+        """The types of the items of an attribute's tuples of this length; None where any will do."""
+        return self._schema.item_types(attribute, length)
+
     # Tries and columns
 
     def data(self) -> Mapping[int, AttributeData]:
@@ -279,14 +283,6 @@ class Snapshot:
             if value is None:
                 return None
         return self.codes.lookup(value)
-
-    def _as_tuple(self, attribute: Attribute, value: Any) -> Any:
-        types = self._schema.item_types(attribute, len(value)) if type(value) is tuple else None
-        if types is None or len(types) != len(value):
-            return value
-        pairs = zip(types, value, strict=True)
-        items = (self.entid(item) if kind == "ref" and item is not None else item for kind, item in pairs)
-        return coerced_tuple(types, tuple(items))
 
     def _only(self, attribute: int, code: int | None) -> int | None:
         if code is None:

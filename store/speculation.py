@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -114,19 +114,21 @@ def outcome(basis: Snapshot, fork: Fork, resolved: Resolved, name: str) -> tuple
     """The view of the basis with the transaction, and its report. name: tells it from others on the basis."""
     start = Start(resolved.instant, fork.next_entity, fork.next_ident)
     after = applied(fork, resolved.effects, name, start)
-    report = _report(after, resolved.effects, resolved.instant, resolved.tempids)
+    report = _report(after, resolved)
     after = after.since(basis.since_t) if basis.since_t else after
     return after.history() if basis.is_history else after, report
 
 
-def _report(after: Snapshot, effects: Sequence[Effect], instant: int, tempids: Mapping[str, int]) -> TxReport:
+def _report(after: Snapshot, resolved: Resolved) -> TxReport:
     """What the transaction would have reported."""
+    effects = resolved.effects
     names: dict[int, Keyword] = {effect.a: after.name_of(effect.a) for effect in effects}
     decode = after.codes.decode
     return TxReport(
         t=after.t,
         basis_before=after.t - 1,
-        tx_instant=instant_of(instant),
-        tempids=tempids,
+        tx_instant=instant_of(resolved.instant),
+        tempids=resolved.tempids,
         datoms=[Datom(e, names[a], decode(v), after.t, added) for e, a, v, added in effects],
+        diagnostics=resolved.diagnostics,
     )

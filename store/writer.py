@@ -179,7 +179,8 @@ class Writer:
         logged = Logged.of(resolved.effects, resolved.tempids, head.codes)
         entry = Entry(t, resolved.instant, request.idempotency_key, logged.encoded())
         head.apply(resolved.effects, t, resolved.instant)
-        group.add(request.future, entry, report_of(entry, logged, head.name_of))
+        report = report_of(entry, logged, head.name_of, resolved.diagnostics)
+        group.add(request.future, entry, report)
 
     def _answered_before(self, request: Request, group: _Group) -> bool:
         """Whether the request's idempotency key was used before; it then gets that transaction's report."""

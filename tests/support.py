@@ -114,6 +114,18 @@ class World:
     def q(self, query: str, *args: Any, **options: Any) -> Answer:
         return Answer(self.run(query, *args, **options))
 
+    def warnings(self, marked: str, *args: Any) -> list[str]:
+        """The codes of the query's warnings; where the text has marks, they are the places that these point at."""
+        text = marked.replace(MARK, "")
+        found = self.pool.diagnostics(self.run(text, *args).question)
+        if MARK in marked:
+            assert [_place(each.position) for each in found] == _marks(marked), found
+        return [each.code.value for each in found]
+
+    def says(self, query: str, *args: Any) -> str:
+        """The messages of the query's warnings, one a line."""
+        return "\n".join(each.message for each in self.pool.diagnostics(self.run(query, *args).question))
+
     def pull(self, pattern: str, *entities: Any, **options: Any) -> Value:
         """What the pattern shows of an entity, or of each of several; an entity that is text is EDN."""
         snapshot = self.snapshot if self.snapshot is not None else self.database.snapshot()
@@ -135,6 +147,24 @@ class World:
         error = refused(code, marked, says, self.tx)
         assert self.database.snapshot().t == before
         return error
+
+
+def _place(position: Any) -> tuple[int, int]:
+    assert position is not None
+    return position.line, position.column
+
+
+def _marks(marked: str) -> list[tuple[int, int]]:
+    """The places that the marks of a text stand before, in order."""
+    places, line, column = [], 1, 1
+    for letter in marked:
+        if letter == MARK:
+            places.append((line, column))
+        elif letter == "\n":
+            line, column = line + 1, 1
+        else:
+            column += 1
+    return places
 
 
 def refused(code: str, marked: str, says: str, act: Any) -> AdalogError:

@@ -19,6 +19,8 @@ from executor.cancel import Cancel
 from executor.compile import Compiler
 from executor.generic_join import Driver, GenericJoin
 from executor.inputs import bind_inputs
+from executor.question import Questions
+from executor.request import Request
 from executor.spark.configuration import private_folder
 from executor.spark.java import java_home
 from executor.spark.shares import Share, cut, split
@@ -56,7 +58,7 @@ def graph() -> Iterator[Snapshot]:
 
 
 def bound(snapshot: Snapshot, query: str) -> tuple[GenericJoin, Batch]:
-    plan = Compiler().compile(query, (), snapshot)
+    plan = Compiler().compile(Questions().of(Request(query), snapshot))
     values = Scratch(snapshot.codes)
     inputs = bind_inputs(plan, (), snapshot, values)
     join = Binding(plan, inputs.databases, inputs.relations, values, Cancel()).join()

@@ -33,10 +33,11 @@ def test_a_literal_takes_the_declared_type_where_nothing_is_lost(typed):
     assert typed.q('[:find ?e :where [?e :x/key ":a"]]') == "#{}"
 
 
-def test_an_input_is_not_a_literal(typed):
+def test_an_input_takes_the_declared_type_as_a_literal_does(typed):
     query = "[:find ?e :in $ ?v :where [?e :x/any-double ?v]]"
     assert typed.q(query, "1.0") == "#{[1]}"
-    assert typed.q(query, "1") == "#{}"
+    assert typed.q(query, "1") == "#{[1]}"
+    assert typed.q(query, "1.5") == "#{}"
 
 
 def test_sets_keep_values_of_different_types_apart(db):

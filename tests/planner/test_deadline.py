@@ -7,6 +7,8 @@ import pytest
 from datalog.errors import AdalogError
 from executor.cancel import Cancel
 from executor.compile import Compiler
+from executor.question import Questions
+from executor.request import Request
 
 # Each rule calls the next one twice: the bodies are long, and magic sets plan a part of them for each call.
 DOUBLING = " ".join(f"[(r{i} ?a ?c) (r{i + 1} ?a ?b) (r{i + 1} ?b ?c)]" for i in range(30))
@@ -25,7 +27,7 @@ def test_a_cancelled_query_is_not_planned(db, query):
     cancel = Cancel()
     cancel.cancel()
     with pytest.raises(AdalogError) as caught:
-        Compiler().compile(query, (), db.database.snapshot(), cancel=cancel)
+        Compiler().compile(Questions().of(Request(query), db.database.snapshot()), cancel=cancel)
     assert str(caught.value.code) == "CANCELLED"
 
 

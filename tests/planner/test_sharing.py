@@ -13,6 +13,8 @@ from executor.compile import Compiler
 from executor.fixpoint import Fixpoint
 from executor.inputs import bind_inputs
 from executor.local import run_join
+from executor.question import Questions
+from executor.request import Request
 from planner.plan import Plan
 from planner.sharing import SHARE
 from store.codes import Scratch
@@ -36,7 +38,8 @@ class Shared:
     def __init__(self, world: World, query: str, *args: str) -> None:
         self.snapshot = world.database.snapshot()
         self.args = tuple(read(arg) for arg in args)
-        self.plan: Plan = Compiler().compile(query, self.args, self.snapshot, share=True)
+        question = Questions().of(Request(query, self.args), self.snapshot)
+        self.plan: Plan = Compiler().compile(question, share=True)
         self.values = Scratch(self.snapshot.codes)
         self.inputs = bind_inputs(self.plan, self.args, self.snapshot, self.values)
 

@@ -1,0 +1,251 @@
+"""Arguments as they are given, and as the places in which their variables stand want them.
+
+`1` for an attribute of doubles is 1.0, as it is for a literal; text that came as JSON is a keyword or an instant
+where one is asked for. The schema decides, never data, so that the same argument means the same until the schema
+changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from datalog import ast
+from datalog.diagnostics import Diagnostic, Suspicion
+from datalog.edn import write
+from datalog.errors import AdalogError, Code, Position
+from datalog.hints import nearest
+from datalog.parse_nested import input_name
+from datalog.values import EdnList, EdnSet, identity
+from planner.outline import Outline
+from planner.places import Place
+from planner.readings import Fault, Held, Reading, expected, holding, shown
+from store.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """An argument that names a database value: where a source is asked for it is that, elsewhere it is `value`.
+
+    `open` is given the snapshot that `$` is. `value` None: it can be nothing but a source. `key`: what tells it
+    from others.
+    """
+
+    key: str
+    open: Callable[[Snapshot], Snapshot]
+    value: Given | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """An argument and what it came as: JSON, or the EDN `text` that places in messages about rules refer to."""
+
+    value: Any
+    text: str | None = None
+    json: bool = False
+
+    @property
+    def key(self) -> str:
+        """What tells it from others."""
+        return f"{'json' if self.json else 'edn'} {identity(self.value)!r}"
+
+
+def matched(query: ast.Query, args: Sequence[Any]) -> list[tuple[ast.Input, Any]]:
+    """Each input with its argument; the default source, first, stands for the request's snapshot (None)."""
+    wanted = query.inputs[1:]
+    if len(args) != len(wanted):
+        names = " ".join(input_name(each) for each in wanted) or "nothing"
+        were = f"{len(args)} {'was' if len(args) == 1 else 'were'} given"
+        if not wanted:
+            raise AdalogError(Code.ARG_INVALID, f"the query has no :in after $, but {were}; add :in to the query")
+        raise AdalogError(
+            Code.ARG_INVALID, f"the query takes {len(wanted)} after $ ({names}), but {were}", wanted[0].position
+        )
+    return [(query.inputs[0], None), *zip(wanted, args, strict=True)]
+
+
+def rules_text(query: ast.Query, args: Sequence[Any]) -> str | None:
+    """The rule set given for `%`, as EDN text. Raises ARG_INVALID where a basis was given in its place."""
+    for each, value in matched(query, args):
+        if not isinstance(each, ast.RulesInput):
+            continue
+        if isinstance(value, Moment):
+            value = value.value
+        if value is None or isinstance(value, Snapshot):
+            raise AdalogError(Code.ARG_INVALID, "% takes rules, but was given a basis", each.position)
+        text = None
+        if isinstance(value, Given):
+            text, value = value.text, value.value
+        # A string is the text of the rules.
+        return value if isinstance(value, str) else text if text is not None else write(value)
+    return None
+
+
+def relations_of(query: ast.Query, args: Sequence[Any]) -> frozenset[str]:
+    """The sources that are given as lists of tuples."""
+    return frozenset(
+        each.name
+        for each, value in matched(query, args)[1:]
+        if isinstance(each, ast.SourceInput) and not isinstance(value, Snapshot | Moment)
+    )
+
+
+def settled(outline: Outline, args: Sequence[Any], snapshot: Snapshot) -> tuple[tuple[Any, ...], list[Diagnostic]]:
+    """(the arguments as values of the language, and snapshots for sources; what is suspicious about them).
+
+    `outline` is that of the query with the rules given for `%`; the place of those is None. Raises ARG_INVALID for
+    a basis where a value is wanted.
+    """
+    pairs = matched(outline.query, args)
+    opened = [_opened(each, value, snapshot) for each, value in pairs]
+    databases = {
+        each.name: snapshot if place == 0 else value
+        for place, ((each, _), value) in enumerate(zip(pairs, opened, strict=True))
+        if isinstance(each, ast.SourceInput) and (place == 0 or isinstance(value, Snapshot))
+    }
+    settling = _Settling(outline, databases)
+    inputs = zip((each for each, _ in pairs), opened, strict=True)
+    made = [settling.argument(place, each, value) for place, (each, value) in enumerate(inputs)]
+    return tuple(made[1:]), settling.diagnostics
+
+
+def _opened(each: ast.Input, value: Any, snapshot: Snapshot) -> Any:
+    """A moment as the snapshot or the value that its input wants."""
+    if isinstance(each, ast.SourceInput):
+        return value.open(snapshot) if isinstance(value, Moment) else value
+    if isinstance(value, Snapshot) or (isinstance(value, Moment) and value.value is None):
+        raise AdalogError(
+            Code.ARG_INVALID,
+            f"{input_name(each)} takes a value, but was given a basis, which is for a source such as $old",
+            each.position,
+        )
+    return value.value if isinstance(value, Moment) else value
+
+
+@dataclass
+class _Settling:
+    outline: Outline
+    databases: Mapping[str, Snapshot]
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+
+    def argument(self, place: int, each: ast.Input, given: Any) -> Any:
+        json = isinstance(given, Given) and given.json
+        value = given.value if isinstance(given, Given) else given
+        match each:
+            case ast.BindingInput(binding=ast.ScalarBinding(target=target)):
+                return self._read(value, self._of(target), json, target)
+            case ast.BindingInput(binding=ast.TupleBinding(targets=targets)):
+                items = _items(value)
+                if items is None or len(items) < len(targets):
+                    return value
+                read = [
+                    self._read(item, self._of(target), json, target)
+                    for item, target in zip(items, targets, strict=False)
+                ]
+                return (*read, *items[len(targets) :])
+            case ast.BindingInput(binding=ast.CollectionBinding(target=target)):
+                return self._column(value, self.outline.places.columns.get((f"in {place}", 0), ()), json, target)
+            case ast.BindingInput(binding=ast.RelationBinding(targets=targets)):
+                return self._rows(value, f"in {place}", json, targets)
+            case ast.SourceInput() if place > 0 and json and not isinstance(value, Snapshot):
+                # As EDN a relation is data, whose types are what they are.
+                return self._rows(value, each.name, json, (each,))
+            case ast.RulesInput():
+                return None
+        return value
+
+    def _of(self, target: ast.Var | ast.Blank) -> tuple[Place, ...]:
+        if isinstance(target, ast.Blank):
+            return ()
+        return self.outline.places.variables.get(target.name, ())
+
+    def _read(self, value: Any, places: Sequence[Place], json: bool, named: _Named) -> Any:
+        reading = Reading.of(places, self.databases, json=json) if places else None
+        if reading is None:
+            return value
+        meant, fault = reading(value)
+        if fault is not None:
+            self._found(reading, [fault], named)
+        return meant
+
+    def _column(self, value: Any, places: Sequence[Place], json: bool, named: _Named) -> Any:
+        items = _items(value)
+        reading = None if items is None else Reading.of(places, self.databases, json=json)
+        if items is None or reading is None:
+            return value
+        read = [reading(item) for item in items]
+        self._found(reading, [fault for _, fault in read if fault is not None], named)
+        return tuple(meant for meant, _ in read)
+
+    def _rows(self, value: Any, relation: str, json: bool, named: Sequence[_Named]) -> Any:
+        """`named`: what messages call the columns, the last one standing for all further ones."""
+        pairs = getattr(value, "items", None)
+        rows = _items(list(pairs()) if pairs is not None else value)
+        if not rows:
+            return value
+        columns = self.outline.places.columns
+        readings: dict[int, Reading] = {}
+        for (name, number), places in columns.items():
+            reading = Reading.of(places, self.databases, json=json) if name == relation else None
+            if reading is not None:
+                readings[number] = reading
+        if not readings:
+            return value
+        faults: dict[int, list[Fault]] = {}
+        made = [self._row(row, readings, faults) for row in rows]
+        for number, found in faults.items():
+            self._found(readings[number], found, named[min(number, len(named) - 1)])
+        return tuple(made)
+
+    @staticmethod
+    def _row(row: Any, readings: Mapping[int, Reading], faults: dict[int, list[Fault]]) -> Any:
+        items = _items(row)
+        if items is None:
+            return row
+        read = list(items)
+        for number, reading in readings.items():
+            if number < len(read):
+                read[number], fault = reading(read[number])
+                if fault is not None:
+                    faults.setdefault(number, []).append(fault)
+        return tuple(read)
+
+    def _found(self, reading: Reading, faults: Sequence[Fault], named: _Named) -> None:
+        if not faults:
+            return
+        first = faults[0]
+        more = f" (and {len(faults) - 1:,} more like it)" if len(faults) > 1 else ""
+        name = "_" if isinstance(named, ast.Blank) else named.name
+        given = f"{name} was given {shown(first.value)}{more}"
+        position: Position | None = named.position
+        kinds = [held for held, _ in reading.held]
+        if first.unknown is not None:
+            hint = nearest(shown(first.value), first.unknown)
+            message = f"{given}, which is no attribute that is declared{hint}, so nothing has it"
+            self.diagnostics.append(Diagnostic(Suspicion.UNKNOWN_ATTRIBUTE, message, position))
+            return
+        if first.ambiguous:
+            what = " and ".join(dict.fromkeys(map(holding, kinds)))
+            message = f"{given}, which means different things: {what}; it is read as what comes first"
+            self.diagnostics.append(Diagnostic(Suspicion.AMBIGUOUS_ARGUMENT, message, position))
+            return
+        if reading.compared:
+            message = f"{given} and is compared with what is of another type: {_wanted(kinds, reading.json)}"
+        else:
+            message = f"{given}, which nothing there can equal: {_wanted(kinds, reading.json)}"
+        self.diagnostics.append(Diagnostic(Suspicion.IMPOSSIBLE_VALUE, message, position))
+
+
+_Named = ast.Var | ast.Blank | ast.SourceInput
+
+
+def _wanted(kinds: Sequence[Held], json: bool) -> str:
+    return "; ".join(dict.fromkeys(f"{holding(held)}, {expected(held, json=json)}" for held in kinds))
+
+
+def _items(value: Any) -> Sequence[Any] | None:
+    """The items of what may stand for a list; None where it is none, which whoever binds it refuses."""
+    if isinstance(value, tuple | list | EdnList):
+        return value
+    return tuple(value) if isinstance(value, EdnSet | set | frozenset) else None

@@ -1,0 +1,234 @@
+"""What a value means in the places that it stands in: coerced where nothing is lost, and found out where nothing
+fits.
+
+A literal, an argument as EDN and one as JSON differ only in how much is read into them: text from JSON may stand
+for a keyword or an instant, since JSON has none. Only the schema is looked at, never data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from datalog.edn_writer import write
+from datalog.values import NUMERIC, EdnList, Keyword, identity, type_name
+from planner.places import Kind, Place
+from store.attribute import TX_BASE, Attribute
+from store.coercion import coerced
+from store.json_values import from_json, integer, keyword
+from store.snapshot import Snapshot
+
+Held = Attribute | Kind
+"""What a place holds: the values of an attribute, or entities, attributes, transactions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A value that nothing in its places can equal, or (`ambiguous`) that means different things in them, or the
+    name of an attribute that nobody declared (`unknown`: the attributes there are)."""
+
+    value: Any
+    ambiguous: bool = False
+    unknown: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How values are read in some places: `held` is what these hold, each with its database.
+
+    `compared`: they are only compared with what stands there. `json`: they came as JSON.
+    """
+
+    held: tuple[tuple[Held, Snapshot], ...]
+    compared: bool
+    json: bool
+
+    @staticmethod
+    def of(places: Sequence[Place], databases: Mapping[str, Snapshot], *, json: bool) -> Reading | None:
+        """How values are read in these places; None where they mean what they are."""
+        held: dict[Held, Snapshot] = {}
+        for place in places:
+            kind = place.kind_in(databases)
+            if kind is not None and place.source in databases:
+                held.setdefault(kind, databases[place.source])
+        if not held:
+            return None
+        return Reading(tuple(held.items()), all(place.compared for place in places), json)
+
+    def __call__(self, value: Any) -> tuple[Any, Fault | None]:
+        """(the value as it is meant, what is wrong with it)."""
+        if self.compared:
+            return self._compared(value)
+        readings = [read for held, database in self.held if (read := _as(held, database, value, json=self.json))]
+        if not readings:
+            return value, Fault(value)
+        if len(readings) == 1 or len({identity(read.value) for read in readings}) == 1:
+            return readings[0].value, self._unknown(readings[0].value)
+        # As it is written where that fits, else as the first place in the text has it.
+        chosen = next((read for read in readings if read.plain), readings[0])
+        return chosen.value, Fault(value, ambiguous=True)
+
+    def _unknown(self, value: Any) -> Fault | None:
+        """What is wrong with the name of an attribute."""
+        for held, database in self.held:
+            if held is not Kind.ATTRIBUTE or database.attribute(value) is not None:
+                return None
+        return Fault(value, unknown=tuple(str(each.ident) for each in self.held[0][1].attributes()))
+
+    def _compared(self, value: Any) -> tuple[Any, Fault | None]:
+        held, database = self.held[0]
+        if self.json:
+            read = _as(held, database, value, json=True)
+            if read is not None:
+                return read.value, None
+        return value, None if comparable(held, value) else Fault(value)
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A value as it is meant; `plain`: that is what was written."""
+
+    value: Any
+    plain: bool
+
+
+def comparable(held: Held, value: Any) -> bool:
+    """Whether what stands in a place has an order in common with a value."""
+    name = type_name(value)
+    wanted = held.value_type if isinstance(held, Attribute) else "keyword" if held is Kind.ATTRIBUTE else "long"
+    return name == wanted or (name in NUMERIC and wanted in NUMERIC)
+
+
+def _as(held: Held, database: Snapshot, value: Any, *, json: bool) -> _Read | None:
+    """The value as what is held; None where nothing held can equal it."""
+    if isinstance(held, Attribute):
+        if type_name(value) == held.value_type and held.value_type != "tuple":
+            return _Read(value, plain=True)
+        made = _as_value(held, database, value, json=json)
+    elif held is Kind.ENTITY:
+        made = _as_entity(database, value, json=json)
+    elif held is Kind.ATTRIBUTE:
+        made = value if isinstance(value, Keyword) else keyword(value) if json and type(value) is str else None
+    else:
+        made = _as_transaction(value, json=json)
+    return None if made is None else _Read(made, plain=made is value)
+
+
+def _as_value(attribute: Attribute, database: Snapshot, value: Any, *, json: bool) -> Any | None:
+    assert attribute.value_type is not None
+    if attribute.value_type != "tuple":
+        return from_json(attribute.value_type, value) if json else coerced(attribute.value_type, value)
+    if type(value) is not tuple:
+        return None
+    types = database.item_types(attribute, len(value))
+    if types is None:
+        return value
+    if len(types) != len(value):
+        return None
+    items = []
+    for name, item in zip(types, value, strict=True):
+        read = item
+        if item is not None:
+            if name == "ref":
+                read = _as_entity(database, item, json=json)
+            else:
+                read = from_json(name, item) if json else coerced(name, item)
+            if read is None:
+                return None
+        items.append(read)
+    return tuple(items)
+
+
+def _as_entity(database: Snapshot, value: Any, *, json: bool) -> Any | None:
+    """A number, an ident, or a lookup ref whose value is read as its attribute wants it."""
+    if type(value) is int or isinstance(value, Keyword):
+        return value
+    if json and type(value) is str:
+        return keyword(value) if value.startswith(":") else integer(value)
+    if type(value) is not tuple or len(value) != 2:
+        return None
+    name = keyword(value[0]) if json and type(value[0]) is str else value[0]
+    if not isinstance(name, Keyword):
+        return None
+    attribute = database.attribute(name)
+    if attribute is None or attribute.value_type is None:
+        return (name, value[1])
+    if attribute.is_ref:
+        meant = _as_entity(database, value[1], json=json)
+    else:
+        read = _as(attribute, database, value[1], json=json)
+        meant = None if read is None else read.value
+    return None if meant is None else (name, meant)
+
+
+def _as_transaction(value: Any, *, json: bool) -> int | None:
+    number = integer(value) if json and type(value) is str else value
+    if type(number) is not int:
+        return None
+    return number if number >= TX_BASE or number < 0 else number + TX_BASE
+
+
+# What to say
+
+_WRITTEN: Final[Mapping[str, tuple[str, str]]] = {
+    "keyword": (":open", '":open"'),
+    "symbol": ("open", '"open"'),
+    "instant": ('#inst "2024-05-01T12:00:00Z"', '"2024-05-01T12:00:00Z"'),
+    "uuid": (
+        '#uuid "6f1c3b9e-0d7e-4c7a-9a53-0b8c2a3f6e21"',
+        '"6f1c3b9e-0d7e-4c7a-9a53-0b8c2a3f6e21"',
+    ),
+    "bigdec": ("9.99M", '9.99 or "9.99"'),
+    "long": ("5", "5"),
+    "bigint": ("5N", '5 or "5"'),
+    "double": ("2.5", "2.5"),
+    "float": ("2.5", "2.5"),
+    "boolean": ("true", "true"),
+    "string": ('"open"', '"open"'),
+    "uri": ('#uri "https://example.org"', '"https://example.org"'),
+    "bytes": ('#bytes "AQID"', '"AQID"'),
+}
+
+
+_STANDING: Final[Mapping[Kind, tuple[str, str]]] = {
+    Kind.ENTITY: (
+        'a number, an ident such as :status/open, or a lookup ref such as [:user/email "ada@example.org"]',
+        'a number, an ident such as ":status/open", or a lookup ref such as [":user/email", "ada@example.org"]',
+    ),
+    Kind.ATTRIBUTE: ("a keyword such as :user/name", 'a keyword such as ":user/name"'),
+    Kind.TRANSACTION: ("its number or its entity id", "its number or its entity id"),
+}
+
+
+def holding(held: Held) -> str:
+    """What a place holds, for a message: `:issue/status holds keywords`."""
+    if isinstance(held, Attribute):
+        return f"{held.ident} holds {held.value_type}s"
+    return {
+        Kind.ENTITY: "an entity stands there",
+        Kind.ATTRIBUTE: "an attribute stands there",
+        Kind.TRANSACTION: "a transaction stands there",
+    }[held]
+
+
+def shown(value: Any) -> str:
+    """A value in a message, at most a line of it."""
+    text = write(value)
+    return text if len(text) <= 60 else text[:57] + "…"
+
+
+def expected(held: Held, *, json: bool) -> str:
+    """How such a value is written, for a message."""
+    if isinstance(held, Attribute):
+        written = _WRITTEN.get(str(held.value_type))
+        return "a vector of the right length and types" if written is None else f"a value such as {written[json]}"
+    return _STANDING[held][json]
+
+
+def meant(held: Held, database: Snapshot, value: Any) -> Any | None:
+    """What a literal that does not fit was probably meant to be: the same text as JSON would have it read."""
+    if isinstance(value, EdnList):
+        return None
+    read = _as(held, database, value, json=True)
+    return None if read is None else read.value

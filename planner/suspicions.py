@@ -1,0 +1,336 @@
+"""What a query may say and probably does not mean: misspelt names, values and joins that nothing can satisfy, parts
+that do not hang together, symbols taken for variables.
+
+Found in the outline and the schema, never in data: an answer that is empty because nothing is there yet is no
+mistake.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
+from itertools import pairwise
+from typing import Any, Final
+
+from datalog import ast
+from datalog.diagnostics import Diagnostic, Suspicion
+from datalog.edn_writer import write
+from datalog.errors import Position
+from datalog.hints import nearest
+from datalog.pull import DB_ID, PullPattern
+from datalog.values import NUMERIC, Keyword, type_name
+from planner.logical import AndNode, DatomAtom, FunctionAtom, Leaf, Node, NotNode, OrNode, PredicateAtom, everything
+from planner.names import names_in, targets
+from planner.outline import Outline
+from planner.places import Kind, Place
+from planner.readings import Held, Reading, expected, holding, meant, shown
+from planner.standing import COMPARISONS
+from store.bootstrap import IDENT
+from store.snapshot import Snapshot
+
+_EQUALITIES: Final = frozenset(("=", "not=", "!="))
+_ATTRIBUTE_TAKING: Final = frozenset(("get-else", "get-some", "missing?"))
+
+
+def suspicions(outline: Outline, databases: Mapping[str, Snapshot]) -> tuple[Diagnostic, ...]:
+    """What is suspicious about a query and the queries within it, in the order of its text."""
+    found = _Finder(outline, databases)
+    found.all()
+    for inner, theirs in outline.within(databases):
+        for diagnostic in suspicions(inner, theirs):
+            found.diagnostics[diagnostic] = None
+    return tuple(sorted(found.diagnostics, key=_place))
+
+
+def _place(diagnostic: Diagnostic) -> tuple[str, int, int]:
+    at = diagnostic.position
+    return ("", 0, 0) if at is None else (at.origin, at.line, at.column)
+
+
+@dataclass
+class _Finder:
+    outline: Outline
+    databases: Mapping[str, Snapshot]
+    diagnostics: dict[Diagnostic, None] = field(default_factory=dict)
+
+    def all(self) -> None:
+        tree, query = self.outline.tree, self.outline.query
+        for body in (tree.body, *(branch.body for each in tree.predicates for branch in each.branches)):
+            for leaf in everything(body):
+                self.leaf(leaf)
+            self.conjunction(body, {})
+        for name, term in tree.constants.items():
+            self.passed(term, self.outline.places.variables.get(name, ()), literal=False)
+        for element in query.find.elements:
+            if isinstance(element, ast.FindPull) and isinstance(element.pattern, PullPattern):
+                self.pull(element.pattern, element.source.name)
+        self.parts(query)
+        self.symbols(query)
+
+    def say(self, code: Suspicion, message: str, position: Position | None) -> None:
+        self.diagnostics[Diagnostic(code, message, position)] = None
+
+    # Names and literals
+
+    def leaf(self, leaf: Leaf) -> None:
+        match leaf:
+            case DatomAtom():
+                self.pattern(leaf)
+            case PredicateAtom() | FunctionAtom():
+                if leaf.name in _ATTRIBUTE_TAKING:
+                    source = next((arg.name for arg in leaf.args if isinstance(arg, ast.Source)), "$")
+                    values = [arg for arg in leaf.args if not isinstance(arg, ast.Source)]
+                    named = values[1:2] if leaf.name == "get-else" else values[1:]
+                    for term in named:
+                        if isinstance(term, ast.Const):
+                            self.attribute(term, source)
+            case _:
+                pass
+
+    def pattern(self, atom: DatomAtom) -> None:
+        if atom.source not in self.databases:
+            return
+        self.term(atom.entity, Place(Kind.ENTITY, atom.source))
+        if not isinstance(atom.attribute, ast.Const):
+            return
+        self.attribute(atom.attribute, atom.source)
+        if isinstance(atom.attribute.value, Keyword | int):
+            self.term(atom.value, Place(Kind.VALUE, atom.source, atom.attribute.value))
+
+    def attribute(self, term: ast.Const, source: str) -> None:
+        """Whether an attribute of that name is declared."""
+        database = self.databases.get(source)
+        if database is None or not isinstance(term.value, Keyword) or database.attribute(term.value) is not None:
+            return
+        hint = nearest(str(term.value), (str(each.ident) for each in database.attributes()))
+        message = f"no attribute {term.value} is declared{hint}, so nothing has it"
+        self.say(Suspicion.UNKNOWN_ATTRIBUTE, message, term.position)
+
+    def term(self, term: object, place: Place) -> None:
+        """Whether a literal can equal what stands in its place."""
+        if isinstance(term, ast.LookupRef):
+            self.lookup(term, place.source)
+        elif isinstance(term, ast.Const):
+            self.passed(term, (place,), literal=True)
+
+    def lookup(self, term: ast.LookupRef, source: str) -> None:
+        self.attribute(term.attribute, source)
+        if isinstance(term.attribute.value, Keyword):
+            self.term(term.value, Place(Kind.VALUE, source, term.attribute.value))
+
+    def passed(self, term: ast.Const | ast.LookupRef, places: Sequence[Place], *, literal: bool) -> None:
+        """The same for a literal in several places. Not `literal`: it is passed to a rule, as the value it is."""
+        if isinstance(term, ast.LookupRef):
+            for source in dict.fromkeys(place.source for place in places):
+                self.lookup(term, source)
+            return
+        reading = Reading.of(places, self.databases, json=False)
+        if reading is None or reading.compared:
+            return
+        value, fault = reading(term.value)
+        held, database = reading.held[0]
+        if (fault is not None and not fault.ambiguous) or (not literal and value is not term.value):
+            probably = next((each for kind, base in reading.held if (each := meant(kind, base, term.value))), None)
+            hint = f"write {expected(held, json=False)}" if probably is None else f"did you mean {write(probably)}?"
+            message = f"nothing can equal {shown(term.value)} here: {holding(held)}; {hint}"
+            self.say(Suspicion.IMPOSSIBLE_VALUE, message, term.position)
+        elif isinstance(value, Keyword) and all(kind is Kind.ENTITY for kind, _ in reading.held):
+            self.ident(value, database, term.position)
+
+    def ident(self, ident: Keyword, database: Snapshot, position: Position | None) -> None:
+        if database.entid(ident) is None:
+            hint = nearest(str(ident), map(str, _idents(database)))
+            self.say(Suspicion.UNKNOWN_IDENT, f"no entity has the ident {ident}{hint}", position)
+
+    def pull(self, pattern: PullPattern, source: str) -> None:
+        for asked in pattern.attributes:
+            if asked.attribute != DB_ID:
+                self.attribute(ast.Const(asked.attribute, None, position=asked.position), source)
+            if isinstance(asked.sub, PullPattern):
+                self.pull(asked.sub, source)
+
+    # Joins and comparisons
+
+    def conjunction(self, node: AndNode, outside: Mapping[str, Held]) -> None:
+        """Whether the clauses that hold together ask for what can be. `outside`: what variables hold around it."""
+        known = dict(outside)
+        items = list(_items(node))
+        for item in items:
+            if isinstance(item, DatomAtom):
+                for name, held in self.held(item):
+                    before = known.setdefault(name, held)
+                    if _class(before) != _class(held):
+                        message = (
+                            f"{_written(name)} stands for values that are never equal: "
+                            f"{holding(before)}, {holding(held)}"
+                        )
+                        self.say(Suspicion.IMPOSSIBLE_JOIN, message, item.position)
+        for item in items:
+            match item:
+                case PredicateAtom() if item.name in COMPARISONS:
+                    self.comparison(item, known)
+                case OrNode():
+                    for branch in item.branches:
+                        self.conjunction(branch, known)
+                case NotNode():
+                    self.conjunction(AndNode(item.items), known)
+                case _:
+                    pass
+
+    def held(self, atom: DatomAtom) -> Iterator[tuple[str, Held]]:
+        """What the variables of a pattern hold."""
+        places = [(atom.entity, Kind.ENTITY), (atom.attribute, Kind.ATTRIBUTE), (atom.tx, Kind.TRANSACTION)]
+        for term, kind in places:
+            if isinstance(term, str):
+                yield term, kind
+        named = atom.attribute.value if isinstance(atom.attribute, ast.Const) else None
+        if isinstance(atom.value, str) and isinstance(named, Keyword | int):
+            held = Place(Kind.VALUE, atom.source, named).kind_in(self.databases)
+            if held is not None:
+                yield atom.value, held
+
+    def comparison(self, atom: PredicateAtom, known: Mapping[str, Held]) -> None:
+        sides: list[tuple[str, str]] = []
+        for arg in atom.args:
+            if isinstance(arg, str) and arg in known:
+                sides.append((_written(arg), _class(known[arg])))
+            elif isinstance(arg, ast.Const) and arg.value is not None:
+                sides.append((shown(arg.value), type_name(arg.value)))
+        for (left, one), (right, other) in pairwise(sides):
+            if one == other:
+                continue
+            numbers = one in NUMERIC and other in NUMERIC
+            if numbers and atom.name not in _EQUALITIES:
+                continue
+            if numbers:
+                hint = (
+                    f"; numbers of different types are compared with {'==' if atom.name == '=' else 'not and =='}"
+                )
+            elif "keyword" in (one, other) and "long" in (one, other):
+                hint = "; an entity is its number here: put the ident into a data pattern"
+            else:
+                hint = ""
+            outcome = "never equal" if atom.name in (*_EQUALITIES, "==") else "in no order"
+            message = f"({atom.name} {left} {right}) compares {_a(one)} with {_a(other)}, which are {outcome}{hint}"
+            self.say(Suspicion.IMPOSSIBLE_VALUE, message, atom.position)
+
+    # What hangs together
+
+    def parts(self, query: ast.Query) -> None:
+        """Parts of the query that share no variable: every row of the one meets every row of the other."""
+        groups: list[tuple[set[str], bool, Position | None]] = []
+        for each in query.inputs:
+            if isinstance(each, ast.BindingInput):
+                names = {target.name for target in targets(each.binding) if isinstance(target, ast.Var)}
+                groups = _joined(groups, names, False, None)
+        for clause in query.where:
+            names = set(names_in((clause,), inside_not=True))
+            if names:
+                asks = isinstance(clause, ast.Pattern | ast.RuleCall | ast.Or | ast.OrJoin | ast.And)
+                groups = _joined(groups, names, asks, clause.position)
+        given = {
+            target.name
+            for each in query.inputs
+            if isinstance(each, ast.BindingInput) and isinstance(each.binding, ast.ScalarBinding | ast.TupleBinding)
+            for target in targets(each.binding)
+            if isinstance(target, ast.Var)
+        }
+        asking = [(names, position) for names, asks, position in groups if asks and names - given]
+        if len(asking) > 1:
+            first, (other, position) = asking[0][0], asking[1]
+            message = (
+                f"this part ({_some(other)}) shares no variable with the part around {_some(first)}: "
+                "every row of the one is combined with every row of the other"
+            )
+            self.say(Suspicion.CARTESIAN_PRODUCT, message, position)
+
+    def symbols(self, query: ast.Query) -> None:
+        """Plain symbols, which are variables, where a rule or an attribute was probably meant."""
+        rules = {rule.name for rule in query.rules}
+        attributes = {str(each.ident)[1:] for base in self.databases.values() for each in base.attributes()}
+        for scope in (
+            (query.find, query.with_, query.inputs, query.where),
+            *((r.args, r.clauses) for r in query.rules),
+        ):
+            uses: dict[str, list[tuple[int, ast.Var]]] = {}
+            for place, variable in _variables(scope):
+                if not variable.name.startswith("?"):
+                    uses.setdefault(variable.name, []).append((place, variable))
+            for name, found in uses.items():
+                alone = len(found) == 1
+                at = found[0][1].position
+                if name in rules and (alone or all(place == 0 for place, _ in found)):
+                    message = (
+                        f"{name} is a variable here; a call of the rule is written ({name} …), in round brackets"
+                    )
+                    self.say(Suspicion.PLAIN_SYMBOL, message, at)
+                elif name in attributes and (alone or all(place == 1 for place, _ in found)):
+                    self.say(Suspicion.PLAIN_SYMBOL, f"{name} is a variable here; the attribute is :{name}", at)
+
+
+def _items(node: AndNode) -> Iterator[Node]:
+    """What holds together: the items of a conjunction and of those directly in it."""
+    for item in node.items:
+        if isinstance(item, AndNode):
+            yield from _items(item)
+        else:
+            yield item
+
+
+def _class(held: Held) -> str:
+    """The type that equal values have in common: an entity equals the long that is its id."""
+    if isinstance(held, Kind):
+        return "keyword" if held is Kind.ATTRIBUTE else "long"
+    return str(held.value_type)
+
+
+def _a(noun: str) -> str:
+    return f"an {noun}" if noun[0] in "aeio" else f"a {noun}"
+
+
+def _written(name: str) -> str:
+    return name.split("·")[0]
+
+
+def _idents(database: Snapshot) -> Iterator[Any]:
+    for code in database.plain.trie(IDENT, inverse=True).keys:
+        yield database.codes.decode(int(code))
+
+
+def _some(names: Iterable[str]) -> str:
+    ordered = sorted(names)
+    return " ".join(ordered[:3]) + (" …" if len(ordered) > 3 else "")
+
+
+_Group = tuple[set[str], bool, Position | None]
+
+
+def _joined(groups: list[_Group], names: set[str], asks: bool, position: Position | None) -> list[_Group]:
+    """The groups with one more clause: those that it shares a variable with become one."""
+    apart, place = [], None
+    for group in groups:
+        if group[0].isdisjoint(names):
+            apart.append(group)
+            continue
+        names = names | group[0]
+        asks = asks or group[1]
+        place = place or group[2]
+    return [*apart, (names, asks, place or position)]
+
+
+def _variables(part: object, place: int = -1) -> Iterator[tuple[int, ast.Var]]:
+    """Every variable of a part of a query with its place in a pattern, -1 elsewhere; not those of queries
+    within."""
+    if isinstance(part, ast.Var):
+        yield place, part
+    elif isinstance(part, ast.Pattern):
+        for number, term in enumerate(part.terms):
+            yield from _variables(term, number)
+    elif isinstance(part, ast.Query | PullPattern):
+        return
+    elif is_dataclass(part):
+        for each in fields(part):
+            yield from _variables(getattr(part, each.name))
+    elif isinstance(part, tuple):
+        for item in part:
+            yield from _variables(item)

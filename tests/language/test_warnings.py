@@ -1,0 +1,230 @@
+"""What is allowed and probably not meant: data, query, warnings. A mark stands where a warning points."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.gateway.tracker import DATA, SCHEMA
+from tests.support import World
+
+
+@pytest.fixture
+def tracker(db: World) -> World:
+    db.tx(SCHEMA, DATA)
+    return db
+
+
+def quiet(world: World, query: str, *args: str) -> None:
+    assert world.warnings(query, *args) == [], world.says(query, *args)
+
+
+# Names
+
+
+def test_an_attribute_that_nobody_declared(tracker):
+    assert tracker.warnings("[:find ?i :where [?i ‸:issue/titel ?t]]") == ["UNKNOWN_ATTRIBUTE"]
+    assert "did you mean :issue/title?" in tracker.says("[:find ?i :where [?i :issue/titel ?t]]")
+    quiet(tracker, "[:find ?i :where [?i :issue/title ?t]]")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "[:find ?i :where (or [?i :issue/title] [?i ‸:issue/titel])]",
+        "[:find ?i :where [?i :issue/title] (not [?i ‸:issue/titel])]",
+        "[:find ?i :where (named ?i) :rules [[(named ?i) [?i ‸:issue/titel]]]]",
+        "[:find ?i :where (r ?i ?j) :rules [[(r ?i ?j) [?i ‸:issue/block ?j]] [(r ?i ?j) (r ?i ?k) (r ?k ?j)]]]",
+        "[:find ?n :where [(q [:find (count ?i) . :where [?i ‸:issue/titel]] $) ?n]]",
+        "[:find ?t :where [?i :issue/title ?t] [(get-else $ ?i ‸:issue/point 0) ?p] [(= ?p 0)]]",
+        "[:find ?i :where [?i :issue/title] [(missing? $ ?i ‸:issue/point)]]",
+        "[:find (pull ?i [:issue/title ‸:issue/point {:issue/owner [‸:user/nam]}]) :where [?i :issue/title]]",
+        '[:find ?n :where [[‸:user/mail "ada@x.org"] :user/name ?n]]',
+        '[:find ?i :where [?i :issue/owner [‸:user/mail "ada@x.org"]]]',
+        '[:find ?i :where (of ?i [‸:user/mail "ada@x.org"]) :rules [[(of ?i ?u) [?i :issue/owner ?u]]]]',
+    ],
+)
+def test_wherever_an_attribute_is_named(tracker, query):
+    assert set(tracker.warnings(query)) == {"UNKNOWN_ATTRIBUTE"}
+
+
+def test_an_attribute_that_was_declared_later(tracker):
+    tracker.tx("[{:db/id 11 :issue/estimate 5}]")
+    query = "[:find ?i :where [?i :issue/estimate]]"
+    quiet(tracker, query)
+    assert tracker.at(t=2).warnings(query) == ["UNKNOWN_ATTRIBUTE"]
+
+
+def test_warnings_follow_the_schema(tracker):
+    query = "[:find ?i :where [?i :issue/estimate]]"
+    assert tracker.warnings(query) == ["UNKNOWN_ATTRIBUTE"]
+    tracker.tx("[{:db/id 11 :issue/estimate 5}]")
+    quiet(tracker, query)
+
+
+def test_an_ident_that_names_nothing(tracker):
+    assert tracker.warnings("[:find ?i :where [?i :issue/kind ‸:kind/bgu]]") == ["UNKNOWN_IDENT"]
+    assert ":kind/bug?" in tracker.says("[:find ?i :where [?i :issue/kind :kind/bgu]]")
+    quiet(tracker, "[:find ?i :where [?i :issue/kind :kind/bug]]")
+    assert tracker.warnings("[:find ?a ?v :where [‸:kind/bgu ?a ?v]]") == ["UNKNOWN_IDENT"]
+
+
+def test_a_plain_symbol_that_names_a_rule(tracker):
+    rules = ":rules [[(blocks ?a ?b) [?a :issue/blocks ?b]]]"
+    assert tracker.warnings(f"[:find ?a ?b :where [‸blocks ?a ?b] {rules}]") == ["PLAIN_SYMBOL"]
+    assert "(blocks …)" in tracker.says(f"[:find ?a ?b :where [blocks ?a ?b] {rules}]")
+    assert tracker.warnings(f"[:find ?a ?c :where [‸blocks ?a ?b] [blocks ?b ?c] {rules}]") == ["PLAIN_SYMBOL"]
+    quiet(tracker, f"[:find ?a ?b :where (blocks ?a ?b) {rules}]")
+
+
+def test_a_plain_symbol_that_names_a_rule_given_for_percent(tracker):
+    rules = "[[(blocks ?a ?b) [?a :issue/blocks ?b]]]"
+    assert tracker.warnings("[:find ?a ?b :in $ % :where [‸blocks ?a ?b]]", rules) == ["PLAIN_SYMBOL"]
+
+
+def test_a_plain_symbol_that_names_an_attribute(tracker):
+    assert tracker.warnings("[:find ?t :where [?i ‸issue/title ?t]]") == ["PLAIN_SYMBOL"]
+    assert "the attribute is :issue/title" in tracker.says("[:find ?t :where [?i issue/title ?t]]")
+
+
+def test_plain_symbols_are_variables(tracker):
+    quiet(tracker, "[:find title :where [issue :issue/title title]]")
+    quiet(tracker, "[:find issue :where [issue :issue/title title]]")
+
+
+# Values
+
+
+@pytest.mark.parametrize(
+    ("query", "meant"),
+    [
+        ('[:find ?i :where [?i :issue/status ‸":open"]]', ":open?"),
+        ("[:find ?i :where [?i :issue/title ‸:open]]", '"open"'),
+        ('[:find ?i :where [?i :issue/created ‸"2024-05-01"]]', '#inst "2024-05-01T00:00'),
+        ('[:find ?i :where [?i :issue/points ‸"3"]]', "3?"),
+        ("[:find ?i :where [?i :issue/points ‸3.5]]", "a value such as 5"),
+        ("[:find ?i :where [?i :issue/cost ‸9.99]]", "9.99M?"),
+        ("[:find ?i :where [?i :issue/open? ‸1]]", "true"),
+        ("[:find ?i :where (scored ?i ‸1) :rules [[(scored ?i ?s) [?i :issue/score ?s]]]]", "1.0?"),
+    ],
+)
+def test_a_literal_that_nothing_there_can_equal(tracker, query, meant):
+    assert tracker.warnings(query) == ["IMPOSSIBLE_VALUE"]
+    assert meant in tracker.says(query.replace("‸", ""))
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "[:find ?i :where [?i :issue/score 1]]",
+        "[:find ?i :where [?i :issue/cost 10]]",
+        "[:find ?i :where [?i :issue/points 3.0]]",
+        "[:find ?i :where [?i :issue/status :never]]",
+        '[:find ?i :where [?i :issue/owner [:user/email "nobody@x.org"]]]',
+        "[:find ?i :where [?i :issue/owner 999]]",
+        "[:find ?i :where [?i ?a 3]]",
+        "[:find ?x :in [?x ...] :where [(= ?x 1)]]",
+    ],
+)
+def test_what_is_only_not_there_yet_is_no_mistake(tracker, query):
+    quiet(tracker, query, *(["[1 2]"] if ":in" in query else []))
+
+
+@pytest.mark.parametrize(
+    ("query", "says"),
+    [
+        ('[:find ?i :where [?i :issue/created ?c] ‸[(> ?c "2024-05-15")]]', "an instant with a string"),
+        ("[:find ?i :where [?i :issue/score ?s] ‸[(= ?s 1)]]", "=="),
+        ("[:find ?i :where [?i :issue/kind ?k] ‸[(= ?k :kind/bug)]]", "an entity is its number"),
+        ("[:find ?i :where [?i :issue/title ?t] [?i :issue/points ?p] ‸[(< ?t ?p)]]", "a string with a long"),
+        ('[:find ?i :where [?i :issue/status ?s] (not ‸[(= ?s "open")])]', "a keyword with a string"),
+    ],
+)
+def test_a_comparison_of_different_types(tracker, query, says):
+    assert tracker.warnings(query) == ["IMPOSSIBLE_VALUE"]
+    assert says in tracker.says(query.replace("‸", ""))
+
+
+def test_numbers_of_different_types_are_compared(tracker):
+    quiet(tracker, "[:find ?i :where [?i :issue/score ?s] [(< ?s 2)]]")
+    quiet(tracker, "[:find ?i :where [?i :issue/score ?s] [(== ?s 1)]]")
+    quiet(tracker, "[:find ?i :where [?i :issue/score ?s] [?i :issue/cost ?c] [(< ?s ?c)]]")
+
+
+def test_a_join_of_different_types(tracker):
+    query = "[:find ?i :where [?i :issue/title ?v] ‸[?j :issue/points ?v]]"
+    assert tracker.warnings(query) == ["IMPOSSIBLE_JOIN"]
+    assert ":issue/title holds strings, :issue/points holds longs" in tracker.says(query.replace("‸", ""))
+    quiet(tracker, "[:find ?i :where [?i :issue/points ?v] [?j :issue/owner ?v]]")
+    quiet(tracker, "[:find ?i :where [?i :issue/kind] (or [?i :issue/title ?v] [?i :issue/points ?v])]")
+    query = "[:find ?i :where [?i :issue/title ?v] (or [?i :issue/status :open] ‸[?i :issue/points ?v])]"
+    assert tracker.warnings(
+        "[:find ?i :where [?i :issue/title ?v] (or-join [?i ?v] [?i :issue/title ?v] ‸[?i :issue/points ?v])]"
+    ) == ["IMPOSSIBLE_JOIN"]
+
+
+def test_an_argument_that_means_different_things(tracker):
+    query = "[:find ?i :in $ ?v :where (or [?i :issue/points ?v] [?i :issue/score ?v])]"
+    assert tracker.warnings(query, "3") == ["AMBIGUOUS_ARGUMENT"]
+    assert tracker.q(query, "3") == "#{[11]}"
+
+
+# Parts
+
+
+def test_parts_that_share_no_variable(tracker):
+    query = '[:find ?i ?u :where [?i :issue/title "Crash"] ‸[?u :user/name "Ada"]]'
+    assert tracker.warnings(query) == ["CARTESIAN_PRODUCT"]
+    query = "[:find ?i ?u :where [?i :issue/title ?t] [?u :user/name ?n]\n ‸[?x :issue/owner ?y]]"
+    assert tracker.warnings(query.replace("‸", "")) == ["CARTESIAN_PRODUCT"]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "[:find ?i ?n :where [?i :issue/owner ?u] [?u :user/name ?n]]",
+        "[:find ?i ?n :where [?i :issue/title ?t] [?u :user/name ?n] [(= ?t ?n)]]",
+        "[:find ?i ?n :where [?i :issue/title] [?u :user/name ?n] (or [?i :issue/owner ?u] [?i :issue/kind ?u])]",
+        "[:find ?i :where [?i :issue/title] [_ :user/name]]",
+        "[:find ?i ?k :where [?i :issue/title] [(ground [1 2 3]) [?k ...]]]",
+        "[:find ?i ?n :where [?i :issue/title ?t] [?u :user/name ?n] (not [?i :issue/owner ?u])]",
+        "[:find ?a ?b :where (both ?a ?b) :rules [[(both ?a ?b) [?a :issue/title] [?b :user/name]]]]",
+    ],
+)
+def test_parts_that_hang_together(tracker, query):
+    quiet(tracker, query)
+
+
+def test_a_check_of_an_argument_is_no_part(tracker):
+    quiet(tracker, "[:find ?i :in $ ?u :where [?i :issue/title] [?u :user/name]]", "1")
+
+
+# Transactions
+
+
+def codes(world: World, text: str) -> list[str]:
+    return [each.code.value for each in world.tx(text).diagnostics()]
+
+
+def test_a_function_that_gives_no_rows(tracker):
+    query = (
+        "[:find ?op ?i ?a ?v :in $ ?n :where [?i :issue/title ?n] [(ground [:db/add :issue/points 1]) [?op ?a ?v]]]"
+    )
+    tracker.tx(f'[{{:db/ident :issue/reset :db/fn "{query}"}}]')
+    assert codes(tracker, '[[:issue/reset "Crash"]]') == []
+    report = tracker.tx('[[:db/add 12 :issue/points 6]\n [:issue/reset "Crush"]]')
+    (only,) = report.diagnostics()
+    assert (only.code.value, only.position.line, only.position.column) == ("NO_ROWS", 2, 2)
+
+
+def test_an_attribute_that_looks_misspelt(tracker):
+    report = tracker.tx('[{:db/id 11 :issue/titel "x"}]')
+    (only,) = report.diagnostics()
+    assert (only.code.value, only.position.column) == ("NEW_ATTRIBUTE", 13)
+    assert "did you mean :issue/title?" in only.message
+    assert codes(tracker, "[{:db/id 11 :sensor/t1 1 :sensor/t2 2 :issue/estimate 3}]") == []
+    assert codes(tracker, "[{:db/id 11 :sensor/t3 1}]") == []
+    assert codes(tracker, '[{:db/id 12 :issue/titel "y"}]') == []
+
+
+def test_a_retraction_of_what_nobody_declared(tracker):
+    assert codes(tracker, '[[:db/retract 11 :issue/titel "x"]]') == ["UNKNOWN_ATTRIBUTE"]

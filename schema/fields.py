@@ -186,9 +186,7 @@ class Query:
     ) -> list[JSON | None]:
         within_ms = _timeout(timeout_ms, info.context.services.limits.timeout_ms)
         snapshot = await read_snapshot(info.context.services, basis, with_)
-        made = await pulled(
-            info.context, pattern, eids, "eids", snapshot, encoding or Encoding.PLAIN, within_ms
-        )
+        made = await pulled(info.context, pattern, eids, "eids", snapshot, encoding or Encoding.PLAIN, within_ms)
         return orjson.Fragment(b"[" + b",".join(made) + b"]")  # type: ignore[return-value]
 
     @strawberry.field(description="Raw datoms of one index, in its order, from the given leading components.")

@@ -8,6 +8,13 @@ from pathlib import Path
 
 from datalog.errors import AdalogError, Code
 
+_LOG = "log.sqlite"
+
+
+def holds_database(path: Path) -> bool:
+    """Whether a database was made in the folder, which is left as it is. Raises OSError where nobody may look."""
+    return (path / _LOG).is_file()
+
 
 class Folder:
     """The folder's files, held by a lock that ends with the process, however it ends."""
@@ -39,7 +46,7 @@ class Folder:
     @property
     def log(self) -> Path:
         """The log's file."""
-        return self.path / "log.sqlite"
+        return self.path / _LOG
 
     @property
     def segments(self) -> Path:

@@ -252,7 +252,7 @@ def test_edn_among_json_arguments(family: Gateway) -> None:
 
 @pytest.mark.parametrize("value", ["[1", 5, None])
 def test_edn_among_json_arguments_is_one_text(family: Gateway, value: object) -> None:
-    document = "query($args: [JSON!]) { q(query: \"[:find ?x :in $ ?x]\", args: $args) { rows } }"
+    document = 'query($args: [JSON!]) { q(query: "[:find ?x :in $ ?x]", args: $args) { rows } }'
     error = family.error(document, args=[{"#edn": value}])
     assert error["extensions"]["code"] in ("EDN_SYNTAX", "ARG_INVALID")
     assert "args[0]" in error["message"]

@@ -14,6 +14,9 @@ import orjson
 from datalog.errors import AdalogError, Code, Position
 from gateway.config import Settings
 
+# How long Spark may take to start.
+_SPARK_SECONDS = 120.0
+
 Answer = dict[str, Any]
 
 
@@ -90,7 +93,7 @@ class Local:
         pool = self._services.pool
         if pool.spark is not None:
             # A request's time begins when there is somebody to run it.
-            pool.spark.wait_ready()
+            pool.spark.wait_ready(_SPARK_SECONDS)
         prepared = self._operations.prepare(document)
         answer = asyncio.run(self._operations.run(prepared, Context(self._services), variables, None))
         return _data(orjson.loads(orjson.dumps(answer.body)))

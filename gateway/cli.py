@@ -19,7 +19,7 @@ from click.core import ParameterSource
 from datalog.errors import AdalogError, Code
 from gateway import output
 from gateway.config import SettingError, Settings, settings_from
-from gateway.console import err, out, tolerate
+from gateway.console import binary, err, out, tolerate
 from gateway.options import (
     TEXT,
     Asking,
@@ -29,6 +29,7 @@ from gateway.options import (
     basis_variable,
     data_option,
     engine_option,
+    format_option,
     option,
     timeout_option,
     where_options,
@@ -38,14 +39,11 @@ from gateway.texts import Text, shown_path
 if TYPE_CHECKING:
     from gateway.backend import Backend
 
-FORMATS = ("table", "expanded", "json", "edn", "csv", "arrow")
 _UNREACHABLE, _INTERRUPTED, _PIPE_CLOSED = 3, 130, 141
 # How wide a pulled entity is written where no terminal says.
 _PAGE_WIDTH = 100
 
-format_option = option(
-    "--format", "form", type=click.Choice(FORMATS), default="table", show_default=True, help="What to print."
-)
+rows_format_option = format_option("table", "expanded", "json", "edn", "csv", "arrow")
 show_option = option(
     "--show", type=click.IntRange(0), metavar="N", help="Rows of a table; 0: all.  [default: 500 on a terminal]"
 )
@@ -103,7 +101,7 @@ def serve(host: str | None, port: int | None, data: str | None) -> None:
 @argument_options
 @engine_option
 @timeout_option
-@format_option
+@rows_format_option
 @show_option
 @click.argument("query", type=TEXT)
 @click.pass_context
@@ -130,7 +128,7 @@ def query(ctx: click.Context, /, query: Text, form: str, show: int | None, **giv
 @engine_option
 @timeout_option
 @option("--analyze", is_flag=True, help="Run the query too, and show what that did.")
-@option("--format", "form", type=click.Choice(("text", "json")), default="text", show_default=True)
+@format_option("text", "json")
 @click.argument("query", type=TEXT)
 @click.pass_context
 def explain(ctx: click.Context, /, query: Text, form: str, analyze: bool, **given: Any) -> None:
@@ -144,21 +142,14 @@ def explain(ctx: click.Context, /, query: Text, form: str, analyze: bool, **give
         from gateway.commands import run_explain
 
         text = run_explain(backend, variables, form)
-    click.echo(text)
+    out.out(text, highlight=False)
 
 
 @main.command()
 @where_options
 @basis_options
 @timeout_option
-@option(
-    "--format",
-    "form",
-    type=click.Choice(("text", "json", "edn")),
-    default="text",
-    show_default=True,
-    help="text is EDN over several lines.",
-)
+@format_option("text", "json", "edn", help="What to print; text is EDN over several lines.")
 @click.argument("pattern", type=TEXT)
 @click.argument("eids", metavar="EID...", nargs=-1, required=True)
 @click.pass_context
@@ -191,7 +182,7 @@ def pull(ctx: click.Context, /, pattern: Text, eids: tuple[str, ...], form: str,
 
 @main.command()
 @where_options
-@format_option
+@rows_format_option
 @show_option
 @option("--all", "own", is_flag=True, help="Those that adalog itself declares, too.")
 @click.argument("prefix", default="")
@@ -216,7 +207,7 @@ def attributes(ctx: click.Context, /, prefix: str, form: str, show: int | None, 
     "--expected-basis-t", metavar="T", type=click.IntRange(0), help="Only if T is still the newest transaction."
 )
 @option("--idempotency-key", metavar="KEY", help="Apply what comes with the same key once.")
-@option("--format", "form", type=click.Choice(("text", "json")), default="text", show_default=True)
+@format_option("text", "json")
 @click.argument("tx", type=TEXT)
 @click.pass_context
 def transact(
@@ -239,7 +230,7 @@ def transact(
         from gateway.commands import run_transact
 
         report = run_transact(backend, variables, form)
-    click.echo(report)
+    out.out(report, highlight=False)
 
 
 @main.command()
@@ -341,10 +332,12 @@ def _print(relation: output.Relation, form: str, show: int | None) -> None:
     if form in ("table", "expanded"):
         output.print_table(relation, out, show, expanded=form == "expanded")
     elif form == "arrow":
-        output.write_arrow(relation, sys.stdout.buffer)
+        with binary() as stream:
+            output.write_arrow(relation, stream)
     else:
         write = {"json": output.json_text, "edn": output.edn_text, "csv": output.csv_text}[form]
-        sys.stdout.buffer.write(write(relation))
+        with binary() as stream:
+            stream.write(write(relation))
     sys.stdout.flush()
     output.print_warnings(relation.warnings, err)
 
@@ -352,7 +345,8 @@ def _print(relation: output.Relation, form: str, show: int | None) -> None:
 def _print_pulled(found: list[Any], form: str) -> None:
     """Entities one after the other: a value each, or as JSON one value, a list where there are several."""
     if form == "json":
-        sys.stdout.buffer.write(orjson.dumps(found[0] if len(found) == 1 else found) + b"\n")
+        with binary() as stream:
+            stream.write(orjson.dumps(found[0] if len(found) == 1 else found) + b"\n")
         return
     from datalog import edn
     from gateway.pretty import pretty
@@ -362,7 +356,8 @@ def _print_pulled(found: list[Any], form: str) -> None:
     if form == "text":
         out.out("\n".join(texts), highlight=False)
     else:
-        sys.stdout.buffer.write(("\n".join(texts) + "\n").encode())
+        with binary() as stream:
+            stream.write(("\n".join(texts) + "\n").encode())
 
 
 if __name__ == "__main__":

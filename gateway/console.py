@@ -5,8 +5,9 @@ from __future__ import annotations
 import codecs
 import io
 import sys
-from collections.abc import Mapping
-from typing import NoReturn
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import BinaryIO, NoReturn
 
 from rich.console import Console
 
@@ -44,6 +45,24 @@ def tolerate() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors=_ERRORS)
+
+
+@contextmanager
+def binary() -> Iterator[BinaryIO]:
+    """Standard output for bytes, of which none is lost without an error."""
+    stream = sys.stdout.buffer
+    if not isinstance(stream, io.RawIOBase):
+        yield stream
+        stream.flush()
+        return
+    # PYTHONUNBUFFERED: such a stream writes a part and says how much, which few callers look at.
+    buffered = io.BufferedWriter(stream)
+    try:
+        yield buffered
+        buffered.flush()
+    finally:
+        with suppress(BrokenPipeError):
+            buffered.detach()
 
 
 def _substitute(error: UnicodeError) -> tuple[str | bytes, int]:

@@ -16,6 +16,7 @@ from gateway.texts import TextType
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
+FORMATS = frozenset({"table", "expanded", "text", "json", "edn", "csv", "arrow"})
 _UNITS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000}
 # GraphQL's Int.
 _LONGEST_MS = 2**31 - 1
@@ -123,6 +124,28 @@ class Asking(click.Command):
         _, _, order = self.make_parser(ctx).parse_args(args=typed)
         ctx.meta[_TYPED_ORDER] = [param.name for param in order if param.name in ("args", "args_edn")]
         return rest
+
+
+class FormatOption(click.Option):
+    """--format, whose variable may name a format that only other commands have."""
+
+    def value_from_envvar(self, ctx: click.Context) -> Any:
+        value = super().value_from_envvar(ctx)
+        assert isinstance(self.type, click.Choice)
+        return None if value in FORMATS and value not in self.type.choices else value
+
+
+def format_option(*formats: str, help: str | None = None) -> Decorator:
+    """--format with these formats, of which the first is the default."""
+    return option(
+        "--format",
+        "form",
+        cls=FormatOption,
+        type=click.Choice(formats),
+        default=formats[0],
+        show_default=True,
+        help=help or "What to print.",
+    )
 
 
 def argument_variables(ctx: click.Context, args: Sequence[Any], args_edn: Sequence[str]) -> dict[str, Any]:

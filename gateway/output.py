@@ -24,7 +24,9 @@ from schema.encoding import Encoding, encode
 
 # Rows of a table on a terminal, unless --show says otherwise.
 SHOWN = 500
-_NUMBERS = frozenset({"long", "ref", "bigint", "double", "float", "bigdec"})
+_KINDS = dict.fromkeys(("long", "ref", "bigint", "double", "float", "bigdec"), tables.Kind.NUMBER) | dict.fromkeys(
+    ("keyword", "symbol"), tables.Kind.NAME
+)
 _CONTROL = {code: f"\\x{code:02x}" for code in [*range(32), *range(127, 160)]} | {9: "\\t", 10: "\\n", 13: "\\r"}
 
 
@@ -67,15 +69,16 @@ def print_table(relation: Relation, console: Terminal, show: int | None, *, expa
     if show is None:
         show = 0 if room is None else SHOWN
     shown = relation.rows[:show] if show else relation.rows
-    cells = [[cell(value) for value in row] for row in shown]
-    numbers = [kind in _NUMBERS for kind in relation.types]
-    names = [name.translate(_CONTROL) for name in relation.names]
-    layout = None if expanded else tables.side_by_side(names, cells, numbers, room, console.mark)
+    columns = [
+        tables.Column(name.translate(_CONTROL), _kind(type_name), [cell(row[index]) for row in shown])
+        for index, (name, type_name) in enumerate(zip(relation.names, relation.types, strict=True))
+    ]
+    layout = None if expanded else tables.side_by_side(columns, room, console.mark)
     notes = []
     if layout is None:
-        layout = tables.one_below_the_other(names, cells, room)
+        layout = tables.one_below_the_other(columns, room)
         if not expanded:
-            notes.append(f"{len(names)} columns do not fit in {room} characters, so they stand below each other")
+            notes.append(f"{len(columns)} columns do not fit in {room} characters, so they stand below each other")
     if layout.head:
         console.out("\n".join(layout.head), style="bold", highlight=False)
     if layout.lines:
@@ -89,6 +92,10 @@ def print_table(relation: Relation, console: Terminal, show: int | None, *, expa
         notes.append(f"the first {len(shown):,} of {len(relation.rows):,} rows; --show 0 shows all")
     for note in [*notes, *relation.notes, relation.summary]:
         console.print(note, style="dim", markup=False, soft_wrap=True)
+
+
+def _kind(type_name: str) -> tables.Kind:
+    return _KINDS.get(type_name, tables.Kind.TEXT)
 
 
 def cell(value: Any) -> str:

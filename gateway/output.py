@@ -132,7 +132,7 @@ def csv_text(relation: Relation) -> bytes:
 
 def _csv_cell(value: Any) -> Any:
     plain = encode(value, Encoding.PLAIN)
-    return edn.write(value) if isinstance(plain, (list, dict)) else plain
+    return edn.write(value) if isinstance(plain, (list, dict, bool)) else plain
 
 
 def write_arrow(relation: Relation, out: BinaryIO) -> None:

@@ -16,7 +16,7 @@ def pretty(value: Value, width: int) -> str:
 
 def _lines(value: Value, width: int) -> Sequence[str]:
     flat = edn.write(value)
-    if len(flat) <= width:
+    if len(flat) <= width or flat in ("{}", "#{}", "()", "[]"):
         return [flat]
     match value:
         case values.EdnMap():

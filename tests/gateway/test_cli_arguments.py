@@ -33,7 +33,7 @@ FAMILY = '["Ada" "Anne" "Byron" "Ralph"]'
 
 def test_edn_arguments(ask: Ask) -> None:
     words = ("--arg-edn", ":a/b", "--arg-edn", "#{1}", "--arg-edn", "1.5M", "--arg-edn", '#inst "2024-05-01"')
-    assert said(ask(*words, FOUR)) == '[:a/b #{1} 1.5M #inst "2024-05-01T00:00:00.000Z"]'
+    assert said(ask(*words, FOUR)) == '[:a/b #{1} 1.5M #inst "2024-05-01T00:00:00.000-00:00"]'
 
 
 def test_both_kinds_in_the_order_typed(ask: Ask) -> None:

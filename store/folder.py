@@ -8,16 +8,11 @@ from pathlib import Path
 
 from datalog.errors import AdalogError, Code
 
-_LOG = "log.sqlite"
-
-
-def holds_database(path: Path) -> bool:
-    """Whether a database was made in the folder, which is left as it is. Raises OSError where nobody may look."""
-    return (path / _LOG).is_file()
-
 
 class Folder:
     """The folder's files, held by a lock that ends with the process, however it ends."""
+
+    LOG = "log.sqlite"
 
     def __init__(self, path: Path) -> None:
         """Raises BACKEND_UNAVAILABLE where another process has it or it cannot be made."""
@@ -46,7 +41,7 @@ class Folder:
     @property
     def log(self) -> Path:
         """The log's file."""
-        return self.path / _LOG
+        return self.path / self.LOG
 
     @property
     def segments(self) -> Path:
@@ -61,3 +56,8 @@ class Folder:
     def close(self) -> None:
         """Let another process in."""
         os.close(self._lock)
+
+
+def holds_database(path: Path) -> bool:
+    """Whether a database was made in the folder, which is left as it is. Raises OSError where nobody may look."""
+    return (path / Folder.LOG).is_file()

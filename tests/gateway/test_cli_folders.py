@@ -92,6 +92,7 @@ def test_a_format_of_another_command_in_the_environment(folder: str) -> None:
 
 
 @pytest.mark.spark
+@pytest.mark.slow
 def test_spark_is_started_and_stopped(folder: str) -> None:
     # The time that it takes to start is not the query's.
     words = command("query", "--data", folder, "--engine", "spark", "--timeout", "60s", COUNT)

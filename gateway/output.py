@@ -160,12 +160,15 @@ def write_arrow(relation: Relation, out: BinaryIO) -> None:
 
 def print_error(error: AdalogError, text: EdnText | None, console: Console) -> None:
     """The message, and where a position is known, the file, the line at fault and a caret under the place."""
-    console.print(Text.assemble((f"{error.code.value}", "bold red"), f" {error.message}"), soft_wrap=True)
+    message = "\n".join(line.translate(_CONTROL) for line in error.message.split("\n"))
+    console.print(Text.assemble((error.code.value, "bold red"), f" {message}"), soft_wrap=True)
     position = error.position
     if position is None or position.origin or text is None:
         return
     if text.name is not None:
-        console.print(Text(f"  at {text.name}:{position.line}:{position.column}", "dim"), soft_wrap=True)
+        console.print(
+            Text(f"  at {text.name.translate(_CONTROL)}:{position.line}:{position.column}", "dim"), soft_wrap=True
+        )
     # As the reader counts them: str.splitlines would also end a line at form feeds and the like.
     lines = text.text.split("\n")
     if position.line > len(lines):

@@ -73,6 +73,11 @@ def test_other_servers(status: int, body: bytes, headers: dict[str, str], why: s
     assert url in result.stderr
 
 
+def test_messages_do_not_steer_the_terminal() -> None:
+    with answering(200, b'{"errors": [{"message": "a\\u001b[31m\\nb", "extensions": {"code": "TIMEOUT"}}]}') as url:
+        assert adalog("query", "--url", url, COUNT).stderr == "TIMEOUT a\\x1b[31m\nb\n"
+
+
 def test_errors_that_say_little() -> None:
     with answering(200, b'{"errors": [{"extensions": {"code": "ODD"}}]}') as url:
         result = adalog("query", "--url", url, COUNT)

@@ -14,6 +14,9 @@ import orjson
 from datalog.errors import AdalogError, Code, Position
 from gateway.config import Settings
 
+# How long Spark may take to start.
+_SPARK_SECONDS = 120.0
+
 Answer = dict[str, Any]
 
 
@@ -25,10 +28,11 @@ class Backend(Protocol):
 
 
 class Remote:
-    """A served adalog."""
+    """A served adalog. `url`: with or without a scheme, and with or without `/graphql` at its end."""
 
     def __init__(self, url: str, token: str | None) -> None:
-        self._url = url if url.rstrip("/").endswith("/graphql") else url.rstrip("/") + "/graphql"
+        base = (url if "://" in url else f"http://{url}").rstrip("/")
+        self._url = base if base.endswith("/graphql") else base + "/graphql"
         self._token = token
 
     def execute(self, document: str, variables: Mapping[str, Any]) -> Answer:
@@ -37,23 +41,37 @@ class Remote:
         headers = {"Accept": "application/graphql-response+json", "Content-Type": "application/json"}
         if self._token:
             headers["Authorization"] = f"Bearer {self._token}"
-        body = orjson.dumps({"query": document, "variables": variables})
-        status = 0
+        body = b'{"query":' + orjson.dumps(document) + b',"variables":' + _json(variables) + b"}"
         try:
             response = httpx.post(self._url, content=body, headers=headers, timeout=httpx.Timeout(10, read=None))
-            status = response.status_code
-            answer = orjson.loads(response.content)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise AdalogError(
-                Code.BACKEND_UNAVAILABLE,
-                f"no adalog answers at {self._url} ({error}); is `adalog serve` running there?",
+            reason = str(error) or type(error).__name__
+            raise _unreachable(
+                f"no adalog answers at {self._url} ({reason}); is `adalog serve` running there?"
             ) from None
+        except UnicodeEncodeError:
+            raise AdalogError(
+                Code.UNAUTHENTICATED, "the token of --token holds characters that no token has"
+            ) from None
+        if response.is_redirect:
+            target = response.headers.get("location", "another place")
+            raise _unreachable(
+                f"{self._url} answered {response.status_code} and points to {target}; give --url that"
+            )
+        try:
+            answer = orjson.loads(response.content)
         except orjson.JSONDecodeError:
-            raise AdalogError(
-                Code.BACKEND_UNAVAILABLE,
-                f"{self._url} answered {status} with something that is not GraphQL; is it adalog's?",
-            ) from None
-        return _data(answer)
+            answer = None
+        if not _is_graphql(answer):
+            raise _unreachable(
+                f"{self._url} answered {response.status_code} with something that is not GraphQL; is it adalog's?"
+            )
+        try:
+            return _data(answer)
+        except AdalogError as error:
+            if error.code is Code.UNAUTHENTICATED:
+                error.message += "; --token TOKEN or ADALOG_TOKEN gives one"
+            raise
 
 
 class Local:
@@ -71,13 +89,18 @@ class Local:
     def execute(self, document: str, variables: Mapping[str, Any]) -> Answer:
         from schema.context import Context
 
+        _json(variables)
+        pool = self._services.pool
+        if pool.spark is not None:
+            # A request's time begins when there is somebody to run it.
+            pool.spark.wait_ready(_SPARK_SECONDS)
         prepared = self._operations.prepare(document)
         answer = asyncio.run(self._operations.run(prepared, Context(self._services), variables, None))
         return _data(orjson.loads(orjson.dumps(answer.body)))
 
 
 @contextmanager
-def opened(settings: Settings) -> Iterator[Local]:
+def opened(settings: Settings, *, spark: bool = False) -> Iterator[Local]:
     """A Local backend over the settings' data; whoever runs it here has no other client to protect from it."""
     from gateway.opening import open_database, start_pool
 
@@ -85,11 +108,33 @@ def opened(settings: Settings) -> Iterator[Local]:
     # One request is all there is: nothing would be asked twice.
     settings = replace(settings, limits=limits, cache_bytes=0, redis_url=None)
     with open_database(settings) as database:
-        pool = start_pool(database, settings, spark=False)
+        pool = start_pool(database, settings, spark=spark and settings.spark)
         try:
             yield Local(database, pool, settings)
         finally:
             pool.close()
+
+
+def _json(variables: Mapping[str, Any]) -> bytes:
+    """The variables as JSON. Raises ARG_INVALID for what no JSON can carry: text that is no Unicode."""
+    try:
+        return orjson.dumps(variables)
+    except orjson.JSONEncodeError as error:
+        raise AdalogError(Code.ARG_INVALID, f"the request cannot be written as JSON: {error}") from None
+
+
+def _unreachable(message: str) -> AdalogError:
+    return AdalogError(Code.BACKEND_UNAVAILABLE, message)
+
+
+def _is_graphql(answer: Any) -> bool:
+    """Whether an answer has errors or data in GraphQL's shape."""
+    if not isinstance(answer, dict):
+        return False
+    errors = answer.get("errors")
+    if errors:
+        return isinstance(errors, list) and all(isinstance(error, dict) for error in errors)
+    return isinstance(answer.get("data"), dict)
 
 
 def _data(answer: Answer) -> Answer:

@@ -1,59 +1,80 @@
-"""The command line: `adalog serve query transact explain sample`. Every option can be set as ADALOG_<OPTION>.
+"""The command line: `adalog serve query pull attributes transact explain sample`.
 
-Exit codes: 0 done, 1 the request was refused, 2 wrong usage, 3 no database or server could be reached.
+Every option can be set as ADALOG_<OPTION>. Exit codes: 0 done, 1 the request was refused, 2 wrong usage, 3 no
+database or server could be reached; 130 interrupted, 141 the reader of a pipe went away.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 import orjson
 from click.core import ParameterSource
-from rich.console import Console
 
 from datalog.errors import AdalogError, Code
 from gateway import output
-from gateway.config import PREFIX, SettingError, Settings, settings_from
+from gateway.config import SettingError, Settings, settings_from
+from gateway.console import binary, err, out, tolerate
+from gateway.options import (
+    TEXT,
+    Asking,
+    argument_options,
+    argument_variables,
+    basis_options,
+    basis_variable,
+    data_option,
+    engine_option,
+    format_option,
+    option,
+    timeout_option,
+    where_options,
+)
+from gateway.texts import Text, shown_path
 
 if TYPE_CHECKING:
     from gateway.backend import Backend
 
-FORMATS = ("table", "json", "edn", "csv", "arrow")
-_UNREACHABLE = 3
+_UNREACHABLE, _INTERRUPTED, _PIPE_CLOSED = 3, 130, 141
+# How wide a pulled entity is written where no terminal says.
+_PAGE_WIDTH = 100
 
-out = Console(highlight=False)
-err = Console(stderr=True, highlight=False)
-
-
-def option(*names: str, **settings: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """A click option that is also read from ADALOG_<OPTION>."""
-    envvar = PREFIX + names[0].lstrip("-").replace("-", "_").upper()
-    return click.option(*names, envvar=envvar, show_envvar=True, **settings)
-
-
-data_option = option("--data", metavar="DIR", help="The database's folder, or :memory:.  [default: data]")
-url_option = option("--url", metavar="URL", help="A served adalog, e.g. http://127.0.0.1:8080.")
-token_option = option("--token", metavar="TOKEN", help="The bearer token for --url.")
-as_of_option = option("--as-of", metavar="T", help="Read as of this transaction number or instant.")
-with_option = click.option(
-    "--with",
-    "with_",
-    metavar="FILE",
-    type=click.File("r", encoding="utf-8"),
-    help="Read as if the transaction data in FILE had been applied; nothing is committed.",
+rows_format_option = format_option("table", "expanded", "json", "edn", "csv", "arrow")
+show_option = option(
+    "--show", type=click.IntRange(0), metavar="N", help="Rows of a table; 0: all.  [default: 500 on a terminal]"
 )
-arg_option = option("--arg", "args", metavar="JSON", multiple=True, help="A value for :in after $; repeatable.")
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+class _Adalog(click.Group):
+    """The commands, of which an interrupted one and one that nobody reads any more end without a word."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        tolerate()
+        try:
+            done = super().invoke(ctx)
+            sys.stdout.flush()
+            return done
+        except KeyboardInterrupt:
+            ctx.exit(_INTERRUPTED)
+        except BrokenPipeError:
+            # What is left in the buffer would fail once more when the process ends.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            ctx.exit(_PIPE_CLOSED)
+
+
+@click.group(cls=_Adalog, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(package_name="adalog")
 def main() -> None:
-    """A GraphQL gateway over a Datalog database."""
+    """A GraphQL gateway over a Datalog database.
+
+    QUERY, PATTERN and TX are EDN text, the name of a file that holds it, or `-` for standard input.
+
+    Exit codes: 0 done, 1 the request was refused, 2 wrong usage, 3 no database or server could be reached.
+    """
 
 
 @main.command()
@@ -61,117 +82,166 @@ def main() -> None:
 @option("--port", type=click.IntRange(0, 65535), metavar="N", help="0 takes a free one.  [default: 8080]")
 @data_option
 def serve(host: str | None, port: int | None, data: str | None) -> None:
-    """Serve the database over GraphQL, with the explorer."""
+    """Serve the database over GraphQL, with the explorer.
+
+    \b
+        adalog serve --data family --port 8081
+    """
     with _told(None):
         from gateway.server import run
 
-        run(settings_from(os.environ, host=host, port=port, data=data).checked(), out)
+        settings = settings_from(os.environ, host=host, port=port, data=data).checked()
+        _say_if_new(settings)
+        run(settings, out)
 
 
-@main.command()
-@data_option
-@url_option
-@token_option
-@as_of_option
-@arg_option
-@with_option
-@option("--format", "form", type=click.Choice(FORMATS), default="table", show_default=True, help="What to print.")
-@option("--show", type=click.IntRange(0), default=500, show_default=True, help="Rows of a table; 0: all.")
-@click.argument("query")
+@main.command(cls=Asking)
+@where_options
+@basis_options
+@argument_options
+@engine_option
+@timeout_option
+@rows_format_option
+@show_option
+@click.argument("query", type=TEXT)
 @click.pass_context
-def query(
-    ctx: click.Context,
-    /,
-    query: str,
-    as_of: str | None,
-    with_: Any,
-    args: tuple[str, ...],
-    form: str,
-    show: int,
-    **where: Any,
-) -> None:
-    """Run an EDN Datalog QUERY (`-` reads it from standard input)."""
-    query = _text(query)
-    if form == "arrow" and sys.stdout.isatty():
-        raise click.UsageError("--format arrow writes binary data: send it to a file or a pipe")
-    variables = {"query": query, "args": _arguments(args), "basis": _basis(as_of), "with": _read(with_)}
-    with _told(query), _backend(ctx, **where) as backend, output.working("running the query", err):
+def query(ctx: click.Context, /, query: Text, form: str, show: int | None, **given: Any) -> None:
+    """Run an EDN Datalog QUERY: text, a file, or `-` for standard input.
+
+    \b
+        adalog query --arg '"git"' '[:find ?v . :in $ ?n :where [?p :package/name ?n] [?p :package/version ?v]]'
+        adalog query --as-of 2024-05-01 --format csv sizes.edn
+    """
+    _check_binary(form)
+    variables = _asked(ctx, query, **given)
+    with _told(query), _reading(ctx, **given) as backend, output.working("running the query", err):
         from gateway.commands import run_query
 
         relation = run_query(backend, variables, form)
     _print(relation, form, show)
 
 
-def _print(relation: output.Relation, form: str, show: int) -> None:
-    if form == "table":
-        # A pipe has no width to fit.
-        console = out if out.is_terminal else Console(width=100_000, highlight=False)
-        output.print_table(relation, console, show)
-    elif form == "arrow":
-        output.write_arrow(relation, sys.stdout.buffer)
-    else:
-        write = {"json": output.json_text, "edn": output.edn_text, "csv": output.csv_text}[form]
-        sys.stdout.buffer.write(write(relation))
-    sys.stdout.flush()
-
-
-@main.command()
-@data_option
-@url_option
-@token_option
-@click.argument("file", type=click.File("r", encoding="utf-8"))
-@click.pass_context
-def transact(ctx: click.Context, /, file: Any, **where: Any) -> None:
-    """Apply the EDN transaction data in FILE (`-` reads standard input)."""
-    text = file.read()
-    with _told(text), _backend(ctx, **where) as backend, output.working("applying the transaction", err):
-        from gateway.commands import run_transact
-
-        report = run_transact(backend, text)
-    click.echo(report)
-
-
-@main.command()
-@data_option
-@url_option
-@token_option
-@as_of_option
-@arg_option
-@with_option
+@main.command(cls=Asking)
+@where_options
+@basis_options
+@argument_options
+@engine_option
+@timeout_option
 @option("--analyze", is_flag=True, help="Run the query too, and show what that did.")
-@click.argument("query")
+@format_option("text", "json")
+@click.argument("query", type=TEXT)
 @click.pass_context
-def explain(
-    ctx: click.Context,
-    /,
-    query: str,
-    as_of: str | None,
-    with_: Any,
-    args: tuple[str, ...],
-    analyze: bool,
-    **where: Any,
-) -> None:
-    """Show the plan of an EDN Datalog QUERY."""
-    query = _text(query)
-    variables = {
-        "query": query,
-        "args": _arguments(args),
-        "basis": _basis(as_of),
-        "with": _read(with_),
-        "analyze": analyze,
-    }
-    with _told(query), _backend(ctx, **where) as backend, output.working("planning", err):
+def explain(ctx: click.Context, /, query: Text, form: str, analyze: bool, **given: Any) -> None:
+    """Show the plan of an EDN Datalog QUERY: text, a file, or `-` for standard input.
+
+    \b
+        adalog explain --analyze '[:find ?n :where [?p :package/depends ?d] [?d :package/name ?n]]'
+    """
+    variables = {**_asked(ctx, query, **given), "analyze": analyze}
+    with _told(query), _reading(ctx, **given) as backend, output.working("planning", err):
         from gateway.commands import run_explain
 
-        text = run_explain(backend, variables)
-    click.echo(text)
+        text = run_explain(backend, variables, form)
+    out.out(text, highlight=False)
+
+
+@main.command()
+@where_options
+@basis_options
+@timeout_option
+@format_option("text", "json", "edn", help="What to print; text is EDN over several lines.")
+@click.argument("pattern", type=TEXT)
+@click.argument("eids", metavar="EID...", nargs=-1, required=True)
+@click.pass_context
+def pull(ctx: click.Context, /, pattern: Text, eids: tuple[str, ...], form: str, **given: Any) -> None:
+    """Show entities as nested maps: what the EDN PATTERN has of each EID.
+
+    PATTERN is text, a file, or `-` for standard input. An EID is an entity's number, an ident, or a lookup ref. An
+    entity that is not there, or has nothing of the pattern, is nil.
+
+    \b
+        adalog pull '[:package/name {:package/depends [:package/name]}]' '[:package/name "git"]'
+        adalog pull '[*]' 65824 :package/name
+    """
+    variables = {
+        "pattern": pattern.text,
+        "eids": list(eids),
+        "basis": basis_variable(given["as_of"], given["since"], given["history"]),
+        "with": _content(given["with_"]),
+        "timeoutMs": given["timeout"],
+    }
+    with _told(pattern), _reading(ctx, **given) as backend, output.working("pulling", err):
+        from gateway.commands import run_pull
+
+        found = run_pull(backend, variables, form)
+    _print_pulled(found, form)
+    missing = [eid for eid, each in zip(eids, found, strict=True) if each is None]
+    if missing:
+        err.print(f"nothing to show of {', '.join(missing)}", style="dim", markup=False, soft_wrap=True)
+
+
+@main.command()
+@where_options
+@rows_format_option
+@show_option
+@option("--all", "own", is_flag=True, help="Those that adalog itself declares, too.")
+@click.argument("prefix", default="")
+@click.pass_context
+def attributes(ctx: click.Context, /, prefix: str, form: str, show: int | None, own: bool, **given: Any) -> None:
+    """List the attributes: type, cardinality, uniqueness, datoms; those that begin with PREFIX.
+
+    \b
+        adalog attributes package/
+    """
+    _check_binary(form)
+    with _told(None), _reading(ctx, **given) as backend, output.working("reading the attributes", err):
+        from gateway.commands import run_attributes
+
+        relation = run_attributes(backend, prefix, form, own=own)
+    _print(relation, form, show)
+
+
+@main.command()
+@where_options
+@option(
+    "--expected-basis-t", metavar="T", type=click.IntRange(0), help="Only if T is still the newest transaction."
+)
+@option("--idempotency-key", metavar="KEY", help="Apply what comes with the same key once.")
+@format_option("text", "json")
+@click.argument("tx", type=TEXT)
+@click.pass_context
+def transact(
+    ctx: click.Context,
+    /,
+    tx: Text,
+    expected_basis_t: int | None,
+    idempotency_key: str | None,
+    form: str,
+    **where: Any,
+) -> None:
+    """Apply the EDN transaction data TX: a file, `-` for standard input, or text.
+
+    \b
+        adalog transact changes.edn
+        adalog transact '[{:person/name "Ada" :person/born 1815}]'
+    """
+    variables = {"tx": tx.text, "expectedBasisT": expected_basis_t, "idempotencyKey": idempotency_key}
+    with _told(tx), _backend(ctx, **where) as backend, output.working("applying the transaction", err):
+        from gateway.commands import run_transact
+
+        report = run_transact(backend, variables, form)
+    out.out(report, highlight=False)
 
 
 @main.command()
 @data_option
 @option("--if-empty", is_flag=True, help="Do nothing when the database holds data already.")
 def sample(data: str | None, if_empty: bool) -> None:
-    """Load the sample data: Debian's package graph."""
+    """Load the sample data: Debian's package graph.
+
+    \b
+        adalog sample --data packages
+    """
     with _told(None):
         from gateway.commands import load_sample
 
@@ -179,7 +249,23 @@ def sample(data: str | None, if_empty: bool) -> None:
 
 
 @contextmanager
-def _backend(ctx: click.Context, data: str | None, url: str | None, token: str | None) -> Iterator[Backend]:
+def _reading(ctx: click.Context, **given: Any) -> Iterator[Backend]:
+    """The backend of a command that only reads, and makes no database."""
+    spark = given.get("engine") == "spark"
+    with _backend(ctx, given["data"], given["url"], given["token"], reads=True, spark=spark) as backend:
+        yield backend
+
+
+@contextmanager
+def _backend(
+    ctx: click.Context,
+    data: str | None,
+    url: str | None,
+    token: str | None,
+    *,
+    reads: bool = False,
+    spark: bool = False,
+) -> Iterator[Backend]:
     from gateway.backend import Remote, opened
 
     typed = {name for name in ("data", "url") if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE}
@@ -188,13 +274,28 @@ def _backend(ctx: click.Context, data: str | None, url: str | None, token: str |
     if url and "data" not in typed:
         yield Remote(url, token)
         return
-    settings: Settings = settings_from(os.environ, data=data)
-    with opened(settings) as local:
+    settings = settings_from(os.environ, data=data)
+    if reads:
+        from gateway.opening import check_exists
+
+        check_exists(settings)
+    else:
+        _say_if_new(settings)
+    with opened(settings, spark=spark) as local:
         yield local
 
 
+def _say_if_new(settings: Settings) -> None:
+    from gateway.opening import is_new
+
+    if is_new(settings):
+        err.print(
+            f"creating a new database in {shown_path(settings.data)}", style="dim", markup=False, soft_wrap=True
+        )
+
+
 @contextmanager
-def _told(text: str | None) -> Iterator[None]:
+def _told(text: Text | None) -> Iterator[None]:
     """Errors as messages and exit codes; `text` is the EDN that positions point into."""
     try:
         yield
@@ -206,28 +307,58 @@ def _told(text: str | None) -> Iterator[None]:
         sys.exit(2)
 
 
-def _text(query: str) -> str:
-    return sys.stdin.read() if query == "-" else query
+def _asked(ctx: click.Context, query: Text, **given: Any) -> dict[str, Any]:
+    """The variables that a query and its explanation have in common."""
+    return {
+        "query": query.text,
+        **argument_variables(ctx, given["args"], given["args_edn"]),
+        "basis": basis_variable(given["as_of"], given["since"], given["history"]),
+        "with": _content(given["with_"]),
+        "engine": given["engine"].upper(),
+        "timeoutMs": given["timeout"],
+    }
 
 
-def _read(file: Any) -> str | None:
-    return None if file is None else file.read()
+def _content(text: Text | None) -> str | None:
+    return None if text is None else text.text
 
 
-def _arguments(texts: tuple[str, ...]) -> list[Any] | None:
-    found = []
-    for text in texts:
-        try:
-            found.append(orjson.loads(text))
-        except orjson.JSONDecodeError as error:
-            raise click.UsageError(
-                f"--arg {text} is not JSON ({error.msg}); text needs quotes, as in --arg '\"Ada\"', and a "
-                'keyword is --arg \'{"#kw": "ns/name"}\''
-            ) from None
-    return found or None
+def _check_binary(form: str) -> None:
+    if form == "arrow" and sys.stdout.isatty():
+        raise click.UsageError("--format arrow writes binary data: send it to a file or a pipe")
 
 
-def _basis(as_of: str | None) -> dict[str, Any] | None:
-    if as_of is None:
-        return None
-    return {"t": as_of} if as_of.strip().lstrip("-").isdigit() else {"asOf": as_of}
+def _print(relation: output.Relation, form: str, show: int | None) -> None:
+    if form in ("table", "expanded"):
+        output.print_table(relation, out, show, expanded=form == "expanded")
+    elif form == "arrow":
+        with binary() as stream:
+            output.write_arrow(relation, stream)
+    else:
+        write = {"json": output.json_text, "edn": output.edn_text, "csv": output.csv_text}[form]
+        with binary() as stream:
+            stream.write(write(relation))
+    sys.stdout.flush()
+    output.print_warnings(relation.warnings, err)
+
+
+def _print_pulled(found: list[Any], form: str) -> None:
+    """Entities one after the other: a value each, or as JSON one value, a list where there are several."""
+    if form == "json":
+        with binary() as stream:
+            stream.write(orjson.dumps(found[0] if len(found) == 1 else found) + b"\n")
+        return
+    from datalog import edn
+    from gateway.pretty import pretty
+
+    width = out.room or _PAGE_WIDTH
+    texts = [pretty(each, width) if form == "text" else edn.write(each) for each in found]
+    if form == "text":
+        out.out("\n".join(texts), highlight=False)
+    else:
+        with binary() as stream:
+            stream.write(("\n".join(texts) + "\n").encode())
+
+
+if __name__ == "__main__":
+    main(prog_name="adalog")

@@ -2,33 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import orjson
 from rich.console import Console
 
+from datalog import edn, values
 from gateway.backend import Backend
 from gateway.config import Settings
 from gateway.output import Relation
 from schema.encoding import decode
 
-_QUERY = """query (
-  $query: EDN!, $args: [JSON!], $basis: BasisInput, $with: EDN, $whole: Boolean!, $as: Encoding!
-) {
-  q(query: $query, args: $args, basis: $basis, with: $with, encoding: $as) {
-    columns { name type }
+_ASKED = """$query: EDN!, $args: [JSON!], $argsEdn: [EDN!], $basis: BasisInput, $with: EDN, $engine: Engine,
+  $timeoutMs: Int"""
+_ASKING = """query: $query, args: $args, argsEdn: $argsEdn, basis: $basis, with: $with, engine: $engine,
+    timeoutMs: $timeoutMs"""
+_QUERY = f"""query ({_ASKED}, $whole: Boolean!, $as: Encoding!) {{
+  q({_ASKING}, encoding: $as) {{
+    columns {{ name type }}
     rows @skip(if: $whole)
     value @include(if: $whole)
     basisT
-    stats { engine elapsedMs rows }
+    stats {{ engine elapsedMs rows }}
+  }}
+}}"""
+_EXPLAIN = f"""query ({_ASKED}, $analyze: Boolean!) {{
+  explain({_ASKING}, analyze: $analyze) {{ text plan }}
+}}"""
+_PULL = """query (
+  $pattern: EDN!, $eids: [EDN!]!, $basis: BasisInput, $with: EDN, $timeoutMs: Int, $as: Encoding!
+) {
+  pullMany(pattern: $pattern, eids: $eids, basis: $basis, with: $with, timeoutMs: $timeoutMs, encoding: $as)
+}"""
+_ATTRIBUTES = """{
+  attributes { ident valueType cardinality unique isComponent doc datomCount }
+}"""
+_TRANSACT = """mutation ($tx: EDN!, $expectedBasisT: Long, $idempotencyKey: String, $whole: Boolean!) {
+  transact(tx: $tx, expectedBasisT: $expectedBasisT, idempotencyKey: $idempotencyKey) {
+    t
+    basisBefore
+    txInstant
+    tempids
+    datoms { e @include(if: $whole) a @include(if: $whole) v @include(if: $whole) t @include(if: $whole) added }
   }
 }"""
-_EXPLAIN = """query ($query: EDN!, $args: [JSON!], $basis: BasisInput, $with: EDN, $analyze: Boolean!) {
-  explain(query: $query, args: $args, basis: $basis, with: $with, analyze: $analyze) { text }
-}"""
-_TRANSACT = """mutation ($tx: EDN!) {
-  transact(tx: $tx) { t txInstant tempids datoms { added } }
-}"""
+
+_ATTRIBUTE_COLUMNS = {
+    "ident": "keyword",
+    "type": "keyword",
+    "cardinality": "keyword",
+    "unique": "keyword",
+    "component": "boolean",
+    "count": "long",
+    "doc": "string",
+}
 
 
 def run_query(backend: Backend, variables: Mapping[str, Any], form: str) -> Relation:
@@ -47,19 +75,84 @@ def run_query(backend: Backend, variables: Mapping[str, Any], form: str) -> Rela
     )
 
 
-def run_explain(backend: Backend, variables: Mapping[str, Any]) -> str:
-    text: str = backend.execute(_EXPLAIN, variables)["explain"]["text"]
+def run_explain(backend: Backend, variables: Mapping[str, Any], form: str) -> str:
+    """The plan for people, or as JSON."""
+    answer = backend.execute(_EXPLAIN, variables)["explain"]
+    text: str = answer["text"] if form == "text" else _indented(answer["plan"])
     return text
 
 
-def run_transact(backend: Backend, text: str) -> str:
+def run_pull(backend: Backend, variables: Mapping[str, Any], form: str) -> list[Any]:
+    """What there is of each entity: EDN values, or for `json` plain JSON; None for nothing."""
+    encoding = "PLAIN" if form == "json" else "TAGGED"
+    found: list[Any] = backend.execute(_PULL, {**variables, "as": encoding})["pullMany"]
+    return found if form == "json" else [decode(each) for each in found]
+
+
+def run_attributes(backend: Backend, prefix: str, form: str, *, own: bool) -> Relation:
+    """The attributes whose ident begins with `prefix`. `own`: also those that adalog itself declares, unless the
+    prefix asks for them."""
+    prefix = prefix.removeprefix(":")
+    found = [
+        attribute
+        for attribute in backend.execute(_ATTRIBUTES, {})["attributes"]
+        if attribute["ident"].startswith(":" + prefix)
+    ]
+    shown = [each for each in found if own or prefix.startswith("db") or not _is_own(each["ident"])]
+    hidden = len(found) - len(shown)
+    rows = [_attribute_row(attribute) for attribute in shown]
+    value: Any
+    if form == "json":
+        value = [{name: _plain(item) for name, item in zip(_ATTRIBUTE_COLUMNS, row, strict=True)} for row in rows]
+    else:
+        keys = [values.Keyword(name) for name in _ATTRIBUTE_COLUMNS]
+        value = tuple(values.EdnMap(zip(keys, row, strict=True)) for row in rows)
+    if form in ("table", "expanded"):
+        # Most attributes are not unique and no components: what says nothing stays blank.
+        rows = [["" if item is None or item is False else item for item in row] for row in rows]
+    return Relation(
+        names=list(_ATTRIBUTE_COLUMNS),
+        types=list(_ATTRIBUTE_COLUMNS.values()),
+        rows=rows,
+        value=value,
+        summary="1 attribute" if len(rows) == 1 else f"{len(rows):,} attributes",
+        notes=[f"{hidden} of adalog's own, :db/…, are not listed; --all lists them"] if hidden else [],
+    )
+
+
+def _is_own(ident: str) -> bool:
+    return ident.startswith((":db/", ":db."))
+
+
+def _attribute_row(attribute: Mapping[str, Any]) -> list[Any]:
+    named = (attribute["valueType"], attribute["cardinality"], attribute["unique"])
+    return [
+        decode({"#kw": attribute["ident"]}),
+        *(None if name is None else values.Keyword(name) for name in named),
+        attribute["isComponent"],
+        int(attribute["datomCount"]),
+        attribute["doc"],
+    ]
+
+
+def _plain(value: Any) -> Any:
+    return edn.write(value) if isinstance(value, values.Keyword) else value
+
+
+def run_transact(backend: Backend, variables: Mapping[str, Any], form: str) -> str:
     """Applies a transaction; what to say about it."""
-    report = backend.execute(_TRANSACT, {"tx": text})["transact"]
+    report = backend.execute(_TRANSACT, {**variables, "whole": form == "json"})["transact"]
+    if form == "json":
+        return _indented(report)
     added = sum(datom["added"] for datom in report["datoms"])
     retracted = len(report["datoms"]) - added
     lines = [f"t {report['t']} · {report['txInstant']} · {added:,} added, {retracted:,} retracted"]
     lines += [f"  {name} → {entity}" for name, entity in report["tempids"].items()]
     return "\n".join(lines)
+
+
+def _indented(value: Mapping[str, Any] | Sequence[Any]) -> str:
+    return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
 
 
 def load_sample(settings: Settings, out: Console, err: Console, *, if_empty: bool) -> None:

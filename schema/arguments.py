@@ -56,12 +56,11 @@ def read_arguments(
     if args is not None and args_edn is not None:
         raise AdalogError(Code.ARG_INVALID, "both args and argsEdn are given; give at most one of them")
     if args_edn is not None:
-        return tuple(_read_edn(database, index, text) for index, text in enumerate(args_edn))
+        return tuple(_read_edn(database, f"argsEdn[{index}]", text) for index, text in enumerate(args_edn))
     return tuple(_read_json(database, index, value) for index, value in enumerate(args or ()))
 
 
-def _read_edn(database: Database, index: int, text: str) -> Any:
-    place = f"argsEdn[{index}]"
+def _read_edn(database: Database, place: str, text: str) -> Any:
     try:
         value = edn.read(text)
     except AdalogError as error:
@@ -73,6 +72,8 @@ def _read_edn(database: Database, index: int, text: str) -> Any:
 
 
 def _read_json(database: Database, index: int, value: Any) -> Any:
+    if isinstance(value, dict) and value.keys() == {"#edn"} and isinstance(value["#edn"], str):
+        return _read_edn(database, f"args[{index}].#edn", value["#edn"])
     if isinstance(value, dict) and value.keys() == {"#basis"}:
         return moment(database, f"args[{index}].#basis", value["#basis"], None)
     try:

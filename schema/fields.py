@@ -46,6 +46,13 @@ def _check_first(first: int | None, most: int) -> None:
         raise exceeded(f"rows asked for with first: {first}", most, "rows")
 
 
+def _timeout(asked: int | None, most: int) -> int:
+    """The milliseconds that a request may take. Raises ARG_INVALID."""
+    if asked is not None and asked <= 0:
+        raise AdalogError(Code.ARG_INVALID, f"timeoutMs is {asked}; give at least 1")
+    return most if asked is None else min(asked, most)
+
+
 def _basis_name(basis: BasisInput | None) -> object:
     return None if basis is None else (basis.t, basis.as_of, basis.since, basis.history)
 
@@ -62,7 +69,8 @@ class Query:
             strawberry.argument(
                 description="Values for :in after the default source `$`, in order, as JSON; TAGGED objects are "
                 'understood, and for a `$source` {"basis": {"asOf": 5}} (t, asOf, since, history) is the database '
-                "at another point in time, that of `$` unless it says otherwise. Rules for `%` are their EDN text."
+                "at another point in time, that of `$` unless it says otherwise. Rules for `%` are their EDN text. "
+                '{"#edn": "…"} is an argument as argsEdn has it.'
             ),
         ] = None,
         args_edn: Annotated[
@@ -87,8 +95,7 @@ class Query:
         services = context.services
         limits = services.limits
         _check_first(first, limits.rows)
-        if timeout_ms is not None and timeout_ms <= 0:
-            raise AdalogError(Code.ARG_INVALID, f"timeoutMs is {timeout_ms}; give at least 1")
+        within_ms = _timeout(timeout_ms, limits.timeout_ms)
         arguments = await _arguments(services, args, args_edn)
         paged = first is not None or after is not None
         asked = question("q", query, describe_arguments(arguments), _basis_name(basis), with_) if paged else ""
@@ -104,7 +111,7 @@ class Query:
                 args=arguments,
                 snapshot=snapshot,
                 engine=(engine or types.Engine.AUTO).value,
-                timeout_ms=min(timeout_ms or limits.timeout_ms, limits.timeout_ms),
+                timeout_ms=within_ms,
                 max_rows=limits.rows,
                 ordered=paged,
                 shown=(start, None if first is None else start + first),
@@ -133,6 +140,7 @@ class Query:
         with_: With = None,
         engine: types.Engine | None = types.Engine.AUTO,
         analyze: bool | None = False,
+        timeout_ms: int | None = None,
     ) -> types.Explanation:
         services = info.context.services
         request = Request(
@@ -140,7 +148,7 @@ class Query:
             args=await _arguments(services, args, args_edn),
             snapshot=await read_snapshot(services, basis, with_),
             engine=(engine or types.Engine.AUTO).value,
-            timeout_ms=services.limits.timeout_ms,
+            timeout_ms=_timeout(timeout_ms, services.limits.timeout_ms),
             max_rows=services.limits.rows,
         )
         explanation = await services.pool.aexplain(request, bool(analyze))
@@ -162,9 +170,11 @@ class Query:
         basis: BasisInput | None = None,
         with_: With = None,
         encoding: Encoding | None = Encoding.PLAIN,
+        timeout_ms: int | None = None,
     ) -> JSON | None:
+        within_ms = _timeout(timeout_ms, info.context.services.limits.timeout_ms)
         snapshot = await read_snapshot(info.context.services, basis, with_)
-        made = await pulled(info.context, pattern, [eid], "eid", snapshot, encoding or Encoding.PLAIN)
+        made = await pulled(info.context, pattern, [eid], "eid", snapshot, encoding or Encoding.PLAIN, within_ms)
         return None if made[0] == b"null" else JSON(orjson.Fragment(made[0]))
 
     @strawberry.field(description="`pull` of many entities, in their order: one pass for all of them.")
@@ -176,9 +186,11 @@ class Query:
         basis: BasisInput | None = None,
         with_: With = None,
         encoding: Encoding | None = Encoding.PLAIN,
+        timeout_ms: int | None = None,
     ) -> list[JSON | None]:
+        within_ms = _timeout(timeout_ms, info.context.services.limits.timeout_ms)
         snapshot = await read_snapshot(info.context.services, basis, with_)
-        made = await pulled(info.context, pattern, eids, "eids", snapshot, encoding or Encoding.PLAIN)
+        made = await pulled(info.context, pattern, eids, "eids", snapshot, encoding or Encoding.PLAIN, within_ms)
         return orjson.Fragment(b"[" + b",".join(made) + b"]")  # type: ignore[return-value]
 
     @strawberry.field(description="Raw datoms of one index, in its order, from the given leading components.")

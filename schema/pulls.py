@@ -26,7 +26,13 @@ _INLINE_TEXTS = 200
 
 
 async def pulled(
-    context: Context, pattern: str, eids: Sequence[str], field: str, snapshot: Snapshot, encoding: Encoding
+    context: Context,
+    pattern: str,
+    eids: Sequence[str],
+    field: str,
+    snapshot: Snapshot,
+    encoding: Encoding,
+    timeout_ms: int,
 ) -> list[bytes]:
     """JSON for each entity, `null` where there is nothing to show. `field`: what the entities came as."""
     services, limits = context.services, context.services.limits
@@ -37,7 +43,7 @@ async def pulled(
     else:
         entities = _entities(eids, field)
     maps, values = await services.pool.apull(
-        PullRequest(pattern, entities, snapshot=snapshot, timeout_ms=limits.timeout_ms)
+        PullRequest(pattern, entities, snapshot=snapshot, timeout_ms=timeout_ms)
     )
     context.rows += len(maps)
     if values > _INLINE_VALUES:

@@ -12,6 +12,8 @@ from datalog.errors import AdalogError, Code
 class Folder:
     """The folder's files, held by a lock that ends with the process, however it ends."""
 
+    LOG = "log.sqlite"
+
     def __init__(self, path: Path) -> None:
         """Raises BACKEND_UNAVAILABLE where another process has it or it cannot be made."""
         self.path = path
@@ -39,7 +41,7 @@ class Folder:
     @property
     def log(self) -> Path:
         """The log's file."""
-        return self.path / "log.sqlite"
+        return self.path / self.LOG
 
     @property
     def segments(self) -> Path:
@@ -54,3 +56,8 @@ class Folder:
     def close(self) -> None:
         """Let another process in."""
         os.close(self._lock)
+
+
+def holds_database(path: Path) -> bool:
+    """Whether a database was made in the folder, which is left as it is. Raises OSError where nobody may look."""
+    return (path / Folder.LOG).is_file()

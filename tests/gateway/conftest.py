@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from tests.gateway.support import FAMILY, SCHEMA, Gateway, gateway
+from store.database import Database
+from tests.gateway.support import FAMILY, SCHEMA, Gateway, gateway, served
 
 
 @pytest.fixture
@@ -21,3 +23,20 @@ def family() -> Iterator[Gateway]:
     """A gateway over Ada and her children, asserted at t 2."""
     with gateway(None, SCHEMA, FAMILY) as opened:
         yield opened
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> str:
+    """A folder with Ada and her children."""
+    path = str(tmp_path / "data")
+    with Database.open(path) as database:
+        database.transact(SCHEMA)
+        database.transact(FAMILY)
+    return path
+
+
+@pytest.fixture
+def address() -> Iterator[str]:
+    """The address of a served database with Ada and her children."""
+    with gateway(None, SCHEMA, FAMILY) as opened, served(opened.app) as url:
+        yield url

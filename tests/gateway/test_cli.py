@@ -7,40 +7,14 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from click.testing import CliRunner, Result
 
-from gateway.cli import main
-from store.database import Database
-from tests.gateway.support import FAMILY, SCHEMA, gateway, served
+from tests.gateway.command_line import adalog
 
 NAMES = "[:find ?n ?b :where [?p :person/name ?n] [?p :person/born ?b]]"
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> str:
-    """A folder with Ada and her children."""
-    path = str(tmp_path / "data")
-    with Database.open(path) as database:
-        database.transact(SCHEMA)
-        database.transact(FAMILY)
-    return path
-
-
-@pytest.fixture
-def address() -> Iterator[str]:
-    """The address of a served database with Ada and her children."""
-    with gateway(None, SCHEMA, FAMILY) as opened, served(opened.app) as url:
-        yield url
-
-
-def adalog(*arguments: str, stdin: str | None = None, **environ: str) -> Result:
-    clean = {name: None for name in os.environ if name.startswith("ADALOG_")}
-    return CliRunner().invoke(main, arguments, input=stdin, env={**clean, **environ})
 
 
 def test_a_table(folder: str) -> None:

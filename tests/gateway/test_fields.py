@@ -225,3 +225,34 @@ def test_introspection(empty: Gateway) -> None:
 
 def _quoted(text: str) -> str:
     return '"' + text.replace('"', '\\"') + '"'
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        'explain(query: "[:find ?x :where [?x :person/name]]", timeoutMs: {}) {{ text }}',
+        'pull(pattern: "[*]", eid: "1", timeoutMs: {})',
+        'pullMany(pattern: "[*]", eids: ["1"], timeoutMs: {})',
+    ],
+)
+def test_a_plan_and_a_pull_take_a_timeout_too(family: Gateway, field: str) -> None:
+    assert family.data("{ " + field.format(60_000) + " }")
+    assert family.code("{ " + field.format(0) + " }") == "ARG_INVALID"
+
+
+def test_edn_among_json_arguments(family: Gateway) -> None:
+    query = "[:find [?x ?y] :in $ ?x ?y]"
+    assert family.q(query, {"#edn": "[:a #{1}]"}, "b") == [[[":a", [1]], "b"]]
+    rules = "[[(named ?p ?n) [?p :person/name ?n]]]"
+    ask = "[:find ?n :in $ % ?n :where (named _ ?n)]"
+    assert family.q(ask, {"#edn": rules}, "Ada") == [["Ada"]]
+    born = "[:find ?b :in $ $old :where [$old _ :person/born ?b]]"
+    assert family.q(born, {"#edn": "{:basis {:as-of 1}}"}) == []
+
+
+@pytest.mark.parametrize("value", ["[1", 5, None])
+def test_edn_among_json_arguments_is_one_text(family: Gateway, value: object) -> None:
+    document = 'query($args: [JSON!]) { q(query: "[:find ?x :in $ ?x]", args: $args) { rows } }'
+    error = family.error(document, args=[{"#edn": value}])
+    assert error["extensions"]["code"] in ("EDN_SYNTAX", "ARG_INVALID")
+    assert "args[0]" in error["message"]

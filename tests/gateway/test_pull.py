@@ -7,10 +7,10 @@ import io
 import orjson
 import pyarrow as pa
 import pytest
-from rich.console import Console
 
 from datalog.edn import read
 from gateway.config import Settings
+from gateway.console import Terminal
 from gateway.output import Relation, csv_text, edn_text, json_text, print_table, write_arrow
 from schema.encoding import decode
 from schema.limits import Limits
@@ -159,7 +159,7 @@ def test_maps_on_the_command_line():
     shown = read('{:n "Ada"}')
     table = Relation(["?e", "(pull ?e [:n])"], ["long", "map"], [[1, shown], [2, None]], None, "2 rows")
     out = io.StringIO()
-    print_table(table, Console(file=out, width=100), 10)
+    print_table(table, Terminal(file=out, width=100), 10)
     assert '{:n "Ada"}' in out.getvalue()
     assert csv_text(table).decode().splitlines()[1] == '1,"{:n ""Ada""}"'
     arrow = io.BytesIO()

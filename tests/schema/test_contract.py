@@ -17,8 +17,12 @@ def test_nothing_of_the_contract_is_changed() -> None:
     changes = [*find_breaking_changes(CONTRACT, built), *find_dangerous_changes(CONTRACT, built)]
     added = {change for change in changes if change.type is DangerousChangeType.OPTIONAL_ARG_ADDED}
     assert {change.description for change in added} == {
-        f"An optional argument Query.{field}(with:) was added."
-        for field in ("q", "explain", "pull", "pullMany", "datoms")
+        f"An optional argument Query.{field}({name}:) was added."
+        for name, fields in {
+            "with": ("q", "explain", "pull", "pullMany", "datoms"),
+            "timeoutMs": ("explain", "pull", "pullMany"),
+        }.items()
+        for field in fields
     }
     assert [change.description for change in changes if change not in added] == []
 

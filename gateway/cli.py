@@ -141,8 +141,9 @@ def explain(ctx: click.Context, /, query: Text, form: str, analyze: bool, **give
     with _told(query), _reading(ctx, **given) as backend, output.working("planning", err):
         from gateway.commands import run_explain
 
-        text = run_explain(backend, variables, form)
+        text, warnings = run_explain(backend, variables, form)
     out.out(text, highlight=False)
+    output.print_warnings(warnings, err)
 
 
 @main.command()
@@ -229,8 +230,9 @@ def transact(
     with _told(tx), _backend(ctx, **where) as backend, output.working("applying the transaction", err):
         from gateway.commands import run_transact
 
-        report = run_transact(backend, variables, form)
+        report, warnings = run_transact(backend, variables, form)
     out.out(report, highlight=False)
+    output.print_warnings(warnings, err)
 
 
 @main.command()

@@ -11,9 +11,10 @@ from rich.console import Console
 from datalog import edn, values
 from gateway.backend import Backend
 from gateway.config import Settings
-from gateway.output import Relation
+from gateway.output import Relation, Warned
 from schema.encoding import decode
 
+_WARNINGS = "warnings { code message line column }"
 _ASKED = """$query: EDN!, $args: [JSON!], $argsEdn: [EDN!], $basis: BasisInput, $with: EDN, $engine: Engine,
   $timeoutMs: Int"""
 _ASKING = """query: $query, args: $args, argsEdn: $argsEdn, basis: $basis, with: $with, engine: $engine,
@@ -25,10 +26,11 @@ _QUERY = f"""query ({_ASKED}, $whole: Boolean!, $as: Encoding!) {{
     value @include(if: $whole)
     basisT
     stats {{ engine elapsedMs rows }}
+    {_WARNINGS}
   }}
 }}"""
 _EXPLAIN = f"""query ({_ASKED}, $analyze: Boolean!) {{
-  explain({_ASKING}, analyze: $analyze) {{ text plan }}
+  explain({_ASKING}, analyze: $analyze) {{ text plan {_WARNINGS} }}
 }}"""
 _PULL = """query (
   $pattern: EDN!, $eids: [EDN!]!, $basis: BasisInput, $with: EDN, $timeoutMs: Int, $as: Encoding!
@@ -38,15 +40,16 @@ _PULL = """query (
 _ATTRIBUTES = """{
   attributes { ident valueType cardinality unique isComponent doc datomCount }
 }"""
-_TRANSACT = """mutation ($tx: EDN!, $expectedBasisT: Long, $idempotencyKey: String, $whole: Boolean!) {
-  transact(tx: $tx, expectedBasisT: $expectedBasisT, idempotencyKey: $idempotencyKey) {
+_TRANSACT = f"""mutation ($tx: EDN!, $expectedBasisT: Long, $idempotencyKey: String, $whole: Boolean!) {{
+  transact(tx: $tx, expectedBasisT: $expectedBasisT, idempotencyKey: $idempotencyKey) {{
     t
     basisBefore
     txInstant
     tempids
-    datoms { e @include(if: $whole) a @include(if: $whole) v @include(if: $whole) t @include(if: $whole) added }
-  }
-}"""
+    datoms {{ e @include(if: $whole) a @include(if: $whole) v @include(if: $whole) t @include(if: $whole) added }}
+    {_WARNINGS}
+  }}
+}}"""
 
 _ATTRIBUTE_COLUMNS = {
     "ident": "keyword",
@@ -72,14 +75,19 @@ def run_query(backend: Backend, variables: Mapping[str, Any], form: str) -> Rela
         rows=[decode(row) for row in answer.get("rows", ())],
         value=answer.get("value") if form == "json" else decode(answer.get("value")),
         summary=summary,
+        warnings=_warnings(answer),
     )
 
 
-def run_explain(backend: Backend, variables: Mapping[str, Any], form: str) -> str:
-    """The plan for people, or as JSON."""
+def _warnings(answer: Mapping[str, Any]) -> list[Warned]:
+    return [Warned(**warning) for warning in answer["warnings"]]
+
+
+def run_explain(backend: Backend, variables: Mapping[str, Any], form: str) -> tuple[str, list[Warned]]:
+    """The plan for people, or as JSON; what is suspicious about the query."""
     answer = backend.execute(_EXPLAIN, variables)["explain"]
     text: str = answer["text"] if form == "text" else _indented(answer["plan"])
-    return text
+    return text, _warnings(answer)
 
 
 def run_pull(backend: Backend, variables: Mapping[str, Any], form: str) -> list[Any]:
@@ -139,16 +147,16 @@ def _plain(value: Any) -> Any:
     return edn.write(value) if isinstance(value, values.Keyword) else value
 
 
-def run_transact(backend: Backend, variables: Mapping[str, Any], form: str) -> str:
-    """Applies a transaction; what to say about it."""
+def run_transact(backend: Backend, variables: Mapping[str, Any], form: str) -> tuple[str, list[Warned]]:
+    """Applies a transaction; what to say about it, and what is suspicious about it."""
     report = backend.execute(_TRANSACT, {**variables, "whole": form == "json"})["transact"]
     if form == "json":
-        return _indented(report)
+        return _indented(report), _warnings(report)
     added = sum(datom["added"] for datom in report["datoms"])
     retracted = len(report["datoms"]) - added
     lines = [f"t {report['t']} · {report['txInstant']} · {added:,} added, {retracted:,} retracted"]
     lines += [f"  {name} → {entity}" for name, entity in report["tempids"].items()]
-    return "\n".join(lines)
+    return "\n".join(lines), _warnings(report)
 
 
 def _indented(value: Mapping[str, Any] | Sequence[Any]) -> str:

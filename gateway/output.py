@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO
 
 import orjson
 from rich.cells import cell_len
@@ -30,17 +30,14 @@ _KINDS = dict.fromkeys(("long", "ref", "bigint", "double", "float", "bigdec"), t
 _CONTROL = {code: f"\\x{code:02x}" for code in [*range(32), *range(127, 160)]} | {9: "\\t", 10: "\\n", 13: "\\r"}
 
 
-class Warned(Protocol):
+@dataclass(frozen=True, slots=True)
+class Warned:
     """A warning: what is probably not meant, and where in the query's or transaction's text, if that is known."""
 
-    @property
-    def code(self) -> str: ...
-    @property
-    def message(self) -> str: ...
-    @property
-    def line(self) -> int | None: ...
-    @property
-    def column(self) -> int | None: ...
+    code: str
+    message: str
+    line: int | None
+    column: int | None
 
 
 @dataclass(frozen=True, slots=True)

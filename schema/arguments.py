@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import strawberry
@@ -64,7 +65,8 @@ def _read_edn(database: Database, place: str, text: str) -> Any:
     try:
         value = edn.read(text)
     except AdalogError as error:
-        raise AdalogError(error.code, f"{place}: {error.message}", error.position) from None
+        at = None if error.position is None else replace(error.position, origin=place)
+        raise AdalogError(error.code, error.message if at else f"{place}: {error.message}", at) from None
     given = Given(value, text)
     if isinstance(value, values.EdnMap) and list(value) == [_BASIS]:
         return moment(database, f"{place} :basis", value[_BASIS], given)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -16,7 +15,7 @@ from rich.cells import cell_len
 from datalog import values
 from gateway import tables
 from gateway.console import Terminal
-from gateway.output import Relation, print_table, print_warnings
+from gateway.output import Relation, Warned, print_table, print_warnings
 from tests.gateway.command_line import adalog
 
 LONG = "a line of text that goes on and on, far beyond the edge of what there is"
@@ -165,14 +164,6 @@ def test_json_shows_what_a_table_cuts(folder: str) -> None:
     adalog("transact", "--data", folder, f'[{{:person/name "{LONG}"}}]')
     result = adalog("query", "--data", folder, "[:find ?n :where [_ :person/name ?n]]", COLUMNS="30")
     assert LONG in result.stdout
-
-
-@dataclass
-class Warned:
-    code: str
-    message: str
-    line: int | None
-    column: int | None
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,8 @@ import pytest
 from gateway.config import Settings
 from gateway.opening import start_pool
 from store.database import Database
-from tests.gateway.support import Gateway
+from tests.gateway.command_line import adalog
+from tests.gateway.support import Gateway, served
 from tests.gateway.tracker import DATA, LATER, REFUSALS, SCHEMA, WAYS, Refusal, Way
 from tests.redis_servers import RedisServer
 
@@ -84,6 +85,26 @@ def test_the_same_rows_by_every_way(tracker: Gateway, way: Way) -> None:
         plan = explained["data"]["answer"]
         assert plan["plan"]["rows"] == len(way.rows), given
         assert [warning["code"] for warning in plan["warnings"]] == codes
+
+
+@pytest.fixture(scope="module")
+def address(tracker: Gateway) -> Iterator[str]:
+    with served(tracker.app) as url:
+        yield url
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
+def test_the_same_rows_on_the_command_line(address: str, way: Way) -> None:
+    for given in forms(way):
+        said = [f"--arg={json.dumps(value)}" for value in given.get("args", ())]
+        said += [f"--arg-edn={text}" for text in given.get("argsEdn", ())]
+        result = adalog("query", "--url", address, "--format", "json", *said, way.query)
+        assert result.exit_code == 0, result.output
+        value = json.loads(result.stdout)
+        rows = value if isinstance(value, list) else [[value]]
+        assert sorted(rows, key=json.dumps) == way.rows, (said, rows)
+        assert (way.warned or "") in result.stderr
+        assert bool(way.warned) == ("warning" in result.stderr), result.stderr
 
 
 @pytest.mark.parametrize("refusal", REFUSALS, ids=lambda refusal: refusal.name)

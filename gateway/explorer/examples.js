@@ -20,6 +20,7 @@ query Dependents {
     columns { name type }
     rows
     stats { engine elapsedMs rows }
+    warnings { code message line column }
     basisT
   }
 }

@@ -65,9 +65,12 @@ def matched(query: ast.Query, args: Sequence[Any]) -> list[tuple[ast.Input, Any]
     return [(query.inputs[0], None), *zip(wanted, args, strict=True)]
 
 
-def rules_text(query: ast.Query, args: Sequence[Any]) -> str | None:
+Matched = Sequence[tuple[ast.Input, Any]]
+
+
+def rules_text(pairs: Matched) -> str | None:
     """The rule set given for `%`, as EDN text. Raises ARG_INVALID where a basis was given in its place."""
-    for each, value in matched(query, args):
+    for each, value in pairs:
         if not isinstance(each, ast.RulesInput):
             continue
         if isinstance(value, Moment):
@@ -82,22 +85,31 @@ def rules_text(query: ast.Query, args: Sequence[Any]) -> str | None:
     return None
 
 
-def relations_of(query: ast.Query, args: Sequence[Any]) -> frozenset[str]:
+def relations_of(pairs: Matched) -> frozenset[str]:
     """The sources that are given as lists of tuples."""
     return frozenset(
         each.name
-        for each, value in matched(query, args)[1:]
+        for each, value in pairs[1:]
         if isinstance(each, ast.SourceInput) and not isinstance(value, Snapshot | Moment)
     )
 
 
-def settled(outline: Outline, args: Sequence[Any], snapshot: Snapshot) -> tuple[tuple[Any, ...], list[Diagnostic]]:
-    """(the arguments as values of the language, and snapshots for sources; what is suspicious about them).
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """`args`: values of the language, snapshots for database sources, None for rules. `databases`: by their
+    names."""
 
-    `outline` is that of the query with the rules given for `%`; the place of those is None. Raises ARG_INVALID for
-    a basis where a value is wanted.
+    args: tuple[Any, ...]
+    databases: Mapping[str, Snapshot]
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def settled(outline: Outline, pairs: Matched, snapshot: Snapshot) -> Settled:
+    """The arguments as the places in which their variables stand want them.
+
+    `outline` is that of the query with the rules given for `%`. Raises ARG_INVALID for a basis where a value is
+    wanted.
     """
-    pairs = matched(outline.query, args)
     opened = [_opened(each, value, snapshot) for each, value in pairs]
     databases = {
         each.name: snapshot if place == 0 else value
@@ -107,7 +119,7 @@ def settled(outline: Outline, args: Sequence[Any], snapshot: Snapshot) -> tuple[
     settling = _Settling(outline, databases)
     inputs = zip((each for each, _ in pairs), opened, strict=True)
     made = [settling.argument(place, each, value) for place, (each, value) in enumerate(inputs)]
-    return tuple(made[1:]), settling.diagnostics
+    return Settled(tuple(made[1:]), databases, tuple(settling.diagnostics))
 
 
 def _opened(each: ast.Input, value: Any, snapshot: Snapshot) -> Any:

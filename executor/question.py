@@ -88,18 +88,15 @@ class Questions:
         started = time.perf_counter()
         snapshot = request.snapshot or snapshot
         query = self._parsed(request.query)
-        rules = rules_text(query, request.args)
-        relations = relations_of(query, request.args)
-        outline = self._outline(request.query, query, rules, relations)
-        args, about = settled(outline, request.args, snapshot)
-        databases = {
-            each.name: snapshot if place == 0 else value
-            for place, (each, value) in enumerate(matched(outline.query, args))
-            if isinstance(each, ast.SourceInput) and (place == 0 or isinstance(value, Snapshot))
-        }
+        pairs = matched(query, request.args)
+        rules = rules_text(pairs)
+        outline = self._outline(request.query, query, rules, relations_of(pairs))
+        made = settled(outline, pairs, snapshot)
         timeouts = [each for each in (request.timeout_ms, query.timeout_ms) if each is not None]
         deadline = time.monotonic() + min(timeouts) / 1000 if timeouts else None
-        return Question(request, rules, outline, args, databases, snapshot, tuple(about), started, deadline)
+        return Question(
+            request, rules, outline, made.args, made.databases, snapshot, made.diagnostics, started, deadline
+        )
 
     def diagnostics(self, question: Question) -> tuple[Diagnostic, ...]:
         """What is allowed in the question and probably not meant."""

@@ -47,14 +47,15 @@ class Reading:
     @staticmethod
     def of(places: Sequence[Place], databases: Mapping[str, Snapshot], *, json: bool) -> Reading | None:
         """How values are read in these places; None where they mean what they are."""
-        held: dict[Held, Snapshot] = {}
+        held: list[tuple[Held, Snapshot]] = []
         for place in places:
             kind = place.kind_in(databases)
-            if kind is not None and place.source in databases:
-                held.setdefault(kind, databases[place.source])
+            # A schema has one object for each attribute.
+            if kind is not None and place.source in databases and not any(kind is known for known, _ in held):
+                held.append((kind, databases[place.source]))
         if not held:
             return None
-        return Reading(tuple(held.items()), all(place.compared for place in places), json)
+        return Reading(tuple(held), all(place.compared for place in places), json)
 
     def __call__(self, value: Any) -> tuple[Any, Fault | None]:
         """(the value as it is meant, what is wrong with it)."""

@@ -20,11 +20,15 @@ class Effect(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A transaction's effects, its instant in milliseconds, and the ids of the tempids that the user named."""
+    """A transaction's effects, its instant in milliseconds, and the ids of the tempids that the user named.
+
+    new: the ids of its new entities and those after them, (first, end), which nothing has.
+    """
 
     effects: list[Effect]
     instant: int
     tempids: dict[str, int]
+    new: tuple[int, int]
 
 
 @dataclass(frozen=True, eq=False)

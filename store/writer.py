@@ -23,7 +23,7 @@ from store.bulk import BulkData
 from store.changes import BulkColumn
 from store.collecting import put_off
 from store.datom import TxReport
-from store.head import Head
+from store.head import Head, Mark
 from store.log import Entry, Log
 from store.payload import Logged, LoggedColumn
 from store.report import report_of
@@ -203,9 +203,7 @@ class Writer:
             return
         with _answering(request.future):
             try:
-                group = _Group()
-                self._resolve(request, group)
-                columns = bulk.columns(request.columns, head)
+                group, columns = self._resolve_bulk(request, mark)
                 relations = {column.attribute: head.with_column(column) for column in columns}
                 entry, logged = self._with_columns(group.entries[0], columns)
                 self._log.append([entry])
@@ -216,6 +214,24 @@ class Writer:
             report = report_of(entry, logged, head.name_of)
             self._publish(head.snapshot(), [report])
             request.future.set_result(report)
+
+    def _resolve_bulk(self, request: BulkRequest, mark: Mark) -> tuple[_Group, list[BulkColumn]]:
+        """Apply the forms to the head, with new entities that are not among the columns' ones; and the columns."""
+        head, group = self._head, _Group()
+        self._resolve(request, group)
+        columns = bulk.columns(request.columns, head)
+        ids = bulk.ids(columns, head)
+        chosen = mark.counters.free.among_sorted(ids)
+        mark.counters.free.check_chosen(chosen)
+        if len(head.free.among_sorted(ids)) < len(chosen):
+            # The columns' ids are known only once the forms have declared their attributes.
+            head.rolled_back(mark)
+            head.use(ids)
+            group = _Group()
+            self._resolve(request, group)
+        else:
+            head.use(ids)
+        return group, columns
 
     def _with_columns(self, entry: Entry, columns: Sequence[BulkColumn]) -> tuple[Entry, Logged]:
         plain = Logged.decoded(entry.payload)

@@ -85,6 +85,12 @@ class _Probes:
             t = self.database.snapshot().t
         except AdalogError as error:
             return JSONResponse({"status": "not ready", "why": error.message}, 503, headers)
+        failed = self.database.read_only
+        if failed is not None:
+            why = (
+                f"the disk failed, and the log cannot be read again yet ({failed}): queries are answered, READ_ONLY"
+            )
+            return JSONResponse({"status": "not ready", "why": why, "basisT": t}, 503, headers)
         return JSONResponse({"status": "ready", "basisT": t, "spark": self.pool.spark_state}, headers=headers)
 
     async def metrics_text(self, request: Request) -> Response:
@@ -102,6 +108,10 @@ def _metrics(database: Database, pool: Pool) -> Metrics:
     metrics.gauge("adalog_entities", "Entities with a datom.", lambda: database.entity_count)
     metrics.gauge("adalog_store_memory_bytes", "Memory of tries and dictionary.", lambda: database.memory_bytes())
     metrics.gauge("adalog_queue_length", "Queries waiting for a place.", lambda: pool.waiting)
+    metrics.gauge("adalog_read_only", "1 while nothing can be written.", lambda: database.read_only is not None)
+    metrics.counts(
+        "adalog_log_failures", "Writes to the log that failed.", "outcome", lambda: database.log_failures
+    )
     if pool.cache is not None:
         metrics.cache(pool.cache)
     return metrics

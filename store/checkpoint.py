@@ -33,7 +33,8 @@ _LOGGER: Final = logging.getLogger("adalog.store")
 _MERGED: Final = (
     "an earlier version of adalog made one entity of several in this database: after a client had chosen the id "
     "%d, every new entity became %d. New ones have ids of their own again. What was said of the others is still in "
-    "the log: see the transactions that assert something of %d, transact it anew with tempids, then retract entity %d"
+    "the log: see the transactions that assert something of %d, transact it anew with tempids, then retract entity "
+    "%d"
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack
 from datetime import datetime
@@ -271,6 +271,18 @@ class Database:
 
         self._writer.submit(job)
         return done.result()
+
+    # Health
+
+    @property
+    def read_only(self) -> str | None:
+        """Why nothing can be written at the moment; None where it can."""
+        return self._writer.doubt
+
+    @property
+    def log_failures(self) -> Mapping[str, int]:
+        """How many appends to the log failed: `not_applied`, or `unknown` where only reading it again told."""
+        return self._log.failures
 
     # Figures
 

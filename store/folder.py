@@ -52,5 +52,7 @@ class Folder:
         return self.path / "checkpoint.json"
 
     def close(self) -> None:
-        """Let another process in."""
-        os.close(self._lock)
+        """Let another process in. Once is enough; the number of a closed file may be another's."""
+        lock, self._lock = self._lock, -1
+        if lock >= 0:
+            os.close(lock)

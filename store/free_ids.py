@@ -1,7 +1,7 @@
 """The ids that new entities may get: intervals in which nothing ever was, neither an entity nor what a ref names.
 
 New entities get the next ids of one interval, the current one. An id that a client chooses in the midst of it cuts
-it in two: new entities go on in the larger part, and the other is kept for later, so that no choice uses up the range.
+it in two: new entities go on in the larger part, the other is kept for later, and no choice uses up the range.
 """
 
 from __future__ import annotations

@@ -119,7 +119,7 @@ def _metrics(database: Database, pool: Pool) -> Metrics:
 
 def _cursor_key(settings: Settings) -> bytes:
     """The secret that signs cursors: kept with the data, made anew for a database that is not kept."""
-    if settings.in_memory or "://" in settings.data:
+    if settings.in_memory:
         return secrets.token_bytes(32)
     path = Path(settings.data) / "cursor.key"
     try:

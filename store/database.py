@@ -20,7 +20,7 @@ from store.checkpoint import opened
 from store.collecting import put_off
 from store.compactor import Compactor, Folded, Moment
 from store.datom import Datom, TxReport
-from store.folder import Folder
+from store.folder import Folder, check_is_folder
 from store.head import Head
 from store.log import Log
 from store.payload import Logged
@@ -62,10 +62,12 @@ class Database:
     def open(location: str, *, schema: SchemaMode = "open", limits: edn.Limits = edn.DEFAULT) -> Database:
         """From a folder, made if need be, or `:memory:`. limits: of transactions given as text.
 
-        Raises BACKEND_UNAVAILABLE where another process has the folder, INTERNAL where it is damaged.
+        Raises BACKEND_UNAVAILABLE where another process has the folder, or it is a server's address, and INTERNAL
+        where it is damaged.
         """
         if location == IN_MEMORY:
             return Database(Head.empty(), Log.in_memory(), None, Setting(schema, limits))
+        check_is_folder(location)
         with ExitStack() as undo:
             folder = Folder(Path(location))
             undo.callback(folder.close)

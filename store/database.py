@@ -79,6 +79,10 @@ class Database:
         database._compactor.wrote(unsaved)
         return database
 
+    def stop(self) -> None:
+        """Refuse the transactions that have not begun, so that `close` is quick. Does not wait."""
+        self._writer.stop()
+
     def close(self) -> None:
         """Finish the transactions under way and let go of the folder."""
         self._compactor.close()
@@ -275,6 +279,11 @@ class Database:
         return done.result()
 
     # Health
+
+    @property
+    def waiting(self) -> int:
+        """Transactions that are not answered yet."""
+        return self._writer.waiting
 
     @property
     def read_only(self) -> str | None:

@@ -20,7 +20,7 @@ def check_is_folder(location: str) -> None:
         # The rest of it stays unsaid: there may be a password in it.
         raise AdalogError(
             Code.BACKEND_UNAVAILABLE,
-            f"the data is at an address that begins with {found[1]}://, and a log shared over a server is not there "
+            f"the data is at an address that begins with {found[1]}://, and a log that several share is not there "
             "yet; name a folder, or :memory:",
             retryable=False,
         )

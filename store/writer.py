@@ -109,6 +109,9 @@ class Writer:
         # Why nothing can be written, and when to look at the log again.
         self.doubt: str | None = None
         self._again = 0.0
+        # Transactions that are not answered yet.
+        self.waiting = 0
+        self._stopped = False
         self._closed = False
         self._closing = threading.Lock()
         self._thread = threading.Thread(target=self._run, name="adalog-writer", daemon=True)
@@ -119,7 +122,18 @@ class Writer:
         with self._closing:
             if self._closed:
                 raise AdalogError(Code.BACKEND_UNAVAILABLE, "the database is closed")
+            if isinstance(job, Request):
+                self.waiting += 1
+                job.future.add_done_callback(self._answered)
             self._jobs.put(job)
+
+    def _answered(self, _: Future[TxReport]) -> None:
+        with self._closing:
+            self.waiting -= 1
+
+    def stop(self) -> None:
+        """Refuse what is queued and not begun. Does not wait."""
+        self._stopped = True
 
     def close(self) -> None:
         """Finish what was queued, then stop."""
@@ -191,6 +205,10 @@ class Writer:
 
     def _resolve(self, request: Request, group: _Group) -> None:
         """Apply a transaction to the head, to be appended with its group."""
+        if self._stopped:
+            raise AdalogError(
+                Code.BACKEND_UNAVAILABLE, "nothing was applied: the server is shutting down; ask again in a moment"
+            )
         if self.doubt is not None:
             raise _read_only(self.doubt)
         head, t = self._head, self._head.t + 1

@@ -37,6 +37,7 @@ _AGAIN_SECONDS = 60.0
 # What a session is given to leave a cluster in order.
 _STOP_SECONDS = 1.5
 _JOIN_SECONDS = 2.0
+_PY4J = (os.path.join("py4j", "clientserver.py"), os.path.join("py4j", "java_gateway.py"))
 
 T = TypeVar("T")
 
@@ -234,6 +235,7 @@ def start_session(master: str, launch: Callable[..., subprocess.Popen[bytes]] = 
     except ImportError as error:
         raise AdalogError(Code.BACKEND_UNAVAILABLE, f"Spark did not start: {error}") from error
     logging.getLogger("py4j").setLevel(logging.WARNING)
+    logging.getLogger().addFilter(_is_not_py4j)
     folder = private_folder()
     process: subprocess.Popen[bytes] | None = None
     said = folder / "spark.log"
@@ -262,6 +264,11 @@ def start_session(master: str, launch: Callable[..., subprocess.Popen[bytes]] = 
         raise AdalogError(
             Code.BACKEND_UNAVAILABLE, " ".join(["Spark did not start:", str(error).split("\n")[0], *last])
         ) from error
+
+
+def _is_not_py4j(record: logging.LogRecord) -> bool:
+    """Whether a record is not one of py4j, which tells the root logger of each conversation that was cut."""
+    return not record.pathname.endswith(_PY4J)
 
 
 def _warm_up(live: Live) -> None:

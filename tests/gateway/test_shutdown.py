@@ -10,12 +10,13 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import httpx
 import pytest
@@ -33,13 +34,45 @@ GONE_SECONDS = 5.0
 SERVE = "from gateway.cli import main; main()"
 
 
+class Log:
+    """What a process says, line by line."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._stream = stream
+        self._changed = threading.Condition()
+        self._lines: list[str] = []
+        self._ended = False
+        self._thread = threading.Thread(target=self._read)
+        self._thread.start()
+
+    def _read(self) -> None:
+        for line in self._stream:
+            with self._changed:
+                self._lines.append(line)
+                self._changed.notify_all()
+        self._stream.close()
+        with self._changed:
+            self._ended = True
+            self._changed.notify_all()
+
+    def wait_for(self, text: str, seconds: float) -> None:
+        with self._changed:
+            assert self._changed.wait_for(lambda: text in "".join(self._lines) or self._ended, seconds), text
+            assert text in "".join(self._lines), "".join(self._lines)
+
+    def whole(self) -> str:
+        """All of it, once the process has ended."""
+        self._thread.join(30)
+        return "".join(self._lines)
+
+
 @dataclass
 class Served:
     """A server in a process of its own."""
 
     process: subprocess.Popen[str]
     address: str
-    said: Path
+    said: Log
 
     def post(self, query: str, *, media: str = "application/json", **variables: Any) -> httpx.Response:
         body = {"query": query, "variables": variables}
@@ -74,31 +107,32 @@ class Served:
         return time.monotonic() - started
 
     def log(self) -> str:
-        return self.said.read_text()
+        return self.said.whole()
 
 
 @contextlib.contextmanager
-def serving(folder: Path, said: Path, **environment: str) -> Iterator[Served]:
+def serving(folder: Path, **environment: str) -> Iterator[Served]:
     settings = {"ADALOG_SPARK": "off", "ADALOG_TIMEOUT_MS": "600000", "ADALOG_LOG_LEVEL": "info"}
-    with said.open("w") as log:
-        process = subprocess.Popen(
-            [sys.executable, "-c", SERVE, "serve", "--port", "0", "--data", str(folder)],
-            stdout=subprocess.PIPE,
-            stderr=log,
-            text=True,
-            env={**os.environ, **settings, **environment, "NO_COLOR": "1"},
-        )
+    process = subprocess.Popen(
+        [sys.executable, "-c", SERVE, "serve", "--port", "0", "--data", str(folder)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **settings, **environment, "NO_COLOR": "1"},
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    said = Log(process.stderr)
     try:
-        assert process.stdout is not None
         line = process.stdout.readline()
         found = re.search(r"http://\S+?:\d+", line)
-        assert found is not None, line + said.read_text()
+        assert found is not None, line
         yield Served(process, found[0], said)
     finally:
         process.kill()
         process.wait()
-        assert process.stdout is not None
         process.stdout.close()
+        said.whole()
 
 
 @pytest.fixture
@@ -117,8 +151,8 @@ def _kw(name: str) -> Any:
 
 
 @pytest.fixture
-def server(folder: Path, tmp_path: Path) -> Iterator[Served]:
-    with serving(folder, tmp_path / "log.txt") as opened:
+def server(folder: Path) -> Iterator[Served]:
+    with serving(folder) as opened:
         yield opened
 
 
@@ -229,7 +263,7 @@ def test_a_thread_that_does_not_look_holds_nobody_up(
     site.mkdir()
     (site / "sitecustomize.py").write_text(HOLDING)
     path = os.pathsep.join([str(site), os.environ.get("PYTHONPATH", os.getcwd())])
-    with serving(folder, tmp_path / "log.txt", PYTHONPATH=path) as server:
+    with serving(folder, PYTHONPATH=path) as server:
         answer = clients.submit(server.q, JOIN)
         server.until("adalog_queries_running", 1)
         assert server.stop() < GONE_SECONDS
@@ -295,16 +329,14 @@ def temporary() -> Iterator[Path]:
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks at /proc")
 @pytest.mark.parametrize("moment", ["launching", "running"])
 def test_spark_is_gone_with_the_server(
-    folder: Path, tmp_path: Path, temporary: Path, clients: ThreadPoolExecutor, moment: str
+    folder: Path, temporary: Path, clients: ThreadPoolExecutor, moment: str
 ) -> None:
-    with serving(folder, tmp_path / "log.txt", ADALOG_SPARK="on", TMPDIR=str(temporary)) as server:
+    with serving(folder, ADALOG_SPARK="on", TMPDIR=str(temporary)) as server:
         until = time.monotonic() + 60
         while (java := java_of(server)) is None:
             assert time.monotonic() < until
         if moment == "running":
-            while (state := httpx.get(f"{server.address}/readyz").json()["spark"]) != "ready":
-                assert state == "starting", server.log()
-                assert time.monotonic() < until + 120
+            server.said.wait_for("Spark is ready", 120)
         answer = clients.submit(server.q, JOIN, engine="SPARK")
         server.until("adalog_queries_running", 1)
         if moment == "running":

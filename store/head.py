@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from store import bootstrap
-from store.attribute import FIRST_OWN_IDENT
+from store.attribute import FIRST_OWN_IDENT, MERGED
 from store.attribute_data import AttributeData
 from store.changes import BulkColumn, Effect
 from store.codes import Codes
@@ -86,6 +86,10 @@ class Head(State):
             self._put(attribute, Relation(), Delta())
             found = self._lives[attribute]
         return found
+
+    def has_merged(self) -> bool:
+        # Asked whenever a database is opened: nothing is made for it that nobody may need.
+        return any(live.mentions(MERGED) for live in self._lives.values()) and super().has_merged()
 
     def snapshot(self) -> Snapshot:
         origin = Origin(self.t, self.schema.forgetful, self.free, self.next_ident)

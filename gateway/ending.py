@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from store.database import Database
 
 # Seconds after the signal: when what still runs is told to stop, when its connections are cut, when all is over.
-FINISH: Final = 1.5
-CUT: Final = 3
-GONE: Final = 4.2
+FINISH: Final = 1.0
+CUT: Final = 2
+GONE: Final = 3.5
 
 _log = logging.getLogger("adalog.server")
 
@@ -35,6 +35,8 @@ class Stop:
         self._database = database
         self._pool = pool
         self._waiting: set[asyncio.Future[None]] = set()
+        # Requests whose body is still on the way.
+        self.reading: set[asyncio.Task[None]] = set()
         self.has_begun = False
 
     def begin(self) -> None:
@@ -43,6 +45,8 @@ class Stop:
         for waiting in self._waiting:
             if not waiting.done():
                 waiting.set_result(None)
+        for task in self.reading:
+            task.cancel()
         self._database.stop()
         self._pool.stop()
 

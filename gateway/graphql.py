@@ -93,7 +93,7 @@ class GraphQLEndpoint:
         except ClientGoneError:
             return
         except asyncio.CancelledError:
-            # Cut while its body was still on the way.
+            # While its body was still on the way.
             if not self.stop.has_begun:
                 raise
             status, body, extra = 503, StoppedError(stopping()).body, {}
@@ -144,7 +144,13 @@ class GraphQLEndpoint:
     async def _read(self, scope: Scope, receive: Receive, headers: dict[bytes, bytes]) -> GraphQLRequest:
         method = scope["method"]
         if method == "POST":
-            body = await self._body(receive, headers)
+            task = asyncio.current_task()
+            assert task is not None
+            self.stop.reading.add(task)
+            try:
+                body = await self._body(receive, headers)
+            finally:
+                self.stop.reading.discard(task)
             return negotiation.from_body(_text(headers.get(b"content-type")) or "", body)
         if method == "GET":
             if headers.get(b"sec-fetch-site") == b"cross-site":

@@ -138,13 +138,14 @@ class Log:
         Whatever it holds is on disk then. Raises BACKEND_UNAVAILABLE where the disk still fails, INTERNAL where
         entry t is not there any more.
         """
-        if not self._in_memory:
-            try:
-                self._rewrite()
-            except sa.exc.SQLAlchemyError as error:
-                raise AdalogError(Code.BACKEND_UNAVAILABLE, str(error.__cause__ or error)) from error
         known = self.checksum
-        if self.checksum_at(t) != known:
+        try:
+            if not self._in_memory:
+                self._rewrite()
+            found = self.checksum_at(t)
+        except sa.exc.SQLAlchemyError as error:
+            raise AdalogError(Code.BACKEND_UNAVAILABLE, str(error.__cause__ or error)) from error
+        if found != known:
             raise _damaged("the log", f"transaction {t}, which was on disk, is not there any more")
         try:
             return list(self.replay(t, known))

@@ -12,21 +12,22 @@ class Cancel:
 
     def __init__(self, deadline: float | None = None) -> None:
         self.deadline = deadline
-        self._cancelled = False
+        self._cancelled: AdalogError | None = None
 
     @staticmethod
     def after(timeout_ms: int | None) -> Cancel:
         """A flag whose deadline is so many milliseconds from now."""
         return Cancel(None if timeout_ms is None else time.monotonic() + timeout_ms / 1000)
 
-    def cancel(self) -> None:
-        """Makes the next check raise. Safe from any thread."""
-        self._cancelled = True
+    def cancel(self, why: AdalogError | None = None) -> None:
+        """Makes the next check raise `why`, or CANCELLED. Safe from any thread."""
+        self._cancelled = why or AdalogError(Code.CANCELLED, "the query was cancelled")
 
     def check(self) -> None:
-        """Raises CANCELLED or TIMEOUT when the query should stop."""
-        if self._cancelled:
-            raise AdalogError(Code.CANCELLED, "the query was cancelled")
+        """Raises what it was cancelled with, or TIMEOUT, when the query should stop."""
+        if self._cancelled is not None:
+            why = self._cancelled
+            raise AdalogError(why.code, why.message, retryable=why.retryable)
         if self.deadline is not None and time.monotonic() > self.deadline:
             raise timed_out()
 

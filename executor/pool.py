@@ -6,6 +6,7 @@ import asyncio
 import os
 import threading
 import time
+import weakref
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -84,6 +85,11 @@ class _Joined:
     reason: str
 
 
+def stopping() -> AdalogError:
+    """What is answered to who asks a server that stops."""
+    return AdalogError(Code.BACKEND_UNAVAILABLE, "the server is shutting down; ask again in a moment")
+
+
 class Pool:
     """Runs queries over one database. Thread-safe."""
 
@@ -105,12 +111,28 @@ class Pool:
         self._threads = ThreadPoolExecutor(self.settings.running, thread_name_prefix="query")
         self._lock = threading.Lock()
         self._inside = 0
+        self._running: weakref.WeakSet[Cancel] = weakref.WeakSet()
+        self._stopped = False
+
+    def stop(self) -> None:
+        """Stops taking queries and has those that run end at their next look at the cancel flag. Does not wait."""
+        with self._lock:
+            self._stopped = True
+            running = list(self._running)
+        for cancel in running:
+            cancel.cancel(stopping())
 
     def close(self) -> None:
-        """Stops taking queries; those that run are finished."""
+        """Stops what runs and waits for its end."""
+        self.stop()
+        if self.spark is not None:
+            self.spark.close()
         self._threads.shutdown(wait=True, cancel_futures=True)
         if self.cache is not None:
             self.cache.close()
+
+    def kill(self) -> None:
+        """Ends the processes of the second engine: what is left to do before the process is ended by force."""
         if self.spark is not None:
             self.spark.close()
 
@@ -118,6 +140,11 @@ class Pool:
     def waiting(self) -> int:
         """Queries that wait for a place."""
         return max(0, self._inside - self.settings.running)
+
+    @property
+    def running(self) -> int:
+        """Queries that have a place."""
+        return min(self._inside, self.settings.running)
 
     @property
     def spark_state(self) -> str:
@@ -132,6 +159,8 @@ class Pool:
         """
         question = self.question(request)
         cancel = _sooner(cancel or Cancel(), question.deadline)
+        with self._lock:
+            self._register(cancel)
         known = None if self.cache is None else self.cache.run(self, question, cancel)
         return self._run(question, cancel)[0] if known is None else known
 
@@ -197,6 +226,7 @@ class Pool:
     def submit(self, cancel: Cancel, work: Callable[[Cancel], T]) -> Future[T]:
         """`threaded` for who does not wait."""
         with self._lock:
+            self._register(cancel)
             if self._inside >= self.settings.running + self.settings.waiting:
                 raise AdalogError(
                     Code.LIMIT_EXCEEDED,
@@ -205,6 +235,11 @@ class Pool:
                 )
             self._inside += 1
         return self._threads.submit(self._entered, work, cancel)
+
+    def _register(self, cancel: Cancel) -> None:
+        if self._stopped:
+            raise stopping()
+        self._running.add(cancel)
 
     def withdraw(self, future: Future[T]) -> None:
         """Gives up the place of what has not begun."""

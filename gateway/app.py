@@ -16,6 +16,7 @@ from starlette.routing import Route
 from datalog.errors import AdalogError
 from gateway.auth import Tokens
 from gateway.config import Settings
+from gateway.ending import Stop
 from gateway.explorer import Explorer, load
 from gateway.graphql import GraphQLEndpoint
 from gateway.guards import Guard
@@ -37,6 +38,7 @@ def create_app(database: Database, pool: Pool, settings: Settings) -> Starlette:
     explorer = Explorer(load())
     metrics = _metrics(database, pool)
     services = Services(database, pool, settings.limits, Cursors(_cursor_key(settings)))
+    stop = Stop(database, pool)
     graphql = GraphQLEndpoint(
         Operations(build_schema(), settings.limits),
         services,
@@ -44,6 +46,7 @@ def create_app(database: Database, pool: Pool, settings: Settings) -> Starlette:
         metrics,
         explorer.page(),
         settings.request_bytes,
+        stop,
     )
     probes = _Probes(database, pool, tokens, metrics)
 
@@ -54,7 +57,7 @@ def create_app(database: Database, pool: Pool, settings: Settings) -> Starlette:
         return explorer.page()
 
     # Starlette's Route leaves every method to an ASGI app; the endpoint answers 405 in GraphQL's own form.
-    return Starlette(
+    app = Starlette(
         routes=[
             Route("/graphql", graphql),
             Route("/", root),
@@ -65,6 +68,8 @@ def create_app(database: Database, pool: Pool, settings: Settings) -> Starlette:
         ],
         middleware=[Middleware(Guard, settings=settings)],
     )
+    app.state.stop = stop
+    return app
 
 
 class _Probes:
@@ -85,6 +90,12 @@ class _Probes:
             t = self.database.snapshot().t
         except AdalogError as error:
             return JSONResponse({"status": "not ready", "why": error.message}, 503, headers)
+        failed = self.database.read_only
+        if failed is not None:
+            why = (
+                f"the disk failed, and the log cannot be read again yet ({failed}): queries are answered, READ_ONLY"
+            )
+            return JSONResponse({"status": "not ready", "why": why, "basisT": t}, 503, headers)
         return JSONResponse({"status": "ready", "basisT": t, "spark": self.pool.spark_state}, headers=headers)
 
     async def metrics_text(self, request: Request) -> Response:
@@ -101,7 +112,15 @@ def _metrics(database: Database, pool: Pool) -> Metrics:
     metrics.gauge("adalog_datoms", "Datoms that hold now.", lambda: database.datom_count)
     metrics.gauge("adalog_entities", "Entities with a datom.", lambda: database.entity_count)
     metrics.gauge("adalog_store_memory_bytes", "Memory of tries and dictionary.", lambda: database.memory_bytes())
+    metrics.gauge("adalog_queries_running", "Queries that have a place.", lambda: pool.running)
     metrics.gauge("adalog_queue_length", "Queries waiting for a place.", lambda: pool.waiting)
+    metrics.gauge(
+        "adalog_transactions_waiting", "Transactions that are not answered yet.", lambda: database.waiting
+    )
+    metrics.gauge("adalog_read_only", "1 while nothing can be written.", lambda: database.read_only is not None)
+    metrics.counts(
+        "adalog_log_failures", "Writes to the log that failed.", "outcome", lambda: database.log_failures
+    )
     if pool.cache is not None:
         metrics.cache(pool.cache)
     return metrics
@@ -109,7 +128,7 @@ def _metrics(database: Database, pool: Pool) -> Metrics:
 
 def _cursor_key(settings: Settings) -> bytes:
     """The secret that signs cursors: kept with the data, made anew for a database that is not kept."""
-    if settings.in_memory or "://" in settings.data:
+    if settings.in_memory:
         return secrets.token_bytes(32)
     path = Path(settings.data) / "cursor.key"
     try:

@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from datalog.errors import AdalogError
 from schema.limits import Limits
+from store.folder import check_is_folder
 
 PREFIX = "ADALOG_"
 _REDIS_SCHEMES = ("redis://", "rediss://", "unix://")
@@ -86,7 +88,12 @@ def is_loopback(host: str) -> bool:
 def settings_from(environ: Mapping[str, str], **given: Any) -> Settings:
     """Settings from ADALOG_* variables; what is `given` and not None wins. Raises SettingError."""
     chosen = {**_read(Settings, environ), **{name: value for name, value in given.items() if value is not None}}
-    return Settings(limits=Limits(**_read(Limits, environ)), **chosen)
+    settings = Settings(limits=Limits(**_read(Limits, environ)), **chosen)
+    try:
+        check_is_folder(settings.data)
+    except AdalogError as error:
+        raise SettingError(f"--data or {PREFIX}DATA: {error.message}") from None
+    return settings
 
 
 def _read(settings: type[Any], environ: Mapping[str, str]) -> dict[str, Any]:

@@ -10,9 +10,11 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from datalog.errors import AdalogError, Code
+from executor.pool import stopping
 from gateway import negotiation
 from gateway.auth import Principal, Tokens, check_write
 from gateway.conditional import unchanged, validated
+from gateway.ending import Stop
 from gateway.metrics import Metrics
 from gateway.negotiation import GRAPHQL_JSON, BadRequestError, GraphQLRequest
 from schema.context import Context, Services
@@ -21,11 +23,25 @@ from schema.execution import Answer, Operations, is_mutation, root_fields
 
 # Most queries are answered sooner; only then is it worth watching whether the client is still there.
 _PATIENCE = 0.02
+_CUT = AdalogError(
+    Code.BACKEND_UNAVAILABLE,
+    "the server was shut down before the transaction was answered, and it is unknown whether it was applied; with "
+    "an idempotencyKey it is safe to transact it again, without one read before you do",
+    retryable=False,
+)
 _STATUS = {Code.UNAUTHENTICATED: 401, Code.FORBIDDEN: 403, Code.LIMIT_EXCEEDED: 413}
 
 
 class ClientGoneError(Exception):
     """The client closed the connection before its answer."""
+
+
+class StoppedError(Exception):
+    """The server stops before there is an answer. `body` is what is answered."""
+
+    def __init__(self, error: AdalogError) -> None:
+        super().__init__(error.message)
+        self.body = orjson.dumps({"errors": [describe(error)]})
 
 
 class GraphQLEndpoint:
@@ -39,6 +55,7 @@ class GraphQLEndpoint:
         metrics: Metrics,
         explorer: Response,
         request_bytes: int,
+        stop: Stop,
     ) -> None:
         self.operations = operations
         self.services = services
@@ -46,6 +63,7 @@ class GraphQLEndpoint:
         self.metrics = metrics
         self.explorer = explorer
         self.request_bytes = request_bytes
+        self.stop = stop
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = _headers(scope)
@@ -69,8 +87,16 @@ class GraphQLEndpoint:
         except AdalogError as refused:
             status, body = _STATUS.get(refused.code, 400), orjson.dumps({"errors": [describe(refused)]})
             extra = {"WWW-Authenticate": "Bearer"} if status == 401 else {}
+        except StoppedError as stopped:
+            # As for a refused document: whoever takes only application/json looks for errors in a 200.
+            status, body, extra = 503 if media == GRAPHQL_JSON else 200, stopped.body, {}
         except ClientGoneError:
             return
+        except asyncio.CancelledError:
+            # While its body was still on the way.
+            if not self.stop.has_begun:
+                raise
+            status, body, extra = 503, StoppedError(stopping()).body, {}
         await _send(send, status, body, media or negotiation.JSON, extra)
 
     async def _answer(
@@ -83,23 +109,48 @@ class GraphQLEndpoint:
         prepared = self.operations.prepare(request.query)
         operation = prepared.operation(request.operation_name)
         fields: list[str] = []
+        writes = operation is not None and is_mutation(operation)
         if operation is not None and not prepared.refusal:
             fields = root_fields(operation)
-            if is_mutation(operation):
+            if writes:
                 self._check_mutation(scope, principal)
         context = Context(self.services)
         run = self.operations.run(prepared, context, request.variables, request.operation_name)
-        answer = await _unless_gone(asyncio.ensure_future(run), receive)
+        try:
+            answer = await self._unless_stopped(asyncio.ensure_future(run), receive, writes)
+        except StoppedError:
+            for field in fields:
+                self.metrics.answered(field, Code.BACKEND_UNAVAILABLE, perf_counter() - started)
+            raise
         body = self._bytes(answer)
         self._count(answer, fields, perf_counter() - started)
         if "q" in fields:
             self.metrics.rows(context.rows)
         return _status(answer, media), body, answer.executed and "errors" not in answer.body
 
+    async def _unless_stopped(self, task: asyncio.Future[Answer], receive: Receive, writes: bool) -> Answer:
+        """The task's answer. Raises StoppedError when the server stops first; what writes has until it is cut."""
+        told = None if writes else self.stop.told()
+        try:
+            return await _unless_gone(task, receive, told)
+        except asyncio.CancelledError:
+            if not self.stop.has_begun:
+                raise
+            raise StoppedError(_CUT if writes else stopping()) from None
+        finally:
+            if told is not None:
+                self.stop.forget(told)
+
     async def _read(self, scope: Scope, receive: Receive, headers: dict[bytes, bytes]) -> GraphQLRequest:
         method = scope["method"]
         if method == "POST":
-            body = await self._body(receive, headers)
+            task = asyncio.current_task()
+            assert task is not None
+            self.stop.reading.add(task)
+            try:
+                body = await self._body(receive, headers)
+            finally:
+                self.stop.reading.discard(task)
             return negotiation.from_body(_text(headers.get(b"content-type")) or "", body)
         if method == "GET":
             if headers.get(b"sec-fetch-site") == b"cross-site":
@@ -169,18 +220,19 @@ def _status(answer: Answer, media: str) -> int:
     return 413 if codes == {Code.LIMIT_EXCEEDED.value} else 400
 
 
-async def _unless_gone(task: asyncio.Future[Answer], receive: Receive) -> Answer:
-    """The task's answer; cancels it when the client disconnects first."""
+async def _unless_gone(task: asyncio.Future[Answer], receive: Receive, told: asyncio.Future[None] | None) -> Answer:
+    """The task's answer; cancels it when the client disconnects, or the server stops, first."""
     try:
         done, _ = await asyncio.wait((task,), timeout=_PATIENCE)
         if not done:
             watch = asyncio.ensure_future(_disconnected(receive))
             try:
-                await asyncio.wait((task, watch), return_when=asyncio.FIRST_COMPLETED)
+                waiting = (task, watch) if told is None else (task, watch, told)
+                await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
             finally:
                 watch.cancel()
             if not task.done():
-                raise ClientGoneError
+                raise ClientGoneError if watch.done() else StoppedError(stopping())
         return task.result()
     finally:
         # Also when this request itself is cancelled: a server that shuts down waits for no query.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -43,6 +43,21 @@ class _CacheFigures(Collector):
             )
 
 
+class _Counts(Collector):
+    """Counts that somebody else keeps, by one label."""
+
+    def __init__(self, name: str, description: str, label: str, read: Callable[[], Mapping[str, int]]) -> None:
+        self._described = name, description, label
+        self._read = read
+
+    def collect(self) -> Iterator[Metric]:
+        name, description, label = self._described
+        family = CounterMetricFamily(name, description, labels=[label])
+        for value, count in sorted(self._read().items()):
+            family.add_metric([value], count)
+        yield family
+
+
 class Metrics:
     """Counts what the gateway answers and reads the store's and the pool's state when it is asked."""
 
@@ -63,6 +78,10 @@ class Metrics:
     def gauge(self, name: str, description: str, read: Callable[[], float]) -> None:
         """A figure that is looked up whenever the metrics are read."""
         Gauge(name, description, registry=self.registry).set_function(read)
+
+    def counts(self, name: str, description: str, label: str, read: Callable[[], Mapping[str, int]]) -> None:
+        """Counts by one label that are looked up whenever the metrics are read."""
+        self.registry.register(_Counts(name, description, label, read))
 
     def cache(self, cache: ResultCache) -> None:
         """What the cache counts, whenever the metrics are read."""

@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-import signal
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import uvicorn
 from rich.console import Console
+from starlette.applications import Starlette
 
 from datalog.errors import AdalogError, Code
 from gateway.app import create_app
 from gateway.config import Settings
+from gateway.ending import CUT, FINISH, Ending, Stop
 from gateway.opening import open_database, start_pool
-
-_GRACE_SECONDS = 5
 
 
 def run(settings: Settings, out: Console) -> None:
     """Serves in this thread. Raises AdalogError when the folder or the port is taken."""
     logging.basicConfig(level=settings.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    ending = Ending()
     with listening(settings) as listener, open_database(settings) as database:
+        # What is ended before is ended by the signal: nothing is served, and the log is whole.
+        ending.install()
         pool = start_pool(database, settings, spark=settings.spark)
         try:
             server = Server(create_app(database, pool, settings), settings)
-            # uvicorn raises the signal that ended it once more; the default would end the process before it closes.
-            for number in (signal.SIGTERM, signal.SIGINT):
-                signal.signal(number, server.handle_exit)
+            ending.kill = pool.kill
+            ending.tell(server.handle_exit)
             host, port = listener.getsockname()[:2]
             shown = f"[{host}]" if ":" in host else host
             out.print(
@@ -44,9 +46,10 @@ def run(settings: Settings, out: Console) -> None:
 class Server(uvicorn.Server):
     """uvicorn as adalog runs it."""
 
-    def __init__(self, app: object, settings: Settings) -> None:
+    def __init__(self, app: Starlette, settings: Settings) -> None:
+        self._stop: Stop = app.state.stop
         config = uvicorn.Config(
-            app,  # type: ignore[arg-type]
+            app,
             loop="uvloop",
             http="httptools",
             ws="none",
@@ -55,9 +58,19 @@ class Server(uvicorn.Server):
             server_header=False,
             log_level="warning",
             log_config=None,
-            timeout_graceful_shutdown=_GRACE_SECONDS,
+            timeout_graceful_shutdown=CUT,
         )
         super().__init__(config)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Lets what runs finish for a moment, then has it answered that the server stops."""
+        asyncio.get_running_loop().call_later(FINISH, self._stop.begin)
+        await super().shutdown(sockets)
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leaves signals to `Ending`: uvicorn would raise the one that ended it once more."""
+        yield
 
 
 @contextmanager

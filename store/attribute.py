@@ -13,6 +13,9 @@ SCHEMA_BASE: Final = 1 << 41
 FIRST_OWN_IDENT: Final = SCHEMA_BASE + 1000
 TX_BASE: Final = 1 << 42
 
+# Versions that did not look gave every new entity this id once a client had chosen the one before.
+MERGED: Final = SCHEMA_BASE
+
 VALUE_TYPES: Final = frozenset(
     {"long", "bigint", "double", "float", "bigdec", "string", "keyword", "symbol", "boolean"}
     | {"instant", "uuid", "uri", "bytes", "ref", "tuple"}
@@ -48,6 +51,13 @@ class Attribute:
     def is_ref(self) -> bool:
         """Whether its values are entity ids."""
         return self.value_type == "ref"
+
+    @property
+    def refers(self) -> bool:
+        """Whether its values name entities: as refs, or in tuples that are written by hand."""
+        return (
+            self.is_ref or self.tuple_type == "ref" or (self.tuple_types is not None and "ref" in self.tuple_types)
+        )
 
     @property
     def is_many(self) -> bool:

@@ -100,6 +100,11 @@ _VALUE_TYPES: Final = {
 _MANY: Final = frozenset({ATTR_PREDS, ENSURE, ENTITY_ATTRS, ENTITY_PREDS})
 
 
+def is_built_in(e: int) -> bool:
+    """Whether the entity is one of these."""
+    return SCHEMA_BASE < e <= SCHEMA_BASE + len(_IDENTS)
+
+
 def datoms() -> list[tuple[int, int, Keyword | int]]:
     """(entity, attribute, value) of every built-in datom; refs are entity ids."""
     rows: list[tuple[int, int, Keyword | int]] = [(id_, IDENT, Keyword(name)) for name, id_ in _IDS.items()]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from store.attribute import SCHEMA_BASE, Attribute
 from store.changes import BulkColumn
 from store.codes import Codes
 from store.coercion import coerced
+from store.free_ids import ids_in_columns
 from store.head import Head
 
 Int64s = NDArray[np.int64]
@@ -60,6 +61,11 @@ def columns(data: BulkData, head: Head) -> list[BulkColumn]:
             predicates.check_column(attribute, e, v, head)
         result.append(BulkColumn(attribute.id, e, v))
     return result
+
+
+def ids(columns: Iterable[BulkColumn], head: Head) -> NDArray[np.int64]:
+    """Every entity in the columns, and every one that they refer to, in order and each once."""
+    return ids_in_columns(columns, head.schema, head.codes)
 
 
 def _check_kind(attribute: Attribute, head: Head) -> None:

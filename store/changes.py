@@ -22,12 +22,16 @@ class Effect(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A transaction's effects, its instant in milliseconds, the ids of the tempids that the user named, and what is
-    suspicious about it, found out when it is asked for."""
+    """A transaction's effects, its instant in milliseconds, and the ids of the tempids that the user named.
+
+    new: the ids of its new entities and those after them, (first, end), which nothing has. diagnostics: what is
+    suspicious about it, found out when it is asked for.
+    """
 
     effects: list[Effect]
     instant: int
     tempids: dict[str, int]
+    new: tuple[int, int]
     diagnostics: Telling = nothing_to_tell
 
 

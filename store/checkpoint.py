@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from datalog.errors import AdalogError, Code
+from store.attribute import MERGED, SCHEMA_BASE
 from store.codes import Codes
 from store.delta import Delta
 from store.dictionary import Dictionary
 from store.folder import Folder
+from store.free_ids import FreeIds, Interval
 from store.head import Counters, Head
 from store.log import Log
 from store.payload import Logged
@@ -25,8 +27,15 @@ from store.relation import Relation
 from store.segment import DamagedSegment, Segment, open_segment, write_text
 from store.stored import block_of, load_deltas, load_relation
 
-_VERSION: Final = 2
+_VERSION: Final = 3
+_OLDEST: Final = 2
 _LOGGER: Final = logging.getLogger("adalog.store")
+_MERGED: Final = (
+    "an earlier version of adalog made one entity of several in this database: after a client had chosen the id "
+    "%d, every new entity became %d. New ones have ids of their own again. What was said of the others is still in "
+    "the log: see the transactions that assert something of %d, transact it anew with tempids, then retract entity "
+    "%d"
+)
 
 
 @dataclass(frozen=True)
@@ -53,7 +62,8 @@ class Checkpoint:
         """Make this the folder's checkpoint."""
         body = json.dumps(
             {
-                "counters": self.counters,
+                "counters": _counters_as_json(self.counters),
+                "free": self.counters.free.others,
                 "log_checksum": self.log_checksum,
                 "relations": {id_: _named(segment) for id_, segment in self.relations.items()},
                 "blocks": {tag: [(n, _named(segment)) for n, segment in own] for tag, own in self.blocks.items()},
@@ -76,9 +86,9 @@ class Checkpoint:
                 raise ValueError("its checksum is wrong")
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise DamagedSegment(file.name, str(error)) from None
-        if version < _VERSION:
+        if version < _OLDEST:
             raise DamagedSegment(file.name, f"it is of the older format {version}")
-        if version != _VERSION:
+        if version > _VERSION:
             raise AdalogError(
                 Code.INTERNAL,
                 f"{file} is of format {version}, written by another version of adalog; this one reads {_VERSION}",
@@ -96,12 +106,29 @@ def _from_json(body: dict[str, Any], folder: Path) -> Checkpoint:
         return Segment(str(folder / named[0]), named[1])
 
     return Checkpoint(
-        counters=Counters(*body["counters"]),
+        counters=_counters_from_json(body["counters"], body.get("free")),
         log_checksum=body["log_checksum"],
         relations={int(id_): segment(named) for id_, named in body["relations"].items()},
         blocks={int(tag): [(n, segment(named)) for n, named in own] for tag, own in body["blocks"].items()},
         young=segment(body["young"]),
     )
+
+
+def _counters_as_json(counters: Counters) -> tuple[int, int, int, int, int]:
+    free = counters.free.current
+    return counters.t, counters.instant, free.start, counters.next_ident, free.stop
+
+
+def _counters_from_json(counters: list[int], others: list[tuple[int, int]] | None) -> Counters:
+    if others is None:
+        # Of a version that gave new entities whatever came after the largest id.
+        t, instant, start, next_ident = counters
+        if start > SCHEMA_BASE // 2:
+            raise DamagedSegment("the checkpoint", "it does not say which ids are free")
+        return Counters(t, instant, FreeIds(Interval(start, SCHEMA_BASE)), next_ident)
+    t, instant, start, next_ident, stop = counters
+    free = FreeIds(Interval(start, stop), tuple(Interval(*each) for each in others))
+    return Counters(t, instant, free, next_ident)
 
 
 def opened(folder: Folder, log: Log) -> tuple[Head, int]:
@@ -124,6 +151,8 @@ def opened(folder: Folder, log: Log) -> tuple[Head, int]:
         logged = Logged.decoded(entry.payload)
         head.replay(entry.t, entry.instant, logged)
         replayed += logged.count
+    if head.has_merged():
+        _LOGGER.warning(_MERGED, MERGED - 1, MERGED, MERGED, MERGED)
     return head, replayed
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack
 from datetime import datetime
@@ -20,7 +20,7 @@ from store.checkpoint import opened
 from store.collecting import put_off
 from store.compactor import Compactor, Folded, Moment
 from store.datom import Datom, TxReport
-from store.folder import Folder
+from store.folder import Folder, check_is_folder
 from store.head import Head
 from store.log import Log
 from store.payload import Logged
@@ -62,10 +62,12 @@ class Database:
     def open(location: str, *, schema: SchemaMode = "open", limits: edn.Limits = edn.DEFAULT) -> Database:
         """From a folder, made if need be, or `:memory:`. limits: of transactions given as text.
 
-        Raises BACKEND_UNAVAILABLE where another process has the folder, INTERNAL where it is damaged.
+        Raises BACKEND_UNAVAILABLE where another process has the folder, or it is a server's address, and INTERNAL
+        where it is damaged.
         """
         if location == IN_MEMORY:
             return Database(Head.empty(), Log.in_memory(), None, Setting(schema, limits))
+        check_is_folder(location)
         with ExitStack() as undo:
             folder = Folder(Path(location))
             undo.callback(folder.close)
@@ -76,6 +78,10 @@ class Database:
         database = Database(head, log, folder, Setting(schema, limits))
         database._compactor.wrote(unsaved)
         return database
+
+    def stop(self) -> None:
+        """Refuse the transactions that have not begun, so that `close` is quick. Does not wait."""
+        self._writer.stop()
 
     def close(self) -> None:
         """Finish the transactions under way and let go of the folder."""
@@ -271,6 +277,23 @@ class Database:
 
         self._writer.submit(job)
         return done.result()
+
+    # Health
+
+    @property
+    def waiting(self) -> int:
+        """Transactions that are not answered yet."""
+        return self._writer.waiting
+
+    @property
+    def read_only(self) -> str | None:
+        """Why nothing can be written at the moment; None where it can."""
+        return self._writer.doubt
+
+    @property
+    def log_failures(self) -> Mapping[str, int]:
+        """How many appends to the log failed: `not_applied`, or `unknown` where only reading it again told."""
+        return self._log.failures
 
     # Figures
 

@@ -15,7 +15,7 @@ from datalog.errors import Code
 from datalog.hints import nearest
 from datalog.values import LONG_MAX, LONG_MIN, EdnMap, Keyword, type_name
 from store import bootstrap
-from store.attribute import SCHEMA_BASE, VALUE_TYPES, Attribute, Uniqueness
+from store.attribute import FIRST_OWN_IDENT, MERGED, TX_BASE, VALUE_TYPES, Attribute, Uniqueness
 from store.operations import Add, Path, Refused, Tempid
 from store.setting import SchemaMode
 from store.state import State
@@ -108,6 +108,10 @@ class Declarations:
 
     def _new_ident_id(self) -> int:
         id_ = self._next_ident
+        if id_ >= TX_BASE:
+            raise Refused(
+                Code.LIMIT_EXCEEDED, "no ids are left for new attributes and other entities with an ident"
+            )
         self._next_ident += 1
         return id_
 
@@ -118,8 +122,10 @@ class Declarations:
         return self._idents.get(ident) or self._state.ident_holder(ident)
 
     def exists(self, e: int) -> bool:
-        """Whether this id was given, now or before, to an entity with an ident."""
-        return SCHEMA_BASE < e < self._next_ident
+        """Whether an id that no client may choose was given to an entity before."""
+        if e == MERGED:
+            return self._state.has_merged()
+        return bootstrap.is_built_in(e) or FIRST_OWN_IDENT <= e < self._state.next_ident
 
     def find(self, key: Any) -> Attribute | None:
         """The attribute of an ident or an entity id, where one is declared."""

@@ -85,6 +85,10 @@ class Delta:
             touched.learn(self._v, self._e, self._stamp)
         return touched.rows.get(v, _UNTOUCHED)
 
+    def mentions(self, e: int) -> bool:
+        """Whether any event is of the entity; a look at all of them that keeps nothing."""
+        return e in self._e
+
     def nbytes(self) -> int:
         """Bytes held, dictionaries by estimate."""
         return 24 * len(self) + 240 * (self._by_entity.length + self._by_value.length)
@@ -137,6 +141,12 @@ class Live:
         """The entity's value codes."""
         row = self.relation.ev.row(e)
         return list(_overlaid([] if row is None else row.tolist(), self.delta.values(e)))
+
+    def mentions(self, e: int) -> bool:
+        """Whether the entity has, or lately had, a value; maps no more of the relation's file than that needs."""
+        keys = self.relation.ev.keys
+        at = int(keys.searchsorted(e))
+        return (at < len(keys) and int(keys[at]) == e) or self.delta.mentions(e)
 
     def entities(self, v: int) -> list[int]:
         """The entities that have the value."""

@@ -16,6 +16,7 @@ from store.attribute import FIRST_OWN_IDENT, SCHEMA_BASE, Attribute
 from store.changes import Effect
 from store.coercion import added, coerced
 from store.composites import Composites, tuple_code
+from store.free_ids import Interval
 from store.operations import (
     Add,
     Cas,
@@ -35,13 +36,17 @@ _Pair = tuple[int, int, int]  # attribute, entity, value code
 
 
 class Effects:
-    """Collects one transaction's changes. ids: the entity of each tempid."""
+    """Collects one transaction's changes.
 
-    def __init__(self, state: State, ids: Mapping[Tempid, int], composites: Composites) -> None:
+    ids: the entity of each tempid. new: the interval that gave the new ones.
+    """
+
+    def __init__(self, state: State, ids: Mapping[Tempid, int], composites: Composites, new: Interval) -> None:
         self._state = state
         self._ids = ids
         self._composites = composites
-        self._fresh = state.next_entity
+        self._new = new
+        self._free = state.free.current
         # (entity, entity of its spec) that have to be checked, and where that was written.
         self.ensured: dict[tuple[int, int], Path] = {}
         self._asserted: dict[_Pair, tuple[Attribute, Path]] = {}
@@ -184,7 +189,7 @@ class Effects:
 
     def _is_fresh(self, e: int) -> bool:
         """Whether no datom ever had this entity, so that there is nothing to look up."""
-        return self._fresh <= e < SCHEMA_BASE
+        return self._free.start <= e < self._free.stop or self._new.has(e)
 
     def _keep_composites(self) -> None:
         """Assert and retract the tuples of every entity with a component that is touched."""

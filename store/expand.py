@@ -289,7 +289,7 @@ class Expansion:
             entity = self._declarations.ident(value)
             if entity is None:
                 raise Refused(Code.TX_INVALID, f"no entity has the ident {value}", path)
-            return self._known_id(entity, path)
+            return entity
         if type(value) is tuple and len(value) == 2 and isinstance(value[0], Keyword | int):
             return self._looked_up(value, path)
         raise Refused(

@@ -4,9 +4,26 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 from pathlib import Path
+from typing import Final
 
 from datalog.errors import AdalogError, Code
+
+_SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):/")
+
+
+def check_is_folder(location: str) -> None:
+    """Raises BACKEND_UNAVAILABLE for the address of a database server, of which a folder would be made."""
+    found = _SCHEME.match(location)
+    if found is not None:
+        # The rest of it stays unsaid: there may be a password in it.
+        raise AdalogError(
+            Code.BACKEND_UNAVAILABLE,
+            f"the data is at an address that begins with {found[1]}://, and a log that several share is not there "
+            "yet; name a folder, or :memory:",
+            retryable=False,
+        )
 
 
 class Folder:
@@ -54,8 +71,10 @@ class Folder:
         return self.path / "checkpoint.json"
 
     def close(self) -> None:
-        """Let another process in."""
-        os.close(self._lock)
+        """Let another process in. Once is enough; the number of a closed file may be another's."""
+        lock, self._lock = self._lock, -1
+        if lock >= 0:
+            os.close(lock)
 
 
 def holds_database(path: Path) -> bool:

@@ -6,18 +6,19 @@ transaction; `rolled_back` undoes transactions that the log then refused.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from store import bootstrap
-from store.attribute import FIRST_OWN_IDENT, SCHEMA_BASE, TX_BASE
+from store.attribute import FIRST_OWN_IDENT, MERGED
 from store.attribute_data import AttributeData
 from store.changes import BulkColumn, Effect
 from store.codes import Codes
 from store.delta import Delta, Live
+from store.free_ids import FreeIds, Int64s, after, ids_in, ids_in_columns
 from store.payload import Logged
 from store.relation import Columns, Relation
 from store.schema import Schema
@@ -30,7 +31,7 @@ class Counters(NamedTuple):
 
     t: int
     instant: int
-    next_entity: int
+    free: FreeIds
     next_ident: int
 
 
@@ -47,7 +48,7 @@ class Head(State):
     """The newest state."""
 
     def __init__(self, codes: Codes) -> None:
-        super().__init__(codes, t=0, instant=0, next_entity=1, next_ident=FIRST_OWN_IDENT)
+        super().__init__(codes, t=0, instant=0, free=FreeIds(), next_ident=FIRST_OWN_IDENT)
         self.data: dict[int, AttributeData] = {}
         self._lives: dict[int, Live] = {}
 
@@ -66,7 +67,7 @@ class Head(State):
         head = Head(codes)
         for id_, (relation, delta) in data.items():
             head._put(id_, relation, delta)
-        head.t, head.instant, head.next_entity, head.next_ident = counters
+        head.t, head.instant, head.free, head.next_ident = counters
         named = head.live(bootstrap.IDENT)
         entities = {*named.relation.ev.keys.tolist(), *named.delta.events(0, len(named.delta)).e.tolist()}
         head._read_schema(entities)
@@ -75,7 +76,7 @@ class Head(State):
     @property
     def counters(self) -> Counters:
         """Where it stands."""
-        return Counters(self.t, self.instant, self.next_entity, self.next_ident)
+        return Counters(self.t, self.instant, self.free, self.next_ident)
 
     # Reading
 
@@ -86,8 +87,12 @@ class Head(State):
             found = self._lives[attribute]
         return found
 
+    def has_merged(self) -> bool:
+        # Asked whenever a database is opened: nothing is made for it that nobody may need.
+        return any(live.mentions(MERGED) for live in self._lives.values()) and super().has_merged()
+
     def snapshot(self) -> Snapshot:
-        origin = Origin(self.t, self.schema.forgetful, self.next_entity, self.next_ident)
+        origin = Origin(self.t, self.schema.forgetful, self.free, self.next_ident)
         return Snapshot(self.data, self.codes, self.schema, self.t, origin=origin)
 
     # Writing
@@ -100,20 +105,19 @@ class Head(State):
         touched = {effect.e for effect in effects if effect.a in bootstrap.SCHEMA_ATTRIBUTES}
         if touched:
             self._read_schema(touched)
+        self.use(ids_in(effects, self.schema, self.codes))
 
     def replay(self, t: int, instant: int, logged: Logged) -> None:
         """The next transaction as the log has it."""
         self.apply(logged.effects(self.codes), t, instant)
         if logged.columns:
             bulk = [BulkColumn(each.attribute, each.e, each.codes(self.codes)) for each in logged.columns]
+            self.use(ids_in_columns(bulk, self.schema, self.codes))
             self.replace({column.attribute: self.with_column(column) for column in bulk})
 
     def with_column(self, column: BulkColumn) -> Relation:
         """The attribute's relation with its delta and the column's datoms, asserted by the current transaction."""
         live, attribute = self.live(column.attribute), self.schema.get(column.attribute)
-        self.count_entity(int(column.e.max(initial=0)))
-        if attribute is not None and attribute.is_ref:
-            self.count_entity(int(column.v.max(initial=0)))
         new = Columns.asserted(column.e, column.v, np.full(len(column.e), self.t, np.int64))
         events = Columns.concat([live.delta.events(0, len(live.delta)), new])
         keep_history = attribute is None or not attribute.no_history
@@ -129,20 +133,15 @@ class Head(State):
                 self.live(effect.a).delta.append(effect.e, effect.v, t, False)
         for a, own in by_attribute.items():
             append = self.live(a).delta.append
-            attribute = self.schema.get(a)
-            is_ref = attribute is not None and attribute.is_ref
             for e, _, v, _ in own:
                 append(e, v, t, True)
-                self.count_entity(e)
-                if is_ref:
-                    self.count_entity(v)
 
-    def count_entity(self, e: int) -> None:
-        """Never give this id to a new entity."""
-        if e < SCHEMA_BASE:
-            self.next_entity = max(self.next_entity, e + 1)
-        elif e < TX_BASE:
-            self.next_ident = max(self.next_ident, e + 1)
+    def use(self, ids: Collection[int] | Int64s) -> None:
+        """Give none of these ids to a new entity; an array has them in order, each once."""
+        if isinstance(ids, np.ndarray):
+            self.free = self.free.without(ids)
+        else:
+            self.free, self.next_ident = after(self.free, self.next_ident, ids)
 
     def _read_schema(self, touched: Iterable[int]) -> None:
         self.schema = self.schema.updated(touched, self.values, self.codes)
@@ -172,5 +171,5 @@ class Head(State):
             length = mark.lengths.get(id_, 0)
             if len(live.delta) > length:
                 self._put(id_, live.relation, live.delta.copy(0, length))
-        self.t, self.instant, self.next_entity, self.next_ident = mark.counters
+        self.t, self.instant, self.free, self.next_ident = mark.counters
         self.schema = mark.schema

@@ -1,13 +1,16 @@
 """The log: every transaction's datoms in the order of t, one row each. The truth that everything else is made from.
 
 An append is one insert per transaction and one commit for all of them; `t` is the primary key, so of two writers
-one loses and hears of it. Rows carry a chained checksum: a row changed, lost or put in by other hands is noticed.
+one loses and hears of it. Rows carry a chained checksum: a row changed, lost or put in by other hands is noticed. A
+commit that fails may have happened: that is `InDoubtError`, and `settle` finds out.
 """
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -38,6 +41,15 @@ _INSERT: Final = _TRANSACTIONS.insert()
 _COLUMNS: Final = _TRANSACTIONS.c
 
 
+# Errors of a commit that end it before its last page is in the file, without which nothing of it counts.
+_NOTHING_WRITTEN: Final = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE})
+_BUSY_MS: Final = 1000
+
+
+class InDoubtError(Exception):
+    """A commit failed, and the log may hold its entries or not. The message is the disk's or server's."""
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One transaction as the log keeps it. instant: milliseconds since 1970."""
@@ -53,10 +65,12 @@ class Log:
 
     def __init__(self, engine: sa.Engine) -> None:
         self._engine = engine
-        self._checksum = 0
+        self.checksum = 0
+        # Appends that failed, by what came of them.
+        self.failures = Counter({"not_applied": 0, "unknown": 0})
         # An in-memory database has one connection, which readers and the writer take turns at.
-        shared = isinstance(engine.pool, StaticPool)
-        self._turn: AbstractContextManager[object] = threading.RLock() if shared else nullcontext()
+        self._in_memory = isinstance(engine.pool, StaticPool)
+        self._turn: AbstractContextManager[object] = threading.RLock() if self._in_memory else nullcontext()
         with self._connection() as connection:
             _METADATA.create_all(connection)
             self.identity = _identity_in(connection)
@@ -76,7 +90,7 @@ class Log:
             return Log(engine)
         except sa.exc.DatabaseError as error:
             engine.dispose()
-            raise _damaged(path.name, f"SQLite says: {error.__cause__}") from None
+            raise _unreadable(path.name, error) from None
 
     @contextmanager
     def _connection(self) -> Iterator[sa.Connection]:
@@ -86,9 +100,10 @@ class Log:
     def append(self, entries: Sequence[Entry]) -> None:
         """Make entries durable, all or none. They continue the log.
 
-        Raises BACKEND_UNAVAILABLE where the disk or server refuses; nothing of them is kept then.
+        Raises BACKEND_UNAVAILABLE where the disk or server refuses and nothing of them is kept, InDoubtError where
+        that is not known. After that `settle` comes before any other append.
         """
-        checksum, rows = self._checksum, []
+        checksum, rows = self.checksum, []
         for entry in entries:
             checksum = _chained(checksum, entry)
             rows.append(
@@ -100,37 +115,67 @@ class Log:
                     "checksum": checksum,
                 }
             )
+        committing = False
         try:
             with self._connection() as connection:
                 connection.execute(_INSERT, rows)
+                committing = True
                 connection.commit()
         except sa.exc.SQLAlchemyError as error:
-            if self._kept(entries[-1].t, checksum):
-                self._checksum = checksum
-                return
+            cause = error.__cause__ or error
+            if committing and getattr(cause, "sqlite_errorcode", None) not in _NOTHING_WRITTEN:
+                self.failures["unknown"] += 1
+                raise InDoubtError(str(cause)) from error
+            self.failures["not_applied"] += 1
             raise AdalogError(
-                Code.BACKEND_UNAVAILABLE,
-                f"nothing was applied: the log could not be written ({error.__cause__ or error})",
+                Code.BACKEND_UNAVAILABLE, f"nothing was applied: the log could not be written ({cause})"
             ) from error
-        self._checksum = checksum
+        self.checksum = checksum
 
-    def _kept(self, t: int, checksum: int) -> bool:
-        """Whether a commit that reported an error happened all the same."""
+    def settle(self, t: int) -> list[Entry]:
+        """Makes certain what a commit in doubt left, and reads what the log holds after t, the last entry known.
+
+        Whatever it holds is on disk then. Raises BACKEND_UNAVAILABLE where the disk still fails, INTERNAL where
+        entry t is not there any more.
+        """
+        known = self.checksum
         try:
-            with self._connection() as connection:
-                found = connection.execute(sa.select(_COLUMNS.checksum).where(_COLUMNS.t == t)).scalar()
-        except sa.exc.SQLAlchemyError:
-            return False
-        return bool(found == checksum)
+            if not self._in_memory:
+                self._rewrite()
+            found = self.checksum_at(t)
+        except sa.exc.SQLAlchemyError as error:
+            raise AdalogError(Code.BACKEND_UNAVAILABLE, str(error.__cause__ or error)) from error
+        if found != known:
+            raise _damaged("the log", f"transaction {t}, which was on disk, is not there any more")
+        try:
+            return list(self.replay(t, known))
+        except AdalogError:
+            self.checksum = known
+            raise
+
+    def _rewrite(self) -> None:
+        # Connections remember a log that ends before the commit in doubt; new ones read the files.
+        self._engine.dispose()
+        with self._connection() as connection:
+            connection.exec_driver_sql(f"PRAGMA busy_timeout = {_BUSY_MS}")
+            # An fsync that failed may succeed the next time without having written anything: only pages written now
+            # are sure to be on disk. The checkpoint writes the table's and empties SQLite's own log, and the update
+            # writes the first of its new one, which no page of the old one fits.
+            busy, *_ = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").one()
+            if busy:
+                raise sa.exc.TimeoutError("somebody reads the log for too long")
+            connection.execute(sa.update(_IDENTITY).values(id=_IDENTITY.c.id))
+            connection.commit()
+        self._engine.dispose()
 
     def replay(self, after: int, checksum: int) -> Iterator[Entry]:
         """Every entry with t > after, oldest first, each checked; `checksum` is that of entry `after`.
 
         Raises INTERNAL for a gap or a row that is not what was written.
         """
-        self._checksum = checksum
+        self.checksum = checksum
         for entry, verified in self._checked(after, _END, checksum):
-            self._checksum = verified
+            self.checksum = verified
             yield entry
 
     def entries(self, start: int, stop: int, limit: int) -> Iterator[Entry]:
@@ -159,7 +204,7 @@ class Log:
                 with self._connection() as connection:
                     page = connection.execute(query.order_by(_COLUMNS.t).limit(_PAGE)).all()
             except sa.exc.DatabaseError as error:
-                raise _damaged("the log", f"SQLite says: {error.__cause__}") from None
+                raise _unreadable("the log", error) from None
             for t, instant, key, payload, checksum in page:
                 after = t
                 yield Entry(t, instant, key, payload), checksum
@@ -204,6 +249,14 @@ def _configure_sqlite(connection: Any, _record: object) -> None:
 def _chained(previous: int, entry: Entry) -> int:
     head = f"{entry.t} {entry.instant} {entry.idempotency_key!r} ".encode()
     return zlib.crc32(entry.payload, zlib.crc32(head, previous))
+
+
+def _unreadable(what: str, error: sa.exc.DatabaseError) -> AdalogError:
+    if isinstance(error, sa.exc.OperationalError):
+        return AdalogError(
+            Code.BACKEND_UNAVAILABLE, f"{what} cannot be read or written; SQLite says: {error.__cause__}"
+        )
+    return _damaged(what, f"SQLite says: {error.__cause__}")
 
 
 def _damaged(what: str, why: str) -> AdalogError:

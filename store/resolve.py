@@ -100,8 +100,9 @@ def _resolve(transaction: Transaction, state: State, setting: Setting, now: int)
     declarations.scan(forms)
     operations = list(Expansion(state, declarations, t).operations(forms))
     composites = Composites.of(declarations.attributes(), state)
-    ids = {**declarations.ids, **resolved(operations, state, composites)}
-    collected = Effects(state, ids, composites)
+    own, new = resolved(operations, state, composites)
+    ids = {**declarations.ids, **own}
+    collected = Effects(state, ids, composites, new)
     effects = collected.of(operations)
     paths = collected.paths
     schema_changes.check(effects, paths, state, setting.mode)
@@ -109,7 +110,7 @@ def _resolve(transaction: Transaction, state: State, setting: Setting, now: int)
     effects, instant = _with_instant(effects, paths, state, now)
     named = {str(name): id_ for name, id_ in ids.items() if not name.startswith("\0")}
     telling = partial(suspects.diagnostics, before, transaction.position) if suspects else nothing_to_tell
-    return Resolved(effects, instant, named, telling)
+    return Resolved(effects, instant, named, new, telling)
 
 
 def _with_instant(

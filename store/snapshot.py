@@ -24,6 +24,7 @@ from store.codes import Codes
 from store.coercion import coerced, coerced_tuple
 from store.datom import Datom
 from store.delta import Delta
+from store.free_ids import FreeIds
 from store.manifest import Manifest, manifest_of, received
 from store.relation import Columns, Int64s, Relation
 from store.schema import Schema
@@ -34,11 +35,12 @@ _NO_DATA = AttributeData(Relation(), Delta())
 
 
 class Start(NamedTuple):
-    """Where speculation begins, so that it can be repeated: its instant, and the first ids of new entities."""
+    """Where speculation begins, so that it can be repeated: its instant, and the ids that new entities get."""
 
     instant: int
     next_entity: int
     next_ident: int
+    last_entity: int = SCHEMA_BASE - 1
 
 
 class Origin(NamedTuple):
@@ -48,7 +50,7 @@ class Origin(NamedTuple):
 
     t: int
     forgetful: frozenset[int] = frozenset()
-    next_entity: int = 1
+    free: FreeIds = FreeIds()
     next_ident: int = FIRST_OWN_IDENT
     applied: str = ""
     start: Start | None = None

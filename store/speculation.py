@@ -8,9 +8,10 @@ from typing import Any
 
 from datalog.values import Keyword
 from store import bootstrap, layout
-from store.attribute import SCHEMA_BASE, TX_BASE
+from store.attribute import TX_BASE
 from store.changes import Effect, Resolved
 from store.datom import Datom, TxReport
+from store.free_ids import FreeIds, Interval, after, ids_in
 from store.overlay import Overlay
 from store.schema import Schema
 from store.snapshot import Origin, Snapshot, Start
@@ -44,10 +45,10 @@ class Fork(State):
     def __init__(self, basis: Snapshot, start: Start | None = None) -> None:
         self._basis = basis.plain
         origin = basis.origin
-        start = start or Start(0, origin.next_entity, origin.next_ident)
-        super().__init__(
-            basis.codes.fork(), basis.t, _last_instant(self._basis), start.next_entity, start.next_ident
-        )
+        free, next_ident = origin.free, origin.next_ident
+        if start is not None:
+            free, next_ident = FreeIds(Interval(start.next_entity, start.last_entity + 1)), start.next_ident
+        super().__init__(basis.codes.fork(), basis.t, _last_instant(self._basis), free, next_ident)
         self.schema = Schema(self._basis.attributes())
         self._rows: dict[int, Rows] = {}
 
@@ -72,16 +73,9 @@ def applied(state: State, effects: Sequence[Effect], name: str = "", start: Star
     basis = state.snapshot()
     data = Overlay(basis, effects)
     schema = _schema_after(state, effects)
-    next_entity, next_ident = state.next_entity, state.next_ident
-    for effect in effects:
-        attribute = schema.get(effect.a)
-        for id_ in (effect.e, effect.v) if attribute is not None and attribute.is_ref else (effect.e,):
-            if id_ < SCHEMA_BASE:
-                next_entity = max(next_entity, id_ + 1)
-            elif id_ < TX_BASE:
-                next_ident = max(next_ident, id_ + 1)
     t = state.t + 1
-    origin = Origin(t, schema.forgetful, next_entity, next_ident, basis.origin.applied + name, start)
+    free, next_ident = after(state.free, state.next_ident, ids_in(effects, schema, state.codes))
+    origin = Origin(t, schema.forgetful, free, next_ident, basis.origin.applied + name, start)
     return Snapshot(data, state.codes, schema, t, origin=origin)
 
 
@@ -112,7 +106,8 @@ class ChangedValues:
 
 def outcome(basis: Snapshot, fork: Fork, resolved: Resolved, name: str) -> tuple[Snapshot, TxReport]:
     """The view of the basis with the transaction, and its report. name: tells it from others on the basis."""
-    start = Start(resolved.instant, fork.next_entity, fork.next_ident)
+    first, end = resolved.new
+    start = Start(resolved.instant, first, fork.next_ident, end - 1)
     after = applied(fork, resolved.effects, name, start)
     report = _report(after, resolved)
     after = after.since(basis.since_t) if basis.since_t else after

@@ -7,7 +7,9 @@ from typing import Any, Protocol
 
 from datalog.values import Keyword
 from store import bootstrap
+from store.attribute import MERGED
 from store.codes import Codes
+from store.free_ids import FreeIds
 from store.schema import Schema
 from store.snapshot import Snapshot
 
@@ -26,13 +28,13 @@ class Rows(Protocol):
 
 
 class State(ABC):
-    """What holds after transaction t. instant: its milliseconds since 1970."""
+    """What holds after transaction t. instant: its milliseconds since 1970. free: the ids that new entities get."""
 
-    def __init__(self, codes: Codes, t: int, instant: int, next_entity: int, next_ident: int) -> None:
+    def __init__(self, codes: Codes, t: int, instant: int, free: FreeIds, next_ident: int) -> None:
         self.codes = codes
         self.t = t
         self.instant = instant
-        self.next_entity = next_entity
+        self.free = free
         self.next_ident = next_ident
         self.schema = Schema(())
 
@@ -57,6 +59,10 @@ class State(ABC):
         """The entity with this ident."""
         code = self.codes.lookup(ident)
         return None if code is None else self.holder(bootstrap.IDENT, code)
+
+    def has_merged(self) -> bool:
+        """Whether an entity holds what was said of several new ones."""
+        return any(self.live(each.id).values(MERGED) for each in self.schema.all())
 
     def name_of(self, attribute: int) -> Keyword:
         """An attribute's ident, or the last one it had."""

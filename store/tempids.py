@@ -5,21 +5,36 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from datalog.errors import Code
-from store.attribute import SCHEMA_BASE
+from datalog.errors import AdalogError, Code
 from store.composites import Composite, Composites, tuple_code
-from store.operations import Add, Cas, Operation, Refused, Retract, RetractEntity, Tempid, Term, Update
+from store.free_ids import Interval, referred
+from store.operations import (
+    Add,
+    Cas,
+    Ensure,
+    Operation,
+    Path,
+    Refused,
+    Retract,
+    RetractEntity,
+    Tempid,
+    Term,
+    Update,
+)
 from store.state import State
 
 # Operations that mean nothing for an entity of which nothing holds.
 _OF_KNOWN = (Retract, RetractEntity, Cas)
 
 
-def resolved(operations: Sequence[Operation], state: State, composites: Composites) -> dict[Tempid, int]:
-    """The ids of all tempids.
+def resolved(
+    operations: Sequence[Operation], state: State, composites: Composites
+) -> tuple[dict[Tempid, int], Interval]:
+    """The ids of all tempids, and an interval without ids that anything had before, which the new ones begin.
 
     Tempids that give one unique identity the same value are one entity, whichever form says so. Raises
-    UNIQUE_CONFLICT where that would make two entities one, TX_INVALID for a tempid that nothing is said about.
+    UNIQUE_CONFLICT where that would make two entities one, TX_INVALID for a tempid that nothing is said about,
+    LIMIT_EXCEEDED where no ids are left, or chosen ones would leave too few.
     """
     union = _Union(state)
     for operation in operations:
@@ -43,20 +58,38 @@ def resolved(operations: Sequence[Operation], state: State, composites: Composit
                 f'the tempid "{operation.e}" is a new entity, of which nothing holds yet',
                 operation.path,
             )
-    return union.allocated(max(state.next_entity, _largest_own(operations) + 1))
+    new = state.free.without(_chosen(operations, state)).next(union.count_unknown())
+    return union.allocated(new.start), new
 
 
-def _largest_own(operations: Iterable[Operation]) -> int:
-    """The largest id of a user's entity that the operations name themselves."""
-    largest = 0
+def _chosen(operations: Iterable[Operation], state: State) -> list[int]:
+    """The free ids that the operations name themselves."""
+    paths: dict[int, Path] = {}
     for operation in operations:
-        terms: tuple[Term | None, ...] = (operation.e,)
-        if isinstance(operation, Add) and operation.a.is_ref:
-            terms = (operation.e, operation.v)
-        for term in terms:
-            if isinstance(term, int) and largest < term < SCHEMA_BASE:
-                largest = term
-    return largest
+        if not isinstance(operation.e, Tempid):
+            paths.setdefault(operation.e, operation.path)
+        for id_ in _named(operation, state):
+            paths.setdefault(id_, operation.path)
+    chosen = state.free.among(paths)
+    if chosen:
+        try:
+            state.free.check_chosen(chosen)
+        except AdalogError as error:
+            raise Refused(error.code, error.message, paths[chosen[0]]) from None
+    return chosen
+
+
+def _named(operation: Operation, state: State) -> Iterable[int]:
+    """The entities that an operation's values name."""
+    if isinstance(operation, RetractEntity):
+        return ()
+    if isinstance(operation, Ensure):
+        return (operation.spec,)
+    if not operation.a.refers:
+        return ()
+    values = (operation.old, operation.new) if isinstance(operation, Cas) else _referred(operation)
+    codes = [value for value in values if value is not None and not isinstance(value, Tempid)]
+    return [id_ for code in codes for id_ in referred(operation.a, code, state.codes)]
 
 
 def _referred(operation: Operation) -> Iterable[Term | None]:
@@ -162,6 +195,10 @@ class _Union:
                 add.path,
             )
         return True
+
+    def count_unknown(self) -> int:
+        """How many entities are new."""
+        return len({found for tempid in self._parents if isinstance(found := self.find(tempid), Tempid)})
 
     def allocated(self, next_entity: int) -> dict[Tempid, int]:
         """The id of each tempid, new ones in the order in which they were met."""

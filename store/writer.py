@@ -1,7 +1,8 @@
 """The one thread that changes the database: transactions one after the other, committed to the log in groups.
 
 Each transaction of a group is resolved against the state that the one before it left; then one append makes the
-whole group durable, and only then is anything of it seen or answered. A refused append undoes the group.
+whole group durable, and only then is anything of it seen or answered. A refused append undoes the group. After one
+of which nobody knows whether it happened, nothing is written until the log was read again.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from store.bulk import BulkData
 from store.changes import BulkColumn
 from store.collecting import put_off
 from store.datom import TxReport
-from store.head import Head
-from store.log import Entry, Log
+from store.head import Head, Mark
+from store.log import Entry, InDoubtError, Log
 from store.payload import Logged, LoggedColumn
 from store.report import report_of
 from store.resolve import Transaction, resolve
@@ -36,6 +37,8 @@ _GROUP: Final = 256
 # Those who were answered together come again almost together: waiting this long for them makes groups twice as
 # large. In seconds, and far below what a commit takes.
 _PATIENCE: Final = 0.001
+# How long the disk is left alone after it failed, in seconds.
+_REST: Final = 1.0
 _LOGGER: Final = logging.getLogger("adalog.store")
 
 
@@ -77,6 +80,11 @@ class _Group:
         for future, _ in self.waiting:
             future.set_exception(error)
 
+    def doubt(self, why: str) -> None:
+        """Tell everybody that it is not known whether their transaction was applied."""
+        for future, place in self.waiting:
+            future.set_exception(_in_doubt(why, self.entries[place].idempotency_key))
+
     def answer(self) -> None:
         for future, place in self.waiting:
             future.set_result(self.reports[place])
@@ -98,6 +106,12 @@ class Writer:
         self._publish = publish
         self._jobs: queue.SimpleQueue[Job] = queue.SimpleQueue()
         self._expected = 1
+        # Why nothing can be written, and when to look at the log again.
+        self.doubt: str | None = None
+        self._again = 0.0
+        # Transactions that are not answered yet.
+        self.waiting = 0
+        self._stopped = False
         self._closed = False
         self._closing = threading.Lock()
         self._thread = threading.Thread(target=self._run, name="adalog-writer", daemon=True)
@@ -108,7 +122,18 @@ class Writer:
         with self._closing:
             if self._closed:
                 raise AdalogError(Code.BACKEND_UNAVAILABLE, "the database is closed")
+            if isinstance(job, Request):
+                self.waiting += 1
+                job.future.add_done_callback(self._answered)
             self._jobs.put(job)
+
+    def _answered(self, _: Future[TxReport]) -> None:
+        with self._closing:
+            self.waiting -= 1
+
+    def stop(self) -> None:
+        """Refuse what is queued and not begun. Does not wait."""
+        self._stopped = True
 
     def close(self) -> None:
         """Finish what was queued, then stop."""
@@ -120,6 +145,8 @@ class Writer:
 
     def _run(self) -> None:
         while True:
+            if self.doubt is not None and time.monotonic() >= self._again:
+                self._settle()
             for kind, jobs in groupby(self._waiting(), type):
                 if kind is Request:
                     self._commit([job for job in jobs if isinstance(job, Request)])
@@ -133,8 +160,14 @@ class Writer:
                         job()
 
     def _waiting(self) -> Iterator[Job]:
-        """The next job and those behind it; a moment is given to as many as there were last time."""
-        yield self._jobs.get()
+        """The next job and those behind it; a moment is given to as many as there were last time.
+
+        Nothing where it is time to look at the log again.
+        """
+        try:
+            yield self._jobs.get(timeout=None if self.doubt is None else max(self._again - time.monotonic(), 0.0))
+        except queue.Empty:
+            return
         expected, self._expected = self._expected, 1
         until = time.monotonic() + _PATIENCE
         for count in range(1, _GROUP):
@@ -161,13 +194,23 @@ class Writer:
             self._log.append(group.entries)
         except Exception as error:  # noqa: BLE001 - whatever it is, nothing of the group may stay
             self._head.rolled_back(mark)
-            group.fail(_refusal(error))
+            if isinstance(error, InDoubtError):
+                self._begin_doubt(str(error))
+                group.doubt(str(error))
+            else:
+                group.fail(_refusal(error))
             return
         self._publish(self._head.snapshot(), group.reports)
         group.answer()
 
     def _resolve(self, request: Request, group: _Group) -> None:
         """Apply a transaction to the head, to be appended with its group."""
+        if self._stopped:
+            raise AdalogError(
+                Code.BACKEND_UNAVAILABLE, "nothing was applied: the server is shutting down; ask again in a moment"
+            )
+        if self.doubt is not None:
+            raise _read_only(self.doubt)
         head, t = self._head, self._head.t + 1
         expected = request.expected_basis_t
         if expected is not None and expected != head.t:
@@ -185,7 +228,7 @@ class Writer:
     def _answered_before(self, request: Request, group: _Group) -> bool:
         """Whether the request's idempotency key was used before; it then gets that transaction's report."""
         key = request.idempotency_key
-        if key is None:
+        if key is None or self.doubt is not None:
             return False
         for place, entry in enumerate(group.entries):
             if entry.idempotency_key == key:
@@ -204,25 +247,80 @@ class Writer:
             return
         with _answering(request.future):
             try:
-                group = _Group()
-                self._resolve(request, group)
-                columns = bulk.columns(request.columns, head)
+                group, columns = self._resolve_bulk(request, mark)
                 relations = {column.attribute: head.with_column(column) for column in columns}
                 entry, logged = self._with_columns(group.entries[0], columns)
                 self._log.append([entry])
-            except BaseException:
+            except BaseException as error:
                 head.rolled_back(mark)
+                if isinstance(error, InDoubtError):
+                    self._begin_doubt(str(error))
+                    raise _in_doubt(str(error), None) from error
                 raise
             head.replace(relations)
             report = report_of(entry, logged, head.name_of)
             self._publish(head.snapshot(), [report])
             request.future.set_result(report)
 
+    def _resolve_bulk(self, request: BulkRequest, mark: Mark) -> tuple[_Group, list[BulkColumn]]:
+        """Apply the forms to the head, with new entities that are not among the columns' ones; and the columns."""
+        head, group = self._head, _Group()
+        self._resolve(request, group)
+        columns = bulk.columns(request.columns, head)
+        ids = bulk.ids(columns, head)
+        chosen = mark.counters.free.among_sorted(ids)
+        mark.counters.free.check_chosen(chosen)
+        if len(head.free.among_sorted(ids)) < len(chosen):
+            # The columns' ids are known only once the forms have declared their attributes.
+            head.rolled_back(mark)
+            head.use(ids)
+            group = _Group()
+            self._resolve(request, group)
+        else:
+            head.use(ids)
+        return group, columns
+
     def _with_columns(self, entry: Entry, columns: Sequence[BulkColumn]) -> tuple[Entry, Logged]:
         plain = Logged.decoded(entry.payload)
         logged_columns = [LoggedColumn.of(c.attribute, c.e, c.v, self._head.codes) for c in columns]
         logged = Logged(plain.datoms, plain.tempids, logged_columns)
         return Entry(entry.t, entry.instant, entry.idempotency_key, logged.encoded()), logged
+
+    # Doubt
+
+    def _begin_doubt(self, why: str) -> None:
+        self.doubt, self._again = why, 0.0
+        _LOGGER.error(
+            "the log failed while transaction %d was written (%s): whether it was is not known, and nothing is "
+            "written until the log was read again",
+            self._head.t + 1,
+            why,
+        )
+
+    def _settle(self) -> None:
+        """Take over what the log holds, or try again later."""
+        head = self._head
+        try:
+            entries = self._log.settle(head.t)
+        except Exception as error:  # noqa: BLE001 - nothing may be written until it goes well
+            why = error.message if isinstance(error, AdalogError) else str(error)
+            if why != self.doubt:
+                _LOGGER.error("the log cannot be read again yet: %s", why)
+            self.doubt, self._again = why, time.monotonic() + _REST
+            return
+        reports = []
+        for entry in entries:
+            logged = Logged.decoded(entry.payload)
+            head.replay(entry.t, entry.instant, logged)
+            reports.append(report_of(entry, logged, head.name_of))
+        if reports:
+            self._publish(head.snapshot(), reports)
+        self.doubt = None
+        _LOGGER.warning(
+            "the log was read again: what was in doubt %s; transactions are accepted again at t = %d",
+            f"is applied ({len(reports)} transactions)" if reports else "is not applied",
+            head.t,
+        )
 
 
 @contextmanager
@@ -232,6 +330,29 @@ def _answering(future: Future[TxReport]) -> Iterator[None]:
         yield
     except Exception as error:  # noqa: BLE001 - it goes to who waits
         future.set_exception(_refusal(error))
+
+
+def _in_doubt(why: str, idempotency_key: str | None) -> AdalogError:
+    what_next = (
+        "read what you need before you transact it again; with an idempotencyKey that would be safe"
+        if idempotency_key is None
+        else "transact it again with the same idempotencyKey, and it is applied once"
+    )
+    return AdalogError(
+        Code.BACKEND_UNAVAILABLE,
+        f"it is unknown whether the transaction was applied, as the disk failed while it was written ({why}); "
+        f"{what_next}",
+        retryable=idempotency_key is not None,
+    )
+
+
+def _read_only(why: str) -> AdalogError:
+    return AdalogError(
+        Code.READ_ONLY,
+        f"nothing is written, and this was not, until the log can be read again: the disk failed ({why}). It is "
+        "looked at every second; reading goes on",
+        retryable=True,
+    )
 
 
 def _refusal(error: Exception) -> AdalogError:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import atexit
 import logging
+import os
 import shutil
+import signal
 import subprocess
 import threading
 import time
@@ -21,7 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pyarrow as pa
 
 from datalog.errors import AdalogError, Code
-from executor.spark.configuration import configuration, private_folder, set_environment
+from executor.spark.configuration import configuration, is_local, private_folder, set_environment
 from executor.spark.java import java_home
 from executor.spark.job import each_in_a_task
 
@@ -32,7 +34,10 @@ _log = logging.getLogger("adalog.spark")
 
 _JOBS_AT_ONCE = 16
 _AGAIN_SECONDS = 60.0
-_STOP_SECONDS = 5.0
+# What a session is given to leave a cluster in order.
+_STOP_SECONDS = 1.5
+_JOIN_SECONDS = 2.0
+_PY4J = (os.path.join("py4j", "clientserver.py"), os.path.join("py4j", "java_gateway.py"))
 
 T = TypeVar("T")
 
@@ -64,7 +69,7 @@ class Live:
         except (Py4JError, OSError, AttributeError) as error:
             _log.debug("the Spark session does not answer: %s", error)
         self._ended = True
-        self.process.kill()
+        end_process(self.process)
         return False
 
     def submit(self, tag: str, work: Callable[[SparkSession], T]) -> Future[T]:
@@ -101,13 +106,15 @@ class Live:
         """Ends the Java process and forgets it."""
         self._jobs.shutdown(wait=False, cancel_futures=True)
         self._interrupts.shutdown(wait=False, cancel_futures=True)
-        if self.alive:
-            stopping = threading.Thread(target=self._stop_context, name="spark-stop", daemon=True)
-            stopping.start()
-            stopping.join(_STOP_SECONDS)
         end_process(self.process)
         forget_session()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+    def leave(self) -> None:
+        """Has a cluster know that nothing more comes; takes a moment at most."""
+        leaving = threading.Thread(target=self._stop_context, name="spark-stop", daemon=True)
+        leaving.start()
+        leaving.join(_STOP_SECONDS)
 
     def _stop_context(self) -> None:
         with suppress(Exception):
@@ -125,6 +132,9 @@ class Session:
         self._reason = ""
         self._closing = threading.Event()
         self._thread: threading.Thread | None = None
+        # Java's, from its first moment; none is started once this was closed.
+        self._process: subprocess.Popen[bytes] | None = None
+        self._launching = threading.Lock()
 
     @property
     def state(self) -> str:
@@ -162,13 +172,28 @@ class Session:
         return live
 
     def close(self) -> None:
-        """Ends the session and what runs in it."""
-        self._closing.set()
+        """Ends the session and what runs in it, also while it starts. Nothing of it is left after a moment."""
+        with self._launching:
+            self._closing.set()
         atexit.unregister(self.close)
         with self._changed:
             self._changed.notify_all()
+        # Whoever still speaks with Java has it end in the middle of a word.
+        logging.getLogger("py4j").setLevel(logging.CRITICAL)
+        live = self._live
+        if live is not None and live.alive and not is_local(self.master):
+            live.leave()
+        if self._process is not None:
+            end_process(self._process)
         if self._thread is not None:
-            self._thread.join(60)
+            self._thread.join(_JOIN_SECONDS)
+
+    def _launch(self, *command: Any, **options: Any) -> subprocess.Popen[bytes]:
+        with self._launching:
+            if self._closing.is_set():
+                raise AdalogError(Code.BACKEND_UNAVAILABLE, "Spark was shut down")
+            self._process = subprocess.Popen(*command, **options)
+            return self._process
 
     def _become(self, state: str, live: Live | None, reason: str = "") -> None:
         with self._changed:
@@ -179,8 +204,12 @@ class Session:
         """Starts a session, waits for its end, starts the next."""
         while not self._closing.is_set():
             try:
-                live = start_session(self.master)
+                live = start_session(self.master, self._launch)
             except AdalogError as error:
+                if self._process is not None:
+                    end_process(self._process)
+                if self._closing.is_set():
+                    break
                 _log.warning("%s", error.message)
                 self._become("failed", None, error.message)
                 self._closing.wait(_AGAIN_SECONDS)
@@ -196,16 +225,17 @@ class Session:
         self._become("failed", None, "Spark was shut down")
 
 
-def start_session(master: str) -> Live:
-    """Starts Java and a session in it; takes seconds. Raises where that fails, leaving nothing behind."""
+def start_session(master: str, launch: Callable[..., subprocess.Popen[bytes]] = subprocess.Popen) -> Live:
+    """Starts Java, with `launch`, and a session in it; takes seconds. Raises where that fails, leaving nothing
+    behind."""
     set_environment(java_home())
     try:
-        from pyspark import SparkConf, SparkContext
-        from pyspark.java_gateway import launch_gateway
+        from pyspark import SparkConf, SparkContext, java_gateway
         from pyspark.sql import SparkSession
     except ImportError as error:
         raise AdalogError(Code.BACKEND_UNAVAILABLE, f"Spark did not start: {error}") from error
     logging.getLogger("py4j").setLevel(logging.WARNING)
+    logging.getLogger().addFilter(_is_not_py4j)
     folder = private_folder()
     process: subprocess.Popen[bytes] | None = None
     said = folder / "spark.log"
@@ -215,7 +245,9 @@ def start_session(master: str) -> Live:
         with said.open("wb") as log:
             # A session of its own: what stops this process by its group is for us to pass on, in our own time.
             options = {"stdout": log, "stderr": log, "start_new_session": True}
-            gateway = launch_gateway(conf, options)  # type: ignore[no-untyped-call]
+            # PySpark keeps the process to itself until it has answered, which is too late to end it.
+            java_gateway.Popen = launch  # type: ignore[attr-defined,assignment]
+            gateway = java_gateway.launch_gateway(conf, options)  # type: ignore[no-untyped-call]
         process = gateway.proc
         context = SparkContext(gateway=gateway, conf=conf)
         # When Java ends this server has a traceback to print; that the session ended is said once, by us.
@@ -234,6 +266,11 @@ def start_session(master: str) -> Live:
         ) from error
 
 
+def _is_not_py4j(record: logging.LogRecord) -> bool:
+    """Whether a record is not one of py4j, which tells the root logger of each conversation that was cut."""
+    return not record.pathname.endswith(_PY4J)
+
+
 def _warm_up(live: Live) -> None:
     """A job that does nothing, on every core: has Java load its classes, and the workers' parent started."""
     each_in_a_task(live.spark, pa.array([b""] * live.cores, pa.binary()), unchanged)
@@ -245,15 +282,35 @@ def unchanged(columns: Iterator[pa.Array]) -> Iterator[pa.Array]:
 
 
 def end_process(process: subprocess.Popen[bytes]) -> None:
-    """Ends Java, which goes when its input closes, or is made to."""
+    """Ends Java, and all that it started: they have nothing to lose, and none of them outlives this."""
+    with suppress(ProcessLookupError):
+        process.kill()
+    process.wait()
     if process.stdin is not None:
         with suppress(OSError):
             process.stdin.close()
+    # Twice, as one that is about to end may have started another.
+    for _ in range(2):
+        for pid in _members(process.pid):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+
+def _members(session: int) -> list[int]:
+    """The processes of a session: Java's children, whatever groups they made for themselves."""
+    if os.path.isdir("/proc/self"):
+        pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]
+    else:
+        said = subprocess.run(["ps", "-axo", "pid="], capture_output=True, text=True, check=False).stdout
+        pids = [int(pid) for pid in said.split()]
+    return [pid for pid in pids if _session_of(pid) == session]
+
+
+def _session_of(pid: int) -> int | None:
     try:
-        process.wait(_STOP_SECONDS)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
+        return os.getsid(pid)
+    except OSError:
+        return None
 
 
 def forget_session() -> None:

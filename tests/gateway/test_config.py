@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
+from pathlib import Path
 
+import pytest
+from click.testing import CliRunner
+
+from datalog.errors import AdalogError
+from gateway.cli import main
 from gateway.config import SettingError, Settings, settings_from
+from store.database import Database
 
 
 def test_defaults() -> None:
@@ -31,3 +37,28 @@ def test_a_wrong_setting_is_named(name: str, value: str) -> None:
 def test_the_schema_is_open_or_strict() -> None:
     with pytest.raises(SettingError, match="ADALOG_SCHEMA"):
         settings_from({"ADALOG_SCHEMA": "loose"}).checked()
+
+
+@pytest.mark.parametrize(
+    "address", ["postgresql://ada:secret@db/adalog", "sqlite:///tmp/x.sqlite", "s3://bucket", "file:/tmp/data"]
+)
+def test_data_at_an_address_is_refused(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    scheme = address.split(":")[0]
+    for environ, given in (({"ADALOG_DATA": address}, {}), ({}, {"data": address})):
+        with pytest.raises(SettingError, match=f"begins with {scheme}://") as refused:
+            settings_from(environ, **given)
+        assert "secret" not in str(refused.value)
+    with pytest.raises(AdalogError, match="name a folder"):
+        Database.open(address)
+    for command in (["serve", "--port", "0"], ["query", "[:find ?e :where [?e :a]]"], ["sample"]):
+        ended = CliRunner().invoke(main, [*command, "--data", address])
+        assert ended.exit_code == 2, ended.output
+        assert "name a folder, or :memory:" in ended.stderr
+        assert "secret" not in ended.output
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_colon_in_a_folders_name(tmp_path: Path) -> None:
+    Database.open(str(tmp_path / "a:b")).close()
+    assert settings_from({"ADALOG_DATA": "a:b"}).data == "a:b"

@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
+import sqlite3
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from executor.pool import Pool
+from store import writer
+from store.database import Database
 from tests.gateway.support import Gateway
 
 
@@ -29,6 +38,43 @@ def test_metrics_count_fields_by_code(family: Gateway) -> None:
     assert "adalog_basis_t 2.0" in text
     assert "adalog_queue_length 0.0" in text
     assert "adalog_store_memory_bytes" in text
+
+
+def test_a_failing_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        error = sqlite3.OperationalError("disk I/O error")
+        raise sa.exc.OperationalError("COMMIT", None, error) from error
+
+    transact = 'mutation { transact(tx: "[[:db/add 1 :n 2]]") { t } }'
+    with Database.open(str(tmp_path)) as database:
+        pool = Pool(database)
+        broken = Gateway(database, pool)
+        monkeypatch.setattr(writer, "_REST", 3600.0)
+        with monkeypatch.context() as disk:
+            disk.setattr(sa.Connection, "commit", fail)
+            error = broken.error(transact)
+            assert error["extensions"] == {"code": "BACKEND_UNAVAILABLE", "retryable": False}
+            assert "unknown" in error["message"]
+            error = broken.error(transact)
+            assert error["extensions"] == {"code": "READ_ONLY", "retryable": True}
+        answer = broken.http.get("/readyz")
+        assert answer.status_code == 503
+        assert answer.json()["status"] == "not ready"
+        assert "disk I/O error" in answer.json()["why"]
+        assert broken.http.get("/healthz").status_code == 200
+        assert broken.data("{ database { basisT } }") == {"database": {"basisT": 0}}
+        text = broken.http.get("/metrics").text
+        assert 'adalog_log_failures_total{outcome="unknown"} 1.0' in text
+        assert 'adalog_log_failures_total{outcome="not_applied"} 0.0' in text
+        assert "adalog_read_only 1.0" in text
+        database._writer._again = 0.0
+        while database.read_only is not None:
+            database._on_writer(lambda: None)
+        assert broken.data(transact) == {"transact": {"t": 1}}
+        assert broken.http.get("/readyz").status_code == 200
+        assert "adalog_read_only 0.0" in broken.http.get("/metrics").text
+        broken.http.close()
+        pool.close()
 
 
 def test_two_gateways_do_not_share_metrics(family: Gateway, empty: Gateway) -> None:

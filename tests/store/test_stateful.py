@@ -113,7 +113,8 @@ class Transactions(RuleBasedStateMachine):
     @rule(written=st.lists(forms(), min_size=1, max_size=3))
     def transact(self, written: list[str]) -> None:
         text, before = f"[{' '.join(written)}]", self.database.snapshot()
-        ids = before.origin.next_entity, before.origin.next_ident
+        free = before.origin.free.current
+        ids = free.start, before.origin.next_ident, free.stop - 1
         report = attempted(lambda: self.database.transact(text))
         if isinstance(report, AdalogError):
             assert report.code not in (Code.INTERNAL, Code.TIMEOUT), report

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -40,4 +40,4 @@ class TxReport:
     tx_instant: datetime
     tempids: Mapping[str, int]
     datoms: Sequence[Datom]
-    diagnostics: Telling = nothing_to_tell
+    diagnostics: Telling = field(default=nothing_to_tell, compare=False)

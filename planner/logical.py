@@ -16,15 +16,8 @@ from datalog.errors import Position
 if TYPE_CHECKING:
     from planner.nested import Subquery
 
-# Columns that travel through a join beside the variables, whose names they cannot have.
+# A column that travels through a join beside the variables, whose name they cannot have.
 WEIGHT = "#weight"
-STATE = "#or"
-
-
-def state_name(number: int) -> str:
-    """The column in which an `or` keeps its live branches."""
-    return f"{STATE}{number}"
-
 
 Term = str | Const | LookupRef | None
 """A variable's unique name, a constant, a lookup ref by constants, or None for a blank."""
@@ -111,10 +104,9 @@ class AndNode:
 
 @dataclass(frozen=True, slots=True)
 class OrNode:
-    """`number` names its state column. `local_to` says which branch a branch-local variable belongs to. `rule`: the
-    rule whose branches they are, if it stands for a call."""
+    """`local_to` says which branch a branch-local variable belongs to. `rule`: the rule whose branches they are, if
+    it stands for a call."""
 
-    number: int
     branches: tuple[AndNode, ...]
     required: frozenset[str] = frozenset()
     local_to: tuple[tuple[str, int], ...] = ()

@@ -92,7 +92,9 @@ class Writer:
         self.locals += 1
         return self.rng.choice(("?x", "?y", f"?x{self.locals}", f"?x{self.locals}"))
 
-    def body(self, names: list[str], depth: int, *, own: bool = False, binds: float = 92) -> tuple[list[str], set[str]]:
+    def body(
+        self, names: list[str], depth: int, *, own: bool = False, binds: float = 92
+    ) -> tuple[list[str], set[str]]:
         """Clauses that mention all `names` and no other variable but, where it may have its `own`, a few of them.
 
         Each of the names is bound in `binds` of a hundred cases.
@@ -210,7 +212,9 @@ def program(rng: Random) -> list[tuple[Head, str]]:
     heads: list[Head] = []
     found: list[tuple[Head, str]] = []
     for level in range(rng.choice((0, 0, 1, 2, 3))):
-        made = [Head(f"r{level}{letter}", rng.choice((1, 2, 2, 3)), level) for letter in "ab"[: rng.choice((1, 1, 2))]]
+        made = [
+            Head(f"r{level}{letter}", rng.choice((1, 2, 2, 3)), level) for letter in "ab"[: rng.choice((1, 1, 2))]
+        ]
         heads += made
         for head in made:
             for _ in range(rng.choice((1, 2, 2, 3))):

@@ -33,7 +33,9 @@ def solved(query: ast.Query, datoms: Iterable[Row], args: Sequence[Any]) -> set[
         head = (*rule.required, *rule.args)
         names = [var.name for var in head]
         body = program.body(rule.clauses, set(names))
-        program.rule(f"{predicate(rule.name)}({','.join(map(variable, names))})", {*names, *mentioned(rule.clauses)}, body)
+        program.rule(
+            f"{predicate(rule.name)}({','.join(map(variable, names))})", {*names, *mentioned(rule.clauses)}, body
+        )
     answer = list(dict.fromkeys([*(each.var.name for each in query.find.elements), *(v.name for v in query.with_)]))
     bindings = [each.binding for each in query.inputs if isinstance(each, ast.BindingInput)]
     if len(bindings) != len(args):

@@ -100,7 +100,8 @@ class Writer:
         Each of the names is bound in `binds` of a hundred cases.
         """
         rng = self.rng
-        mine = [*names, *(self.fresh() for _ in range(rng.choice((0, 1, 1, 2)) if own else 0))]
+        locals_ = {self.fresh() for _ in range(rng.choice((0, 1, 1, 2)) if own else 0)}
+        mine = [*names, *sorted(locals_.difference(names))]
         clauses: list[str] = []
         bound: set[str] = set()
         for _ in range(rng.choice((1, 1, 2, 2, 3))):
@@ -192,6 +193,9 @@ class Writer:
     def or_join(self, names: list[str], depth: int) -> tuple[str, set[str]]:
         listed = self.some(names)
         text, bound = self.branches(listed, depth, own=True)
+        listed = [name for name in listed if name in variables(text)]
+        if not listed:
+            return self.or_join(names, depth)
         return f"(or-join [{' '.join(listed)}] {text})", bound
 
     def negation(self, names: list[str], depth: int) -> str:
@@ -252,7 +256,8 @@ def query(rng: Random) -> Asked:
         tail = f" :with {' '.join(rest)}" if rest and rng.random() < 0.7 else ""
     elif roll < 0.3:
         keys = rng.sample(found, len(found))
-        tail = f" :order-by [{' '.join(rng.choice((key, f'[{key} :desc]')) for key in keys)}] :limit {rng.randint(1, 4)}"
+        ways = " ".join(rng.choice((key, f"[{key} :desc]")) for key in keys)
+        tail = f" :order-by [{ways}] :limit {rng.randint(1, 4)}"
     elif roll < 0.35:
         tail = f" :limit {rng.randint(1, 4)}"
     given = f":in $ {' '.join([*bindings, '%'])}"

@@ -1,8 +1,8 @@
 """A query, its rules and its data as an answer set program, solved by clingo.
 
-A value is a term: a number as it is, anything else `c(number)`. A variable of Datalog is one of the program, guarded by
-`dom`, the values there are, since clingo wants every variable bound in each rule. What nests becomes a predicate over
-the variables it shares with the clauses around it, with one rule for each branch.
+A value is a term: a number as it is, anything else `c(number)`. A variable of Datalog is one of the program; `dom`,
+the values there are, guards it, since clingo wants every variable bound in each rule. What nests becomes a
+predicate over the variables it shares with the clauses around it, with one rule for each branch.
 """
 
 from __future__ import annotations

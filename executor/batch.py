@@ -1,7 +1,8 @@
 """A batch of prefixes: equally long int64 columns, one for each bound variable.
 
 What flows through the join. Besides variables a batch may carry a weight (how many tuples of counted, dropped
-variables a row stands for) and, for each `or` under way, the set of branches still alive, as bits.
+variables a row stands for) and, for each `or` under way, the set of branches still alive, as bits. Which columns it
+has is a matter of how many levels it has passed: batches of one level have the same.
 """
 
 from __future__ import annotations
@@ -65,6 +66,10 @@ class Batch:
         """The columns among `names`."""
         return Batch(self.size, {name: column for name, column in self.columns.items() if name in names})
 
+    def without(self, names: frozenset[str]) -> Batch:
+        """The columns that are not among `names`."""
+        return Batch(self.size, {name: column for name, column in self.columns.items() if name not in names})
+
     def distinct(self) -> Batch:
         """Each row once; weights of equal rows are summed."""
         if self.size <= 1:
@@ -112,6 +117,7 @@ def concatenate(batches: list[Batch]) -> Batch:
     if len(batches) == 1:
         return batches[0]
     names = batches[0].columns
+    assert all(batch.columns.keys() == names.keys() for batch in batches), "batches of different levels"
     return Batch(
         sum(batch.size for batch in batches),
         {name: np.concatenate([batch.columns[name] for batch in batches]) for name in names},

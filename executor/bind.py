@@ -18,7 +18,7 @@ from datalog.edn import write
 from datalog.errors import AdalogError, Code, Position
 from executor.batch import Batch, Column, Mask
 from executor.cancel import Cancel
-from executor.connectives import Conjunction, NotExtender, OrExtender
+from executor.connectives import Branch, Conjunction, Nest, NotExtender, OrExtender
 from executor.database_access import SnapshotAccess
 from executor.extender import START, Extender
 from executor.facts import Columns, Parts
@@ -42,7 +42,6 @@ from planner.logical import (
     RuleAtom,
     Term,
     UnnestAtom,
-    state_name,
 )
 from planner.nested import Subquery
 from planner.plan import Plan
@@ -73,6 +72,8 @@ class Binding:
     strict: bool = False
     rank: dict[str, int] = field(default_factory=dict)
     readers: list[Reader] = field(default_factory=list)
+    _nest: Nest | None = field(default=None, init=False)
+    _nests: int = field(default=0, init=False)
 
     def join(self, *, seeded: bool = False) -> GenericJoin | None:
         """The bound join, or None where a part without variables already fails. `seeded`: its rows keep SEED."""
@@ -87,10 +88,11 @@ class Binding:
         seed: bool = False,
     ) -> GenericJoin | None:
         """The bound join of a body with its levels: the plan's own, a rule's, or that of a `not`."""
-        outer = self.rank
+        outer = self.rank, self._nest
         self.rank = dict.fromkeys(given, -1) | {level.variable: i for i, level in enumerate(levels)}
+        self._nest = None
         body = self._conjunction(AndNode(tuple(items)))
-        self.rank = outer
+        self.rank, self._nest = outer
         if isinstance(body, bool):
             if not body:
                 return None
@@ -109,7 +111,9 @@ class Binding:
             part = self.extender(item)
             if part is DEAD:
                 return DEAD
-            if part is not HOLDS:
+            if isinstance(part, Conjunction):
+                parts.extend(part.parts)
+            elif part is not HOLDS:
                 parts.append(part)  # type: ignore[arg-type]
         return Conjunction(parts) if parts else HOLDS
 
@@ -242,20 +246,26 @@ class Binding:
     # Connectives
 
     def _disjunction(self, node: OrNode) -> Bound:
-        branches: list[Conjunction] = []
-        places: dict[int, int] = {}
-        for i, branch in enumerate(node.branches):
+        outer = self._nest
+        nest = self._nest = outer or Nest(self._nests)
+        self._nests += outer is None
+        branches: list[Branch] = []
+        holds = False
+        for branch in node.branches:
+            first = nest.bit()
             bound = self._conjunction(branch)
-            if bound is HOLDS:
-                return HOLDS
-            if bound is not DEAD:
-                places[i] = len(branches)
-                branches.append(bound)  # type: ignore[arg-type]
+            if isinstance(bound, Conjunction):
+                branches.append(Branch(bound, range(first, nest.used)))
+            elif bound is HOLDS:
+                holds = True
+                break
+        self._nest = outer
+        if holds:
+            return HOLDS
         if not branches:
             return DEAD
         # A local variable of a branch that died is still a level: some branch must carry its rows past it.
-        local = {name: places.get(owner, -1) for name, owner in node.local_to}
-        return OrExtender(state_name(node.number), branches, local)
+        return OrExtender(nest, branches, frozenset(name for name, _ in node.local_to), self.rank)
 
     def _negation(self, node: NotNode) -> Bound:
         inner = self.join_of(node.items, node.shared, node.levels, False, seed=True)

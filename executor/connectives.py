@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,6 @@ from numpy.typing import NDArray
 from executor import group_kernels, kernels
 from executor.batch import Batch, Column, concatenate, stack
 from executor.extender import START, UNBOUNDED, Extender, RangeExtender, Ranges, expand
-from planner.logical import STATE
 from store.layout import TAG_BOOLEAN, code_of
 
 ABSENT = code_of(TAG_BOOLEAN, 1 << 59)
@@ -29,6 +29,8 @@ _KEPT_ROOM = 1 << 20
 _MOST_COMPILED = 5
 _buffers = threading.local()
 _BITMAP_LIMIT = 1 << 28
+# Branches whose bits share a column: the sign is not one of them.
+_WORD = 63
 
 
 _numbers = itertools.count()
@@ -132,7 +134,8 @@ class Conjunction:
         self._at: dict[str, tuple[list[RangeExtender], list[Extender]]] = {}
 
     def participates(self, variable: str) -> bool:
-        return any(part.participates(variable) for part in self.parts)
+        ranged, others = self.at(variable)
+        return bool(ranged or others)
 
     def at(self, variable: str) -> tuple[list[RangeExtender], list[Extender]]:
         """The parts that take part at a level: those with ranges, the oldest first, and the others."""
@@ -202,10 +205,10 @@ class Conjunction:
                 rest = [part for j, part in enumerate(others) if j != i - 1]
                 piece = self.accept(piece, variable, (*self.at(variable)[0], *rest))
             pieces.append(piece)
-        whole = _align(pieces)
+        whole = concatenate(pieces)
         if len(pieces) > 1:
             whole = whole.take(np.argsort(whole.columns[self._row], kind="stable"))
-        return Batch(whole.size, {name: c for name, c in whole.columns.items() if name != self._row})
+        return whole.without(frozenset((self._row,)))
 
     def _from_ranges(self, batch: Batch, variable: str, narrow: list[Ranges]) -> Batch:
         if len(narrow) == 1:
@@ -227,121 +230,145 @@ class Conjunction:
         return batch
 
 
-def _align(pieces: list[Batch]) -> Batch:
-    """Concatenates batches whose `or` states may differ: a state not begun yet is one with every branch alive."""
-    names = {name for piece in pieces for name in piece.columns}
-    return concatenate(
-        [
-            piece
-            if len(piece.columns) == len(names)
-            else Batch(
-                piece.size, {name: piece.columns.get(name, np.full(piece.size, -1, np.int64)) for name in names}
-            )
-            for piece in pieces
-        ]
-    )
+class Nest:
+    """An outermost `or` and all below it: hands out the bits of its state, one for each branch.
+
+    The state is a set of live branches, in as few columns as hold it. Where the nest begins every branch is alive.
+    A branch that is dead, or below a dead one, or of an `or` that has ended, has no bit: so a state is a function
+    of the values that are bound, and the states that branches find for one row are united.
+    """
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.used = 0
+
+    def bit(self) -> int:
+        """The number of a bit that nobody has yet."""
+        self.used += 1
+        return self.used - 1
+
+    def column(self, word: int) -> str:
+        """The name of one of its columns, which no variable can have."""
+        return f"#or{self.number}.{word}"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(map(self.column, range(-(-self.used // _WORD))))
+
+    def masks(self, bits: range) -> dict[str, int]:
+        """The bits of a range, by the columns that they are in."""
+        found: dict[str, int] = {}
+        for bit in bits:
+            name = self.column(bit // _WORD)
+            found[name] = found.get(name, 0) | 1 << bit % _WORD
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A branch of an `or`. `bits`: its own in the state of the nest, then those of the branches below it."""
+
+    body: Conjunction
+    bits: range
 
 
 class OrExtender:
     """`or` / `or-join`: rows that satisfy at least one whole branch.
 
-    A column of the batch, named `state`, holds the branches that a prefix still satisfies, one bit each. A variable
-    local to one branch is a level like any other: at it the other branches carry their rows on with ABSENT.
+    The batch carries the state of the nest; the `or` looks at the bits of its branches, changes those and the ones
+    below them, and leaves the rest. A variable local to one branch is a level like any other: the branches that do
+    not know it carry their rows on with ABSENT.
     """
 
-    def __init__(self, state: str, branches: Sequence[Conjunction], local_to: dict[str, int]) -> None:
-        self.state = state
-        self.branches = tuple(branches)
-        self.local_to = local_to
+    def __init__(
+        self, nest: Nest, branches: Sequence[Branch], local: frozenset[str], rank: Mapping[str, int]
+    ) -> None:
+        self.nest = nest
+        self.bodies = tuple(branch.body for branch in branches)
+        self.local = local
         self._row = _row_name()
+        self._masks = [nest.masks(branch.bits) for branch in branches]
+        self._own = [next(iter(nest.masks(branch.bits[:1]).items())) for branch in branches]
+        self._all = nest.masks(range(branches[0].bits.start, branches[-1].bits.stop))
+        ahead = [START, *sorted((name for name in rank if rank[name] >= 0), key=rank.__getitem__)]
+        self.levels = [x for x in ahead if x in local or any(body.participates(x) for body in self.bodies)]
+        self.last = self.levels[-1]
 
     def participates(self, variable: str) -> bool:
-        return variable in self.local_to or any(branch.participates(variable) for branch in self.branches)
+        return variable in self.levels
 
     def _alive(self, batch: Batch, branch: int) -> NDArray[np.int64]:
         """Positions of the rows for which the branch is alive."""
-        state = batch.columns.get(self.state)
-        if state is None:
-            return np.arange(batch.size)
-        return np.flatnonzero((state >> branch) & 1)
+        column, bit = self._own[branch]
+        return np.flatnonzero(batch.columns[column] & bit)
 
     def count(self, batch: Batch, variable: str) -> NDArray[np.int64]:
         total = np.zeros(batch.size, np.int64)
-        owner = self.local_to.get(variable)
-        for i, branch in enumerate(self.branches):
+        for i, body in enumerate(self.bodies):
             rows = self._alive(batch, i)
-            if owner is not None and owner != i:
-                total[rows] += 1
-            elif len(rows):
-                total[rows] += branch.count(batch.take(rows), variable)
+            if not len(rows):
+                continue
+            if body.participates(variable):
+                total[rows] += body.count(batch.take(rows), variable)
+            else:
+                total[rows] += 1 if variable in self.local else UNBOUNDED
             # Saturate: the sum of two filters must not wrap around.
             np.minimum(total, UNBOUNDED, out=total)
         return total
 
     def propose(self, batch: Batch, variable: str) -> Batch:
-        owner = self.local_to.get(variable)
         numbered = batch.having(self._row, np.arange(batch.size))
         pieces = []
-        for i, branch in enumerate(self.branches):
+        for i, body in enumerate(self.bodies):
             rows = self._alive(batch, i)
             if not len(rows):
                 continue
             mine = numbered.take(rows)
-            if owner is not None and owner != i:
-                piece = mine.having(variable, np.full(len(rows), ABSENT, np.int64))
+            if body.participates(variable):
+                piece = body.propose(mine, variable)
             else:
-                piece = branch.propose(mine, variable)
-            pieces.append(piece.having(self.state, np.full(piece.size, 1 << i, np.int64)))
+                assert variable in self.local, "the planner lets an or propose only what all its branches know"
+                piece = mine.having(variable, np.full(len(rows), ABSENT, np.int64))
+            masks = {} if variable == self.last else self._masks[i]
+            state = {name: piece.columns[name] & (masks.get(name, 0) | ~every) for name, every in self._all.items()}
+            pieces.append(Batch(piece.size, {**piece.columns, **state}))
         if not pieces:
             return batch.take(np.empty(0, np.int64)).having(variable, np.empty(0, np.int64))
-        rows_of_all = _align(pieces)
-        return self._merge(rows_of_all, variable, ordered=len(pieces) == 1)
+        united = pieces[0] if len(pieces) == 1 else self._united(concatenate(pieces), variable)
+        return united.without(frozenset((self._row,)))
 
-    def _merge(self, batch: Batch, variable: str, *, ordered: bool) -> Batch:
+    def _united(self, batch: Batch, variable: str) -> Batch:
         """One row for each (prefix, value), with the bits of all branches that proposed it."""
-        if not ordered:
-            row, value = batch.columns[self._row], batch.columns[variable]
-            batch = batch.take(np.lexsort((value, row)))
-            row, value = batch.columns[self._row], batch.columns[variable]
-            fresh = np.ones(batch.size, np.bool_)
-            fresh[1:] = (row[1:] != row[:-1]) | (value[1:] != value[:-1])
-            starts = np.flatnonzero(fresh)
-            merged = batch.take(starts)
-            columns = dict(merged.columns)
-            for name, column in batch.columns.items():
-                if name == self.state:
-                    columns[name] = np.bitwise_or.reduceat(column, starts) if len(starts) else column
-                elif name.startswith(STATE):
-                    # An inner state matters only where its branch is alive: elsewhere it is -1, all ones, and
-                    # the branch that owns it has its own value, which the conjunction of the two keeps.
-                    columns[name] = np.bitwise_and.reduceat(column, starts) if len(starts) else column
-            batch = Batch(merged.size, columns)
-        return Batch(batch.size, {name: c for name, c in batch.columns.items() if name != self._row})
+        batch = batch.take(np.lexsort((batch.columns[variable], batch.columns[self._row])))
+        row, value = batch.columns[self._row], batch.columns[variable]
+        fresh = np.ones(batch.size, np.bool_)
+        fresh[1:] = (row[1:] != row[:-1]) | (value[1:] != value[:-1])
+        starts = np.flatnonzero(fresh)
+        if len(starts) == batch.size:
+            return batch
+        state = {name: np.bitwise_or.reduceat(batch.columns[name], starts) for name in self._all}
+        return Batch(len(starts), {**batch.take(starts).columns, **state})
 
     def intersect(self, batch: Batch, variable: str) -> Batch:
-        bits = np.zeros(batch.size, np.int64)
-        inner: dict[str, Column] = {}
+        found = {name: np.zeros(batch.size, np.int64) for name in self._all}
         numbered = batch.having(self._row, np.arange(batch.size))
-        for i, branch in enumerate(self.branches):
+        for i, body in enumerate(self.bodies):
             rows = self._alive(batch, i)
             if not len(rows):
                 continue
-            if not branch.participates(variable):
-                bits[rows] |= 1 << i
-                continue
-            kept = branch.intersect(numbered.take(rows), variable)
+            kept = numbered.take(rows)
+            if body.participates(variable):
+                kept = body.intersect(kept, variable)
             at = kept.columns[self._row]
-            bits[at] |= 1 << i
-            for name, column in kept.columns.items():
-                if name.startswith(STATE) and name != self.state:
-                    target = inner.get(name)
-                    if target is None:
-                        known = batch.columns.get(name)
-                        target = np.full(batch.size, -1, np.int64) if known is None else known.copy()
-                        inner[name] = target
-                    target[at] = column
-        columns = {**batch.columns, **inner, self.state: bits}
-        return Batch(batch.size, columns).keep(bits != 0)
+            for name, mask in self._masks[i].items():
+                found[name][at] |= kept.columns[name] & mask
+        alive = np.zeros(batch.size, np.bool_)
+        state = {}
+        for name, bits in found.items():
+            alive |= bits != 0
+            others = batch.columns[name] & ~self._all[name]
+            state[name] = others if variable == self.last else others | bits
+        return Batch(batch.size, {**batch.columns, **state}).keep(alive)
 
 
 class NotExtender:

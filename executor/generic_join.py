@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from executor import kernels
 from executor.batch import Batch, check_total, concatenate
 from executor.cancel import Cancel
-from executor.connectives import ABSENT, Conjunction, choose, count_ranges, intersect_ranges
+from executor.connectives import ABSENT, Conjunction, OrExtender, choose, count_ranges, intersect_ranges
 from executor.extender import START, Ranges, expand
 from planner.logical import WEIGHT
 
@@ -57,6 +57,41 @@ class LevelCounts:
     seconds: float = 0.0
 
 
+class States:
+    """When the state of each nest of `or`s is a column: from the first level that it takes part in to the last.
+
+    `kept`: the columns that a level keeps, states among them (None: all but the states that end there).
+    """
+
+    def __init__(self, body: Conjunction, levels: Sequence[Level]) -> None:
+        places = {START: -1} | {level.variable: i for i, level in enumerate(levels)}
+        self._begin: dict[int, tuple[str, ...]] = {}
+        self._end: dict[int, frozenset[str]] = {}
+        self.kept: list[frozenset[str] | None] = [level.keep for level in levels]
+        for part in body.parts:
+            if not isinstance(part, OrExtender):
+                continue
+            first, last = places[part.levels[0]], places[part.last]
+            columns = part.nest.columns
+            self._begin[first] = (*self._begin.get(first, ()), *columns)
+            self._end[last] = self._end.get(last, frozenset()).union(columns)
+            for i in range(max(first, 0), last):
+                kept = self.kept[i]
+                self.kept[i] = None if kept is None else kept.union(columns)
+
+    def begun(self, batch: Batch, depth: int) -> Batch:
+        """The batch with the states that begin at a level, every branch alive."""
+        names = self._begin.get(depth)
+        if names is None:
+            return batch
+        return Batch(batch.size, {**batch.columns, **{name: np.full(batch.size, -1, np.int64) for name in names}})
+
+    def ended(self, batch: Batch, depth: int) -> Batch:
+        """The batch without the states that end at a level."""
+        names = self._end.get(depth)
+        return batch if names is None else batch.without(names)
+
+
 @dataclass
 class GenericJoin:
     """One conjunction and the order in which to bind its variables. Safe to run from several threads at once."""
@@ -66,20 +101,28 @@ class GenericJoin:
     weighted: bool = False
     budget: int = BUDGET
     counts: list[LevelCounts] = field(default_factory=list)
+    states: States = field(init=False)
 
     def __post_init__(self) -> None:
         if not self.counts:
             self.counts = [LevelCounts() for _ in self.levels]
+        self.states = States(self.body, self.levels)
 
     def start(self, batch: Batch) -> Batch:
         """The first prefixes that pass what is bound already."""
         if self.weighted:
             batch = batch.having(WEIGHT, np.ones(batch.size, np.int64))
-        return self.body.intersect(batch, START)
+        batch = self.states.begun(batch, -1)
+        return self.states.ended(self.body.intersect(batch, START), -1)
+
+    def count(self, batch: Batch, depth: int) -> NDArray[np.int64]:
+        """Per prefix an upper bound on its extensions by the variable at `depth`; UNBOUNDED where nothing says."""
+        return self.body.count(self.states.begun(batch, depth), self.levels[depth].variable)
 
     def extend(self, batch: Batch, depth: int) -> Iterator[Batch]:
         """The extensions of prefixes by the variable at `depth`, chunk by chunk."""
         level = self.levels[depth]
+        batch = self.states.begun(batch, depth)
         ranged, others = self.body.at(level.variable)
         began = time.perf_counter()
         counts = self.counts[depth]
@@ -93,7 +136,7 @@ class GenericJoin:
             produced = iter([batch.having(level.variable, np.full(batch.size, ABSENT, np.int64))])
         for chunk in produced:
             rows = chunk.size
-            chunk = self._project(chunk, level)
+            chunk = self._project(chunk, depth)
             counts.rows += rows
             counts.seconds += time.perf_counter() - began
             if chunk.size:
@@ -121,7 +164,7 @@ class GenericJoin:
         if counting and len(narrow) == 1:
             yield self._weigh(batch, least)
             return
-        summed = self._summed(batch, level, narrow, least)
+        summed = self._summed(batch, depth, narrow, least)
         if summed is not None:
             yield self.body.accept(summed, level.variable, checks)
             return
@@ -138,14 +181,14 @@ class GenericJoin:
             extended = part.extend(parent, level.variable, value)
             yield self.body.accept(extended, level.variable, checks)
 
-    @staticmethod
-    def _summed(batch: Batch, level: Level, narrow: list[Ranges], least: NDArray[np.int64]) -> Batch | None:
+    def _summed(self, batch: Batch, depth: int, narrow: list[Ranges], least: NDArray[np.int64]) -> Batch | None:
         """The values of a level that keeps nothing but them and their weights, summed without writing rows out."""
+        variable = self.levels[depth].variable
         weight = batch.columns.get(WEIGHT)
         if (
             weight is None
             or len(narrow) > 1
-            or level.keep != frozenset((level.variable, WEIGHT))
+            or self.states.kept[depth] != frozenset((variable, WEIGHT))
             or narrow[0].src.any()
         ):
             return None
@@ -156,7 +199,7 @@ class GenericJoin:
         total = np.zeros(high - low + 1, np.int64)
         kernels.scatter(narrow[0].base, narrow[0].lo, narrow[0].hi, weight, total, low)
         places = np.flatnonzero(total)
-        return Batch(len(places), {level.variable: places + low, WEIGHT: total[places]})
+        return Batch(len(places), {variable: places + low, WEIGHT: total[places]})
 
     @staticmethod
     def _weigh(batch: Batch, count: NDArray[np.int64]) -> Batch:
@@ -171,11 +214,10 @@ class GenericJoin:
         for start, stop in self._cuts(sizes):
             yield self.body.propose(batch.slice(start, stop), level.variable)
 
-    @staticmethod
-    def _project(batch: Batch, level: Level) -> Batch:
-        if level.keep is not None:
-            batch = batch.only(level.keep)
-        return batch.distinct() if level.merge else batch
+    def _project(self, batch: Batch, depth: int) -> Batch:
+        kept = self.states.kept[depth]
+        batch = self.states.ended(batch, depth) if kept is None else batch.only(kept)
+        return batch.distinct() if self.levels[depth].merge else batch
 
 
 class Driver:

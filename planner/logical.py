@@ -16,15 +16,8 @@ from datalog.errors import Position
 if TYPE_CHECKING:
     from planner.nested import Subquery
 
-# Columns that travel through a join beside the variables, whose names they cannot have.
+# A column that travels through a join beside the variables, whose name they cannot have.
 WEIGHT = "#weight"
-STATE = "#or"
-
-
-def state_name(number: int) -> str:
-    """The column in which an `or` keeps its live branches."""
-    return f"{STATE}{number}"
-
 
 Term = str | Const | LookupRef | None
 """A variable's unique name, a constant, a lookup ref by constants, or None for a blank."""
@@ -106,20 +99,29 @@ class UnnestAtom:
 
 @dataclass(frozen=True, slots=True)
 class AndNode:
+    """`names`: the variables that it constrains, which are asked for at every step of the planner."""
+
     items: tuple[Node, ...]
+    names: frozenset[str] = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "names", frozenset().union(*map(variables, self.items)))
 
 
 @dataclass(frozen=True, slots=True)
 class OrNode:
-    """`number` names its state column. `local_to` says which branch a branch-local variable belongs to. `rule`: the
-    rule whose branches they are, if it stands for a call."""
+    """`local_to` says which branch a branch-local variable belongs to. `rule`: the rule whose branches they are, if
+    it stands for a call. `names`: as of an `and`."""
 
-    number: int
     branches: tuple[AndNode, ...]
     required: frozenset[str] = frozenset()
     local_to: tuple[tuple[str, int], ...] = ()
     rule: str = ""
     position: Position | None = field(default=None, compare=False)
+    names: frozenset[str] = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "names", self.required.union(*(branch.names for branch in self.branches)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,10 +162,8 @@ def variables(node: Node) -> frozenset[str]:
             return frozenset((node.collection, node.out))
         case NotNode():
             return frozenset(node.shared)
-        case AndNode():
-            return frozenset().union(*(variables(item) for item in node.items))
-        case OrNode():
-            return node.required.union(*(variables(branch) for branch in node.branches))
+        case AndNode() | OrNode():
+            return node.names
 
 
 def leaves(node: Node) -> Iterator[Leaf]:

@@ -147,6 +147,7 @@ class _Prefix:
 
     def parts(self, names: Iterable[str]) -> list[tuple[frozenset[str], tuple[Node, ...]]]:
         """The names by what connects them: (names, the nodes of the prefix in one connected part)."""
+        items = self._evaluable()
         wanted = {name for name in names if name not in self.given}
         parts: list[tuple[frozenset[str], tuple[Node, ...]]] = []
         while wanted:
@@ -155,15 +156,27 @@ class _Prefix:
             grown = True
             while grown:
                 grown = False
-                for i, item in enumerate(self.items):
+                for i, item in enumerate(items):
                     mine = variables(item) - self.given
                     if i not in nodes and mine & reached:
                         nodes[i] = item
                         reached |= mine
                         grown = True
-            parts.append((frozenset(wanted & reached), tuple(nodes[i] for i in sorted(nodes))))
+            if nodes:
+                parts.append((frozenset(wanted & reached), tuple(nodes[i] for i in sorted(nodes))))
             wanted -= reached
         return parts
+
+    def _evaluable(self) -> list[Node]:
+        """The nodes without those of which some variable is bound by what is not in the prefix."""
+        items = self.items
+        while any(isinstance(item, AndNode | OrNode) for item in items):
+            known = bindable(AndNode(tuple(items)), self.given)
+            left = [item for item in items if variables(item) <= known]
+            if len(left) == len(items):
+                break
+            items = left
+        return items
 
 
 class MagicSets:
@@ -263,7 +276,9 @@ class MagicSets:
             case OrNode():
                 if not item.required <= prefix.bound:
                     return False
-                return all(variables(b) <= bindable(b, prefix.bound) for b in item.branches)
+                if not all(variables(b) <= bindable(b, prefix.bound) for b in item.branches):
+                    return False
+                return item.names <= bindable(AndNode((*prefix.items, item)), prefix.bound)
             case _:
                 return True
 

@@ -47,9 +47,9 @@ def can_bind(node: Node, variable: str, bound: frozenset[str]) -> bool:
         case PredicateAtom() | NotNode():
             return False
         case AndNode():
-            return any(can_bind(item, variable, bound) for item in node.items)
+            return variable in node.names and any(can_bind(item, variable, bound) for item in node.items)
         case OrNode():
-            if not node.required <= bound:
+            if variable not in node.names or not node.required <= bound:
                 return False
             owners = dict(node.local_to)
             if variable in owners:

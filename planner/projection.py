@@ -22,7 +22,6 @@ from planner.logical import (
     RelationAtom,
     disjunctions,
     leaves,
-    state_name,
     variables,
 )
 
@@ -79,24 +78,16 @@ def project(
     for leaf in leaves(body):
         for name in variables(leaf):
             last_use[name] = max(last_use.get(name, -1), end(leaf))
-    ors = list(disjunctions(body))
-    or_end = {state_name(node.number): end(node) for node in ors}
-    with_locals = {state_name(node.number) for node in ors if node.local_to}
+    # Rows that only the live branches of an `or` told apart, or its local variables, become equal where it ends.
+    ends = {end(node) for node in disjunctions(body) if node.local_to}
     levels: list[LevelPlan] = []
     alive = frozenset(given)
-    states: frozenset[str] = frozenset()
     for i, name in enumerate(order):
         alive |= {name}
-        states = frozenset(state for state, last in or_end.items() if last > i)
         kept = frozenset(x for x in alive if x in needed or last_use.get(x, -1) > i)
         kept -= frozenset(x for x in counted if last_use.get(x, -1) <= i)
-        ended = {state for state, last in or_end.items() if last == i}
-        merge = kept != alive or bool(ended & with_locals)
-        forgets_state = bool(ended)
-        if merge or forgets_state:
-            keep = kept | states | ({WEIGHT} if counted else frozenset())
-        else:
-            keep = None
+        keep = kept | (frozenset((WEIGHT,)) if counted else frozenset()) if kept != alive else None
+        merge = kept != alive or i in ends
         only_counted = bool(counted) and name in counted and name not in kept
         levels.append(LevelPlan(name, keep, merge, only_counted, estimates[i]))
         alive = kept

@@ -53,7 +53,6 @@ class Scoping:
     callers: dict[str, tuple[str, Position | None]] = field(default_factory=dict, init=False)
     places: dict[str, Position | None] = field(default_factory=dict, init=False)
     _fresh: int = field(default=0, init=False)
-    _ors: int = field(default=0, init=False)
 
     def fresh(self, name: str) -> str:
         """A unique variable, named after what it stands for."""
@@ -213,8 +212,7 @@ class Scoping:
             for name in variables(branch):
                 if name not in known:
                     local[name] = i
-        self._ors += 1
-        return OrNode(self._ors, branches, required, tuple(sorted(local.items())), position=position)
+        return OrNode(branches, required, tuple(sorted(local.items())), position=position)
 
     def or_join(self, clause: ast.OrJoin, scope: Mapping[str, str], source: str) -> OrNode:
         inner = clause.source.name if clause.source else source

@@ -95,7 +95,7 @@ def _extended(join: GenericJoin, batch: Batch, depth: int, cancel: Cancel) -> Ba
 
 def _candidates(join: GenericJoin, batch: Batch, depth: int) -> NDArray[np.int64]:
     """Per prefix an upper bound on its extensions at the level; 1 where nothing constrains the variable."""
-    counts = join.body.count(batch, join.levels[depth].variable)
+    counts = join.count(batch, depth)
     return np.where(counts >= UNBOUNDED, 1, counts)
 
 

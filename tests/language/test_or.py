@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from planner.plan import Options
+
 
 @pytest.fixture
 def family(db):
@@ -147,3 +149,61 @@ def test_branch_counts_that_add_up(db):
     db.tx("[{:db/id 1 :to [2 3 4]} {:db/id 2 :to [3 4]} {:db/id 3 :to [4 1]}]")
     query = "[:find ?a ?b :where (or [?a :to ?b] [?b :to ?a])]"
     assert db.q(query) == "#{[1 2] [2 1] [1 3] [3 1] [1 4] [4 1] [2 3] [3 2] [2 4] [4 2] [3 4] [4 3]}"
+
+
+@pytest.fixture
+def refs(db):
+    db.tx("""[{:db/ident :e :db/valueType :db.type/ref :db/cardinality :db.cardinality/many}
+              {:db/ident :f :db/valueType :db.type/ref :db/cardinality :db.cardinality/many}
+              {:db/ident :n :db/valueType :db.type/long}]""")
+    return db
+
+
+def test_halves_of_branches_of_an_or_within_an_or_do_not_mix(refs):
+    refs.tx("[[:db/add 3 :e 1] [:db/add 3 :f 3] [:db/add 3 :n 0] [:db/add 5 :n 3]]")
+    query = """[:find ?c :where [?b :f ?d]
+                                (or (or (and [_ :n ?c] [?b :n ?d])
+                                        (and [?b :e ?c] [?d :n _]))
+                                    (and [?c :n ?b] [?d :n _]))]"""
+    assert refs.q(query) == "#{[1] [5]}"
+
+
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("budget", [1, 2, 3, 4, 5, 6, 7])
+def test_halves_do_not_mix_where_chunks_are_gathered(db, first, budget):
+    """The first kids reach only one branch of the outer `or`, the others only the other; `:e` is the rarer."""
+    db.tx("""[{:db/ident :kid :db/valueType :db.type/ref :db/cardinality :db.cardinality/many}
+              {:db/ident :e :db/valueType :db.type/ref :db/cardinality :db.cardinality/many}]""")
+    reached = ["[21 22 23]", "[31 32 33]"]
+    kids = [
+        f"{{:db/id 1 :kid {kid}}} {{:db/id {kid} :e {reached[first ^ (kid > 12)]}}}" for kid in (11, 12, 13, 14)
+    ]
+    db.tx(*(f"[{kid}]" for kid in kids))
+    db.tx(f"[{' '.join(f'[:db/add {x} :t {int(x in (31, 32, 33) or x > 50)}]' for x in range(21, 70))}]")
+    db.tx(f"[{' '.join(f'[:db/add {x} :u 1] [:db/add {x} :v 1]' for x in range(40, 70))}]")
+    db.tx("""[[:db/add 21 :p 1] [:db/add 21 :q 2] [:db/add 22 :u 1] [:db/add 22 :q 3]
+              [:db/add 23 :v 1] [:db/add 23 :s 4]
+              [:db/add 31 :u 1] [:db/add 31 :q 5] [:db/add 31 :s 6] [:db/add 31 :p 7]
+              [:db/add 32 :v 1] [:db/add 32 :q 8] [:db/add 32 :s 9] [:db/add 33 :s 10] [:db/add 33 :q 11]]""")
+    query = """[:find ?y :where [1 :kid ?a] [?a :e ?x]
+                                (or (and [?x :t 0] [?x :p ?y])
+                                    (and [?x :t 1] (or (and [?x :u 1] [?x :q ?y])
+                                                       (and [?x :v 1] [?x :s ?y]))))]"""
+    assert db.q(query, options=Options(budget=budget, reorder=False)) == "#{[1] [5] [9]}"
+
+
+def test_a_gate_as_a_branch_decides_a_nested_or(refs):
+    """Nothing is left that knows `?v`, and ?v is still to be passed."""
+    refs.tx("[[:db/add 3 :e 1] [:db/add 3 :f 3] [:db/add 5 :f 4] [:db/add 3 :n 0]]")
+    query = """[:find ?p :where (or [_ :f ?p]
+                                    (and [?p :e _] (or-join [?p] (and [_ :n ?v] [?p :e ?v]) [3 :f 3])))]"""
+    assert refs.q(query) == "#{[3] [4]}"
+    assert refs.q(query.replace("[3 :f 3]", "[3 :f 9]")) == "#{[3] [4]}"
+
+
+def test_more_branches_than_a_word_has_bits(db):
+    db.tx(f"[{' '.join(f'[:db/add {e} :n {e % 100}]' for e in range(1, 200))}]")
+    inner = " ".join(f"(and [?p :n {i}] (or [?p :n {i}] [?p :m {i}]))" for i in range(40, 90))
+    query = f"[:find (count ?p) . :where (or {' '.join(f'[?p :n {i}]' for i in range(70))} {inner})]"
+    assert db.q(query) == "179"
+    assert db.q(query, options=Options(reorder=False, project=False, budget=3)) == "179"

@@ -150,3 +150,13 @@ def test_a_required_place_repeated_in_the_head_of_a_recursive_rule(people):
     rules = "[[(r [?d] ?p ?d) [?p :age 30]] [(r [?d] ?p ?e) (r ?p 2 ?d) [?p :age ?e]]]"
     assert people.q(f"[:find ?l :where (r 7.0 _ ?l) :rules {rules}]") == "#{[7.0]}"
     assert people.q(f"[:find ?p ?l :where (r 2 ?p ?l) :rules {rules}]") == "#{[2 2] [2 30]}"
+
+
+@pytest.mark.parametrize("options", [Options(), Options(project=False), Options(reorder=False, project=False)])
+def test_an_or_that_binds_half_of_what_it_mentions_before_a_call(db, options):
+    """What is asked of `seen` is not asked through an `or` that waits for `[?x :m]`."""
+    rules = "[[(self ?a) (self 5) [?a :m]] [(self ?a) [?a :n]] [(seen ?c) [?x :f ?b] [?x :n ?c] (self ?b)]]"
+    query = "[:find ?c :in [?c ...] % :where (not (seen ?c)) (or-join [?c ?x] [?x :f] [3 :b] (self ?c)) [?x :m]]"
+    assert db.q(query, "[2 5 2]", rules, options=options) == "#{}"
+    db.tx("[[:db/add 3 :b 0] [:db/add 7 :m 0] [:db/add 8 :f 5] [:db/add 8 :n 2] [:db/add 5 :n 1]]")
+    assert db.q(query, "[2 5 2]", rules, options=options) == "#{[5]}"

@@ -145,6 +145,26 @@ def test_blanks_at_the_call(people):
     assert people.q(f"[:find ?x :where (grandparent ?x _) :rules {GRANDPARENT}]") == "#{[1]}"
 
 
+def test_a_blank_at_the_call_of_several_heads(people):
+    """The first head of `s` says yes or no; with it what the second binds is nobody's."""
+    people.tx("[[:db/add 3 :e 1] [:db/add 3 :f 3] [:db/add 5 :f 4]]")
+    rules = """:rules [[(r ?p) [_ :f ?p]] [(r ?p) [?p :parent] (s _)]
+                       [(s ?v) [_ :f ?v]] [(s ?v) [?v :e ?w] [?w :age]]]"""
+    assert people.q(f"[:find ?p :where (r ?p) {rules}]") == "#{[1] [2] [3] [4]}"
+
+
+def test_several_heads_call_several_heads(db):
+    """As in a nested `or`, a row satisfies one whole head of each rule."""
+    db.tx("""[{:db/ident :e :db/valueType :db.type/ref :db/cardinality :db.cardinality/many}
+              {:db/ident :f :db/valueType :db.type/ref :db/cardinality :db.cardinality/many}
+              {:db/ident :n :db/valueType :db.type/long}]""")
+    db.tx("[[:db/add 3 :e 1] [:db/add 3 :f 3] [:db/add 3 :n 0] [:db/add 5 :n 3]]")
+    query = """[:find ?c :where [?b :f ?d] (outer ?b ?c ?d)
+                :rules [[(outer ?b ?c ?d) (inner ?b ?c ?d)] [(outer ?b ?c ?d) [?c :n ?b] [?d :n _]]
+                        [(inner ?b ?c ?d) [_ :n ?c] [?b :n ?d]] [(inner ?b ?c ?d) [?b :e ?c] [?d :n _]]]]"""
+    assert db.q(query) == "#{[1] [5]}"
+
+
 def test_a_variable_twice_at_the_call(people):
     people.tx("[[:db/add 3 :parent 3]]")
     assert people.q(f"[:find ?x :where (related ?x ?x) :rules {RELATED}]") == "#{[3]}"

@@ -98,6 +98,12 @@ class Asked:
     def rules_text(self) -> str:
         return "[" + " ".join(f"[{' '.join(rule)}]" for rule in self.rules) + "]"
 
+    @property
+    def repeats(self) -> bool:
+        """Whether a variable stands twice in the head of a rule."""
+        heads = (re.findall(r"\?\w+", rule[0]) for rule in self.rules if rule)
+        return any(len(set(names)) < len(names) for names in heads)
+
     def smaller(self) -> Iterator[Asked]:
         """The same with less in it, to report a failure by."""
         for i in range(len(self.clauses)):
@@ -118,6 +124,12 @@ class Writer:
         self.sources = sources
         self.partial = False
         self.wide = 0
+        self.deep = rng.random() < 0.25
+
+    @property
+    def depth(self) -> int:
+        """How deep clauses nest at most: a deep writer's mostly do, anybody else's seldom do at all."""
+        return 3 if self.deep else 2
 
     def one(self, *options):
         return self.rng.choice(options)
@@ -196,7 +208,7 @@ class Writer:
         )
 
     def clause(self, names: tuple[str, ...], depth: int) -> str:
-        roll = self.rng.randint(1, 100)
+        roll = self.rng.randint(69 if self.deep and depth and self.chance(40) else 1, 100)
         if self.sources and roll <= 20:
             return self.source_pattern(names)
         if depth == 0 or roll <= 50:
@@ -288,7 +300,7 @@ def query(rng: Random, writer_of: Callable[[Random, tuple[str, ...]], Writer] = 
     sources = rng.choice((("$rel",), ("$old",), ("$rel", "$old"))) if rng.random() < 0.25 else ()
     writer = writer_of(rng, sources)
     bindings, args = writer.inputs(names) if rng.random() < 0.4 else ([], [])
-    clauses = [writer.clause(names, 2) for _ in range(rng.choice((1, 1, 2, 2, 3, 4)))]
+    clauses = [writer.clause(names, writer.depth) for _ in range(rng.choice((1, 1, 2, 2, 3, 4)))]
     found = rng.sample(names, rng.randint(1, min(3, len(names))))
     text = " ".join(clauses + bindings)
     loose = [name for name in found if not re.search(rf"{re.escape(name)}\b", text) or writer.chance(40)]

@@ -130,6 +130,8 @@ def difference(
             continue  # the engine binds variable by variable, so it finds an order more often
         if expected == Code.UNBOUND_VARIABLE and asked.rules and not isinstance(got, str):
             continue  # likewise: it looks into rules that are written into the place of their call
+        if got == Code.UNBOUND_VARIABLE and asked.repeats:
+            continue  # the engine asks for the first place of a head's variable, the oracle for any
         wrong = compare(parsed, expected, got)
         if wrong:
             given = " ".join([*asked.args, asked.rules_text if asked.given else ""])

@@ -167,7 +167,7 @@ class ProgramWriter:
             free = [each for each in fitting if each not in head]
             head.append(rng.choice(free if free and rng.random() < 0.93 else fitting))
         names = tuple(dict.fromkeys([*head, *rng.sample((*VARIABLES, "?l"), rng.randint(0, 2))]))
-        clauses = [writer.clause(names, 1) for _ in range(rng.randint(1, 3))]
+        clauses = [writer.clause(names, writer.depth - 1) for _ in range(rng.randint(1, 3))]
         own = [each for each in self.names if each.level == name.level and not each.alone]
         if own and rng.random() < 0.4:
             clauses.append(writer.call(rng.choice(own), names))

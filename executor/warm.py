@@ -7,6 +7,7 @@ import numpy as np
 from executor import group_kernels, kernels
 from executor.distinct_rows import first_rows
 from executor.pool import Pool, Request
+from executor.sum_kernels import exact_sums
 from store.database import Database
 
 
@@ -26,6 +27,7 @@ def main() -> None:
     group_kernels.group_rows(np.stack((few, few)))
     group_kernels.sum_by_group(few, few, 4)
     group_kernels.best_by_group(few, few, 4, 1)
+    exact_sums(few.astype(np.float64), few, ends, 4, True)
     first_rows(np.stack((few, few)))
     for k in (2, 3, 4, 5):
         kernels.intersect(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,8 +32,10 @@ if TYPE_CHECKING:
     from store.database import Database
 
 
-def create_app(database: Database, pool: Pool, settings: Settings) -> Starlette:
-    """The app over an open database and a running pool; it owns neither."""
+def create_app(
+    database: Database, pool: Pool, settings: Settings, prepared: Callable[[], bool] = lambda: True
+) -> Starlette:
+    """The app over an open database and a running pool; it owns neither. `prepared`: whether it is fast yet."""
     tokens = Tokens.load(settings.auth)
     explorer = Explorer(load())
     metrics = _metrics(database, pool)
@@ -45,7 +48,7 @@ def create_app(database: Database, pool: Pool, settings: Settings) -> Starlette:
         explorer.page(),
         settings.request_bytes,
     )
-    probes = _Probes(database, pool, tokens, metrics)
+    probes = _Probes(database, pool, tokens, metrics, prepared)
 
     async def explorer_file(request: Request) -> Response:
         return explorer.file(request.path_params["name"], request.headers.get("if-none-match"))
@@ -70,11 +73,14 @@ def create_app(database: Database, pool: Pool, settings: Settings) -> Starlette:
 class _Probes:
     """What operators and orchestrators ask."""
 
-    def __init__(self, database: Database, pool: Pool, tokens: Tokens, metrics: Metrics) -> None:
+    def __init__(
+        self, database: Database, pool: Pool, tokens: Tokens, metrics: Metrics, prepared: Callable[[], bool]
+    ) -> None:
         self.database = database
         self.pool = pool
         self.tokens = tokens
         self.metrics = metrics
+        self.prepared = prepared
 
     async def health(self, request: Request) -> Response:
         return JSONResponse({"status": "alive"}, headers={"Cache-Control": "no-store"})
@@ -85,6 +91,9 @@ class _Probes:
             t = self.database.snapshot().t
         except AdalogError as error:
             return JSONResponse({"status": "not ready", "why": error.message}, 503, headers)
+        if not self.prepared():
+            why = "starting: queries are answered, but the first ones take longer"
+            return JSONResponse({"status": "not ready", "why": why}, 503, headers)
         return JSONResponse({"status": "ready", "basisT": t, "spark": self.pool.spark_state}, headers=headers)
 
     async def metrics_text(self, request: Request) -> Response:

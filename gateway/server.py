@@ -15,6 +15,7 @@ from datalog.errors import AdalogError, Code
 from gateway.app import create_app
 from gateway.config import Settings
 from gateway.opening import open_database, start_pool
+from gateway.rehearsal import Rehearsal
 
 _GRACE_SECONDS = 5
 
@@ -22,10 +23,12 @@ _GRACE_SECONDS = 5
 def run(settings: Settings, out: Console) -> None:
     """Serves in this thread. Raises AdalogError when the folder or the port is taken."""
     logging.basicConfig(level=settings.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    rehearsal = Rehearsal(settings)
     with listening(settings) as listener, open_database(settings) as database:
+        rehearsal.on(database)
         pool = start_pool(database, settings, spark=settings.spark)
         try:
-            server = Server(create_app(database, pool, settings), settings)
+            server = Server(create_app(database, pool, settings, lambda: rehearsal.over), settings)
             # uvicorn raises the signal that ended it once more; the default would end the process before it closes.
             for number in (signal.SIGTERM, signal.SIGINT):
                 signal.signal(number, server.handle_exit)

@@ -16,11 +16,13 @@ from starlette.routing import Route
 
 from datalog.errors import AdalogError
 from gateway.auth import Tokens
+from gateway.compression import Compression
 from gateway.config import Settings
 from gateway.explorer import Explorer, load
 from gateway.graphql import GraphQLEndpoint
 from gateway.guards import Guard
 from gateway.metrics import CONTENT_TYPE, Metrics
+from gateway.origins import Origins
 from schema.context import Services
 from schema.cursor import Cursors
 from schema.errors import describe
@@ -37,6 +39,7 @@ def create_app(
 ) -> Starlette:
     """The app over an open database and a running pool; it owns neither. `prepared`: whether it is fast yet."""
     tokens = Tokens.load(settings.auth)
+    origins = Origins.of(settings.allowed_origins)
     explorer = Explorer(load())
     metrics = _metrics(database, pool)
     services = Services(database, pool, settings.limits, Cursors(_cursor_key(settings)))
@@ -47,6 +50,7 @@ def create_app(
         metrics,
         explorer.page(),
         settings.request_bytes,
+        origins,
     )
     probes = _Probes(database, pool, tokens, metrics, prepared)
 
@@ -66,7 +70,7 @@ def create_app(
             Route("/readyz", probes.ready),
             Route("/metrics", probes.metrics_text),
         ],
-        middleware=[Middleware(Guard, settings=settings)],
+        middleware=[*origins.middleware(), Middleware(Compression), Middleware(Guard, settings=settings)],
     )
 
 

@@ -15,6 +15,7 @@ from gateway.auth import Principal, Tokens, check_write
 from gateway.conditional import unchanged, validated
 from gateway.metrics import Metrics
 from gateway.negotiation import GRAPHQL_JSON, BadRequestError, GraphQLRequest
+from gateway.origins import Origins
 from schema.context import Context, Services
 from schema.errors import describe, internal
 from schema.execution import Answer, Operations, is_mutation, root_fields
@@ -39,6 +40,7 @@ class GraphQLEndpoint:
         metrics: Metrics,
         explorer: Response,
         request_bytes: int,
+        origins: Origins,
     ) -> None:
         self.operations = operations
         self.services = services
@@ -46,6 +48,7 @@ class GraphQLEndpoint:
         self.metrics = metrics
         self.explorer = explorer
         self.request_bytes = request_bytes
+        self.origins = origins
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = _headers(scope)
@@ -102,7 +105,8 @@ class GraphQLEndpoint:
             body = await self._body(receive, headers)
             return negotiation.from_body(_text(headers.get(b"content-type")) or "", body)
         if method == "GET":
-            if headers.get(b"sec-fetch-site") == b"cross-site":
+            cross_site = headers.get(b"sec-fetch-site") == b"cross-site"
+            if cross_site and not self.origins.allow(headers.get(b"origin")):
                 raise BadRequestError(403, "a page of another site may not query this database", Code.FORBIDDEN)
             if len(scope["query_string"]) > self.request_bytes:
                 raise self._too_large()

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Final
 
 import pyarrow as pa
@@ -18,8 +19,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from datalog.errors import Code
 
 IDENTITY: Final = "identity"
-# Below this an answer fits one packet either way.
-_LEAST_BYTES: Final = 1400
+# Below this compressing takes longer than the bytes that it saves, on any network but the slowest.
+_LEAST_BYTES: Final = 4096
 # From here on it would hold up other requests: some tenths of a millisecond.
 _MOST_AT_ONCE: Final = 1 << 16
 _GZIP_WINDOW: Final = 31
@@ -43,13 +44,14 @@ CODINGS: Final[Mapping[str, Callable[[bytes], bytes]]] = {"zstd": _zstd, "gzip":
 """The codings to choose from, the better first."""
 
 
-def acceptable(header: str | None) -> list[str]:
+@lru_cache(256)
+def acceptable(header: str | None) -> tuple[str, ...]:
     """The codings that an Accept-Encoding header takes, identity among them, the client's best first.
 
     Of equally good ones the first of `CODINGS`, and identity last: it costs the network more.
     """
     if header is None:
-        return [IDENTITY]
+        return (IDENTITY,)
     qualities = _qualities(header)
 
     def quality(name: str) -> float:
@@ -58,7 +60,7 @@ def acceptable(header: str | None) -> list[str]:
 
     taken = [name for name in (*CODINGS, IDENTITY) if quality(name) > 0]
     # Where anything will do it is what everybody can read.
-    return sorted(taken, key=lambda name: (-quality(name), name not in qualities and name != _COMMON))
+    return tuple(sorted(taken, key=lambda name: (-quality(name), name not in qualities and name != _COMMON)))
 
 
 def _qualities(header: str) -> dict[str, float]:
@@ -104,7 +106,7 @@ class Compression:
 class _Answer:
     """The sending side of one request: keeps the head of the answer until the body tells how it is sent."""
 
-    def __init__(self, send: Send, taken: list[str]) -> None:
+    def __init__(self, send: Send, taken: Sequence[str]) -> None:
         self._send = send
         self._taken = taken
         self._head: Message | None = None

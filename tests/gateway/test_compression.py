@@ -86,7 +86,7 @@ def plain(coding: str | None, body: bytes, size: int) -> bytes:
     ],
 )
 def test_what_a_header_takes(header: str | None, expected: list[str]) -> None:
-    assert acceptable(header) == expected
+    assert acceptable(header) == tuple(expected)
 
 
 @pytest.mark.parametrize("accept", ["gzip", "zstd", "gzip, deflate, br, zstd", "*", "identity", "br", "gzip;q=0"])
@@ -132,7 +132,7 @@ def test_what_nobody_could_read_is_not_done(many: Gateway) -> None:
 
 
 def test_the_explorer_too(many: Gateway) -> None:
-    for path, media in (("examples.js", "text/javascript"), ("vendor/graphiql.min.css", "text/css")):
+    for path, media in (("vendor/graphiql.min.js", "text/javascript"), ("vendor/graphiql.min.css", "text/css")):
         answer = many.http.get(f"/explorer/{path}", headers={"Accept-Encoding": "gzip"})
         assert answer.headers["content-encoding"] == "gzip"
         assert answer.headers["content-type"].startswith(media)

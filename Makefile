@@ -68,7 +68,7 @@ $(STAMPS)/bench: $(STAMPS)/app
 	@$(PIP) --editable '.[bench]'
 	@touch $@
 
-$(STAMPS)/kernels: executor/kernels.py executor/group_kernels.py executor/distinct_rows.py executor/dense_rows.py executor/row_kernels.py executor/warm.py $(STAMPS)/app
+$(STAMPS)/kernels: executor/kernels.py executor/group_kernels.py executor/distinct_rows.py executor/dense_rows.py executor/row_kernels.py executor/sum_kernels.py executor/warm.py $(STAMPS)/app
 	@echo "compiling the join's kernels"
 	@$(BIN)/python -m executor.warm
 	@touch $@

@@ -10,7 +10,7 @@ from typing import Final
 import click
 from rich.console import Console
 
-from bench import batch, cache, cost, http, joins, packages, pulls, reach, recursion, report
+from bench import batch, cache, cost, first, http, joins, packages, pulls, reach, recursion, report
 from bench.arena import compete
 from bench.folder import WORK
 from bench.line import Line, lines_of
@@ -28,6 +28,7 @@ _OTHERS: Final[dict[str, Callable[[bool, Say], list[Line]]]] = {
     "transaction": cost.transaction,
     "memory": cost.memory,
     "startup": cost.startup,
+    "first": first.queries,
     "needs": reach.needs,
     "broken": reach.broken,
     "pull": pulls.in_process,

@@ -5,15 +5,19 @@ from __future__ import annotations
 import heapq
 import math
 import random
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, DecimalException
+from itertools import accumulate
 from types import MappingProxyType
 from typing import Any
 
-from datalog.builtins.arithmetic import EXACT, ROUNDED, common_type, to_double
+from datalog import exact
+from datalog.builtins.arithmetic import EXACT, ROUNDED, common_type
 from datalog.builtins.builtin import refuse, shown, shown_call
-from datalog.values import LONG_MAX, LONG_MIN, NUMERIC, BigInt, EdnSet, Value, identity, sort_key, type_name
+from datalog.exact import Weights
+from datalog.values import LONG_MAX, LONG_MIN, BigInt, EdnSet, Float, Value, identity, sort_key, type_name
 
 MAX_TAKEN = 1_000_000
 
@@ -39,11 +43,16 @@ def check_arguments(name: str, args: Sequence[Value]) -> None:
             refuse(f"({name} {shown(arg)} …): the number of values must be a long from 0 to {MAX_TAKEN:,}")
 
 
-def aggregate(name: str, args: Sequence[Value], values: Sequence[Value]) -> Value:
-    """The aggregate of the values; `args` are the constants before the variable."""
+def aggregate(name: str, args: Sequence[Value], values: Sequence[Value], weights: Weights = None) -> Value:
+    """The aggregate of the values; `args` are the constants before the variable.
+
+    `weights` say how often each value counts, from 1 on; only aggregates of numbers look at them.
+    """
     if name not in AGGREGATES:
         return merged(name, values)
     check_arguments(name, args)
+    if weights is not None and name in WEIGHTED:
+        return WEIGHTED[name](values, weights)
     return AGGREGATES[name].call(values, *args)
 
 
@@ -89,90 +98,103 @@ def _sample(values: Sequence[Value], number: int) -> Value:
     return tuple(random.sample(distinct, min(number, len(distinct))))
 
 
-# Numbers
+# Numbers: exact until one rounding at the end, so that neither order nor company of the values matters
 
 
 def _numbers(name: str, values: Sequence[Value]) -> type[Any]:
     """The type that the values add up to: int, BigInt, Decimal or float."""
-    for value in values:
-        if type_name(value) not in NUMERIC:
-            what = type_name(value)
-            refuse(f"{name} takes numbers, and among the values is {shown(value)}, of the type {what}")
+    if not {*map(type, values)} <= _NUMBERS:
+        culprit = next(value for value in values if type(value) not in _NUMBERS)
+        what = type_name(culprit)
+        refuse(f"{name} takes numbers, and among the values is {shown(culprit)}, of the type {what}")
     return common_type(values)
 
 
-def _total(kind: type[Any], values: Sequence[Any]) -> Any:
-    """The exact sum of integers and bigdecs; the double nearest to the exact sum of the rest."""
-    if kind is float:
-        return _sum_of_doubles([to_double(value) for value in values])
-    if kind is Decimal:
-        total = Decimal(0)
-        for value in values:
-            total = EXACT.add(total, Decimal(value))
-        return total
-    return sum(map(int, values))
+_NUMBERS = frozenset({int, BigInt, float, Float, Decimal})
 
 
-def _sum_of_doubles(values: Sequence[float]) -> float:
-    try:
-        return math.fsum(values)
-    except (OverflowError, ValueError):  # beyond the largest double on the way, or both infinities
-        return sum(values)
-
-
-def _sum(values: Sequence[Value]) -> Value:
+def _sum(values: Sequence[Value], weights: Weights = None) -> Value:
     kind = _numbers("sum", values)
-    try:
-        total = _total(kind, values)
-    except DecimalException:
-        refuse(f"the sum of these {len(values):,} bigdecs has more than {EXACT.prec:,} digits")
-    if kind is int and not LONG_MIN <= total <= LONG_MAX:
+    if kind is float:
+        return _double_sum(values, weights, 1)
+    if kind is Decimal:
+        try:
+            return EXACT.plus(exact.total_of_decimals(values, weights))
+        except DecimalException:
+            refuse(f"the sum of these {len(values):,} bigdecs has more than {EXACT.prec:,} digits")
+    total = exact.total(values, weights)
+    if kind is BigInt:
+        return BigInt(total)
+    if not LONG_MIN <= total <= LONG_MAX:
         refuse(
             f"the sum {total} is beyond the 64 bits of a long; summing bigints, such as (bigint ?x) makes, gives it"
         )
-    return BigInt(total) if kind is BigInt else total
+    return total
 
 
-def _mean(kind: type[Any], values: Sequence[Any]) -> Any:
-    total = _total(kind, values)
+def _double_sum(values: Sequence[Value], weights: Weights, divisor: int) -> float:
+    """The double nearest to the exact sum through the divisor."""
+    odd = exact.sum_of_odd(values)
+    if odd is not None:
+        return odd
+    numbers, scale = exact.scaled(values)
+    return exact.rounded(exact.total(numbers, weights), scale * divisor)
+
+
+def _mean(values: Sequence[Value], weights: Weights) -> Value:
+    number = len(values) if weights is None else sum(weights)
+    kind = common_type(values)
+    if kind is float:
+        return _double_sum(values, weights, number)
     if kind is Decimal:
-        return ROUNDED.divide(total, Decimal(len(values)))
-    try:
-        return total / len(values)
-    except OverflowError:
-        return to_double(total)
+        return ROUNDED.divide(exact.total_of_decimals(values, weights), Decimal(number))
+    return exact.rounded(exact.total(values, weights), number)
 
 
-def _avg(values: Sequence[Value]) -> Value:
-    return _mean(_numbers("avg", values), values)
+def _avg(values: Sequence[Value], weights: Weights = None) -> Value:
+    _numbers("avg", values)
+    return _mean(values, weights)
 
 
-def _median(values: Sequence[Value]) -> Value:
-    """The middle number, or the mean of the two that are."""
+def _median(values: Sequence[Value], weights: Weights = None) -> Value:
+    """The middle number, or the mean of the two that are. Equal numbers go by their types; NaN is last."""
     _numbers("median", values)
-    ordered = sorted(values, key=lambda value: (value != value, value if value == value else 0))
-    middle = len(ordered) // 2
-    if len(ordered) % 2:
-        return ordered[middle]
-    pair = ordered[middle - 1 : middle + 1]
-    return _mean(common_type(pair), pair)
+    weighted = zip(values, weights or [1] * len(values), strict=True)
+    ordered = sorted(weighted, key=lambda each: _order_of_number(each[0]))
+    ends = list(accumulate(weight for _, weight in ordered))
+    below, above = ((ends[-1] - 1) // 2, ends[-1] // 2)
+    pair = [ordered[bisect_right(ends, place)][0] for place in (below, above)]
+    return pair[0] if below == above else _mean(pair, None)
 
 
-def _variance(values: Sequence[Value], name: str = "variance") -> float:
+def _order_of_number(value: Value) -> Any:
+    return (1, 0, 0) if value != value else (0, value, sort_key(value))
+
+
+def _spread(name: str, values: Sequence[Value], weights: Weights) -> tuple[int, int] | None:
+    """The variance of the population as an exact quotient; None where a value is not finite."""
+    _numbers(name, values)
+    if exact.sum_of_odd(values) is not None:
+        return None
+    number = len(values) if weights is None else sum(weights)
+    numbers, scale = exact.scaled(values)
+    squares = exact.total([value * value for value in numbers], weights)
+    return number * squares - exact.total(numbers, weights) ** 2, (number * scale) ** 2
+
+
+def _variance(values: Sequence[Value], weights: Weights = None) -> float:
     """Of the population: the mean squared distance from the mean."""
-    kind = _numbers(name, values)
-    if kind is int:  # exact until the one division
-        number = len(values)
-        spread = number * sum(value * value for value in values) - sum(values) ** 2
-        return float(spread / (number * number))
-    doubles = [to_double(value) for value in values]
-    mean = _sum_of_doubles(doubles) / len(doubles)
-    return _sum_of_doubles([(value - mean) * (value - mean) for value in doubles]) / len(doubles)
+    spread = _spread("variance", values, weights)
+    return math.nan if spread is None else exact.rounded(*spread)
 
 
-def _stddev(values: Sequence[Value]) -> float:
-    return math.sqrt(_variance(values, "stddev"))
+def _stddev(values: Sequence[Value], weights: Weights = None) -> float:
+    spread = _spread("stddev", values, weights)
+    return math.nan if spread is None else exact.rounded_root(*spread)
 
+
+WEIGHTED = MappingProxyType({"sum": _sum, "avg": _avg, "median": _median, "variance": _variance, "stddev": _stddev})
+"""The aggregates of numbers: they also take how often each value counts."""
 
 AGGREGATES: Mapping[str, Aggregate] = MappingProxyType(
     {
@@ -180,11 +202,7 @@ AGGREGATES: Mapping[str, Aggregate] = MappingProxyType(
         for known in (
             Aggregate("count", 0, 0, len),
             Aggregate("count-distinct", 0, 0, _count_distinct),
-            Aggregate("sum", 0, 0, _sum),
-            Aggregate("avg", 0, 0, _avg),
-            Aggregate("median", 0, 0, _median),
-            Aggregate("variance", 0, 0, _variance),
-            Aggregate("stddev", 0, 0, _stddev),
+            *(Aggregate(name, 0, 0, call) for name, call in WEIGHTED.items()),
             Aggregate("min", 0, 1, _min),
             Aggregate("max", 0, 1, _max),
             Aggregate("distinct", 0, 0, EdnSet),

@@ -13,16 +13,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from datalog.aggregates import aggregate
+from datalog.aggregates import WEIGHTED, aggregate
 from datalog.ast import FindAggregate, FindElement
 from datalog.errors import AdalogError
 from executor import group_kernels
 from executor.batch import Batch, Column, check_total, stack
+from executor.sum_kernels import exact_sums
 from planner.logical import WEIGHT
 from store.codes import Scratch
-from store.layout import LONG_MAX, LONG_MIN, TAG_DOUBLE, tags_of
+from store.layout import LONG_MAX, LONG_MIN, TAG_DOUBLE, TAG_FLOAT, tags_of
 
+# Sums of longs below this cannot wrap around.
 _EXACT = 1 << 62
+# Every integer up to here is a double.
+_DOUBLE = 1 << 53
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +80,12 @@ def _one(element: FindAggregate, codes: Column, groups: Groups) -> Column:
 def _longs(numbers: NDArray[np.int64], values: Scratch) -> Column:
     """Plain numbers as codes."""
     if numbers.size and (numbers.min() < LONG_MIN or numbers.max() > LONG_MAX):
-        return np.array([values.intern(number) for number in numbers.tolist()], np.int64)
+        return values.intern_many(numbers.tolist())
     return numbers
 
 
 def _doubles(numbers: NDArray[np.float64], values: Scratch) -> Column:
-    return np.array([values.intern(number) for number in numbers.tolist()], np.int64)
+    return values.intern_many(numbers.tolist())
 
 
 def _on_longs(element: FindAggregate, codes: Column, groups: Groups) -> Column | None:
@@ -98,20 +102,35 @@ def _on_longs(element: FindAggregate, codes: Column, groups: Groups) -> Column |
     total = group_kernels.sum_by_group(group, codes * weight, groups.count)
     if element.name == "sum":
         return _longs(total, values)
-    return _doubles(total / group_kernels.sum_by_group(group, weight, groups.count), values)
+    return _doubles(_quotients(total, group_kernels.sum_by_group(group, weight, groups.count)), values)
+
+
+def _quotients(dividend: NDArray[np.int64], divisor: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The doubles nearest to the quotients."""
+    quotients = dividend / divisor
+    # NumPy would round integers of more than 53 bits before it divides them.
+    for i in np.flatnonzero((np.abs(dividend) > _DOUBLE) | (divisor > _DOUBLE)).tolist():
+        quotients[i] = int(dividend[i]) / int(divisor[i])
+    return quotients
 
 
 def _on_doubles(element: FindAggregate, codes: Column, groups: Groups) -> Column | None:
-    group, weight, values = groups.group, groups.weight, groups.values
-    if element.args or element.name not in ("sum", "avg") or not (tags_of(codes) == TAG_DOUBLE).all():
+    if element.args or element.name not in ("sum", "avg"):
         return None
-    unique, inverse = np.unique(codes, return_inverse=True)
-    numbers = np.array(values.decode_many(unique), np.float64)[inverse]
-    total = np.zeros(groups.count, np.float64)
-    np.add.at(total, group, numbers * weight)
-    if element.name == "avg":
-        total = total / group_kernels.sum_by_group(group, weight, groups.count)
-    return _doubles(total, values)
+    tags = tags_of(codes)
+    if not ((tags == TAG_DOUBLE) | (tags == TAG_FLOAT)).all():
+        return None
+    where, firsts = group_kernels.group_rows(stack((codes,)))
+    numbers = _as_doubles(codes[firsts], groups.values)[where]
+    average = element.name == "avg"
+    return _doubles(exact_sums(numbers, groups.group, groups.weight, groups.count, average), groups.values)
+
+
+def _as_doubles(codes: Column, values: Scratch) -> NDArray[np.float64]:
+    """The numbers of doubles and floats."""
+    if (tags_of(codes) == TAG_DOUBLE).all():
+        return values.doubles(codes)
+    return np.array(values.decode_many(codes), np.float64)
 
 
 def _by_values(element: FindAggregate, codes: Column, groups: Groups) -> Column:
@@ -120,17 +139,15 @@ def _by_values(element: FindAggregate, codes: Column, groups: Groups) -> Column:
     ends = np.cumsum(np.bincount(group, minlength=groups.count))
     decoded = values.decode_many(codes[order])
     repeats = weight[order]
-    weighty = element.name in ("sum", "avg", "variance", "stddev", "median") and bool((repeats != 1).any())
+    weighty = element.name in WEIGHTED and bool((repeats != 1).any())
     arguments = [argument.value for argument in element.args]
     results: list[Any] = []
     start = 0
     for end in ends.tolist():
-        members = decoded[start:end]
-        if weighty:
-            members = [v for v, n in zip(members, repeats[start:end].tolist(), strict=True) for _ in range(n)]
+        weights = repeats[start:end].tolist() if weighty else None
         try:
-            results.append(aggregate(element.name, arguments, members))
+            results.append(aggregate(element.name, arguments, decoded[start:end], weights))
         except AdalogError as error:
             raise AdalogError(error.code, error.message, error.position or element.position) from error
         start = end
-    return np.array([values.intern(result) for result in results], np.int64)
+    return values.intern_many(results)

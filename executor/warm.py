@@ -1,17 +1,27 @@
-"""Compiles the kernels and keeps them on disk, so that no first query waits: `python -m executor.warm`."""
+"""Compiles the kernels and keeps them on disk, so that no first query waits: `python -m executor.warm`.
+
+A server loads them from there with `load_kernels` before it says that it is ready.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from executor import group_kernels, kernels
+from executor import dense_rows, group_kernels, kernels, row_kernels
 from executor.distinct_rows import first_rows
 from executor.pool import Pool
 from executor.request import Request
+from executor.sum_kernels import exact_sums
 from store.database import Database
 
 
 def main() -> None:
+    """Compiles every kernel, and sees that rules need no other."""
+    load_kernels()
+    _recursions()
+
+
+def load_kernels() -> None:
     """Calls every kernel once, with the types it is called with."""
     few = np.arange(4, dtype=np.int64)
     ends = few + 1
@@ -24,10 +34,13 @@ def main() -> None:
     kernels.contains(few, none, src, few, ends, few)
     kernels.expand(few, none, src, few, ends, 4)
     kernels.scatter(few, few, ends, few, np.zeros(4, np.int64), 0)
-    group_kernels.group_rows(np.stack((few, few)))
+    pairs = np.stack((few, few))
+    group_kernels.is_sorted(pairs)
+    group_kernels.group_rows(pairs)
     group_kernels.sum_by_group(few, few, 4)
     group_kernels.best_by_group(few, few, 4, 1)
-    first_rows(np.stack((few, few)))
+    exact_sums(few.astype(np.float64), few, ends, 4, True)
+    first_rows(pairs)
     for k in (2, 3, 4, 5):
         kernels.intersect(
             (few, none) * k,
@@ -40,7 +53,17 @@ def main() -> None:
             np.empty(5, np.int64),
             np.empty(5, np.int64),
         )
-    _recursions()
+    table, store = np.zeros(16, np.int64), np.zeros((3, 16), np.int64)
+    row_kernels.insert(table, store[:2].copy(), 0, pairs)
+    row_kernels.rehash(table, store, 2, 0, 0)
+    row_kernels.improve(table, store, np.zeros(16, np.bool_), 0, np.stack((few, few, few)), 2, 0, 0, 1)
+    row_kernels.walk(
+        few, dense, np.arange(5), few, none, np.zeros(1, np.int64), none, 1, table, store[:2].copy(), 0, 0, 0, 1
+    )
+    row_kernels.reach(np.arange(5), few, none, np.zeros(1, np.int64), 0, 0, few.copy(), few.copy(), 1)
+    bits, sizes = np.zeros(1, np.uint64), np.full(2, 4, np.int64)
+    dense_rows.mark(bits, np.zeros(2, np.int64), sizes, pairs, 0)
+    dense_rows.insert(bits, np.zeros(2, np.int64), sizes, store[:2].copy(), 0, pairs)
 
 
 def _recursions() -> None:

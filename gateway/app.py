@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,12 +16,14 @@ from starlette.routing import Route
 
 from datalog.errors import AdalogError
 from gateway.auth import Tokens
+from gateway.compression import Compression
 from gateway.config import Settings
 from gateway.ending import Stop
 from gateway.explorer import Explorer, load
 from gateway.graphql import GraphQLEndpoint
 from gateway.guards import Guard
 from gateway.metrics import CONTENT_TYPE, Metrics
+from gateway.origins import Origins
 from schema.context import Services
 from schema.cursor import Cursors
 from schema.errors import describe
@@ -32,9 +35,12 @@ if TYPE_CHECKING:
     from store.database import Database
 
 
-def create_app(database: Database, pool: Pool, settings: Settings) -> Starlette:
-    """The app over an open database and a running pool; it owns neither."""
+def create_app(
+    database: Database, pool: Pool, settings: Settings, prepared: Callable[[], bool] = lambda: True
+) -> Starlette:
+    """The app over an open database and a running pool; it owns neither. `prepared`: whether it is fast yet."""
     tokens = Tokens.load(settings.auth)
+    origins = Origins.of(settings.allowed_origins)
     explorer = Explorer(load())
     metrics = _metrics(database, pool)
     services = Services(database, pool, settings.limits, Cursors(_cursor_key(settings)))
@@ -47,8 +53,9 @@ def create_app(database: Database, pool: Pool, settings: Settings) -> Starlette:
         explorer.page(),
         settings.request_bytes,
         stop,
+        origins,
     )
-    probes = _Probes(database, pool, tokens, metrics)
+    probes = _Probes(database, pool, tokens, metrics, prepared)
 
     async def explorer_file(request: Request) -> Response:
         return explorer.file(request.path_params["name"], request.headers.get("if-none-match"))
@@ -66,7 +73,7 @@ def create_app(database: Database, pool: Pool, settings: Settings) -> Starlette:
             Route("/readyz", probes.ready),
             Route("/metrics", probes.metrics_text),
         ],
-        middleware=[Middleware(Guard, settings=settings)],
+        middleware=[*origins.middleware(), Middleware(Compression), Middleware(Guard, settings=settings)],
     )
     app.state.stop = stop
     return app
@@ -75,11 +82,14 @@ def create_app(database: Database, pool: Pool, settings: Settings) -> Starlette:
 class _Probes:
     """What operators and orchestrators ask."""
 
-    def __init__(self, database: Database, pool: Pool, tokens: Tokens, metrics: Metrics) -> None:
+    def __init__(
+        self, database: Database, pool: Pool, tokens: Tokens, metrics: Metrics, prepared: Callable[[], bool]
+    ) -> None:
         self.database = database
         self.pool = pool
         self.tokens = tokens
         self.metrics = metrics
+        self.prepared = prepared
 
     async def health(self, request: Request) -> Response:
         return JSONResponse({"status": "alive"}, headers={"Cache-Control": "no-store"})
@@ -96,6 +106,9 @@ class _Probes:
                 f"the disk failed, and the log cannot be read again yet ({failed}): queries are answered, READ_ONLY"
             )
             return JSONResponse({"status": "not ready", "why": why, "basisT": t}, 503, headers)
+        if not self.prepared():
+            why = "starting: queries are answered, but the first ones take longer"
+            return JSONResponse({"status": "not ready", "why": why}, 503, headers)
         return JSONResponse({"status": "ready", "basisT": t, "spark": self.pool.spark_state}, headers=headers)
 
     async def metrics_text(self, request: Request) -> Response:

@@ -13,11 +13,11 @@ _DIGEST_BYTES = 16
 def validated(media: str, body: bytes) -> dict[str, str]:
     """The headers of an answer that may be kept by who asked, and asked for again with its ETag.
 
-    The validator is of the bytes themselves, so it is a strong one whatever shaped them. Answers depend on who
-    asks, so no cache between may keep them.
+    The validator is of the bytes before they are compressed: a weak one, as it is the same however they are sent.
+    Answers depend on who asks, so no cache between may keep them.
     """
     digest = hashlib.blake2b(body, key=media.encode(), digest_size=_DIGEST_BYTES).hexdigest()
-    return {"ETag": f'"{digest}"', "Cache-Control": "private, no-cache", "Vary": "Accept, Authorization"}
+    return {"ETag": f'W/"{digest}"', "Cache-Control": "private, no-cache", "Vary": "Accept, Authorization"}
 
 
 def unchanged(if_none_match: bytes | None, etag: str) -> bool:
@@ -25,4 +25,4 @@ def unchanged(if_none_match: bytes | None, etag: str) -> bool:
     if if_none_match is None:
         return False
     tags = [tag.strip().removeprefix("W/") for tag in if_none_match.decode("latin-1").split(",")]
-    return "*" in tags or etag in tags
+    return "*" in tags or etag.removeprefix("W/") in tags

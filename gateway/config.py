@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from datalog.errors import AdalogError
+from gateway.origins import Origins
 from schema.limits import Limits
 from store.folder import check_is_folder
 
@@ -31,6 +32,7 @@ class Settings:
     schema: Literal["open", "strict"] = "open"
     auth: str | None = None
     allowed_hosts: str = ""
+    allowed_origins: str = ""
     request_bytes: int = 8 * 1024 * 1024
     transaction_bytes: int = 1024 * 1024
     spark: bool = True
@@ -67,6 +69,10 @@ class Settings:
             )
         if self.auth and not Path(self.auth).is_file():
             raise SettingError(f"{PREFIX}AUTH names {self.auth!r}, which is no file of bearer tokens")
+        try:
+            Origins.of(self.allowed_origins)
+        except ValueError as error:
+            raise SettingError(f"{PREFIX}ALLOWED_ORIGINS: {error}") from None
         if self.redis_url and not self.redis_url.startswith(_REDIS_SCHEMES):
             # What it is stays unsaid: there may be a password in it.
             raise SettingError(f"{PREFIX}REDIS_URL begins with one of {' '.join(_REDIS_SCHEMES)}")

@@ -17,6 +17,7 @@ from gateway.conditional import unchanged, validated
 from gateway.ending import Stop
 from gateway.metrics import Metrics
 from gateway.negotiation import GRAPHQL_JSON, BadRequestError, GraphQLRequest
+from gateway.origins import Origins
 from schema.context import Context, Services
 from schema.errors import describe, internal
 from schema.execution import Answer, Operations, is_mutation, root_fields
@@ -56,6 +57,7 @@ class GraphQLEndpoint:
         explorer: Response,
         request_bytes: int,
         stop: Stop,
+        origins: Origins,
     ) -> None:
         self.operations = operations
         self.services = services
@@ -64,6 +66,7 @@ class GraphQLEndpoint:
         self.explorer = explorer
         self.request_bytes = request_bytes
         self.stop = stop
+        self.origins = origins
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = _headers(scope)
@@ -153,7 +156,8 @@ class GraphQLEndpoint:
                 self.stop.reading.discard(task)
             return negotiation.from_body(_text(headers.get(b"content-type")) or "", body)
         if method == "GET":
-            if headers.get(b"sec-fetch-site") == b"cross-site":
+            cross_site = headers.get(b"sec-fetch-site") == b"cross-site"
+            if cross_site and not self.origins.allow(headers.get(b"origin")):
                 raise BadRequestError(403, "a page of another site may not query this database", Code.FORBIDDEN)
             if len(scope["query_string"]) > self.request_bytes:
                 raise self._too_large()

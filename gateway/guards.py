@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from starlette.datastructures import MutableHeaders
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from datalog.errors import Code
 from gateway.config import Settings, is_loopback
+from gateway.origins import Origins
 
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self' data:; img-src 'self' data:; "
@@ -19,8 +21,9 @@ _HEADERS = [
     (b"x-frame-options", b"DENY"),
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-opener-policy", b"same-origin"),
-    (b"cross-origin-resource-policy", b"same-origin"),
 ]
+_OWN = (b"cross-origin-resource-policy", b"same-origin")
+_SHARED = (b"cross-origin-resource-policy", b"cross-origin")
 
 
 class Guard:
@@ -31,15 +34,20 @@ class Guard:
         extra = {name.strip().lower() for name in settings.allowed_hosts.split(",") if name.strip()}
         # On other interfaces a token is required of everyone, so any name may lead here.
         self.hosts = extra if settings.on_loopback or extra else None
+        self.origins = Origins.of(settings.allowed_origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
 
+        shared = self.origins.allow(header(scope, b"origin"))
+
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [*message.get("headers", ()), *_HEADERS]
+                message["headers"] = [*message.get("headers", ()), *_HEADERS, _SHARED if shared else _OWN]
+                if self.origins:
+                    MutableHeaders(raw=message["headers"]).add_vary_header("Origin")
             await send(message)
 
         if self.hosts is not None and not self._expected(scope):
@@ -55,13 +63,15 @@ class Guard:
 
 def host_name(scope: Scope) -> str:
     """The Host header's name, without the port, in lower case."""
-    for key, value in scope["headers"]:
-        if key == b"host":
-            host: str = value.decode("latin-1").strip().lower()
-            if host.startswith("["):
-                return host.partition("]")[0].lstrip("[")
-            return host.partition(":")[0]
-    return ""
+    host = (header(scope, b"host") or b"").decode("latin-1").strip().lower()
+    if host.startswith("["):
+        return host.partition("]")[0].lstrip("[")
+    return host.partition(":")[0]
+
+
+def header(scope: Scope, name: bytes) -> bytes | None:
+    """The first header of that name."""
+    return next((value for key, value in scope["headers"] if key == name), None)
 
 
 def _misdirected(scope: Scope) -> JSONResponse:

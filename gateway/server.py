@@ -17,18 +17,20 @@ from gateway.app import create_app
 from gateway.config import Settings
 from gateway.ending import CUT, FINISH, Ending, Stop
 from gateway.opening import open_database, start_pool
+from gateway.rehearsal import Rehearsal
 
 
 def run(settings: Settings, out: Console) -> None:
     """Serves in this thread. Raises AdalogError when the folder or the port is taken."""
     logging.basicConfig(level=settings.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s %(message)s")
-    ending = Ending()
+    ending, rehearsal = Ending(), Rehearsal(settings)
     with listening(settings) as listener, open_database(settings) as database:
         # What is ended before is ended by the signal: nothing is served, and the log is whole.
         ending.install()
+        rehearsal.on(database)
         pool = start_pool(database, settings, spark=settings.spark)
         try:
-            server = Server(create_app(database, pool, settings), settings)
+            server = Server(create_app(database, pool, settings, lambda: rehearsal.over), settings)
             ending.kill = pool.kill
             ending.tell(server.handle_exit)
             host, port = listener.getsockname()[:2]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import strawberry
 from strawberry.schema.config import StrawberryConfig
 
@@ -10,8 +12,9 @@ from schema import encoding, fields, scalars
 strawberry.enum(encoding.Encoding, description="How values are written as JSON.")
 
 
+@cache
 def build_schema() -> strawberry.Schema:
-    """A new schema with the contract's fields, as far as they are built."""
+    """The schema with the contract's fields, as far as they are built."""
     return strawberry.Schema(
         query=fields.Query,
         mutation=fields.Mutation,

@@ -100,8 +100,10 @@ class Codes:
     def lookup(self, value: Any) -> int | None:
         """The value's code, or None where it was never interned."""
         tag, key = spell(value)
-        if isinstance(key, int):
-            return key
+        return key if isinstance(key, int) else self.lookup_key(tag, key)
+
+    def lookup_key(self, tag: int, key: bytes) -> int | None:
+        """The code of the value that is spelt so, or None where it was never interned."""
         number = self._dictionaries[tag].find(key)
         return None if number is None else layout.code_of(tag, number)
 
@@ -231,14 +233,26 @@ class Scratch:
         if own is not None:
             return own
         with self._lock:
-            own = self._codes.get((tag, key))
-            if own is not None:
-                return own
-            code = self._base.lookup(value)
-            if code is None:
-                code = self._new_code(tag, value)
-            self._codes[tag, key] = code
-            return code
+            return self._code_of(tag, key, value)
+
+    def intern_many(self, values: Iterable[Any]) -> Int64s:
+        """The codes of many values: int64[n]. As `intern`, with one turn at the lock."""
+        codes = []
+        with self._lock:
+            for value in values:
+                tag, key = spell(value)
+                codes.append(key if isinstance(key, int) else self._code_of(tag, key, value))
+        return np.array(codes, np.int64)
+
+    def _code_of(self, tag: int, key: bytes, value: Any) -> int:
+        known = self._codes.get((tag, key))
+        if known is not None:
+            return known
+        code = self._base.lookup_key(tag, key)
+        if code is None:
+            code = self._new_code(tag, value)
+        self._codes[tag, key] = code
+        return code
 
     def _new_code(self, tag: int, value: Any) -> int:
         if len(self._values) >= self._limit:

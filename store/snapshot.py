@@ -221,6 +221,14 @@ class Snapshot:
         """Whether only what still holds is shown: of `:db/noHistory`, wherever there could be something older."""
         return (self.is_past or self.is_history) and attribute in self.origin.forgetful
 
+    def prepare(self) -> None:
+        """Makes what would be made when first asked for: every attribute's tries, their indexes, its statistics."""
+        for attribute in self.attributes():
+            if self.has_data(attribute.id):
+                for trie in (self.ev(attribute), self.ve(attribute)):
+                    _ = trie.base.dense
+                self.statistics(attribute)
+
     def statistics(self, attribute: Attribute) -> AttributeStatistics:
         """Counts, at most at the cost of what was written since the last fold."""
         if self.plain is self and not self._forgets(attribute.id):

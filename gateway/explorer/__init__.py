@@ -13,6 +13,7 @@ from importlib.resources.abc import Traversable
 import orjson
 from starlette.responses import Response
 
+from gateway.conditional import unchanged
 from gateway.config import SettingError
 
 _TYPES = {
@@ -54,7 +55,9 @@ class Explorer:
 
     def __init__(self, contents: dict[str, bytes]) -> None:
         self._contents = contents
-        self._etags = {name: f'"{hashlib.sha256(content).hexdigest()[:20]}"' for name, content in contents.items()}
+        self._etags = {
+            name: f'W/"{hashlib.sha256(content).hexdigest()[:20]}"' for name, content in contents.items()
+        }
 
     def page(self) -> Response:
         return self.file("index.html", None)
@@ -66,7 +69,7 @@ class Explorer:
             return Response(f"no file {name!r} here\n", status_code=404, media_type="text/plain")
         etag = self._etags[name]
         headers = {"ETag": etag, "Cache-Control": "no-cache", "Vary": "Accept"}
-        if if_none_match is not None and etag in if_none_match:
+        if unchanged(None if if_none_match is None else if_none_match.encode("latin-1"), etag):
             return Response(status_code=304, headers=headers)
         headers["Content-Type"] = _TYPES[name[name.rindex(".") :]]
         return Response(content, headers=headers)

@@ -1,4 +1,4 @@
-"""The explorer in a real browser: an example query answers with rows, and no request leaves this host."""
+"""The gateway in a real browser: the explorer, which asks no other host, and pages of other origins."""
 
 from __future__ import annotations
 
@@ -14,7 +14,11 @@ from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
+from starlette.applications import Starlette
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
 
+from gateway.config import Settings
 from tests.gateway.support import gateway, served
 
 CHROMIUM = shutil.which("chromium")
@@ -96,3 +100,48 @@ def test_an_example_query_runs_and_no_request_leaves_the_host(browser: webdriver
         assert {urlsplit(url).netloc for url in urls} == {urlsplit(address).netloc}
         problems = [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]  # type: ignore[no-untyped-call]
         assert problems == []
+
+
+ASKING = """
+const [address, document, done] = arguments
+fetch(`${address}/graphql`, {
+  method: "POST",
+  headers: {"Content-Type": "application/json", "Authorization": "Bearer unused"},
+  body: JSON.stringify({query: document}),
+}).then(async answer => done([answer.status, await answer.json()]), error => done(String(error)))
+"""
+READING = """
+const [address, document, done] = arguments
+fetch(`${address}/graphql?query=${encodeURIComponent(document)}`)
+  .then(async answer => done([answer.status, await answer.json()]), error => done(String(error)))
+"""
+
+
+async def page(request: object) -> Response:
+    return HTMLResponse("<!doctype html><title>a page of another origin</title>")
+
+
+def test_pages_of_other_origins(browser: webdriver.Chrome) -> None:
+    """One that is allowed queries and transacts, and reads why it was refused; another can do none of it."""
+    asked = 'query { q(query: "[:find ?n :where [_ :package/name ?n]]") { rows } }'
+    written = 'mutation { transact(tx: "[{:package/name \\"from a page\\"}]") { t } }'
+    elsewhere = Starlette(routes=[Route("/", page)])
+    with served(elsewhere) as allowed, served(elsewhere) as other:
+        settings = Settings(data=":memory:", allowed_origins=allowed)
+        with gateway(settings, PACKAGES) as opened, served(opened.app) as address:
+
+            def said(script: str, document: str) -> Any:
+                return browser.execute_async_script(script, address, document)  # type: ignore[no-untyped-call]
+
+            browser.get(allowed)
+            assert said(ASKING, written) == [200, {"data": {"transact": {"t": 2}}}]
+            for script in (ASKING, READING):
+                assert said(script, asked) == [200, {"data": {"q": {"rows": [["from a page"]]}}}]
+            status, answer = said(READING, written)
+            assert status == 405
+            assert "POST" in answer["errors"][0]["message"]
+
+            browser.get(other)
+            for script, document in ((ASKING, written), (ASKING, asked), (READING, asked)):
+                assert "Failed to fetch" in said(script, document)
+            assert opened.database.snapshot().t == 2

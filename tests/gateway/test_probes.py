@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
 
 from executor.pool import Pool
+from gateway.app import create_app
+from gateway.config import Settings
+from gateway.rehearsal import Rehearsal, rehearse
 from store import writer
 from store.database import Database
-from tests.gateway.support import Gateway
+from tests.gateway.support import Gateway, InProcess
 
 
 def test_health(empty: Gateway) -> None:
@@ -23,6 +27,31 @@ def test_readiness(family: Gateway) -> None:
     assert answer.status_code == 200
     assert answer.json()["status"] == "ready"
     assert answer.json()["basisT"] == 2
+
+
+def test_not_ready_before_the_first_query_is_fast(family: Gateway) -> None:
+    over = threading.Event()
+    app = create_app(family.database, family.pool, family.settings, over.is_set)
+    http = InProcess(app)
+    answer = http.get("/readyz")
+    assert answer.status_code == 503
+    assert answer.json()["status"] == "not ready"
+    assert "starting" in answer.json()["why"]
+    over.set()
+    assert http.get("/readyz").status_code == 200
+    http.close()
+
+
+def test_a_server_is_ready_when_its_rehearsal_is_over(family: Gateway) -> None:
+    rehearsal = Rehearsal(family.settings)
+    assert not rehearsal.over
+    rehearsal.on(family.database)
+    assert rehearsal.wait(60)
+    assert rehearsal.over
+
+
+def test_every_request_of_the_rehearsal_is_answered() -> None:
+    rehearse(Settings())
 
 
 def test_metrics_count_fields_by_code(family: Gateway) -> None:

@@ -84,6 +84,23 @@ TABLE = """
 (median ?x) | [5 1 3] => 3
 (median ?x) | [1 2] => 1.5
 (median ?x) | [1.0 2.0 4.0 10.0] => 3.0
+(median ?x) | [1M 1 1.0] => 1.0
+(median ?x) | [1.7e308 1.3e308] => 1.5e308
+(median ?x) | [9223372036854775807 9223372036854775805] => 9.223372036854775807e18
+(sum ?x) | [1e16 1.0 -1e16] => 1.0
+(sum ?x) | [1e308 1.7e308 -1.6e308] => 1.1e308
+(sum ?x) | [1e308 1.7e308] => ##Inf
+(sum ?x) | [##Inf 1.0] => ##Inf
+(sum ?x) | [##Inf ##-Inf 1.0] => ##NaN
+(sum ?x) | [9007199254740993 0.5] => 9007199254740994.0
+(sum ?x) | [1e16 1 -1e16] => 1.0
+(avg ?x) | [1e308 1.7e308] => 1.35e308
+(avg ?x) | [5e-324 1e-323] => 1e-323
+(avg ?x) | [9007199254740993 9007199254740994 9007199254740998] => 9007199254740995.0
+(avg ?x) | [9223372036854775807 9223372036854775806] => 9.223372036854775807e18
+(variance ?x) | [100000000.1 100000000.3] => 0.010000000298023226
+(variance ?x) | [1e200 3e200] => ##Inf
+(stddev ?x) | [1e200 3e200] => 1e200
 (variance ?x) | [1 2 3 4] => 1.25
 (variance ?x) | [5] => 0.0
 (stddev ?x) | [1 2 3 4] => 1.118033988749895
@@ -171,6 +188,35 @@ def test_unknown_aggregate(db):
 )
 def test_malformed_aggregates(db, element):
     db.refuses("QUERY_INVALID", f"[:find {element} :in [?x ...] ?y]", "[1]", "1")
+
+
+def test_sums_of_doubles_do_not_depend_on_what_is_summed_beside_them(db):
+    query = "[:find ?g (sum ?x) (avg ?x) :in [[?g ?x]]]"
+    rows = "[1 1e16] [1 1.0] [1 -1e16] [1 2.0]"
+    alone = db.q(query, f"[{rows}]")
+    assert alone == "#{[1 3.0 0.75]}"
+    assert db.q(query, f"[[2 7.0] {rows} [3 1e300]]") == "#{[1 3.0 0.75] [2 7.0 7.0] [3 1e300 1e300]}"
+
+
+def test_sums_of_floats(db):
+    db.tx("[{:db/ident :n :db/valueType :db.type/float}]")
+    db.tx("[[:db/add 1 :n 16777216.0] [:db/add 2 :n 1.0] [:db/add 3 :n 0.5]]")
+    assert db.q("[:find (sum ?n) (avg ?n) :where [_ :n ?n]]") == "#{[16777217.5 5592405.833333333]}"
+
+
+def test_sums_with_hidden_variables(db):
+    rows, times = "[[1 0.1] [2 0.3]]", " ".join(map(str, range(1000)))
+    query = "[:find (sum ?x) (avg ?x) (stddev ?x) (median ?x) :with ?k ?t :in [[?k ?x]] [?t ...]]"
+    assert db.q(query, rows, f"[{times}]") == "#{[400.0 0.2 0.09999999999999999 0.2]}"
+
+
+def test_sums_in_rules_and_in_queries_within(db):
+    rows = "[[1 1e16] [1 1.0] [1 -1e16] [2 7.0]]"
+    within = "[:find ?g ?s :in $r :where [$r ?g _] [(q [:find (sum ?x) . :in $r ?g :where [$r ?g ?x]] $r ?g) ?s]]"
+    assert db.q(within, rows) == "#{[1 1.0] [2 7.0]}"
+    db.tx("[[:db/add 1 :x 1e16] [:db/add 2 :x 1.0] [:db/add 3 :x -1e16] [:db/add 4 :x 7.0]]")
+    rule = "[[(total (sum ?x)) [?e :x ?x] [(< ?e 4)]]]"
+    assert db.q(f"[:find ?s . :where (total ?s) :rules {rule}]") == "1.0"
 
 
 def test_an_unbound_aggregate_variable(db):

@@ -1,0 +1,151 @@
+"""Answers compressed for whoever asks for it: Accept-Encoding, https://www.rfc-editor.org/rfc/rfc9110#section-12.5.3.
+
+The cheapest level of each coding: most clients are near, and the highest would cost more than it saves them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Final
+
+import pyarrow as pa
+from starlette.datastructures import MutableHeaders
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from datalog.errors import Code
+
+IDENTITY: Final = "identity"
+# Below this compressing takes longer than the bytes that it saves, on any network but the slowest.
+_LEAST_BYTES: Final = 4096
+# From here on it would hold up other requests: some tenths of a millisecond.
+_MOST_AT_ONCE: Final = 1 << 16
+_GZIP_WINDOW: Final = 31
+_COMMON: Final = "gzip"
+# Identity may be sent unless it is ruled out; any coding that is named, were it with q=0.001, is better.
+_UNSAID: Final = 0.0001
+_MEDIA: Final = ("application/json", "application/graphql-response+json", "text/", "image/svg+xml")
+_EVENTS: Final = "text/event-stream"
+
+
+def _gzip(body: bytes) -> bytes:
+    return zlib.compress(body, 1, _GZIP_WINDOW)
+
+
+def _zstd(body: bytes) -> bytes:
+    compressed: bytes = pa.Codec("zstd", 1).compress(body, asbytes=True)
+    return compressed
+
+
+CODINGS: Final[Mapping[str, Callable[[bytes], bytes]]] = {"zstd": _zstd, "gzip": _gzip}
+"""The codings to choose from, the better first."""
+
+
+@lru_cache(256)
+def acceptable(header: str | None) -> tuple[str, ...]:
+    """The codings that an Accept-Encoding header takes, identity among them, the client's best first.
+
+    Of equally good ones the first of `CODINGS`, and identity last: it costs the network more.
+    """
+    if header is None:
+        return (IDENTITY,)
+    qualities = _qualities(header)
+
+    def quality(name: str) -> float:
+        unsaid = _UNSAID if name == IDENTITY else 0.0
+        return qualities.get(name, qualities.get("*", unsaid))
+
+    taken = [name for name in (*CODINGS, IDENTITY) if quality(name) > 0]
+    # Where anything will do it is what everybody can read.
+    return tuple(sorted(taken, key=lambda name: (-quality(name), name not in qualities and name != _COMMON)))
+
+
+def _qualities(header: str) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for part in header.lower().split(","):
+        name, *parameters = (piece.strip() for piece in part.split(";"))
+        if name:
+            found["gzip" if name == "x-gzip" else name] = _quality(parameters)
+    return found
+
+
+def _quality(parameters: list[str]) -> float:
+    for parameter in parameters:
+        name, _, value = parameter.partition("=")
+        if name.strip() == "q":
+            try:
+                return min(max(float(value), 0.0), 1.0)
+            except ValueError:
+                return 0.0
+    return 1.0
+
+
+class Compression:
+    """Compresses whole answers of text. What is sent bit by bit, as events are, goes through as it comes."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        header = b",".join(value for name, value in scope["headers"] if name == b"accept-encoding")
+        asked = any(name == b"accept-encoding" for name, _ in scope["headers"])
+        taken = acceptable(header.decode("latin-1") if asked else None)
+        if not taken:
+            # Before anything is done: a transaction whose answer nobody can read would be worse.
+            await _refusal()(scope, receive, send)
+            return
+        await self.app(scope, receive, _Answer(send, taken))
+
+
+class _Answer:
+    """The sending side of one request: keeps the head of the answer until the body tells how it is sent."""
+
+    def __init__(self, send: Send, taken: Sequence[str]) -> None:
+        self._send = send
+        self._taken = taken
+        self._head: Message | None = None
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self._head = message
+            MutableHeaders(raw=message["headers"]).add_vary_header("Accept-Encoding")
+            return
+        head, self._head = self._head, None
+        if head is not None:
+            if not message.get("more_body", False):
+                message = await self._coded(head, message)
+            await self._send(head)
+        await self._send(message)
+
+    async def _coded(self, head: Message, message: Message) -> Message:
+        headers = MutableHeaders(raw=head["headers"])
+        body: bytes = message.get("body", b"")
+        coding = self._chosen(headers, len(body))
+        if coding == IDENTITY:
+            return message
+        compress = CODINGS[coding]
+        coded = await asyncio.to_thread(compress, body) if len(body) > _MOST_AT_ONCE else compress(body)
+        headers["content-encoding"] = coding
+        headers["content-length"] = str(len(coded))
+        return {**message, "body": coded}
+
+    def _chosen(self, headers: MutableHeaders, size: int) -> str:
+        media = headers.get("content-type", "")
+        if not size or "content-encoding" in headers or not media.startswith(_MEDIA) or media.startswith(_EVENTS):
+            return IDENTITY
+        if size < _LEAST_BYTES and IDENTITY in self._taken:
+            return IDENTITY
+        return self._taken[0]
+
+
+def _refusal() -> JSONResponse:
+    codings = ", ".join([*CODINGS, IDENTITY])
+    message = f"answers are encoded as one of {codings}; Accept-Encoding takes none of them"
+    error = {"message": message, "extensions": {"code": Code.ARG_INVALID.value, "retryable": False}}
+    return JSONResponse({"errors": [error]}, 406, {"Vary": "Accept-Encoding"})

@@ -1,0 +1,39 @@
+"""Installing compiles every kernel, and a server loads every kernel before it is ready."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+FILES = sorted(path for path in (ROOT / "executor").glob("*.py") if "@njit" in path.read_text(encoding="utf-8"))
+
+_UNLOADED = """
+import importlib, sys
+from executor.warm import load_kernels
+
+load_kernels()
+for name in sys.argv[1:]:
+    for kernel in vars(importlib.import_module(name)).values():
+        own = getattr(kernel, "__module__", "") == name and hasattr(kernel, "signatures")
+        if own and not kernel.__name__.startswith("_") and not kernel.targetoptions.get("inline"):
+            if not kernel.signatures:
+                print(f"{name}.{kernel.__name__}")
+"""
+# Kernels that only other kernels call are compiled into those.
+_WITHIN = {"executor.group_kernels.sorted_by"}
+
+
+def test_make_compiles_anew_when_a_kernel_changes() -> None:
+    rule = re.search(r"^\$\(STAMPS\)/kernels:(.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    assert rule is not None
+    assert {f"executor/{path.name}" for path in FILES} <= set(rule[1].split())
+
+
+def test_every_kernel_is_loaded() -> None:
+    modules = [f"executor.{path.stem}" for path in FILES]
+    done = subprocess.run([sys.executable, "-c", _UNLOADED, *modules], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    assert set(done.stdout.split()) <= _WITHIN

@@ -6,12 +6,12 @@ The cheapest level of each coding: most clients are near, and the highest would 
 from __future__ import annotations
 
 import asyncio
-import zlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
 import pyarrow as pa
+from isal import igzip_lib
 from starlette.datastructures import MutableHeaders
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -23,7 +23,6 @@ IDENTITY: Final = "identity"
 _LEAST_BYTES: Final = 4096
 # From here on it would hold up other requests: some tenths of a millisecond.
 _MOST_AT_ONCE: Final = 1 << 16
-_GZIP_WINDOW: Final = 31
 _COMMON: Final = "gzip"
 # Identity may be sent unless it is ruled out; any coding that is named, were it with q=0.001, is better.
 _UNSAID: Final = 0.0001
@@ -32,7 +31,8 @@ _EVENTS: Final = "text/event-stream"
 
 
 def _gzip(body: bytes) -> bytes:
-    return zlib.compress(body, 1, _GZIP_WINDOW)
+    # A quarter of zlib's time, and smaller.
+    return igzip_lib.compress(body, level=1, flag=igzip_lib.COMP_GZIP)
 
 
 def _zstd(body: bytes) -> bytes:

@@ -39,7 +39,7 @@ _QUERIES: Final = (
 )
 _DOCUMENT: Final = (
     "query ($query: EDN!, $args: [JSON!]) { q(query: $query, args: $args) { columns { name type } rows basisT "
-    "stats { engine elapsedMs } } }"
+    "stats { engine elapsedMs } warnings { code message } } }"
 )
 
 

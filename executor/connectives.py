@@ -134,8 +134,7 @@ class Conjunction:
         self._at: dict[str, tuple[list[RangeExtender], list[Extender]]] = {}
 
     def participates(self, variable: str) -> bool:
-        ranged, others = self.at(variable)
-        return bool(ranged or others)
+        return any(part.participates(variable) for part in self.parts)
 
     def at(self, variable: str) -> tuple[list[RangeExtender], list[Extender]]:
         """The parts that take part at a level: those with ranges, the oldest first, and the others."""
@@ -258,9 +257,9 @@ class Nest:
     def masks(self, bits: range) -> dict[str, int]:
         """The bits of a range, by the columns that they are in."""
         found: dict[str, int] = {}
-        for bit in bits:
-            name = self.column(bit // _WORD)
-            found[name] = found.get(name, 0) | 1 << bit % _WORD
+        for word in range(bits.start // _WORD, (bits.stop - 1) // _WORD + 1):
+            low, high = max(bits.start - word * _WORD, 0), min(bits.stop - word * _WORD, _WORD)
+            found[self.column(word)] = (1 << high) - (1 << low)
         return found
 
 
@@ -277,7 +276,7 @@ class OrExtender:
 
     The batch carries the state of the nest; the `or` looks at the bits of its branches, changes those and the ones
     below them, and leaves the rest. A variable local to one branch is a level like any other: the branches that do
-    not know it carry their rows on with ABSENT.
+    not know it carry their rows on with ABSENT. `rank` has the levels in their order.
     """
 
     def __init__(
@@ -288,10 +287,13 @@ class OrExtender:
         self.local = local
         self._row = _row_name()
         self._masks = [nest.masks(branch.bits) for branch in branches]
-        self._own = [next(iter(nest.masks(branch.bits[:1]).items())) for branch in branches]
-        self._all = nest.masks(range(branches[0].bits.start, branches[-1].bits.stop))
-        ahead = [START, *sorted((name for name in rank if rank[name] >= 0), key=rank.__getitem__)]
-        self.levels = [x for x in ahead if x in local or any(body.participates(x) for body in self.bodies)]
+        firsts = [branch.bits.start for branch in branches]
+        self._own = [(nest.column(first // _WORD), 1 << first % _WORD) for first in firsts]
+        self._all = nest.masks(range(firsts[0], branches[-1].bits.stop))
+        ahead = [START, *(name for name in rank if rank[name] >= 0)]
+        self._taking = [frozenset(filter(body.participates, ahead)) for body in self.bodies]
+        taken = local.union(*self._taking)
+        self.levels = [name for name in ahead if name in taken]
         self.last = self.levels[-1]
 
     def participates(self, variable: str) -> bool:
@@ -308,7 +310,7 @@ class OrExtender:
             rows = self._alive(batch, i)
             if not len(rows):
                 continue
-            if body.participates(variable):
+            if variable in self._taking[i]:
                 total[rows] += body.count(batch.take(rows), variable)
             else:
                 total[rows] += 1 if variable in self.local else UNBOUNDED
@@ -324,7 +326,7 @@ class OrExtender:
             if not len(rows):
                 continue
             mine = numbered.take(rows)
-            if body.participates(variable):
+            if variable in self._taking[i]:
                 piece = body.propose(mine, variable)
             else:
                 assert variable in self.local, "the planner lets an or propose only what all its branches know"
@@ -357,7 +359,7 @@ class OrExtender:
             if not len(rows):
                 continue
             kept = numbered.take(rows)
-            if body.participates(variable):
+            if variable in self._taking[i]:
                 kept = body.intersect(kept, variable)
             at = kept.columns[self._row]
             for name, mask in self._masks[i].items():

@@ -247,7 +247,9 @@ class _Finder:
     def symbols(self, query: ast.Query) -> None:
         """Plain symbols, which are variables, where a rule or an attribute was probably meant."""
         rules = {rule.name for rule in query.rules}
-        attributes = {str(each.ident)[1:] for base in self.databases.values() for each in base.attributes()}
+        idents = [each.ident for base in self.databases.values() for each in base.attributes()]
+        attributes = {ident.name: ident for ident in idents}
+        by_local = {ident.local: ident for ident in idents}
         for scope in (
             (query.find, query.with_, query.inputs, query.where),
             *((r.args, r.clauses) for r in query.rules),
@@ -264,8 +266,12 @@ class _Finder:
                         f"{name} is a variable here; a call of the rule is written ({name} …), in round brackets"
                     )
                     self.say(Suspicion.PLAIN_SYMBOL, message, at)
-                elif name in attributes and (alone or all(place == 1 for place, _ in found)):
-                    self.say(Suspicion.PLAIN_SYMBOL, f"{name} is a variable here; the attribute is :{name}", at)
+                    continue
+                as_attribute = all(place == 1 for place, _ in found)
+                probably = attributes.get(name) if alone or as_attribute else None
+                probably = probably or (by_local.get(name) if as_attribute else None)
+                if probably is not None:
+                    self.say(Suspicion.PLAIN_SYMBOL, f"{name} is a variable here; the attribute is {probably}", at)
 
 
 def _items(node: AndNode) -> Iterator[Node]:

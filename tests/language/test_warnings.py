@@ -86,6 +86,12 @@ def test_a_plain_symbol_that_names_an_attribute(tracker):
     assert "the attribute is :issue/title" in tracker.says("[:find ?t :where [?i issue/title ?t]]")
 
 
+def test_a_plain_symbol_in_the_place_of_an_attribute(tracker):
+    assert tracker.warnings("[:find ?i ?t :where [?i ‸title ?t]]") == ["PLAIN_SYMBOL"]
+    assert ":issue/title" in tracker.says("[:find ?i ?t :where [?i title ?t]]")
+    quiet(tracker, "[:find ?i a ?t :where [?i a ?t]]")
+
+
 def test_plain_symbols_are_variables(tracker):
     quiet(tracker, "[:find title :where [issue :issue/title title]]")
     quiet(tracker, "[:find issue :where [issue :issue/title title]]")

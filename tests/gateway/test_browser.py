@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -126,6 +127,7 @@ def test_pages_of_other_origins(browser: webdriver.Chrome) -> None:
     asked = 'query { q(query: "[:find ?n :where [_ :package/name ?n]]") { rows } }'
     written = 'mutation { transact(tx: "[{:package/name \\"from a page\\"}]") { t } }'
     elsewhere = Starlette(routes=[Route("/", page)])
+    elsewhere.state.stop = SimpleNamespace(begin=lambda: None)
     with served(elsewhere) as allowed, served(elsewhere) as other:
         settings = Settings(data=":memory:", allowed_origins=allowed)
         with gateway(settings, PACKAGES) as opened, served(opened.app) as address:

@@ -30,7 +30,8 @@ JOIN += "[?d :n/value ?y] [(+ ?v ?w ?x ?y) ?s] [(< ?s 0)]]"
 SLOW = JOIN.replace("(count ?a) . :with ?b ?c ?d", "?op ?a ?at ?s").replace(
     "[(< ?s 0)]", "[(< ?s 0)] [(ground :db/add) ?op] [(ground :n/value) ?at]"
 )
-GONE_SECONDS = 5.0
+# The server is gone within 5; a machine that runs other tests beside may be slower than its clock.
+GONE_SECONDS = 15.0
 SERVE = "from gateway.cli import main; main()"
 
 

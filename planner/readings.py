@@ -19,7 +19,7 @@ from planner.places import Kind, Place
 from store.attribute import TX_BASE, Attribute
 from store.bootstrap import IDENT
 from store.coercion import coerced
-from store.json_values import from_json, integer, keyword
+from store.json_values import WRITTEN, from_json, integer, keyword
 from store.snapshot import Snapshot
 
 Held = Attribute | Kind
@@ -202,26 +202,6 @@ def _as_transaction(value: Any, *, json: bool) -> int | None:
 
 # What to say
 
-_WRITTEN: Final[Mapping[str, tuple[str, str]]] = {
-    "keyword": (":open", '":open"'),
-    "symbol": ("open", '"open"'),
-    "instant": ('#inst "2024-05-01T12:00:00Z"', '"2024-05-01T12:00:00Z"'),
-    "uuid": (
-        '#uuid "6f1c3b9e-0d7e-4c7a-9a53-0b8c2a3f6e21"',
-        '"6f1c3b9e-0d7e-4c7a-9a53-0b8c2a3f6e21"',
-    ),
-    "bigdec": ("9.99M", '9.99 or "9.99"'),
-    "long": ("5", "5"),
-    "bigint": ("5N", '5 or "5"'),
-    "double": ("2.5", "2.5"),
-    "float": ("2.5", "2.5"),
-    "boolean": ("true", "true"),
-    "string": ('"open"', '"open"'),
-    "uri": ('#uri "https://example.org"', '"https://example.org"'),
-    "bytes": ('#bytes "AQID"', '"AQID"'),
-}
-
-
 _STANDING: Final[Mapping[Kind, tuple[str, str]]] = {
     Kind.ENTITY: (
         'a number, an ident such as :status/open, or a lookup ref such as [:user/email "ada@example.org"]',
@@ -273,7 +253,7 @@ def entity_named(database: Snapshot, value: Any) -> Any:
 def expected(held: Held, *, json: bool) -> str:
     """How such a value is written, for a message."""
     if isinstance(held, Attribute):
-        written = _WRITTEN.get(str(held.value_type))
+        written = WRITTEN.get(str(held.value_type))
         return "a vector of the right length and types" if written is None else f"a value such as {written[json]}"
     return _STANDING[held][json]
 

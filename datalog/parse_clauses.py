@@ -64,6 +64,8 @@ class ClauseParser:
             items = items[1:]
             if not items:
                 raise invalid(form, f"a data pattern has 1 to 5 places: {_PLACES}")
+        if is_symbol(items[0]) and items[0].value.name in CONNECTIVES and any(map(_is_clause, items[1:])):
+            raise invalid(form, f"{items[0].value.name} stands in round brackets: ({items[0].value.name} …)")
         if len(items) > 5 and source.name == "$":
             raise invalid(form, f"a data pattern has at most 5 places: {_PLACES}")
         terms = tuple(self._term(item, place) for place, item in enumerate(items))
@@ -250,6 +252,11 @@ class ClauseParser:
         if not is_variable(form):
             raise invalid(form, f"a variable such as ?x is expected here, not {shown(form)}")
         return ast.Var(form.value.name, position=form.position)
+
+
+def _is_clause(form: Form) -> bool:
+    """Whether a form in the place of a term looks like a data pattern or a call."""
+    return form.kind == "list" or (form.kind == "vector" and bool(form.items) and is_variable(form.items[0]))
 
 
 def _arity(least: int, most: int | None) -> str:

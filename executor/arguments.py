@@ -15,7 +15,6 @@ from datalog import ast
 from datalog.diagnostics import Diagnostic, Suspicion
 from datalog.edn import write
 from datalog.errors import AdalogError, Code, Position
-from datalog.hints import nearest
 from datalog.parse_nested import input_name
 from datalog.values import EdnList, EdnSet, identity
 from planner.outline import Outline
@@ -233,9 +232,18 @@ class _Settling:
         position: Position | None = named.position
         kinds = [held for held, _ in reading.held]
         if first.unknown is not None:
-            hint = nearest(shown(first.value), first.unknown)
-            message = f"{given}, which is no attribute that is declared{hint}, so nothing has it"
-            self.diagnostics.append(Diagnostic(Suspicion.UNKNOWN_ATTRIBUTE, message, position))
+            unknown, hint = first.unknown, first.unknown.hint()
+            if unknown.ident:
+                code, what = Suspicion.UNKNOWN_IDENT, f"an ident that no entity has{hint}"
+            elif unknown.name is first.value:
+                code, what = (
+                    Suspicion.UNKNOWN_ATTRIBUTE,
+                    f"which is no attribute that is declared{hint}, so nothing has it",
+                )
+            else:
+                code = Suspicion.UNKNOWN_ATTRIBUTE
+                what = f"but no attribute {unknown.name} is declared{hint}, so nothing has it"
+            self.diagnostics.append(Diagnostic(code, f"{given}, {what}", position))
             return
         if first.ambiguous:
             what = " and ".join(dict.fromkeys(map(holding, kinds)))

@@ -7,16 +7,19 @@ for a keyword or an instant, since JSON has none. Only the schema is looked at, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from datalog.edn_writer import write
+from datalog.errors import AdalogError, Code
+from datalog.hints import nearest
 from datalog.values import NUMERIC, EdnList, Keyword, identity, type_name
 from planner.places import Kind, Place
 from store.attribute import TX_BASE, Attribute
+from store.bootstrap import IDENT
 from store.coercion import coerced
-from store.json_values import from_json, integer, keyword
+from store.json_values import WRITTEN, from_json, integer, keyword
 from store.snapshot import Snapshot
 
 Held = Attribute | Kind
@@ -25,12 +28,26 @@ Held = Attribute | Kind
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A value that nothing in its places can equal, or (`ambiguous`) that means different things in them, or the
-    name of an attribute that nobody declared (`unknown`: the attributes there are)."""
+    """A value that nothing in its places can equal, or (`ambiguous`) that means different things in them, or
+    (`unknown`) that names what is not there."""
 
     value: Any
     ambiguous: bool = False
-    unknown: tuple[str, ...] | None = None
+    unknown: Unknown | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """The name of an attribute that nobody declared, or (`ident`) an ident that no entity has."""
+
+    name: Keyword
+    database: Snapshot
+    ident: bool = False
+
+    def hint(self) -> str:
+        """The nearest name that there is."""
+        there = idents(self.database) if self.ident else (each.ident for each in self.database.attributes())
+        return nearest(str(self.name), map(str, there))
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +88,9 @@ class Reading:
         return chosen.value, Fault(value, ambiguous=True)
 
     def _unknown(self, value: Any) -> Fault | None:
-        """What is wrong with the name of an attribute."""
-        for held, database in self.held:
-            if held is not Kind.ATTRIBUTE or database.attribute(value) is not None:
-                return None
-        return Fault(value, unknown=tuple(str(each.ident) for each in self.held[0][1].attributes()))
+        """What is wrong with a name: of an attribute, of one in a lookup ref, of an entity."""
+        unknown = [_unknown(held, database, value) for held, database in self.held]
+        return None if None in unknown else Fault(value, unknown=unknown[0])
 
     def _compared(self, value: Any) -> tuple[Any, Fault | None]:
         held, database = self.held[0]
@@ -114,6 +129,21 @@ def _as(held: Held, database: Snapshot, value: Any, *, json: bool) -> _Read | No
     else:
         made = _as_transaction(value, json=json)
     return None if made is None else _Read(made, plain=made is value)
+
+
+def _unknown(held: Held, database: Snapshot, value: Any) -> Unknown | None:
+    if isinstance(held, Attribute) or held is Kind.TRANSACTION or type(value) is int:
+        return None
+    if held is Kind.ENTITY and isinstance(value, Keyword):
+        return Unknown(value, database, ident=True) if database.entid(value) is None else None
+    name = value[0] if type(value) is tuple else value
+    return Unknown(name, database) if database.attribute(name) is None else None
+
+
+def idents(database: Snapshot) -> Iterator[Any]:
+    """Every ident that an entity has."""
+    for code in database.plain.trie(IDENT, inverse=True).keys:
+        yield database.codes.decode(int(code))
 
 
 def _as_value(attribute: Attribute, database: Snapshot, value: Any, *, json: bool) -> Any | None:
@@ -172,26 +202,6 @@ def _as_transaction(value: Any, *, json: bool) -> int | None:
 
 # What to say
 
-_WRITTEN: Final[Mapping[str, tuple[str, str]]] = {
-    "keyword": (":open", '":open"'),
-    "symbol": ("open", '"open"'),
-    "instant": ('#inst "2024-05-01T12:00:00Z"', '"2024-05-01T12:00:00Z"'),
-    "uuid": (
-        '#uuid "6f1c3b9e-0d7e-4c7a-9a53-0b8c2a3f6e21"',
-        '"6f1c3b9e-0d7e-4c7a-9a53-0b8c2a3f6e21"',
-    ),
-    "bigdec": ("9.99M", '9.99 or "9.99"'),
-    "long": ("5", "5"),
-    "bigint": ("5N", '5 or "5"'),
-    "double": ("2.5", "2.5"),
-    "float": ("2.5", "2.5"),
-    "boolean": ("true", "true"),
-    "string": ('"open"', '"open"'),
-    "uri": ('#uri "https://example.org"', '"https://example.org"'),
-    "bytes": ('#bytes "AQID"', '"AQID"'),
-}
-
-
 _STANDING: Final[Mapping[Kind, tuple[str, str]]] = {
     Kind.ENTITY: (
         'a number, an ident such as :status/open, or a lookup ref such as [:user/email "ada@example.org"]',
@@ -219,10 +229,31 @@ def shown(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "…"
 
 
+def entity_named(database: Snapshot, value: Any) -> Any:
+    """What is written for an entity, as its lookup ref's attribute wants it; one whose attribute is text is JSON.
+
+    Raises ARG_INVALID for a value that the attribute cannot have.
+    """
+    if type(value) is not tuple or len(value) != 2:
+        return value
+    read = _as_entity(database, value, json=type(value[0]) is str)
+    if read is None and (isinstance(value[0], Keyword) or (type(value[0]) is str and value[0].startswith(":"))):
+        probably = _as_entity(database, value, json=True)
+        attribute = database.attribute(value[0]) if isinstance(value[0], Keyword) else None
+        if probably is not None:
+            hint = f"; did you mean {write(probably)}?"
+        elif attribute is not None:
+            hint = f": {holding(Kind.ENTITY if attribute.is_ref else attribute)}, {expected(attribute, json=False)}"
+        else:
+            hint = ""
+        raise AdalogError(Code.ARG_INVALID, f"nothing can be named by {write(value)}{hint}")
+    return value if read is None else read
+
+
 def expected(held: Held, *, json: bool) -> str:
     """How such a value is written, for a message."""
     if isinstance(held, Attribute):
-        written = _WRITTEN.get(str(held.value_type))
+        written = WRITTEN.get(str(held.value_type))
         return "a vector of the right length and types" if written is None else f"a value such as {written[json]}"
     return _STANDING[held][json]
 

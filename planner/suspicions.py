@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from itertools import pairwise
-from typing import Any, Final
+from typing import Final
 
 from datalog import ast
+from datalog.builtins import BUILTINS
 from datalog.diagnostics import Diagnostic, Suspicion
 from datalog.edn_writer import write
 from datalog.errors import Position
@@ -25,7 +26,6 @@ from planner.outline import Outline
 from planner.places import Kind, Place
 from planner.readings import Held, Reading, expected, holding, meant, shown
 from planner.standing import COMPARISONS
-from store.bootstrap import IDENT
 from store.snapshot import Snapshot
 
 _EQUALITIES: Final = frozenset(("=", "not=", "!="))
@@ -52,9 +52,12 @@ class _Finder:
     outline: Outline
     databases: Mapping[str, Snapshot]
     diagnostics: dict[Diagnostic, None] = field(default_factory=dict)
+    misread: set[str] = field(default_factory=set)
+    """Plain symbols that were probably not meant to be variables: no more is said about what they join."""
 
     def all(self) -> None:
         tree, query = self.outline.tree, self.outline.query
+        self.symbols(query)
         for body in (tree.body, *(branch.body for each in tree.predicates for branch in each.branches)):
             for leaf in everything(body):
                 self.leaf(leaf)
@@ -65,7 +68,6 @@ class _Finder:
             if isinstance(element, ast.FindPull) and isinstance(element.pattern, PullPattern):
                 self.pull(element.pattern, element.source.name)
         self.parts(query)
-        self.symbols(query)
 
     def say(self, code: Suspicion, message: str, position: Position | None) -> None:
         self.diagnostics[Diagnostic(code, message, position)] = None
@@ -128,19 +130,20 @@ class _Finder:
         if reading is None or reading.compared:
             return
         value, fault = reading(term.value)
-        held, database = reading.held[0]
-        if (fault is not None and not fault.ambiguous) or (not literal and value is not term.value):
+        held = reading.held[0][0]
+        if fault is not None and fault.unknown is not None:
+            unknown = fault.unknown
+            if unknown.ident:
+                message = f"no entity has the ident {unknown.name}{unknown.hint()}"
+                self.say(Suspicion.UNKNOWN_IDENT, message, term.position)
+            else:
+                message = f"no attribute {unknown.name} is declared{unknown.hint()}, so nothing has it"
+                self.say(Suspicion.UNKNOWN_ATTRIBUTE, message, term.position)
+        elif (fault is not None and not fault.ambiguous) or (not literal and value is not term.value):
             probably = next((each for kind, base in reading.held if (each := meant(kind, base, term.value))), None)
             hint = f"write {expected(held, json=False)}" if probably is None else f"did you mean {write(probably)}?"
             message = f"nothing can equal {shown(term.value)} here: {holding(held)}; {hint}"
             self.say(Suspicion.IMPOSSIBLE_VALUE, message, term.position)
-        elif isinstance(value, Keyword) and all(kind is Kind.ENTITY for kind, _ in reading.held):
-            self.ident(value, database, term.position)
-
-    def ident(self, ident: Keyword, database: Snapshot, position: Position | None) -> None:
-        if database.entid(ident) is None:
-            hint = nearest(str(ident), map(str, _idents(database)))
-            self.say(Suspicion.UNKNOWN_IDENT, f"no entity has the ident {ident}{hint}", position)
 
     def pull(self, pattern: PullPattern, source: str) -> None:
         for asked in pattern.attributes:
@@ -156,7 +159,7 @@ class _Finder:
         known = dict(outside)
         items = list(_items(node))
         for item in items:
-            if isinstance(item, DatomAtom):
+            if isinstance(item, DatomAtom) and not self.is_misread(item):
                 for name, held in self.held(item):
                     before = known.setdefault(name, held)
                     if _class(before) != _class(held):
@@ -164,6 +167,11 @@ class _Finder:
                             f"{_written(name)} stands for values that are never equal: "
                             f"{holding(before)}, {holding(held)}"
                         )
+                        if {before, held} == {Kind.ENTITY, Kind.ATTRIBUTE}:
+                            message += (
+                                "; the variable of an attribute is its keyword already, so that no :db/ident is "
+                                "asked of it"
+                            )
                         self.say(Suspicion.IMPOSSIBLE_JOIN, message, item.position)
         for item in items:
             match item:
@@ -176,6 +184,10 @@ class _Finder:
                     self.conjunction(AndNode(item.items), known)
                 case _:
                     pass
+
+    def is_misread(self, atom: DatomAtom) -> bool:
+        terms = (atom.entity, atom.attribute, atom.value)
+        return any(isinstance(term, str) and _written(term) in self.misread for term in terms)
 
     def held(self, atom: DatomAtom) -> Iterator[tuple[str, Held]]:
         """What the variables of a pattern hold."""
@@ -245,33 +257,42 @@ class _Finder:
             self.say(Suspicion.CARTESIAN_PRODUCT, message, position)
 
     def symbols(self, query: ast.Query) -> None:
-        """Plain symbols, which are variables, where a rule or an attribute was probably meant."""
-        rules = {rule.name for rule in query.rules}
+        """Plain symbols, which are variables, where something else was probably meant."""
         idents = [each.ident for base in self.databases.values() for each in base.attributes()]
-        attributes = {ident.name: ident for ident in idents}
-        by_local = {ident.local: ident for ident in idents}
         for scope in (
             (query.find, query.with_, query.inputs, query.where),
             *((r.args, r.clauses) for r in query.rules),
         ):
             uses: dict[str, list[tuple[int, ast.Var]]] = {}
+            mixed = False
             for place, variable in _variables(scope):
-                if not variable.name.startswith("?"):
+                mixed = mixed or variable.name.startswith("?")
+                if not variable.name.startswith(("?", "_")):
                     uses.setdefault(variable.name, []).append((place, variable))
             for name, found in uses.items():
-                alone = len(found) == 1
-                at = found[0][1].position
-                if name in rules and (alone or all(place == 0 for place, _ in found)):
-                    message = (
-                        f"{name} is a variable here; a call of the rule is written ({name} …), in round brackets"
-                    )
-                    self.say(Suspicion.PLAIN_SYMBOL, message, at)
-                    continue
-                as_attribute = all(place == 1 for place, _ in found)
-                probably = attributes.get(name) if alone or as_attribute else None
-                probably = probably or (by_local.get(name) if as_attribute else None)
-                if probably is not None:
-                    self.say(Suspicion.PLAIN_SYMBOL, f"{name} is a variable here; the attribute is {probably}", at)
+                meant = self.probably(name, [place for place, _ in found], idents, mixed=mixed)
+                if meant is not None:
+                    self.misread.add(name)
+                    self.say(Suspicion.PLAIN_SYMBOL, f"{name} is a variable here{meant}", found[0][1].position)
+
+    def probably(self, name: str, places: Sequence[int], idents: Sequence[Keyword], *, mixed: bool) -> str | None:
+        """What a plain symbol in these places of patterns was probably meant to be; None: a variable.
+
+        `mixed`: beside variables that begin with a question mark.
+        """
+        alone, attribute = len(places) == 1, set(places) == {1}
+        if name in {rule.name for rule in self.outline.query.rules} and (alone or set(places) == {0}):
+            return f"; a call of the rule is written ({name} …), in round brackets"
+        named = [each for each in idents if each.name == name and (alone or attribute)]
+        named += [each for each in idents if each.local == name and attribute]
+        if named:
+            return f"; the attribute is {named[0]}"
+        if name in BUILTINS and set(places) <= {0, 1}:
+            return f"; a call of the built-in is written [({name} …)], in round brackets within square ones"
+        if alone and mixed and places[0] >= 0:
+            text = name.rstrip("'")
+            return f' and stands nowhere else, so that it may be anything; write :{text}, "{text}" or _'
+        return None
 
 
 def _items(node: AndNode) -> Iterator[Node]:
@@ -296,11 +317,6 @@ def _a(noun: str) -> str:
 
 def _written(name: str) -> str:
     return name.split("·")[0]
-
-
-def _idents(database: Snapshot) -> Iterator[Any]:
-    for code in database.plain.trie(IDENT, inverse=True).keys:
-        yield database.codes.decode(int(code))
 
 
 def _some(names: Iterable[str]) -> str:

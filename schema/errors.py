@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import secrets
-from typing import Any
+from typing import Any, Final
 
 from graphql import GraphQLError, GraphQLSyntaxError
 
 from datalog.errors import AdalogError, Code
 
 log = logging.getLogger("adalog.graphql")
+
+# As graphql-core says it of null.
+_NULL: Final = re.compile(r"Expected value of non-null type '([^']+)' not to be None\.")
 
 
 def format_error(error: GraphQLError) -> dict[str, Any]:
@@ -55,7 +59,12 @@ def _describe_document_error(error: GraphQLError) -> dict[str, Any]:
     if error.locations:
         extensions["line"] = error.locations[0].line
         extensions["column"] = error.locations[0].column
-    return {"message": error.message, "extensions": extensions}
+    return {"message": _NULL.sub(_null, error.message), "extensions": extensions}
+
+
+def _null(match: re.Match[str]) -> str:
+    nil = '; nil as an argument is {"#edn": "nil"}' if match[1] == "JSON!" else ""
+    return f"null cannot stand here, where a {match[1]} is wanted{nil}."
 
 
 def _cause(error: GraphQLError) -> BaseException | None:

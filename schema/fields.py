@@ -10,6 +10,7 @@ import orjson
 import strawberry
 
 from datalog import edn
+from datalog.diagnostics import Diagnostic
 from datalog.errors import AdalogError, Code
 from executor.request import Request
 from schema import types
@@ -100,11 +101,12 @@ class Query:
         paged = first is not None or after is not None
         asked = question("q", query, describe_arguments(arguments), _basis_name(basis), with_) if paged else ""
         start = 0
+        told: list[Diagnostic] = []
         if after is None:
-            snapshot = await read_snapshot(services, basis, with_)
+            snapshot = await read_snapshot(services, basis, with_, told)
         else:
             cursor = services.cursors.read(after, asked)
-            snapshot, start = await at_cursor(services, cursor, with_), cursor.offset
+            snapshot, start = await at_cursor(services, cursor, with_, told), cursor.offset
         result = await services.pool.arun(
             Request(
                 query=query,
@@ -125,6 +127,7 @@ class Query:
         return types.QueryResult(
             result=result,
             page=Page(result, start, max(start, stop), encoding or Encoding.PLAIN, limits),
+            told=told,
             basis_t=Long(result.t),
             page_info=types.PageInfo(has_next_page=stop < len(result), end_cursor=end),
         )
@@ -143,10 +146,11 @@ class Query:
         timeout_ms: int | None = None,
     ) -> types.Explanation:
         services = info.context.services
+        told: list[Diagnostic] = []
         request = Request(
             query=query,
             args=await _arguments(services, args, args_edn),
-            snapshot=await read_snapshot(services, basis, with_),
+            snapshot=await read_snapshot(services, basis, with_, told),
             engine=(engine or types.Engine.AUTO).value,
             timeout_ms=_timeout(timeout_ms, services.limits.timeout_ms),
             max_rows=services.limits.rows,
@@ -155,7 +159,7 @@ class Query:
         return types.Explanation(
             text=explanation.text,
             plan=JSON(types.fragment(explanation.plan)),
-            warnings=types.warnings_of(explanation.diagnostics),
+            warnings=types.warnings_of((*told, *explanation.diagnostics)),
         )
 
     @strawberry.field(

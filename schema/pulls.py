@@ -13,6 +13,7 @@ from datalog.errors import AdalogError
 from datalog.values import EdnMap
 from executor.allocation import uncollected
 from executor.pool import PullRequest
+from planner.readings import entity_named
 from schema.encoding import Encoding, MapWriter
 from schema.limits import Limits, exceeded
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 # Below these many values or texts the event loop is not worth leaving.
 _INLINE_VALUES = 2_000
 _INLINE_TEXTS = 200
+_AN_ENTITY = 'an entity is a number, an ident or a lookup ref such as [:user/email "ada@example.org"]'
 
 
 async def pulled(
@@ -39,9 +41,9 @@ async def pulled(
     if len(eids) > limits.rows:
         raise exceeded(f"entities in {field}", limits.rows, "rows")
     if len(eids) > _INLINE_TEXTS:
-        entities = await asyncio.to_thread(_entities, eids, field)
+        entities = await asyncio.to_thread(_entities, eids, field, snapshot)
     else:
-        entities = _entities(eids, field)
+        entities = _entities(eids, field, snapshot)
     maps, values = await services.pool.apull(
         PullRequest(pattern, entities, snapshot=snapshot, timeout_ms=timeout_ms)
     )
@@ -51,20 +53,26 @@ async def pulled(
     return _written(maps, encoding, limits)
 
 
-def _entities(texts: Sequence[str], field: str) -> list[Any]:
+def _entities(texts: Sequence[str], field: str, snapshot: Snapshot) -> list[Any]:
     return [
-        int(text) if text.isascii() and text.isdigit() else _entity(text, field, i) for i, text in enumerate(texts)
+        int(text)
+        if text.isascii() and text.isdigit()
+        else _entity(text, f"{field}[{i}]" if field == "eids" else field, snapshot)
+        for i, text in enumerate(texts)
     ]
 
 
-def _entity(text: str, field: str, number: int) -> Any:
+def _entity(text: str, place: str, snapshot: Snapshot) -> Any:
     try:
-        return edn.read(text)
+        value = edn.read(text)
     except AdalogError as error:
-        place = f"{field}[{number}]" if field == "eids" else field
         # A position would be looked for in the pattern, the one text that errors of a pull point into.
         at = f" at {error.position.line}:{error.position.column}" if error.position else ""
-        raise AdalogError(error.code, f"{place}{at}: {error.message}") from None
+        raise AdalogError(error.code, f"{place}{at}: {error.message}; {_AN_ENTITY}") from None
+    try:
+        return entity_named(snapshot, value)
+    except AdalogError as error:
+        raise AdalogError(error.code, f"{place}: {error.message}") from None
 
 
 def _written(maps: Sequence[EdnMap | None], encoding: Encoding, limits: Limits) -> list[bytes]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import strawberry
 
-from datalog.errors import AdalogError
+from datalog.diagnostics import Diagnostic
+from datalog.errors import AdalogError, Position
 from schema.arguments import BasisInput, snapshot_of
 from schema.context import Services
 from schema.cursor import Cursor
@@ -27,16 +29,23 @@ With = Annotated[
 ]
 
 
-async def read_snapshot(services: Services, basis: BasisInput | None, with_: str | None) -> Snapshot:
-    """The snapshot that a basis names, with the transaction data applied where there is any."""
+async def read_snapshot(
+    services: Services, basis: BasisInput | None, with_: str | None, told: list[Diagnostic] | None = None
+) -> Snapshot:
+    """The snapshot that a basis names, with the transaction data applied where there is any.
+
+    `told`: is given what is suspicious about that data.
+    """
     snapshot = snapshot_of(services.database, basis)
-    return snapshot if with_ is None else await _applied(services, snapshot, with_, None)
+    return snapshot if with_ is None else await _applied(services, snapshot, with_, None, told)
 
 
-async def at_cursor(services: Services, cursor: Cursor, with_: str | None) -> Snapshot:
+async def at_cursor(
+    services: Services, cursor: Cursor, with_: str | None, told: list[Diagnostic] | None = None
+) -> Snapshot:
     """The snapshot that a cursor's page was read from, made again."""
     snapshot = services.database.at(t=cursor.t, since=cursor.since, history=cursor.history)
-    return snapshot if with_ is None else await _applied(services, snapshot, with_, cursor.start)
+    return snapshot if with_ is None else await _applied(services, snapshot, with_, cursor.start, told)
 
 
 def cursor_on(snapshot: Snapshot, asked: str, offset: int) -> Cursor:
@@ -46,12 +55,24 @@ def cursor_on(snapshot: Snapshot, asked: str, offset: int) -> Cursor:
     return Cursor(asked, offset, t, snapshot.since_t or None, snapshot.is_history, start)
 
 
-async def _applied(services: Services, basis: Snapshot, tx: str, start: Start | None) -> Snapshot:
+async def _applied(
+    services: Services, basis: Snapshot, tx: str, start: Start | None, told: list[Diagnostic] | None
+) -> Snapshot:
     try:
         # Off the event loop: it may be long.
-        after, _ = await asyncio.to_thread(services.database.speculate, basis, tx, start)
+        after, report = await asyncio.to_thread(services.database.speculate, basis, tx, start)
     except AdalogError as error:
-        # A position would be looked for in the query or pattern.
-        at = f" at {error.position.line}:{error.position.column}" if error.position else ""
-        raise AdalogError(error.code, f"with{at}: {error.message}", retryable=error.retryable) from None
+        raise AdalogError(
+            error.code, f"{_within(error.position)}: {error.message}", retryable=error.retryable
+        ) from None
+    if told is not None:
+        told += (
+            replace(each, message=f"{_within(each.position)}: {each.message}", position=None)
+            for each in report.diagnostics()
+        )
     return after
+
+
+def _within(position: Position | None) -> str:
+    """Where in `with`; as a position it would be looked for in the query or pattern."""
+    return f"with at {position.line}:{position.column}" if position else "with"

@@ -89,6 +89,8 @@ class QueryStats:
 class QueryResult:
     result: strawberry.Private[Result]
     page: strawberry.Private[Page]
+    told: strawberry.Private[list[Diagnostic]]
+    """What is suspicious about `with`."""
     basis_t: Long = strawberry.field(description="The transaction number of the snapshot that was read.")
     page_info: PageInfo
 
@@ -115,7 +117,8 @@ class QueryResult:
     )
     async def warnings(self, info: strawberry.Info[Context, None]) -> list[Warning]:
         assert self.result.question is not None
-        return warnings_of(await info.context.services.pool.adiagnostics(self.result.question))
+        found = await info.context.services.pool.adiagnostics(self.result.question)
+        return warnings_of((*self.told, *found))
 
     @strawberry.field
     def stats(self) -> QueryStats:

@@ -15,6 +15,7 @@ from typing import Any, Final, TypeVar
 
 from datalog import edn
 from datalog.errors import AdalogError, Code
+from store.attribute import TX_BASE
 from store.bulk import BulkData
 from store.checkpoint import opened
 from store.collecting import put_off
@@ -137,7 +138,8 @@ class Database:
         since: int | None = None,
         history: bool = False,
     ) -> Snapshot:
-        """The database of a moment: after transaction t, or as of an instant or transaction.
+        """The database of a moment: after transaction t, or as of an instant or transaction, each by its number or,
+        as the fourth place of a pattern shows it, by its entity id.
 
         Raises BASIS_FUTURE for a t not reached yet, ARG_INVALID for both or a negative one.
         """
@@ -146,6 +148,7 @@ class Database:
             raise AdalogError(Code.ARG_INVALID, "give t or asOf, not both")
         moment = as_of if t is None else t
         moment = now.as_of_instant(moment) if isinstance(moment, datetime) else moment
+        moment, since = _numbered(moment), _numbered(since)
         for name, number in (("t", moment), ("since", since)):
             if number is not None and number < 0:
                 raise AdalogError(Code.ARG_INVALID, f"{name} is {number}; transactions are numbered from 1")
@@ -214,6 +217,12 @@ class Database:
         BASIS_CONFLICT where `expected_basis_t` is no longer the newest; a used `idempotency_key` gets the report of
         the transaction that used it, and nothing is applied again.
         """
+        if idempotency_key is not None and not idempotency_key.strip():
+            # An empty form field is no key: the second transaction sent with it would be lost.
+            raise AdalogError(
+                Code.ARG_INVALID,
+                "the idempotency key is empty; give each transaction one of its own, such as a uuid, or none",
+            )
         request = Request(tx, expected_basis_t, idempotency_key)
         self._writer.submit(request)
         return request.future
@@ -310,6 +319,11 @@ class Database:
     def memory_bytes(self) -> int:
         """Bytes of tries and dictionaries, those of mapped files included."""
         return self._snapshot.nbytes()
+
+
+def _numbered(transaction: int | None) -> int | None:
+    """The number of a transaction that may be given by its entity id."""
+    return transaction - TX_BASE if transaction is not None and transaction >= TX_BASE else transaction
 
 
 __all__ = ["Columns", "Database", "Datom", "TxReport"]

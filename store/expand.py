@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from datalog.edn_writer import write
 from datalog.errors import Code
 from datalog.values import NUMERIC, EdnList, EdnMap, EdnSet, Keyword, Symbol, type_name
 from store import bootstrap
@@ -15,6 +16,7 @@ from store.attribute import SCHEMA_BASE, TX_BASE, VALUE_TYPES, Attribute
 from store.coercion import coerced, coerced_tuple
 from store.declarations import Declarations, implied_type, unnamed
 from store.functions import OPERATIONS, shown
+from store.json_values import WRITTEN, from_json
 from store.operations import (
     CURRENT_TX,
     Add,
@@ -35,6 +37,7 @@ from store.state import State
 
 _ID: Final = Keyword("db/id")
 _ADD: Final = Keyword("db/add")
+_TYPES: Final = " ".join(sorted(VALUE_TYPES))
 _CURRENT_TX: Final = Keyword("db/current-tx")
 
 
@@ -288,7 +291,8 @@ class Expansion:
                 return TX_BASE + self._t
             entity = self._declarations.ident(value)
             if entity is None:
-                raise Refused(Code.TX_INVALID, f"no entity has the ident {value}", path)
+                types = f"; types are {_TYPES}" if str(value).startswith(":db.type/") else ""
+                raise Refused(Code.TX_INVALID, f"no entity has the ident {value}{types}", path)
             return entity
         if type(value) is tuple and len(value) == 2 and isinstance(value[0], Keyword | int):
             return self._looked_up(value, path)
@@ -359,7 +363,8 @@ class Expansion:
         if converted is None:
             raise Refused(
                 Code.TX_INVALID,
-                f"{shown(value)} is not a {_described_type(attribute)}, as {attribute.ident} wants",
+                f"{shown(value)} is not {_described_type(attribute)}, as {attribute.ident} wants"
+                f"{_hint(attribute, value)}",
                 path,
             )
         try:
@@ -370,9 +375,20 @@ class Expansion:
 
 def _described_type(attribute: Attribute) -> str:
     if attribute.tuple_attrs:
-        return f"tuple of {', '.join(map(str, attribute.tuple_attrs))}"
+        return f"a tuple of {', '.join(map(str, attribute.tuple_attrs))}"
     if attribute.tuple_types:
-        return f"tuple of {', '.join(attribute.tuple_types)}"
+        return f"a tuple of {', '.join(attribute.tuple_types)}"
     if attribute.tuple_type:
-        return f"tuple of 2 to 8 {attribute.tuple_type}s"
-    return str(attribute.value_type)
+        return f"a tuple of 2 to 8 {attribute.tuple_type}s"
+    return f"{'an' if attribute.value_type == 'instant' else 'a'} {attribute.value_type}"
+
+
+def _hint(attribute: Attribute, value: Any) -> str:
+    """How such a value is written."""
+    written = WRITTEN.get(str(attribute.value_type))
+    if written is None:
+        return ""
+    if value == Symbol("null"):
+        return "; null is nil in EDN, and no value: leave the attribute out, or retract"
+    probably = from_json(str(attribute.value_type), value)
+    return f"; write a value such as {written[0]}" if probably is None else f"; did you mean {write(probably)}?"

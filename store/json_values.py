@@ -105,3 +105,23 @@ _FROM_TEXT: Final[Mapping[str, Callable[[str], Any | None]]] = {
     "uri": _uri,
     "bytes": _bytes,
 }
+
+WRITTEN: Final[Mapping[str, tuple[str, str]]] = {
+    "keyword": (":open", '":open"'),
+    "symbol": ("open", '"open"'),
+    "instant": ('#inst "2024-05-01T12:00:00Z"', '"2024-05-01T12:00:00Z"'),
+    "uuid": (
+        '#uuid "6f1c3b9e-0d7e-4c7a-9a53-0b8c2a3f6e21"',
+        '"6f1c3b9e-0d7e-4c7a-9a53-0b8c2a3f6e21"',
+    ),
+    "bigdec": ("9.99M", '9.99 or "9.99"'),
+    "long": ("5", "5"),
+    "bigint": ("5N", '5 or "5"'),
+    "double": ("2.5", "2.5"),
+    "float": ("2.5", "2.5"),
+    "boolean": ("true", "true"),
+    "string": ('"open"', '"open"'),
+    "uri": ('#uri "https://example.org"', '"https://example.org"'),
+    "bytes": ('#bytes "AQID"', '"AQID"'),
+}
+"""How a value of each type is written in EDN and in JSON."""

@@ -49,7 +49,9 @@ def resolved(
             if isinstance(term, Tempid) and not union.has_met(term):
                 raise Refused(
                     Code.TX_INVALID,
-                    f'the tempid "{term}" is only a value here; nothing is said about it as an entity',
+                    f'the tempid "{term}" is only a value here; nothing is said about it as an entity. '
+                    "One that is there is named by a number, an ident or a lookup ref such as "
+                    '[:user/email "ada@example.org"]',
                     operation.path,
                 )
         if isinstance(operation, _OF_KNOWN) and isinstance(operation.e, Tempid) and not union.is_known(operation.e):

@@ -52,6 +52,15 @@ def test_a_wrong_argument(empty: Gateway, args: list[Any], code: str) -> None:
     assert empty.code(ASK, query="[:find ?x :in $ ?x :where [?x :a/b]]", args=args) == code
 
 
+def test_null_as_an_argument(empty: Gateway) -> None:
+    error = empty.error(ASK, query="[:find ?x :in $ ?x]", args=[None])
+    assert error["message"].endswith(
+        'at [0]: null cannot stand here, where a JSON! is wanted; nil as an argument is {"#edn": "nil"}.'
+    )
+    assert error["extensions"]["code"] == "ARG_INVALID"
+    assert empty.data(ASK, query="[:find ?x :in $ ?x]", args=[{"#edn": "nil"}])["q"]["rows"] == [[None]]
+
+
 def test_wrong_edn_in_an_argument_names_it(empty: Gateway) -> None:
     document = '{ q(query: "[:find ?x :in $ ?x]", argsEdn: ["[1"]) { rows } }'
     error = empty.error(document)

@@ -22,6 +22,9 @@ PULL = """query ($pattern: EDN!, $eid: EDN!, $basis: BasisInput, $as: Encoding) 
 MANY = """query ($pattern: EDN!, $eids: [EDN!]!, $basis: BasisInput, $as: Encoding) {
   pullMany(pattern: $pattern, eids: $eids, basis: $basis, encoding: $as)
 }"""
+TRANSACT = "mutation ($tx: EDN!) { transact(tx: $tx) { t } }"
+UIDS = """[{:db/ident :uid :db/valueType :db.type/uuid :db/unique :db.unique/identity}
+ {:uid #uuid "6f1c3b9e-0d7e-4c7a-9a53-0b8c2a3f6e21" :n 1}]"""
 ADA = '[:person/name "Ada"]'
 NESTED = "[:person/name :person/born {[:person/child :limit 1 :as :first] [:person/name]}]"
 
@@ -54,6 +57,22 @@ def test_entities_by_number_ident_and_lookup_ref(family):
     number = pull(family, "[:db/id]", ADA)[":db/id"]
     assert pull(family, "[:person/born]", str(number)) == {":person/born": 1815}
     assert pull(family, "[:db/doc]", ":person/name") == {":db/doc": "What they are called"}
+
+
+def test_an_entity_as_json(family):
+    assert pull(family, "[:person/born]", orjson.dumps([":person/name", "Ada"]).decode()) == {":person/born": 1815}
+
+
+def test_an_entity_that_nothing_can_be(family):
+    error = family.error(MANY, pattern="[*]", eids=["1", "[:person/name :Ada]"])
+    assert error["extensions"]["code"] == "ARG_INVALID"
+    assert error["message"].startswith("eids[1]: nothing can be named by [:person/name :Ada]")
+    family.data(TRANSACT, tx=UIDS)
+    uid = "6f1c3b9e-0d7e-4c7a-9a53-0b8c2a3f6e21"
+    assert pull(family, "[:n]", f'[":uid", "{uid}"]') == pull(family, "[:n]", f'[:uid #uuid "{uid}"]') == {":n": 1}
+    error = family.error(PULL, pattern="[*]", eid=f'[:uid "{uid}"]')
+    assert error["message"].endswith(f'did you mean [:uid #uuid "{uid}"]?')
+    assert "such as [:user/email" in family.error(PULL, pattern="[*]", eid="ada@example.org")["message"]
 
 
 @pytest.mark.parametrize("encoding", ["PLAIN", "TAGGED", "EDN"])

@@ -114,6 +114,18 @@ def test_refusals_say_where_in_the_transaction_data(numbers: Gateway) -> None:
     assert numbers.error(Q, query=ASK, **{"with": "[[:db/add"})["extensions"]["code"] == "EDN_SYNTAX"
 
 
+def test_what_is_suspicious_about_it_is_warned_of(numbers):
+    warned = "warnings { code message line }"
+    document = f"""query($query: EDN!, $with: EDN) {{ q(query: $query, with: $with) {{ {warned} }}
+      explain(query: $query, with: $with) {{ {warned} }} }}"""
+    data = numbers.data(document, query="[:find ?v :where [1 :n/vaule ?v]]", **{"with": "[[:db/add 1 :n/valeu 5]]"})
+    for field in ("q", "explain"):
+        transaction, query = data[field]["warnings"]
+        assert (transaction["code"], transaction["line"]) == ("NEW_ATTRIBUTE", None)
+        assert transaction["message"].startswith("with at 1:13: :n/valeu was declared by this use (did you mean")
+        assert query["code"] == "UNKNOWN_ATTRIBUTE"
+
+
 def test_the_command_line(tmp_path: Path) -> None:
     data, file, tx = str(tmp_path / "data"), tmp_path / "tx.edn", tmp_path / "with.edn"
     file.write_text("[[:db/add 1 :n 1]]", "utf-8")

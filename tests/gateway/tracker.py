@@ -265,6 +265,23 @@ WAYS = [
         [],
         "UNKNOWN_ATTRIBUTE",
     ),
+    Way(
+        "no such attribute in a lookup ref",
+        by("owner"),
+        [[":user/mail", "ada@x.org"]],
+        ['[:user/mail "ada@x.org"]'],
+        [],
+        "UNKNOWN_ATTRIBUTE",
+    ),
+    Way("no such ident", by("kind"), [":kind/bgu"], [":kind/bgu"], [], "UNKNOWN_IDENT"),
+    Way(
+        "no such ident in a list",
+        "[:find ?i :in $ [?k ...] :where [?i :issue/kind ?k]]",
+        [[":kind/bug", ":kind/bgu"]],
+        ["[:kind/bug :kind/bgu]"],
+        [[11]],
+        "UNKNOWN_IDENT",
+    ),
 ]
 
 

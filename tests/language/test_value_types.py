@@ -78,6 +78,28 @@ def test_refuses(db, line):
     db.tx_refuses("TX_INVALID", f"[{{:db/id 1 :v ‸{given}}}]", says=kind)
 
 
+@pytest.mark.parametrize(
+    ("kind", "given", "says"),
+    [
+        ("instant", '"2020-01-01"', 'is not an instant, as :v wants; did you mean #inst "2020-01-01T00:00:00'),
+        ("uuid", '"f81d4fae-7dec-11d0-a765-00a0c91e6bf6"', 'did you mean #uuid "f81d4fae-'),
+        ("bigdec", "1.5", "is not a bigdec, as :v wants; did you mean 1.5M?"),
+        ("bigdec", '"1.50"', "did you mean 1.50M?"),
+        ("keyword", '":open"', "did you mean :open?"),
+        ("keyword", '"open"', "write a value such as :open"),
+        ("long", "null", "null is nil in EDN, and no value"),
+        ("ref", '"ada@example.org"', "an ident or a lookup ref such as [:user/email"),
+    ],
+)
+def test_a_refusal_says_what_would_be_right(db, kind, given, says):
+    db.tx(f"[{{:db/ident :v :db/valueType :db.type/{kind}}}]")
+    db.tx_refuses("TX_INVALID", f"[[:db/add 1 :v {given}]]", says=says)
+
+
+def test_a_type_that_there_is_not(db):
+    db.tx_refuses("TX_INVALID", "[{:db/ident :v :db/valueType :db.type/decimal}]", says="types are bigdec bigint")
+
+
 def test_float_keeps_single_precision(db):
     db.tx("[{:db/ident :v :db/valueType :db.type/float}]")
     db.tx("[[:db/add 1 :v 1.5]]")

@@ -92,6 +92,36 @@ def test_a_plain_symbol_in_the_place_of_an_attribute(tracker):
     quiet(tracker, "[:find ?i a ?t :where [?i a ?t]]")
 
 
+@pytest.mark.parametrize("written", ["open", "'open'"])
+def test_a_plain_symbol_where_a_value_was_meant(tracker, written):
+    query = "[:find ?i :where [?i :issue/status MARK]]"
+    assert tracker.warnings(query.replace("MARK", f"‸{written}")) == ["PLAIN_SYMBOL"]
+    assert 'write :open, "open" or _' in tracker.says(query.replace("MARK", written))
+    quiet(tracker, "[:find ?i :where [?i :issue/status _open]]")
+
+
+@pytest.mark.parametrize("clause", ["[?p ‸> 2]", "[‸> ?p 2]", "[‸> ?p 2] [> ?p 1]"])
+def test_a_plain_symbol_that_names_a_built_in(tracker, clause):
+    query = "[:find ?i :where [?i :issue/points ?p] CLAUSE]"
+    assert tracker.warnings(query.replace("CLAUSE", clause)) == ["PLAIN_SYMBOL"]
+    assert "[(> …)]" in tracker.says(query.replace("CLAUSE", clause.replace("‸", "")))
+
+
+def test_not_in_square_brackets(tracker):
+    tracker.refuses(
+        "QUERY_INVALID",
+        "[:find ?i :where [?i :issue/title] ‸[not [?i :issue/status :open]]]",
+        says="not stands in round brackets: (not …)",
+    )
+    tracker.refuses("QUERY_INVALID", "[:find ?i :where ‸[or [?i :issue/status :open]]]", says="(or …)")
+
+
+def test_the_variable_of_an_attribute_is_its_keyword(tracker):
+    query = "[:find ?n :where [?i :issue/title] [?i ?a] ‸[?a :db/ident ?n]]"
+    assert tracker.warnings(query) == ["IMPOSSIBLE_JOIN"]
+    assert "is its keyword already" in tracker.says(query.replace("‸", ""))
+
+
 def test_plain_symbols_are_variables(tracker):
     quiet(tracker, "[:find title :where [issue :issue/title title]]")
     quiet(tracker, "[:find issue :where [issue :issue/title title]]")

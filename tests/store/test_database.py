@@ -11,6 +11,7 @@ import pytest
 
 from datalog.errors import AdalogError, Code
 from datalog.values import Keyword
+from store.attribute import TX_BASE
 from store.database import Database
 from store.datom import TxReport
 from store.snapshot import Snapshot
@@ -72,6 +73,25 @@ def test_an_idempotency_key_is_applied_once(tmp_path: Path) -> None:
         again = database.transact(text, idempotency_key="k")
         assert again == reports[0]
         assert database.snapshot().t == 2
+
+
+@pytest.mark.parametrize("key", ["", " "])
+def test_an_empty_idempotency_key_is_refused(key: str) -> None:
+    with Database.open(":memory:") as database:
+        with pytest.raises(AdalogError, match="is empty; give each transaction one of its own") as raised:
+            database.transact('[[:db/add "a" :n 1]]', idempotency_key=key)
+        assert raised.value.code is Code.ARG_INVALID
+        assert database.snapshot().t == 0
+
+
+def test_a_moment_may_be_given_as_the_transaction_that_a_pattern_shows() -> None:
+    with Database.open(":memory:") as database:
+        for n in (1, 2, 3):
+            database.transact(f"[{{:db/id 1 :n {n}}}]")
+        assert database.at(t=TX_BASE + 2) is database.at(t=2)
+        assert database.at(as_of=TX_BASE + 2, since=TX_BASE + 1) is database.at(t=2, since=1)
+        with pytest.raises(AdalogError, match="t = 4 is not reached yet"):
+            database.at(t=TX_BASE + 4)
 
 
 def test_a_refused_transaction_does_not_use_up_its_key() -> None:

@@ -250,10 +250,13 @@ class _Settling:
             message = f"{given}, which means different things: {what}; it is read as what comes first"
             self.diagnostics.append(Diagnostic(Suspicion.AMBIGUOUS_ARGUMENT, message, position))
             return
+        wanted = _wanted(kinds, reading.json)
+        if isinstance(named, ast.Var) and type(first.value) is tuple:
+            wanted += f"; the values of a list are bound by [{name} ...]"
         if reading.compared:
-            message = f"{given} and is compared with what is of another type: {_wanted(kinds, reading.json)}"
+            message = f"{given} and is compared with what is of another type: {wanted}"
         else:
-            message = f"{given}, which nothing there can equal: {_wanted(kinds, reading.json)}"
+            message = f"{given}, which nothing there can equal: {wanted}"
         self.diagnostics.append(Diagnostic(Suspicion.IMPOSSIBLE_VALUE, message, position))
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 from datalog.edn_writer import write
 from datalog.errors import AdalogError, Code
 from datalog.hints import nearest
-from datalog.values import NUMERIC, EdnList, Keyword, identity, type_name
+from datalog.values import NUMERIC, EdnList, EdnMap, Keyword, identity, type_name
 from planner.places import Kind, Place
 from store.attribute import TX_BASE, Attribute
 from store.bootstrap import IDENT
@@ -177,6 +177,10 @@ def _as_entity(database: Snapshot, value: Any, *, json: bool) -> Any | None:
         return value
     if json and type(value) is str:
         return keyword(value) if value.startswith(":") else integer(value)
+    if json and isinstance(value, EdnMap):
+        # What a pull showed: {":db/id": 7}, whatever else is in it.
+        number = value.get(":db/id")
+        return number if type(number) is int else None
     if type(value) is not tuple or len(value) != 2:
         return None
     name = keyword(value[0]) if json and type(value[0]) is str else value[0]

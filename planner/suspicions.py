@@ -220,6 +220,8 @@ class _Finder:
                 )
             elif "keyword" in (one, other) and "long" in (one, other):
                 hint = "; an entity is its number here: put the ident into a data pattern"
+            elif {one, other} == {"string", "instant"}:
+                hint = '; an instant is written #inst "2024-05-01"'
             else:
                 hint = ""
             outcome = "never equal" if atom.name in (*_EQUALITIES, "==") else "in no order"

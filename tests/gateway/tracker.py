@@ -273,6 +273,8 @@ WAYS = [
         [],
         "UNKNOWN_ATTRIBUTE",
     ),
+    Way("what a pull showed", by("owner"), [{":db/id": 1, ":user/name": "Ada"}], None, [[11], [13]]),
+    Way("a list for a value", by("status"), [[":open", ":closed"]], ["[:open :closed]"], [], "IMPOSSIBLE_VALUE"),
     Way("no such ident", by("kind"), [":kind/bgu"], [":kind/bgu"], [], "UNKNOWN_IDENT"),
     Way(
         "no such ident in a list",

@@ -107,6 +107,16 @@ def test_a_plain_symbol_that_names_a_built_in(tracker, clause):
     assert "[(> …)]" in tracker.says(query.replace("CLAUSE", clause.replace("‸", "")))
 
 
+def test_a_date_as_text_says_how_it_is_written(tracker):
+    query = '[:find ?i :where [?i :issue/created ?c] ‸[(<= "2024-05-01" ?c)]]'
+    assert tracker.warnings(query) == ["IMPOSSIBLE_VALUE"]
+    assert 'an instant is written #inst "2024-05-01"' in tracker.says(query.replace("‸", ""))
+
+
+def test_a_list_for_one_value_says_what_binds_it(tracker):
+    assert "[?s ...]" in tracker.says("[:find ?i :in $ ?s :where [?i :issue/status ?s]]", "[:open :closed]")
+
+
 def test_not_in_square_brackets(tracker):
     tracker.refuses(
         "QUERY_INVALID",

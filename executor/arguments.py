@@ -8,7 +8,7 @@ changes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from datalog import ast
@@ -16,10 +16,11 @@ from datalog.diagnostics import Diagnostic, Suspicion
 from datalog.edn import write
 from datalog.errors import AdalogError, Code, Position
 from datalog.parse_nested import input_name
-from datalog.values import EdnList, EdnSet, identity
+from datalog.values import EdnList, EdnSet, Keyword, identity
 from planner.outline import Outline
-from planner.places import Place
+from planner.places import Chosen, Kind, Place
 from planner.readings import Fault, Held, Reading, expected, holding, shown
+from store.json_values import keyword
 from store.snapshot import Snapshot
 
 
@@ -115,7 +116,7 @@ def settled(outline: Outline, pairs: Matched, snapshot: Snapshot) -> Settled:
         for place, ((each, _), value) in enumerate(zip(pairs, opened, strict=True))
         if isinstance(each, ast.SourceInput) and (place == 0 or isinstance(value, Snapshot))
     }
-    settling = _Settling(outline, databases)
+    settling = _Settling(outline, databases, _chosen(outline, pairs, opened))
     inputs = zip((each for each, _ in pairs), opened, strict=True)
     made = [settling.argument(place, each, value) for place, (each, value) in enumerate(inputs)]
     return Settled(tuple(made[1:]), databases, tuple(settling.diagnostics))
@@ -138,6 +139,7 @@ def _opened(each: ast.Input, value: Any, snapshot: Snapshot) -> Any:
 class _Settling:
     outline: Outline
     databases: Mapping[str, Snapshot]
+    chosen: Mapping[str, Keyword]
     diagnostics: list[Diagnostic] = field(default_factory=list)
 
     def argument(self, place: int, each: ast.Input, given: Any) -> Any:
@@ -156,7 +158,8 @@ class _Settling:
                 ]
                 return (*read, *items[len(targets) :])
             case ast.BindingInput(binding=ast.CollectionBinding(target=target)):
-                return self._column(value, self.outline.places.columns.get((f"in {place}", 0), ()), json, target)
+                places = self._known(self.outline.places.columns.get((f"in {place}", 0), ()))
+                return self._column(value, places, json, target)
             case ast.BindingInput(binding=ast.RelationBinding(targets=targets)):
                 return self._rows(value, f"in {place}", json, targets)
             case ast.SourceInput() if place > 0 and json and not isinstance(value, Snapshot):
@@ -166,10 +169,21 @@ class _Settling:
                 return None
         return value
 
-    def _of(self, target: ast.Var | ast.Blank) -> tuple[Place, ...]:
+    def _of(self, target: ast.Var | ast.Blank) -> Sequence[Place]:
         if isinstance(target, ast.Blank):
             return ()
-        return self.outline.places.variables.get(target.name, ())
+        return self._known(self.outline.places.variables.get(target.name, ()))
+
+    def _known(self, places: Sequence[Place]) -> Sequence[Place]:
+        """The places, with the attributes that arguments choose."""
+        if not self.chosen:
+            return places
+        return [
+            replace(place, attribute=self.chosen.get(place.attribute.variable, place.attribute))
+            if isinstance(place.attribute, Chosen)
+            else place
+            for place in places
+        ]
 
     def _read(self, value: Any, places: Sequence[Place], json: bool, named: _Named) -> Any:
         reading = Reading.of(places, self.databases, json=json) if places else None
@@ -178,6 +192,11 @@ class _Settling:
         meant, fault = reading(value)
         if fault is not None:
             self._found(reading, [fault], named)
+        held, database = reading.held[0]
+        if self.chosen and held is Kind.ENTITY and not reading.compared:
+            # The plan is made for any attribute, and does not know that entities stand there.
+            entity = database.entid(meant) if isinstance(meant, Keyword | tuple) else None
+            return meant if entity is None else entity
         return meant
 
     def _column(self, value: Any, places: Sequence[Place], json: bool, named: _Named) -> Any:
@@ -198,7 +217,7 @@ class _Settling:
         columns = self.outline.places.columns
         readings: dict[int, Reading] = {}
         for (name, number), places in columns.items():
-            reading = Reading.of(places, self.databases, json=json) if name == relation else None
+            reading = Reading.of(self._known(places), self.databases, json=json) if name == relation else None
             if reading is not None:
                 readings[number] = reading
         if not readings:
@@ -258,6 +277,23 @@ class _Settling:
         else:
             message = f"{given}, which nothing there can equal: {wanted}"
         self.diagnostics.append(Diagnostic(Suspicion.IMPOSSIBLE_VALUE, message, position))
+
+
+def _chosen(outline: Outline, pairs: Matched, opened: Sequence[Any]) -> dict[str, Keyword]:
+    """The attributes that scalar arguments name, by their variables."""
+    chosen: dict[str, Keyword] = {}
+    for (each, _), given in zip(pairs, opened, strict=True):
+        if not (isinstance(each, ast.BindingInput) and isinstance(each.binding, ast.ScalarBinding)):
+            continue
+        target = each.binding.target
+        places = outline.places.variables.get(target.name, ()) if isinstance(target, ast.Var) else ()
+        if isinstance(target, ast.Var) and any(place.kind is Kind.ATTRIBUTE for place in places):
+            value = given.value if isinstance(given, Given) else given
+            if isinstance(given, Given) and given.json and type(value) is str:
+                value = keyword(value)
+            if isinstance(value, Keyword):
+                chosen[target.name] = value
+    return chosen
 
 
 _Named = ast.Var | ast.Blank | ast.SourceInput

@@ -26,9 +26,16 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class Chosen:
+    """The attribute that the value of a variable names: `[?e ?a ?v]` with `?a` in `:in`."""
+
+    variable: str
+
+
+@dataclass(frozen=True, slots=True)
 class Place:
     """A place of a data pattern, or of what stands for one. `attribute`: the one that a VALUE belongs to, as it is
-    written. `compared`: the variable is only compared with what stands there."""
+    written, or Chosen. `compared`: the variable is only compared with what stands there."""
 
     kind: Kind
     source: str
@@ -39,7 +46,7 @@ class Place:
         """The attribute whose values stand here, or what else does: a ref is an ENTITY. None: anything may."""
         if self.kind is not Kind.VALUE:
             return self.kind
-        database = databases.get(self.source)
+        database = None if isinstance(self.attribute, Chosen) else databases.get(self.source)
         attribute = None if database is None else database.attribute(self.attribute)
         if attribute is None or attribute.value_type is None:
             return None

@@ -10,7 +10,7 @@ from datalog import ast
 from datalog.values import Keyword
 from planner.logical import DatomAtom, FunctionAtom, Leaf, PredicateAtom, RelationAtom, RuleAtom, Term, everything
 from planner.nested import Subquery
-from planner.places import Kind, Place, Places
+from planner.places import Chosen, Kind, Place, Places
 from planner.tree import Tree
 
 COMPARISONS: Final = frozenset(("=", "==", "not=", "!=", "<", ">", "<=", ">="))
@@ -57,6 +57,8 @@ class _Finder:
                 self.stands(leaf.tx, Place(Kind.TRANSACTION, leaf.source))
                 if isinstance(leaf.attribute, ast.Const):
                     self.value_of(leaf.value, leaf.source, leaf.attribute.value)
+                elif isinstance(leaf.attribute, str):
+                    self.stands(leaf.value, Place(Kind.VALUE, leaf.source, Chosen(leaf.attribute)))
             case RuleAtom():
                 for head in self.heads.get(leaf.rule, ()):
                     for term, place in zip(leaf.terms, head, strict=True):

@@ -316,7 +316,8 @@ class Driver:
             return
         for extended in self.join.extend(batch, depth):
             self.cancel.check()
-            if self._stopped:
+            # A helper that failed has ended: nobody would take what is shared with it.
+            if self._stopped or self._failure is not None:
                 return
             if self._gathers(depth + 1):
                 with self._lock:

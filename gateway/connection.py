@@ -33,6 +33,8 @@ _PIECES: Final = 1024
 _PIECE_BYTES: Final = 64
 # Requests that wait for the answer to another one of the same connection.
 _MOST_AHEAD: Final = 16
+# What a client that was refused may go on sending, to nobody.
+_LINGER_SECONDS: Final = 1.0
 # What a client that is being sent an answer takes of it at least.
 _SLOWEST_BYTES_A_SECOND: Final = 4096
 
@@ -239,10 +241,16 @@ class Connection(HttpToolsProtocol):
             may_answer = self._running is self.cycle and not self.cycle.response_started
         else:
             may_answer = not self._is_answering
+        self._tell_gone()
         if may_answer:
             self.transport.write(refusal.answer())
-        self._tell_gone()
-        self.transport.close()
+        if may_answer and self.transport.can_write_eof() and self.wire.may_linger(self):
+            # What comes after a socket was closed resets the connection, and the answer may be lost.
+            self.transport.write_eof()
+            self.flow.resume_reading()
+            self.since = self.loop.time()
+        else:
+            self.transport.close()
 
     def on_response_complete(self) -> None:
         if self.part is Part.NOTHING:
@@ -256,6 +264,10 @@ class Connection(HttpToolsProtocol):
 
     def check(self, now: float) -> None:
         """Ends the connection if the client has taken too long for what it does."""
+        if self._is_refused:
+            if now - self.since > _LINGER_SECONDS:
+                self.transport.abort()
+            return
         if self.part is Part.UPGRADED:
             if self.transport.is_closing():
                 self.wire.forget(self)

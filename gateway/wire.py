@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 _IPV6_PREFIX: Final = 64
 # For the log, segments, Redis and Spark.
 _KEPT_DESCRIPTORS: Final = 256
+# Connections beyond the limit that are told so in peace.
+_MOST_LINGERING: Final = 32
 _LOGGER: Final = logging.getLogger("adalog.server")
 _REASONS: Final = {
     400: "Bad Request",
@@ -94,6 +96,8 @@ class Wire:
         self._most_body_bytes = settings.body_bytes
         self._proxies = networks(settings.trusted_proxies)
         self._of_address: Counter[str] = Counter()
+        self._lingering: set[Connection] = set()
+        self._most_lingering = _MOST_LINGERING
         self._sweeping: asyncio.TimerHandle | None = None
         times = (self.head_seconds, self.body_seconds, self.idle_seconds, self.send_seconds)
         self._pause = min(1.0, min(times) / 4)
@@ -136,7 +140,9 @@ class Wire:
 
     def fit(self, descriptors: int) -> None:
         """Takes no more connections than there are descriptors for, and leaves some to the database."""
-        room = max(1, descriptors - min(_KEPT_DESCRIPTORS, descriptors // 2))
+        kept = min(_KEPT_DESCRIPTORS, descriptors // 2)
+        self._most_lingering = min(_MOST_LINGERING, kept // 4)
+        room = max(1, descriptors - kept)
         if room < self.most:
             _LOGGER.warning(
                 "%d connections are taken at once, not %d: the process may open no more files (ulimit -n)",
@@ -153,6 +159,8 @@ class Wire:
         """Late connections are left to whoever ends all of them."""
         if self._sweeping is not None:
             self._sweeping.cancel()
+        for connection in self._lingering:
+            connection.transport.abort()
 
     def admit(self, connection: Connection) -> Refusal | None:
         """Takes a connection in, or says why not. An idle one makes room for it."""
@@ -170,6 +178,7 @@ class Wire:
     def forget(self, connection: Connection) -> None:
         """A connection is gone, and what it held. Once is enough."""
         self.release(connection)
+        self._lingering.discard(connection)
         if connection in self.connections:
             self.connections.remove(connection)
             self._of_address[connection.address] -= 1
@@ -190,6 +199,13 @@ class Wire:
             self.release(heaviest)
             heaviest.refuse(self.full_bodies)
 
+    def may_linger(self, connection: Connection) -> bool:
+        """Whether a refused connection may stay open until the client has read why."""
+        if len(self._lingering) >= self._most_lingering:
+            return False
+        self._lingering.add(connection)
+        return True
+
     def release(self, connection: Connection) -> None:
         """A body is whole, or nobody waits for the rest."""
         self.body_bytes -= connection.held
@@ -208,7 +224,7 @@ class Wire:
     def _sweep(self) -> None:
         loop = asyncio.get_running_loop()
         now = loop.time()
-        for connection in list(self.connections):
+        for connection in self.connections | self._lingering:
             connection.check(now)
         self._sweeping = loop.call_later(self._pause, self._sweep)
 

@@ -33,8 +33,10 @@ class Folder:
     LOG = "log.sqlite"
     # All that a data folder holds.
     OWN = frozenset(
-        ("lock", "segments", LOG, f"{LOG}-wal", f"{LOG}-shm", f"{LOG}-journal")
-        + ("checkpoint.json", ".checkpoint.json.tmp", "cursor.key", ".cursor.key.tmp")
+        [
+            *("lock", "segments", LOG, f"{LOG}-wal", f"{LOG}-shm", f"{LOG}-journal"),
+            *("checkpoint.json", ".checkpoint.json.tmp", "cursor.key", ".cursor.key.tmp"),
+        ]
     )
 
     def __init__(self, path: Path) -> None:

@@ -19,7 +19,7 @@ PREFIX = "ADALOG_"
 _REDIS_SCHEMES = ("redis://", "rediss://", "unix://")
 _SECRET_LETTERS = 32
 _SECONDS = ("head_seconds", "body_seconds", "idle_seconds", "send_seconds")
-_AT_LEAST_ONE = ("connections", "connections_per_address", "head_bytes", "body_bytes")
+_AT_LEAST_ONE = ("connections", "connections_per_address", "head_bytes", "bodies_bytes")
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
@@ -44,7 +44,7 @@ class Settings:
     head_bytes: int = 64 * 1024
     head_seconds: float = 10.0
     body_seconds: float = 60.0
-    body_bytes: int = 64 * 1024 * 1024
+    bodies_bytes: int = 64 * 1024 * 1024
     idle_seconds: float = 75.0
     send_seconds: float = 60.0
     request_bytes: int = 8 * 1024 * 1024

@@ -93,7 +93,7 @@ class Wire:
         self.body_bytes = 0
         self.connections: set[Connection] = set()
         self._most_of_address = settings.connections_per_address
-        self._most_body_bytes = settings.body_bytes
+        self._most_body_bytes = settings.bodies_bytes
         self._proxies = networks(settings.trusted_proxies)
         self._of_address: Counter[str] = Counter()
         self._lingering: set[Connection] = set()

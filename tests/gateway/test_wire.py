@@ -452,7 +452,7 @@ def test_connections_in_all_and_idle_ones_make_room() -> None:
 
 
 def test_unfinished_bodies_in_all_and_the_largest_loses() -> None:
-    with wired(body_bytes=100_000, request_bytes=1_000_000) as server:
+    with wired(bodies_bytes=100_000, request_bytes=1_000_000) as server:
         small = server.sent(HEAD + b"Content-Length: 36\r\n\r\n" + ASK[:30])
         until(lambda: server.wire.body_bytes == 30)
         large = server.sent(HEAD + b"Content-Length: 900000\r\n\r\n" + b" " * 90_000)

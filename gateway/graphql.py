@@ -174,7 +174,7 @@ class GraphQLEndpoint:
             message = await receive()
             if message["type"] == "http.disconnect":
                 raise ClientGoneError
-            chunk = message.get("body", b"")
+            chunk: bytes = message.get("body", b"")
             if not body and not message.get("more_body", False) and len(chunk) <= self.request_bytes:
                 return chunk
             body += chunk

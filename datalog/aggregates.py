@@ -18,6 +18,7 @@ from datalog.builtins.arithmetic import EXACT, ROUNDED, common_type
 from datalog.builtins.builtin import refuse, shown, shown_call
 from datalog.exact import Weights
 from datalog.values import LONG_MAX, LONG_MIN, BigInt, EdnSet, Float, Value, identity, sort_key, type_name
+from datalog.watched import in_order
 
 MAX_TAKEN = 1_000_000
 
@@ -159,8 +160,8 @@ def _avg(values: Sequence[Value], weights: Weights = None) -> Value:
 def _median(values: Sequence[Value], weights: Weights = None) -> Value:
     """The middle number, or the mean of the two that are. Equal numbers go by their types; NaN is last."""
     _numbers("median", values)
-    weighted = zip(values, weights or [1] * len(values), strict=True)
-    ordered = sorted(weighted, key=lambda each: _order_of_number(each[0]))
+    weighted = list(zip(values, weights or [1] * len(values), strict=True))
+    ordered = in_order(weighted, lambda each: _order_of_number(each[0]), getattr(values, "check", None))
     ends = list(accumulate(weight for _, weight in ordered))
     below, above = ((ends[-1] - 1) // 2, ends[-1] // 2)
     pair = [ordered[bisect_right(ends, place)][0] for place in (below, above)]

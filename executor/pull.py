@@ -155,7 +155,7 @@ class Puller:
         if first.all():
             return places, codes
         if not attribute.is_ref:
-            order = np.lexsort((ranks(codes, self._snapshot.codes), places))
+            order = np.lexsort((ranks(codes, self._snapshot.codes, self._cancel), places))
             codes = codes[order]
         limit = step.asked.limit
         if limit is not None:

@@ -1,9 +1,11 @@
-"""A list whose reader is looked after: whoever goes through all of it is asked now and then whether to go on."""
+"""Long work that is looked after: whoever goes through many items is asked now and then whether to go on."""
 
 from __future__ import annotations
 
 import heapq
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from typing import Any, Final, TypeVar
 
@@ -48,3 +50,24 @@ def in_order(
         check()
         ordered += islice(merged, _PIECE)
     return ordered
+
+
+_thread = threading.local()
+
+
+@contextmanager
+def watching(check: Callable[[], None]) -> Iterator[None]:
+    """Has `look` call this on this thread within the block."""
+    before = getattr(_thread, "check", None)
+    _thread.check = check
+    try:
+        yield
+    finally:
+        _thread.check = before
+
+
+def look() -> None:
+    """Asks whoever runs the built-in function that calls this whether to go on; raises where not."""
+    check = getattr(_thread, "check", None)
+    if check is not None:
+        check()

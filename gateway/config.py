@@ -40,6 +40,7 @@ class Settings:
     threads: int = 2
     queries_at_once: int = 4
     queries_waiting: int = 256
+    memory_bytes: int = 1024 * 1024 * 1024
     cache_bytes: int = 64 * 1024 * 1024
     cache_entry_bytes: int = 16 * 1024 * 1024
     redis_url: str | None = None

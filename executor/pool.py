@@ -209,8 +209,8 @@ class Pool:
         """
         snapshot = request.snapshot or self.database.snapshot()
         cancel = cancel or Cancel.after(request.timeout_ms)
-        puller = Puller(snapshot, cancel, strict=self.database.schema == "strict")
         with self.memory.lent(cancel):
+            puller = Puller(snapshot, cancel, strict=self.database.schema == "strict")
             return puller.pull_named(read_pull(request.pattern), request.entities)
 
     async def apull(self, request: PullRequest) -> tuple[list[EdnMap | None], int]:

@@ -19,7 +19,7 @@ Row = dict[Hashable, tuple[Value, Value]]
 
 MOST_VALUES: Final = 4_000_000
 ENTITY: Final = 400
-"""Bytes of a map with its dictionary and its place in lists, which a query's budget is asked for before it is made."""
+"""Bytes of a map with its dictionary and its place in lists, asked of a query's budget before it is made."""
 VALUE: Final = 120
 """Bytes of an entry of a map, with what points to it, and not the value's own text."""
 MOST_LEVELS: Final = 100

@@ -182,7 +182,9 @@ def _by_values(element: FindAggregate, codes: Column, groups: Groups) -> Column:
                     cancel.check()
                     work = 0
                 weights = repeats[start:end].tolist() if weighty else None
-                group = Watched(objects[start:end].tolist(), cancel.check)
+                group: list[Any] = objects[start:end].tolist()
+                if end - start > _WORK:
+                    group = Watched(group, cancel.check)
                 try:
                     yield aggregate(element.name, arguments, group, weights)
                 except AdalogError as error:

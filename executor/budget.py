@@ -6,9 +6,8 @@ query draws from the process in pieces, so that a light one is at the common loc
 
 from __future__ import annotations
 
+import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Final, Protocol
 
 from datalog.errors import AdalogError, Code
@@ -44,19 +43,10 @@ class Memory:
         """The budget of one query, which has drawn nothing yet."""
         return Budget(self)
 
-    @contextmanager
-    def lent(self, query: Holder) -> Iterator[None]:
+    def lent(self, query: Holder) -> Lent:
         """Has a query draw from here within the block. All that it drew is returned at the end, and a failure
         holds nothing that was at work."""
-        before, query.budget = query.budget, self.budget()
-        try:
-            yield
-        except BaseException as failure:
-            emptied(failure)
-            raise
-        finally:
-            query.budget.close()
-            query.budget = before
+        return Lent(query, self.budget())
 
     def draw(self, nbytes: int) -> None:
         """Takes bytes for a query. Raises RATE_LIMITED, retryable, where others hold them."""
@@ -81,7 +71,7 @@ class Budget:
     """
 
     def __init__(self, memory: Memory | None = None) -> None:
-        self._memory = memory or Memory()
+        self._memory = memory or _APART
         self.held = 0
         self.most = 0
         self._drawn = 0
@@ -126,7 +116,33 @@ class Budget:
 
     def __del__(self) -> None:
         # Whoever made it may have had no place to close it.
-        self.close()
+        if self._drawn:
+            self.close()
+
+
+class Lent:
+    """A query's budget for the time of a block."""
+
+    __slots__ = ("_before", "_budget", "_query")
+
+    def __init__(self, query: Holder, budget: Budget) -> None:
+        self._query = query
+        self._before = query.budget
+        self._budget = budget
+
+    def __enter__(self) -> None:
+        self._query.budget = self._budget
+
+    def __exit__(self, _: object, failure: BaseException | None, __: object) -> None:
+        self._query.budget = self._before
+        self._budget.close()
+        if failure is not None:
+            emptied(failure)
+
+
+_APART = Memory()
+# One query's share is all that bounds a query which runs beside a pool.
+_APART.total = sys.maxsize
 
 
 class Held:
@@ -142,14 +158,15 @@ class Held:
 
     def grow(self, nbytes: int) -> None:
         """Takes more."""
-        self._budget.take(nbytes)
-        self.nbytes += nbytes
+        if nbytes:
+            self._budget.take(nbytes)
+            self.nbytes += nbytes
 
     def become(self, nbytes: int) -> None:
         """Takes or gives what it differs by."""
         if nbytes > self.nbytes:
             self._budget.take(nbytes - self.nbytes)
-        else:
+        elif nbytes < self.nbytes:
             self._budget.give(self.nbytes - nbytes)
         self.nbytes = nbytes
 

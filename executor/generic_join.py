@@ -37,6 +37,15 @@ _DENSE = 4
 _SCATTERED = 1 << 24
 
 
+# Chunks of fewer prefixes are not worth counting: there are few at any time.
+_COUNTED = 4096
+
+
+def _counted(batch: Batch) -> int:
+    """The bytes of a chunk that a query's budget is asked for."""
+    return batch.nbytes if batch.size > _COUNTED else 0
+
+
 def _unchecked() -> None:
     """The check of a join that nobody cancels."""
 
@@ -286,7 +295,7 @@ class Driver:
         return 0 < depth < len(self.join.levels) and self.join.levels[depth - 1].merge
 
     def _put(self, depth: int, batch: Batch) -> None:
-        self._waiting.grow(batch.nbytes)
+        self._waiting.grow(_counted(batch))
         self._pending[depth].append(batch)
         self._rows[depth] += batch.size
 
@@ -328,11 +337,11 @@ class Driver:
         if self._gathers(depth):
             batches, self._pending[depth] = self._pending[depth], []
             self._rows[depth] = 0
-            self._waiting.become(self._waiting.nbytes - sum(batch.nbytes for batch in batches))
+            self._waiting.become(self._waiting.nbytes - sum(map(_counted, batches)))
             return concatenate(batches).distinct(self.cancel.check) if len(batches) > 1 else batches[0]
         batch = self._pending[depth].pop()
         self._rows[depth] -= batch.size
-        self._waiting.become(self._waiting.nbytes - batch.nbytes)
+        self._waiting.become(self._waiting.nbytes - _counted(batch))
         return batch
 
     def _step(self, depth: int, batch: Batch) -> None:
@@ -342,7 +351,9 @@ class Driver:
                 if not self._stopped and not self.sink(batch):
                     self._stopped = True
             return
-        self.cancel.budget.take(batch.nbytes)
+        held = _counted(batch)
+        if held:
+            self.cancel.budget.take(held)
         for extended in self.join.extend(batch, depth):
             self.cancel.check()
             if self._stopped:
@@ -355,7 +366,8 @@ class Driver:
                     self._step(depth + 1, gathered)
             elif depth + 1 == len(self.join.levels) or not self._share(depth + 1, extended):
                 self._step(depth + 1, extended)
-        self.cancel.budget.give(batch.nbytes)
+        if held:
+            self.cancel.budget.give(held)
 
     def _work(self) -> None:
         waiting = threading.current_thread() in self._helpers

@@ -28,6 +28,8 @@ _SCRATCH_CHARACTERS: Final = 1 << 28
 # Bytes of an entry besides its key, and of a collection's objects for each byte of its key.
 _ENTRY: Final = 300
 _OF_COLLECTION: Final = 8
+# Bytes that are taken at once.
+_PIECE: Final = 1 << 16
 _COLON: Final = pa.scalar(":", pa.large_string())
 _NOTHING: Final = pa.scalar("", pa.large_string())
 _PAYLOAD: Final = np.int64(layout.PAYLOAD_MASK)
@@ -231,6 +233,7 @@ class Scratch:
         self._limit = limit
         self._room = characters
         self._take = take
+        self._taken = 0
         self._codes: dict[Hashable, int] = {}
         self._values: list[Any] = []
         self._lock = threading.Lock()
@@ -259,12 +262,12 @@ class Scratch:
         known = self._codes.get((tag, key))
         if known is not None:
             return known
-        if self._take is not None:
-            self._take(_ENTRY + len(key))
         code = self._base.lookup_key(tag, key)
+        self._taken += _ENTRY + len(key) * (_OF_COLLECTION if tag == layout.TAG_OTHER else 2)
+        if self._taken > _PIECE and self._take is not None:
+            self._take(self._taken)
+            self._taken = 0
         if code is None:
-            if self._take is not None:
-                self._take(len(key) * (_OF_COLLECTION if tag == layout.TAG_OTHER else 1))
             code = self._new_code(tag, value)
         self._codes[tag, key] = code
         return code

@@ -191,6 +191,7 @@ def test_a_failed_query_leaves_nothing(small: World, monkeypatch: pytest.MonkeyP
     try:
         with pytest.raises(AdalogError) as caught:
             small.run(ATTACKS["rows"], cached=False)
+        assert caught.value.code is Code.LIMIT_EXCEEDED
         assert len(alive) > 1
         assert [each() for each in alive if each() is not None] == [], "even while the failure is held"
     finally:

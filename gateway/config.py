@@ -15,6 +15,7 @@ from schema.limits import Limits
 from store.folder import check_is_folder
 
 PREFIX = "ADALOG_"
+_LEAST_MEMORY = 16 * 1024 * 1024
 _REDIS_SCHEMES = ("redis://", "rediss://", "unix://")
 
 
@@ -77,6 +78,10 @@ class Settings:
         if self.redis_url and not self.redis_url.startswith(_REDIS_SCHEMES):
             # What it is stays unsaid: there may be a password in it.
             raise SettingError(f"{PREFIX}REDIS_URL begins with one of {' '.join(_REDIS_SCHEMES)}")
+        if self.memory_bytes < _LEAST_MEMORY:
+            raise SettingError(
+                f"{PREFIX}MEMORY_BYTES is {self.memory_bytes}; queries need {_LEAST_MEMORY:,} bytes at least"
+            )
         if self.redis_ttl < 1:
             raise SettingError(f"{PREFIX}REDIS_TTL is {self.redis_ttl}; it is a number of seconds, at least 1")
         return self

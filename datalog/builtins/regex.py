@@ -31,22 +31,27 @@ _MEMORY: Final = 1 << 19
 _LOOK: Final = 1 << 20
 _LOOK_MATCHES: Final = 256
 _NO_SPAN: Final = (-1, -1)
+_ANYWHERE: Final = _re2.RE2.Anchor.UNANCHORED
+_WHOLE: Final = _re2.RE2.Anchor.ANCHOR_BOTH
 
 Spans = list[tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A compiled pattern. size: of its program; groups: whether it captures any."""
+    """A compiled pattern. size: of its program; groups: whether it captures any; longest: text that it is tried on,
+    and unlooked: that is matched without a look at the deadline, in bytes."""
 
     source: str
     program: Any
     size: int
     groups: bool
+    longest: int
+    unlooked: int
 
     def match(self, anchor: Any, text: bytes, start: int = 0) -> Spans | None:
         """The spans of the whole and of each group, from `start` on, in bytes."""
-        if self.size * (len(text) - start) > _LOOK:
+        if len(text) - start > self.unlooked:
             look()
         spans: Spans = self.program.Match(anchor, text, start, len(text))
         return None if spans[0] == _NO_SPAN else spans
@@ -78,7 +83,9 @@ def _compiled(source: str) -> Pattern:
         )
     if not program.ok():
         _refuse_pattern(source, program.error().decode())
-    return Pattern(source, program, program.ProgramSize(), program.NumberOfCapturingGroups() > 0)
+    size = program.ProgramSize()
+    groups = program.NumberOfCapturingGroups() > 0
+    return Pattern(source, program, size, groups, MAX_WORK // size, _LOOK // size)
 
 
 def _refuse_pattern(source: str, why: str) -> NoReturn:
@@ -92,24 +99,23 @@ def _refuse_pattern(source: str, why: str) -> NoReturn:
 def _prepared(name: str, args: tuple[Value, ...]) -> tuple[Pattern, bytes]:
     pattern = _compiled(text_of(name, args, 0))
     text = text_of(name, args, 1).encode()
-    most = MAX_WORK // pattern.size
-    if len(text) > most:
+    if len(text) > pattern.longest:
         refuse(
             f"the text {shown(args[1])} has {len(text):,} bytes; to bound its time the pattern {shown(args[0])} is "
-            f"tried on at most {most:,}, and on more with fewer or shorter repetitions"
+            f"tried on at most {pattern.longest:,}, and on more with fewer or shorter repetitions"
         )
     return pattern, text
 
 
 def _re_find(*args: Value) -> Value:
     pattern, text = _prepared("re-find", args)
-    spans = pattern.match(_re2.RE2.Anchor.UNANCHORED, text)
+    spans = pattern.match(_ANYWHERE, text)
     return None if spans is None else pattern.found(text, spans)
 
 
 def _re_matches(*args: Value) -> Value:
     pattern, text = _prepared("re-matches", args)
-    spans = pattern.match(_re2.RE2.Anchor.ANCHOR_BOTH, text)
+    spans = pattern.match(_WHOLE, text)
     return None if spans is None else pattern.found(text, spans)
 
 
@@ -122,7 +128,7 @@ def _matches(pattern: Pattern, text: bytes) -> Iterator[Value]:
     """One match after the other; after an empty one from the next character on, as in Java."""
     at = number = 0
     while at <= len(text):
-        spans = pattern.match(_re2.RE2.Anchor.UNANCHORED, text, at)
+        spans = pattern.match(_ANYWHERE, text, at)
         if spans is None:
             return
         number += 1

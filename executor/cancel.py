@@ -1,17 +1,19 @@
-"""The flag and the deadline that a running query looks at between chunks."""
+"""What a running query looks at between chunks: a cancel flag, a deadline, and the bytes that it may hold."""
 
 from __future__ import annotations
 
 import time
 
 from datalog.errors import AdalogError, Code
+from executor.budget import Budget
 
 
 class Cancel:
-    """`deadline` in seconds of `time.monotonic()`, or None."""
+    """`deadline` in seconds of `time.monotonic()`, or None. `budget`: the bytes that the query may hold."""
 
-    def __init__(self, deadline: float | None = None) -> None:
+    def __init__(self, deadline: float | None = None, budget: Budget | None = None) -> None:
         self.deadline = deadline
+        self.budget = budget or Budget()
         self._cancelled: AdalogError | None = None
 
     @staticmethod

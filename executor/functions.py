@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from datalog.edn import write
 from datalog.errors import AdalogError, Code, Position
 from datalog.values import EdnMap, EdnSet, type_name
+from datalog.watched import watching
 from executor import group_kernels
 from executor.batch import Batch, Column, Mask, stack
 from executor.cancel import Cancel
@@ -27,8 +28,11 @@ from store.trie import distinct
 Argument = str | int
 """A variable's name, or a constant's code."""
 
-# Calls between two looks at the deadline: one may take milliseconds.
-_CHECK_EVERY = 64
+# Work between two looks at the deadline, in characters gone through; a call by itself is worth so many.
+_WORK = 1 << 16
+_CALL = 1 << 10
+# Rows of arguments that are decoded at once.
+_DECODED = 1 << 14
 
 _COMPARE: dict[str, Callable[[Column, Column], Mask]] = {
     "<": np.less,
@@ -78,16 +82,27 @@ class Call:
             return quick
         variables = sorted(self.variables)
         if not variables:
-            value = self._apply([self.values.decode(a) for a in self.arguments if isinstance(a, int)])
+            with watching(self.cancel.check):
+                value = self._apply([self.values.decode(a) for a in self.arguments if isinstance(a, int)])
             return np.full(batch.size, self.values.intern(value), np.int64)
-        group, first = group_kernels.group_rows(stack(batch.columns[name] for name in variables))
-        decoded = [self.values.decode_many(column[first]) for column in columns]
+        group, first = group_kernels.group_rows(stack(batch.columns[name] for name in variables), self.cancel.check)
         codes = np.empty(len(first), np.int64)
-        for i, row in enumerate(zip(*decoded, strict=True)):
-            if i % _CHECK_EVERY == 0:
-                self.cancel.check()
-            codes[i] = self.values.intern(self._apply(row))
+        for start in range(0, len(first), _DECODED):
+            rows = first[start : start + _DECODED]
+            self._call(
+                codes[start : start + _DECODED], [self.values.decode_many(column[rows]) for column in columns]
+            )
         return codes[group]
+
+    def _call(self, codes: Column, decoded: Sequence[Sequence[Any]]) -> None:
+        """Writes the code of the result for each row of values."""
+        longest = sum(max(map(len, column)) for column in decoded if type(column[0]) is str and _all_texts(column))
+        every = max(1, _WORK // (_CALL + longest))
+        with watching(self.cancel.check):
+            for i, row in enumerate(zip(*decoded, strict=True)):
+                if i % every == 0:
+                    self.cancel.check()
+                codes[i] = self.values.intern(self._apply(row))
 
     def _apply(self, arguments: Sequence[Any]) -> Any:
         try:
@@ -113,6 +128,10 @@ class Call:
         if len(a) and max(-int(a.min()), int(a.max()), -int(b.min()), int(b.max())) >= limit:
             return None
         return _ARITHMETIC[self.name](a, b)
+
+
+def _all_texts(values: Sequence[Any]) -> bool:
+    return set(map(type, values)) == {str}
 
 
 def _all_longs(codes: Column) -> bool:

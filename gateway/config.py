@@ -16,6 +16,7 @@ from schema.limits import Limits
 from store.folder import check_is_folder
 
 PREFIX = "ADALOG_"
+_LEAST_MEMORY = 16 * 1024 * 1024
 _REDIS_SCHEMES = ("redis://", "rediss://", "unix://")
 _SECRET_LETTERS = 32
 _SECONDS = ("head_seconds", "body_seconds", "idle_seconds", "send_seconds")
@@ -54,6 +55,7 @@ class Settings:
     threads: int = 2
     queries_at_once: int = 4
     queries_waiting: int = 256
+    memory_bytes: int = 1024 * 1024 * 1024
     cache_bytes: int = 64 * 1024 * 1024
     cache_entry_bytes: int = 16 * 1024 * 1024
     redis_url: str | None = field(default=None, repr=False)
@@ -98,6 +100,10 @@ class Settings:
         if self.redis_url and not self.redis_url.startswith(_REDIS_SCHEMES):
             # What it is stays unsaid: there may be a password in it.
             raise SettingError(f"{PREFIX}REDIS_URL begins with one of {' '.join(_REDIS_SCHEMES)}")
+        if self.memory_bytes < _LEAST_MEMORY:
+            raise SettingError(
+                f"{PREFIX}MEMORY_BYTES is {self.memory_bytes}; queries need {_LEAST_MEMORY:,} bytes at least"
+            )
         if self.redis_ttl < 1:
             raise SettingError(f"{PREFIX}REDIS_TTL is {self.redis_ttl}; it is a number of seconds, at least 1")
         if self.redis_secret is not None and len(self.redis_secret) < _SECRET_LETTERS:

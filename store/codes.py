@@ -7,7 +7,7 @@ The layout of a code is in `store.layout`, how a value is spelt as a dictionary 
 from __future__ import annotations
 
 import threading
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 import numpy as np
@@ -25,6 +25,11 @@ Int64s = NDArray[np.int64]
 
 _SCRATCH_LIMIT: Final = 20_000_000
 _SCRATCH_CHARACTERS: Final = 1 << 28
+# Bytes of an entry besides its key, and of a collection's objects for each byte of its key.
+_ENTRY: Final = 300
+_OF_COLLECTION: Final = 8
+# Bytes that are taken at once.
+_PIECE: Final = 1 << 16
 _COLON: Final = pa.scalar(":", pa.large_string())
 _NOTHING: Final = pa.scalar("", pa.large_string())
 _PAYLOAD: Final = np.int64(layout.PAYLOAD_MASK)
@@ -216,10 +221,19 @@ class Scratch:
     the database does not know it, and keeps it for the query's life.
     """
 
-    def __init__(self, base: Codes, limit: int = _SCRATCH_LIMIT, characters: int = _SCRATCH_CHARACTERS) -> None:
+    def __init__(
+        self,
+        base: Codes,
+        limit: int = _SCRATCH_LIMIT,
+        characters: int = _SCRATCH_CHARACTERS,
+        take: Callable[[int], None] | None = None,
+    ) -> None:
+        """`take` is called with the bytes that a value is about to take, and may refuse them."""
         self._base = base
         self._limit = limit
         self._room = characters
+        self._take = take
+        self._taken = 0
         self._codes: dict[Hashable, int] = {}
         self._values: list[Any] = []
         self._lock = threading.Lock()
@@ -249,6 +263,10 @@ class Scratch:
         if known is not None:
             return known
         code = self._base.lookup_key(tag, key)
+        self._taken += _ENTRY + len(key) * (_OF_COLLECTION if tag == layout.TAG_OTHER else 2)
+        if self._taken > _PIECE and self._take is not None:
+            self._take(self._taken)
+            self._taken = 0
         if code is None:
             code = self._new_code(tag, value)
         self._codes[tag, key] = code

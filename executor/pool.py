@@ -239,7 +239,12 @@ class Pool:
                     retryable=True,
                 )
             self._inside += 1
-        return self._threads.submit(self._entered, work, cancel)
+        try:
+            return self._threads.submit(self._entered, work, cancel)
+        except RuntimeError:
+            # The interpreter ends.
+            self._leave()
+            raise stopping() from None
 
     def _register(self, cancel: Cancel) -> None:
         if self._stopped:

@@ -43,6 +43,9 @@ _DOCUMENT: Final = (
 )
 
 
+_MOMENT_SECONDS: Final = 0.5
+
+
 class Rehearsal:
     """Begins in a thread of its own; `over` once the first query costs what any other does."""
 
@@ -51,8 +54,10 @@ class Rehearsal:
         self._over = threading.Event()
         self._database: Database | None = None
         self._opened = threading.Event()
-        # A process that is told to stop waits for none of this.
-        threading.Thread(target=self._run, name="rehearsal", daemon=True).start()
+        self._stopped = threading.Event()
+        # A process that is told to stop waits for none of this but a request that is under way.
+        self._thread = threading.Thread(target=self._run, name="rehearsal", daemon=True)
+        self._thread.start()
 
     @property
     def over(self) -> bool:
@@ -62,6 +67,12 @@ class Rehearsal:
         """Waits until it is over; whether it is."""
         return self._over.wait(seconds)
 
+    def stop(self) -> None:
+        """Begins nothing more, and waits a moment for what was begun: the process ends."""
+        self._stopped.set()
+        self._opened.set()
+        self._thread.join(_MOMENT_SECONDS)
+
     def on(self, database: Database) -> None:
         """Has the rehearsal read what queries of this database will want."""
         self._database = database
@@ -70,30 +81,37 @@ class Rehearsal:
     def _run(self) -> None:
         try:
             load_kernels()
-            rehearse(self._settings)
+            rehearse(self._settings, self._stopped)
             self._opened.wait()
-            assert self._database is not None
-            self._database.snapshot().prepare()
+            if not self._stopped.is_set() and self._database is not None:
+                self._database.snapshot().prepare()
         finally:
             # Also where it fails, which Python prints: queries do without, the first ones only take longer.
             self._over.set()
 
 
-def rehearse(settings: Settings) -> None:
-    """Sends a request of each kind to an app over a small database in memory."""
+def rehearse(settings: Settings, stopped: threading.Event | None = None) -> None:
+    """Sends a request of each kind to an app over a small database in memory, until it is `stopped`."""
+    stopped = stopped or threading.Event()
+    if stopped.is_set():
+        return
     with Database.open(":memory:") as database:
         for text in _DATA:
             database.transact(text)
         pool = Pool(database, cache=cache_settings(Settings(cache_bytes=settings.cache_bytes)))
         try:
-            asyncio.run(_asked(create_app(database, pool, Settings(data=":memory:", limits=settings.limits))))
+            asyncio.run(
+                _asked(create_app(database, pool, Settings(data=":memory:", limits=settings.limits)), stopped)
+            )
         finally:
             pool.close()
 
 
-async def _asked(app: ASGIApp) -> None:
+async def _asked(app: ASGIApp, stopped: threading.Event) -> None:
     for query in _QUERIES:
         for name in ("a", "b"):
+            if stopped.is_set():
+                return
             await _post(app, {"query": _DOCUMENT, "variables": {"query": query, "args": [name]}})
 
 

@@ -51,6 +51,7 @@ def run(settings: Settings, out: Console) -> None:
             )
             server.run(sockets=[listener])
         finally:
+            rehearsal.stop()
             pool.close()
 
 

@@ -20,6 +20,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from gateway.config import Settings
+from gateway.wire import Wire
 from tests.gateway.support import gateway, served
 
 CHROMIUM = shutil.which("chromium")
@@ -128,6 +129,7 @@ def test_pages_of_other_origins(browser: webdriver.Chrome) -> None:
     written = 'mutation { transact(tx: "[{:package/name \\"from a page\\"}]") { t } }'
     elsewhere = Starlette(routes=[Route("/", page)])
     elsewhere.state.stop = SimpleNamespace(begin=lambda: None)
+    elsewhere.state.wire = Wire(Settings(data=":memory:"))
     with served(elsewhere) as allowed, served(elsewhere) as other:
         settings = Settings(data=":memory:", allowed_origins=allowed)
         with gateway(settings, PACKAGES) as opened, served(opened.app) as address:

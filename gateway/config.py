@@ -35,6 +35,7 @@ class Settings:
     spark_master: str = "local[*]"
     threads: int = 2
     queries_at_once: int = 4
+    heavy_queries_at_once: int = 2
     queries_waiting: int = 256
     cache_bytes: int = 64 * 1024 * 1024
     cache_entry_bytes: int = 16 * 1024 * 1024

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable, Mapping
+from itertools import count
 from time import perf_counter
+from typing import Any
 
 import orjson
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from datalog.errors import AdalogError, Code
+from executor.client import ASKING, Client
 from gateway import negotiation
-from gateway.auth import Principal, Tokens, check_write
+from gateway.auth import ANYONE, Principal, Tokens, address_of, check_write
 from gateway.conditional import unchanged, validated
 from gateway.metrics import Metrics
 from gateway.negotiation import GRAPHQL_JSON, BadRequestError, GraphQLRequest
@@ -21,7 +25,7 @@ from schema.execution import Answer, Operations, is_mutation, root_fields
 
 # Most queries are answered sooner; only then is it worth watching whether the client is still there.
 _PATIENCE = 0.02
-_STATUS = {Code.UNAUTHENTICATED: 401, Code.FORBIDDEN: 403, Code.LIMIT_EXCEEDED: 413}
+_STATUS = {Code.UNAUTHENTICATED: 401, Code.FORBIDDEN: 403, Code.LIMIT_EXCEEDED: 413, Code.RATE_LIMITED: 429}
 
 
 class ClientGoneError(Exception):
@@ -46,6 +50,7 @@ class GraphQLEndpoint:
         self.metrics = metrics
         self.explorer = explorer
         self.request_bytes = request_bytes
+        self._requests = count(1)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = _headers(scope)
@@ -60,25 +65,29 @@ class GraphQLEndpoint:
                 raise BadRequestError(
                     406, f"answers are {GRAPHQL_JSON} or application/json; {accept!r} takes neither"
                 )
-            status, body, settled = await self._answer(scope, receive, headers, media)
-            extra = validated(media, body) if settled and method == "GET" else {}
-            if extra and unchanged(headers.get(b"if-none-match"), extra["ETag"]):
+            status, body, settled, extra = await self._answer(scope, receive, headers, media)
+            if settled and method == "GET":
+                extra = validated(media, body)
+            if "ETag" in extra and unchanged(headers.get(b"if-none-match"), extra["ETag"]):
                 status, body = 304, b""
         except BadRequestError as refused:
             status, body, extra = refused.status, _refusal(refused.code, refused.message), refused.headers
         except AdalogError as refused:
             status, body = _STATUS.get(refused.code, 400), orjson.dumps({"errors": [describe(refused)]})
-            extra = {"WWW-Authenticate": "Bearer"} if status == 401 else {}
+            extra = {"WWW-Authenticate": "Bearer"} if status == 401 else _retry_after([describe(refused)])
         except ClientGoneError:
             return
         await _send(send, status, body, media or negotiation.JSON, extra)
 
     async def _answer(
         self, scope: Scope, receive: Receive, headers: dict[bytes, bytes], media: str
-    ) -> tuple[int, bytes, bool]:
-        """(the status, the body, whether it is an answer without errors)."""
+    ) -> tuple[int, bytes, bool, dict[str, str]]:
+        """(the status, the body, whether it is an answer without errors, headers)."""
         started = perf_counter()
         principal = self.tokens.principal(_text(headers.get(b"authorization")))
+        who = address_of(scope) if principal is ANYONE else principal.name
+        # The tasks and the work that answer this request inherit it.
+        ASKING.set(Client(who, next(self._requests)))
         request = await self._read(scope, receive, headers)
         prepared = self.operations.prepare(request.query)
         operation = prepared.operation(request.operation_name)
@@ -94,7 +103,8 @@ class GraphQLEndpoint:
         self._count(answer, fields, perf_counter() - started)
         if "q" in fields:
             self.metrics.rows(context.rows)
-        return _status(answer, media), body, answer.executed and "errors" not in answer.body
+        settled = answer.executed and "errors" not in answer.body
+        return _status(answer, media), body, settled, _retry_after(answer.body.get("errors", ()))
 
     async def _read(self, scope: Scope, receive: Receive, headers: dict[bytes, bytes]) -> GraphQLRequest:
         method = scope["method"]
@@ -159,6 +169,12 @@ class GraphQLEndpoint:
         failed = {str((error.get("path") or ["request"])[0]): error["extensions"]["code"] for error in errors}
         for field in fields or ["request"]:
             self.metrics.answered(field, failed.get(field, failed.get("request", "OK")), seconds)
+
+
+def _retry_after(errors: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """The header that says when what was refused is worth another try."""
+    seconds = [error["extensions"]["retryAfter"] for error in errors if "retryAfter" in error["extensions"]]
+    return {"Retry-After": str(max(seconds))} if seconds else {}
 
 
 def _status(answer: Answer, media: str) -> int:

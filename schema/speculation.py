@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Annotated
 
 import strawberry
 
 from datalog.errors import AdalogError
+from executor.cancel import Cancel
 from schema.arguments import BasisInput, snapshot_of
 from schema.context import Services
 from schema.cursor import Cursor
@@ -27,16 +27,18 @@ With = Annotated[
 ]
 
 
-async def read_snapshot(services: Services, basis: BasisInput | None, with_: str | None) -> Snapshot:
-    """The snapshot that a basis names, with the transaction data applied where there is any."""
+async def read_snapshot(
+    services: Services, basis: BasisInput | None, with_: str | None, deadline: float | None
+) -> Snapshot:
+    """The snapshot that a basis names, with the transaction data applied, by the deadline, where there is any."""
     snapshot = snapshot_of(services.database, basis)
-    return snapshot if with_ is None else await _applied(services, snapshot, with_, None)
+    return snapshot if with_ is None else await _applied(services, snapshot, with_, None, deadline)
 
 
-async def at_cursor(services: Services, cursor: Cursor, with_: str | None) -> Snapshot:
+async def at_cursor(services: Services, cursor: Cursor, with_: str | None, deadline: float | None) -> Snapshot:
     """The snapshot that a cursor's page was read from, made again."""
     snapshot = services.database.at(t=cursor.t, since=cursor.since, history=cursor.history)
-    return snapshot if with_ is None else await _applied(services, snapshot, with_, cursor.start)
+    return snapshot if with_ is None else await _applied(services, snapshot, with_, cursor.start, deadline)
 
 
 def cursor_on(snapshot: Snapshot, asked: str, offset: int) -> Cursor:
@@ -46,12 +48,17 @@ def cursor_on(snapshot: Snapshot, asked: str, offset: int) -> Cursor:
     return Cursor(asked, offset, t, snapshot.since_t or None, snapshot.is_history, start)
 
 
-async def _applied(services: Services, basis: Snapshot, tx: str, start: Start | None) -> Snapshot:
+async def _applied(
+    services: Services, basis: Snapshot, tx: str, start: Start | None, deadline: float | None
+) -> Snapshot:
+    def apply(cancel: Cancel) -> Snapshot:
+        return services.database.speculate(basis, tx, start, cancel)[0]
+
     try:
-        # Off the event loop: it may be long.
-        after, _ = await asyncio.to_thread(services.database.speculate, basis, tx, start)
+        return await services.pool.threaded(Cancel(deadline), apply)
     except AdalogError as error:
         # A position would be looked for in the query or pattern.
         at = f" at {error.position.line}:{error.position.column}" if error.position else ""
-        raise AdalogError(error.code, f"with{at}: {error.message}", retryable=error.retryable) from None
-    return after
+        raise AdalogError(
+            error.code, f"with{at}: {error.message}", retryable=error.retryable, retry_after=error.retry_after
+        ) from None

@@ -27,7 +27,7 @@ from store.payload import Logged
 from store.relation import Columns
 from store.report import report_of
 from store.resolve import Transaction, resolve
-from store.setting import Evaluator, SchemaMode, Setting
+from store.setting import Evaluation, Evaluator, SchemaMode, Setting, Watch
 from store.snapshot import Snapshot, Start
 from store.speculation import Fork, outcome
 from store.writer import BulkRequest, Request, Writer
@@ -164,17 +164,19 @@ class Database:
             return view
 
     def speculate(
-        self, basis: Snapshot, tx: str | Sequence[Any], start: Start | None = None
+        self, basis: Snapshot, tx: str | Sequence[Any], start: Start | None = None, watch: Watch | None = None
     ) -> tuple[Snapshot, TxReport]:
         """Datomic's `with`: the basis with transaction data applied that is never committed, and its report.
 
         A `since` or `history` view is that view of the outcome. start: of an earlier one on the same basis, to get
-        the same ids and instant again. Raises what `transact` raises.
+        the same ids and instant again. watch: looked at now and then. Raises what `transact` raises, and it.
         """
         with put_off(len(tx)):
             transaction = Transaction.of(tx, self._setting.limits)
             fork = Fork(basis, start)
-            resolved = resolve(transaction, fork, self._setting, None if start is None else start.instant)
+            evaluation = Evaluation(self._setting, watch)
+            now = None if start is None else start.instant
+            resolved = resolve(transaction, fork, evaluation, self._setting.mode, now)
             return outcome(basis, fork, resolved, transaction.digest())
 
     def transactions(self, start: int, stop: int, limit: int) -> list[TxReport]:

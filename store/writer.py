@@ -28,7 +28,7 @@ from store.log import Entry, Log
 from store.payload import Logged, LoggedColumn
 from store.report import report_of
 from store.resolve import Transaction, resolve
-from store.setting import Setting
+from store.setting import Evaluation, Setting
 from store.snapshot import Snapshot
 
 _GROUP: Final = 256
@@ -175,7 +175,8 @@ class Writer:
                 Code.BASIS_CONFLICT,
                 f"the database is at t = {head.t}, not at {expected} as expected; read again, then retry",
             )
-        resolved = resolve(Transaction.of(request.data, self._setting.limits), head, self._setting)
+        transaction = Transaction.of(request.data, self._setting.limits)
+        resolved = resolve(transaction, head, Evaluation(self._setting), self._setting.mode)
         logged = Logged.of(resolved.effects, resolved.tempids, head.codes)
         entry = Entry(t, resolved.instant, request.idempotency_key, logged.encoded())
         head.apply(resolved.effects, t, resolved.instant)

@@ -66,8 +66,8 @@ class PoolSettings:
     """`threads` a query may use; `running` light queries at once and `heavy` ones beside them; `waiting` more
     before the rest are refused.
 
-    `heavy_cost`: estimated cost from which on a query is heavy (about 20 ms of local work). `spark_cost`: that above
-    which AUTO prefers Spark (about half a second), where Spark has more cores than `threads`.
+    `heavy_cost`: estimated cost from which on a query is heavy (about 20 ms of local work). `spark_cost`: that
+    above which AUTO prefers Spark (about half a second), where Spark has more cores than `threads`.
     """
 
     threads: int = min(os.cpu_count() or 1, 2)

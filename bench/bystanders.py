@@ -1,7 +1,7 @@
 """A light query beside heavy ones, over HTTP: how long it waits, and what the heavy ones lose by it.
 
-Light clients and heavy ones send their next request as soon as the last is answered. Everything is computed: nothing
-is kept, and Spark is off.
+Light clients and heavy ones send their next request as soon as the last is answered. Everything is computed:
+nothing is kept, and Spark is off.
 """
 
 from __future__ import annotations
@@ -107,10 +107,8 @@ def beside(quick: bool, say: Say) -> list[Line]:
                     again = server.load(port, _CLIENTS, light, 1)
                     report = again if again.p99 > report.p99 else report
                 meanwhile = (len(crowd.answered) - before) / (time.perf_counter() - began)
-            say(
-                f"    beside {name}: {_said(report)} ({report.p99 / p99:.1f} x alone); these"
-                f" {meanwhile:.2f}/s, alone {rate:.2f}/s ({meanwhile / rate if rate else 0:.2f} x), refused {crowd.refused}"
-            )
+            say(f"    beside {name}: {_said(report)} ({report.p99 / p99:.1f} x alone)")
+            say(f"    these: {meanwhile:.2f}/s, alone {rate:.2f}/s; refused {crowd.refused}")
             lines += [
                 Line("beside", f"a light query, 4 clients, beside {name}: p99", "ms",
                      report.p99, "alone", p99, bar=_BAR),

@@ -102,6 +102,9 @@ def _metrics(database: Database, pool: Pool) -> Metrics:
     metrics.gauge("adalog_entities", "Entities with a datom.", lambda: database.entity_count)
     metrics.gauge("adalog_store_memory_bytes", "Memory of tries and dictionary.", lambda: database.memory_bytes())
     metrics.gauge("adalog_queue_length", "Queries waiting for a place.", lambda: pool.scheduler.waiting)
+    metrics.gauge(
+        "adalog_transactions_waiting", "Transactions not answered yet.", lambda: database.transactions_waiting
+    )
     metrics.scheduler(pool.scheduler)
     if pool.cache is not None:
         metrics.cache(pool.cache)

@@ -17,7 +17,9 @@ from store.folder import holds_database
 def open_database(settings: Settings) -> Database:
     """The settings' database. Raises BACKEND_UNAVAILABLE when another process has its folder."""
     limits = edn.Limits(size=settings.transaction_bytes)
-    return Database.open(settings.data, schema=settings.schema, limits=limits)
+    return Database.open(
+        settings.data, schema=settings.schema, limits=limits, waiting=settings.transactions_waiting
+    )
 
 
 def is_new(settings: Settings) -> bool:

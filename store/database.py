@@ -27,7 +27,7 @@ from store.payload import Logged
 from store.relation import Columns
 from store.report import report_of
 from store.resolve import Transaction, resolve
-from store.setting import Evaluation, Evaluator, SchemaMode, Setting, Watch
+from store.setting import WAITING, Evaluation, Evaluator, SchemaMode, Setting, Watch
 from store.snapshot import Snapshot, Start
 from store.speculation import Fork, outcome
 from store.writer import BulkRequest, Request, Writer
@@ -59,13 +59,16 @@ class Database:
         self._writer = Writer(head, log, setting, self._publish)
 
     @staticmethod
-    def open(location: str, *, schema: SchemaMode = "open", limits: edn.Limits = edn.DEFAULT) -> Database:
-        """From a folder, made if need be, or `:memory:`. limits: of transactions given as text.
+    def open(
+        location: str, *, schema: SchemaMode = "open", limits: edn.Limits = edn.DEFAULT, waiting: int = WAITING
+    ) -> Database:
+        """From a folder, made if need be, or `:memory:`. limits: of transactions given as text. waiting: the most
+        transactions that are not answered yet.
 
         Raises BACKEND_UNAVAILABLE where another process has the folder, INTERNAL where it is damaged.
         """
         if location == IN_MEMORY:
-            return Database(Head.empty(), Log.in_memory(), None, Setting(schema, limits))
+            return Database(Head.empty(), Log.in_memory(), None, Setting(schema, limits, waiting))
         with ExitStack() as undo:
             folder = Folder(Path(location))
             undo.callback(folder.close)
@@ -73,7 +76,7 @@ class Database:
             undo.callback(log.close)
             head, unsaved = opened(folder, log)
             undo.pop_all()
-        database = Database(head, log, folder, Setting(schema, limits))
+        database = Database(head, log, folder, Setting(schema, limits, waiting))
         database._compactor.wrote(unsaved)
         return database
 
@@ -275,6 +278,11 @@ class Database:
         return done.result()
 
     # Figures
+
+    @property
+    def transactions_waiting(self) -> int:
+        """Transactions that are not answered yet."""
+        return self._writer.waiting
 
     @property
     def datom_count(self) -> int:

@@ -15,6 +15,7 @@ from store.snapshot import Snapshot
 SchemaMode = Literal["open", "strict"]
 
 SECONDS: Final = 5.0
+WAITING: Final = 1024
 
 
 Rows = Sequence[tuple[Any, ...]]
@@ -72,8 +73,8 @@ class Setting:
 
     mode: SchemaMode = "open"
     limits: edn.Limits = edn.DEFAULT
+    waiting: int = WAITING
     evaluator: Evaluator | None = None
-    waiting: int = 4096
 
 
 class Evaluation:

@@ -62,10 +62,19 @@ class Position:
 
 
 class AdalogError(Exception):
-    """A refused request: `message` says what was wrong and, where it helps, what would be right."""
+    """A refused request: `message` says what was wrong and, where it helps, what would be right.
+
+    `retry_after`: the seconds after which it is worth another try, where that is known.
+    """
 
     def __init__(
-        self, code: Code, message: str, position: Position | None = None, *, retryable: bool | None = None
+        self,
+        code: Code,
+        message: str,
+        position: Position | None = None,
+        *,
+        retryable: bool | None = None,
+        retry_after: int | None = None,
     ) -> None:
         if position is not None and position.origin and not message.startswith(f"in {position.origin}"):
             message = f"in {position.origin}, line {position.line}, column {position.column}: {message}"
@@ -74,6 +83,7 @@ class AdalogError(Exception):
         self.message = message
         self.position = position
         self.retryable = code in RETRYABLE if retryable is None else retryable
+        self.retry_after = retry_after
 
     def __str__(self) -> str:
         if self.position is None or self.position.origin:
@@ -82,8 +92,10 @@ class AdalogError(Exception):
 
     def __reduce__(self) -> tuple[object, ...]:
         # Errors raised in Spark's Python workers travel to the driver; the default would lose the arguments.
-        return (_rebuild, (self.code, self.message, self.position, self.retryable))
+        return (_rebuild, (self.code, self.message, self.position, self.retryable, self.retry_after))
 
 
-def _rebuild(code: Code, message: str, position: Position | None, retryable: bool) -> AdalogError:
-    return AdalogError(code, message, position, retryable=retryable)
+def _rebuild(
+    code: Code, message: str, position: Position | None, retryable: bool, retry_after: int | None
+) -> AdalogError:
+    return AdalogError(code, message, position, retryable=retryable, retry_after=retry_after)

@@ -1,4 +1,4 @@
-"""Where queries run: chooses the engine, bounds how many run at once, and lets a caller wait or walk away."""
+"""Where queries run: chooses the engine, gives each its turn, and lets a caller wait or walk away."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,7 +19,8 @@ from datalog.parse_pull import read_pull
 from datalog.values import EdnMap
 from executor.cache import ResultCache
 from executor.cache_settings import CacheSettings
-from executor.cancel import Cancel
+from executor.cancel import Cancel, timed_out
+from executor.client import ASKING
 from executor.compile import Compiler
 from executor.inputs import bind_inputs
 from executor.local import Ran, run_join, shape_result
@@ -28,6 +29,7 @@ from executor.pull_find import pull_shown
 from executor.question import Question, Questions
 from executor.request import Request
 from executor.result import Result
+from executor.scheduler import Places, Scheduler
 from executor.stored_queries import StoredQueries
 from planner.explain import explain_plan, text_of
 from planner.plan import Engine, Plan
@@ -63,15 +65,18 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True)
 class PoolSettings:
-    """`threads` a query may use; `running` queries at once; `waiting` more before the rest are refused.
+    """`threads` a query may use; `running` light queries at once and `heavy` ones beside them; `waiting` more
+    before the rest are refused.
 
-    `spark_cost`: estimated cost above which AUTO prefers Spark (about half a second of local work), where Spark
-    has more cores than `threads`.
+    `heavy_cost`: estimated cost from which on a query is heavy (about 20 ms of local work). `spark_cost`: that
+    above which AUTO prefers Spark (about half a second), where Spark has more cores than `threads`.
     """
 
     threads: int = min(os.cpu_count() or 1, 2)
     running: int = max(os.cpu_count() or 1, 2) * 2
+    heavy: int = os.cpu_count() or 1
     waiting: int = 256
+    heavy_cost: float = 3e5
     spark_cost: float = 1e7
 
 
@@ -108,9 +113,15 @@ class Pool:
         self._questions = Questions()
         self._compiler = Compiler()
         self.cache = None if cache is None else ResultCache(database, cache)
-        self._threads = ThreadPoolExecutor(self.settings.running, thread_name_prefix="query")
+        self.scheduler = Scheduler(
+            Places(
+                light=self.settings.running,
+                heavy=self.settings.heavy,
+                waiting=self.settings.waiting,
+                cost=self.settings.heavy_cost,
+            )
+        )
         self._lock = threading.Lock()
-        self._inside = 0
         self._running: weakref.WeakSet[Cancel] = weakref.WeakSet()
         self._stopped = False
 
@@ -127,7 +138,7 @@ class Pool:
         self.stop()
         if self.spark is not None:
             self.spark.close()
-        self._threads.shutdown(wait=True, cancel_futures=True)
+        self.scheduler.close()
         if self.cache is not None:
             self.cache.close()
 
@@ -135,16 +146,6 @@ class Pool:
         """Ends the processes of the second engine: what is left to do before the process is ended by force."""
         if self.spark is not None:
             self.spark.close()
-
-    @property
-    def waiting(self) -> int:
-        """Queries that wait for a place."""
-        return max(0, self._inside - self.settings.running)
-
-    @property
-    def running(self) -> int:
-        """Queries that have a place."""
-        return min(self._inside, self.settings.running)
 
     @property
     def spark_state(self) -> str:
@@ -170,7 +171,7 @@ class Pool:
             question = self.question(request)
         else:
             # A long text or long arguments: the event loop has other clients to answer.
-            question = await asyncio.to_thread(self.question, request)
+            question = await self.threaded(Cancel.after(request.timeout_ms), lambda _: self.question(request))
         known = None if self.cache is None else await self.cache.arun(self, question)
         if known is not None:
             return known
@@ -191,7 +192,9 @@ class Pool:
     async def adiagnostics(self, question: Question) -> tuple[Diagnostic, ...]:
         """The same for an event loop: elsewhere, unless it is known already."""
         known = self._questions.known_diagnostics(question)
-        return await asyncio.to_thread(self.diagnostics, question) if known is None else known
+        if known is not None:
+            return known
+        return await self.threaded(Cancel(question.deadline), lambda _: self.diagnostics(question))
 
     async def aexplain(self, request: Request, analyze: bool = False) -> Explanation:
         """`explain` on the pool's threads, likewise."""
@@ -213,48 +216,35 @@ class Pool:
         return await self.threaded(Cancel.after(request.timeout_ms), lambda cancel: self.pull(request, cancel))
 
     async def threaded(self, cancel: Cancel, work: Callable[[Cancel], T]) -> T:
-        """`work` on the pool's threads, when there is a place; cancelling the task stops it. Raises LIMIT_EXCEEDED
-        where too many wait."""
-        future = self.submit(cancel, work)
+        """`work` on the pool's threads, when it is its turn; cancelling the task stops it.
+
+        It may be begun more than once, and is to have no effect but its outcome. Raises RATE_LIMITED where too many
+        wait, and TIMEOUT at the deadline of `cancel`, whatever the work does then.
+        """
+        future = asyncio.wrap_future(self.submit(cancel, work))
+        left = None if cancel.deadline is None else max(0.0, cancel.deadline - time.monotonic())
         try:
-            return await asyncio.wrap_future(future)
+            done, _ = await asyncio.wait((future,), timeout=left)
         except asyncio.CancelledError:
+            future.cancel()
             cancel.cancel()
-            self.withdraw(future)
             raise
+        if not done:
+            future.cancel()
+            cancel.cancel()
+            raise timed_out()
+        return future.result()
 
     def submit(self, cancel: Cancel, work: Callable[[Cancel], T]) -> Future[T]:
         """`threaded` for who does not wait."""
         with self._lock:
             self._register(cancel)
-            if self._inside >= self.settings.running + self.settings.waiting:
-                raise AdalogError(
-                    Code.LIMIT_EXCEEDED,
-                    f"{self.settings.waiting} queries are waiting already; try again shortly",
-                    retryable=True,
-                )
-            self._inside += 1
-        return self._threads.submit(self._entered, work, cancel)
+        return self.scheduler.submit(cancel, work, ASKING.get()).future
 
     def _register(self, cancel: Cancel) -> None:
         if self._stopped:
             raise stopping()
         self._running.add(cancel)
-
-    def withdraw(self, future: Future[T]) -> None:
-        """Gives up the place of what has not begun."""
-        if future.cancel():
-            self._leave()
-
-    def _entered(self, work: Callable[[Cancel], T], cancel: Cancel) -> T:
-        try:
-            return work(cancel)
-        finally:
-            self._leave()
-
-    def _leave(self) -> None:
-        with self._lock:
-            self._inside -= 1
 
     def _run(self, question: Question, cancel: Cancel) -> tuple[Result, Plan, Ran, str]:
         started = time.perf_counter()
@@ -284,6 +274,7 @@ class Pool:
             assert self.spark is not None
             ran = self.spark.run_join(plan, inputs, values, cancel, most=request.max_rows, strict=strict)
         else:
+            cancel.expect(plan.cost)
             ran = run_join(
                 plan,
                 inputs,
@@ -297,6 +288,7 @@ class Pool:
             plan, ran.rows, values, t=snapshot.t, engine=str(engine), started=started, ordered=request.ordered
         )
         result.question = question
+        result.waited_ms, result.lane = cancel.waited * 1000, cancel.lane
         if request.max_rows is not None and len(result) > request.max_rows:
             raise AdalogError(
                 Code.LIMIT_EXCEEDED,

@@ -125,8 +125,8 @@ def _metrics(database: Database, pool: Pool) -> Metrics:
     metrics.gauge("adalog_datoms", "Datoms that hold now.", lambda: database.datom_count)
     metrics.gauge("adalog_entities", "Entities with a datom.", lambda: database.entity_count)
     metrics.gauge("adalog_store_memory_bytes", "Memory of tries and dictionary.", lambda: database.memory_bytes())
-    metrics.gauge("adalog_queries_running", "Queries that have a place.", lambda: pool.running)
-    metrics.gauge("adalog_queue_length", "Queries waiting for a place.", lambda: pool.waiting)
+    metrics.gauge("adalog_queries_running", "Queries that have a place.", lambda: pool.scheduler.running)
+    metrics.gauge("adalog_queue_length", "Queries waiting for a place.", lambda: pool.scheduler.waiting)
     metrics.gauge(
         "adalog_transactions_waiting", "Transactions that are not answered yet.", lambda: database.waiting
     )
@@ -134,6 +134,7 @@ def _metrics(database: Database, pool: Pool) -> Metrics:
     metrics.counts(
         "adalog_log_failures", "Writes to the log that failed.", "outcome", lambda: database.log_failures
     )
+    metrics.scheduler(pool.scheduler)
     if pool.cache is not None:
         metrics.cache(pool.cache)
     return metrics

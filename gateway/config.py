@@ -39,7 +39,9 @@ class Settings:
     spark_master: str = "local[*]"
     threads: int = 2
     queries_at_once: int = 4
+    heavy_queries_at_once: int = 2
     queries_waiting: int = 256
+    transactions_waiting: int = 1024
     cache_bytes: int = 64 * 1024 * 1024
     cache_entry_bytes: int = 16 * 1024 * 1024
     redis_url: str | None = None

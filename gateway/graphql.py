@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable, Mapping
+from itertools import count
 from time import perf_counter
+from typing import Any
 
 import orjson
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from datalog.errors import AdalogError, Code
+from executor.client import ASKING, Client
 from executor.pool import stopping
 from gateway import negotiation
-from gateway.auth import Principal, Tokens, check_write
+from gateway.auth import ANYONE, Principal, Tokens, address_of, check_write
 from gateway.conditional import unchanged, validated
 from gateway.ending import Stop
 from gateway.metrics import Metrics
@@ -30,7 +34,7 @@ _CUT = AdalogError(
     "an idempotencyKey it is safe to transact it again, without one read before you do",
     retryable=False,
 )
-_STATUS = {Code.UNAUTHENTICATED: 401, Code.FORBIDDEN: 403, Code.LIMIT_EXCEEDED: 413}
+_STATUS = {Code.UNAUTHENTICATED: 401, Code.FORBIDDEN: 403, Code.LIMIT_EXCEEDED: 413, Code.RATE_LIMITED: 429}
 
 
 class ClientGoneError(Exception):
@@ -67,6 +71,7 @@ class GraphQLEndpoint:
         self.request_bytes = request_bytes
         self.stop = stop
         self.origins = origins
+        self._requests = count(1)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = _headers(scope)
@@ -81,15 +86,16 @@ class GraphQLEndpoint:
                 raise BadRequestError(
                     406, f"answers are {GRAPHQL_JSON} or application/json; {accept!r} takes neither"
                 )
-            status, body, settled = await self._answer(scope, receive, headers, media)
-            extra = validated(media, body) if settled and method == "GET" else {}
-            if extra and unchanged(headers.get(b"if-none-match"), extra["ETag"]):
+            status, body, settled, extra = await self._answer(scope, receive, headers, media)
+            if settled and method == "GET":
+                extra = validated(media, body)
+            if "ETag" in extra and unchanged(headers.get(b"if-none-match"), extra["ETag"]):
                 status, body = 304, b""
         except BadRequestError as refused:
             status, body, extra = refused.status, _refusal(refused.code, refused.message), refused.headers
         except AdalogError as refused:
             status, body = _STATUS.get(refused.code, 400), orjson.dumps({"errors": [describe(refused)]})
-            extra = {"WWW-Authenticate": "Bearer"} if status == 401 else {}
+            extra = {"WWW-Authenticate": "Bearer"} if status == 401 else _retry_after([describe(refused)])
         except StoppedError as stopped:
             # As for a refused document: whoever takes only application/json looks for errors in a 200.
             status, body, extra = 503 if media == GRAPHQL_JSON else 200, stopped.body, {}
@@ -104,10 +110,13 @@ class GraphQLEndpoint:
 
     async def _answer(
         self, scope: Scope, receive: Receive, headers: dict[bytes, bytes], media: str
-    ) -> tuple[int, bytes, bool]:
-        """(the status, the body, whether it is an answer without errors)."""
+    ) -> tuple[int, bytes, bool, dict[str, str]]:
+        """(the status, the body, whether it is an answer without errors, headers)."""
         started = perf_counter()
         principal = self.tokens.principal(_text(headers.get(b"authorization")))
+        who = address_of(scope) if principal is ANYONE else principal.name
+        # The tasks and the work that answer this request inherit it.
+        ASKING.set(Client(who, next(self._requests)))
         request = await self._read(scope, receive, headers)
         prepared = self.operations.prepare(request.query)
         operation = prepared.operation(request.operation_name)
@@ -129,7 +138,8 @@ class GraphQLEndpoint:
         self._count(answer, fields, perf_counter() - started)
         if "q" in fields:
             self.metrics.rows(context.rows)
-        return _status(answer, media), body, answer.executed and "errors" not in answer.body
+        settled = answer.executed and "errors" not in answer.body
+        return _status(answer, media), body, settled, _retry_after(answer.body.get("errors", ()))
 
     async def _unless_stopped(self, task: asyncio.Future[Answer], receive: Receive, writes: bool) -> Answer:
         """The task's answer. Raises StoppedError when the server stops first; what writes has until it is cut."""
@@ -214,6 +224,12 @@ class GraphQLEndpoint:
         failed = {str((error.get("path") or ["request"])[0]): error["extensions"]["code"] for error in errors}
         for field in fields or ["request"]:
             self.metrics.answered(field, failed.get(field, failed.get("request", "OK")), seconds)
+
+
+def _retry_after(errors: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """The header that says when what was refused is worth another try."""
+    seconds = [error["extensions"]["retryAfter"] for error in errors if "retryAfter" in error["extensions"]]
+    return {"Retry-After": str(max(seconds))} if seconds else {}
 
 
 def _status(answer: Answer, media: str) -> int:

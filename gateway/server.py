@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -19,10 +20,15 @@ from gateway.ending import CUT, FINISH, Ending, Stop
 from gateway.opening import open_database, start_pool
 from gateway.rehearsal import Rehearsal
 
+# How long a thread keeps the interpreter from others that want it. Python's own 5 ms are counted for each change of
+# threads, and a light query has three of them.
+_SWITCH_SECONDS = 0.0005
+
 
 def run(settings: Settings, out: Console) -> None:
     """Serves in this thread. Raises AdalogError when the folder or the port is taken."""
     logging.basicConfig(level=settings.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    sys.setswitchinterval(_SWITCH_SECONDS)
     ending, rehearsal = Ending(), Rehearsal(settings)
     with listening(settings) as listener, open_database(settings) as database:
         # What is ended before is ended by the signal: nothing is served, and the log is whole.

@@ -41,6 +41,8 @@ def format_error(error: GraphQLError) -> dict[str, Any]:
 def describe(error: AdalogError) -> dict[str, Any]:
     """A domain error outside of any field: a refused request."""
     extensions: dict[str, Any] = {"code": error.code.value, "retryable": error.retryable}
+    if error.retry_after is not None:
+        extensions["retryAfter"] = error.retry_after
     if error.position is not None:
         extensions["line"] = error.position.line
         extensions["column"] = error.position.column

@@ -12,6 +12,7 @@ import strawberry
 from datalog import edn
 from datalog.diagnostics import Diagnostic
 from datalog.errors import AdalogError, Code
+from executor.cancel import Cancel
 from executor.request import Request
 from schema import types
 from schema.arguments import BasisInput, describe_arguments, read_arguments
@@ -30,11 +31,15 @@ if TYPE_CHECKING:
 Info = strawberry.Info[Context, None]
 
 
-async def _arguments(services: Services, args: list[JSON] | None, args_edn: list[EDN] | None) -> tuple[Any, ...]:
+async def _arguments(
+    services: Services, args: list[JSON] | None, args_edn: list[EDN] | None, within: Cancel
+) -> tuple[Any, ...]:
     # Long ones are read elsewhere: the event loop has other clients to answer.
     long = any(isinstance(value, (list, dict)) and len(value) > 200 for value in args or ())
     if long or sum(map(len, args_edn or ())) > 20_000:
-        return await asyncio.to_thread(read_arguments, services.database, args, args_edn)
+        return await services.pool.threaded(
+            Cancel(within.deadline), lambda _: read_arguments(services.database, args, args_edn)
+        )
     return read_arguments(services.database, args, args_edn)
 
 
@@ -47,11 +52,11 @@ def _check_first(first: int | None, most: int) -> None:
         raise exceeded(f"rows asked for with first: {first}", most, "rows")
 
 
-def _timeout(asked: int | None, most: int) -> int:
-    """The milliseconds that a request may take. Raises ARG_INVALID."""
+def _within(asked: int | None, most: int) -> Cancel:
+    """The deadline of a request that may take so many milliseconds from now. Raises ARG_INVALID."""
     if asked is not None and asked <= 0:
         raise AdalogError(Code.ARG_INVALID, f"timeoutMs is {asked}; give at least 1")
-    return most if asked is None else min(asked, most)
+    return Cancel.after(most if asked is None else min(asked, most))
 
 
 def _basis_name(basis: BasisInput | None) -> object:
@@ -96,24 +101,24 @@ class Query:
         services = context.services
         limits = services.limits
         _check_first(first, limits.rows)
-        within_ms = _timeout(timeout_ms, limits.timeout_ms)
-        arguments = await _arguments(services, args, args_edn)
+        within = _within(timeout_ms, limits.timeout_ms)
+        arguments = await _arguments(services, args, args_edn, within)
         paged = first is not None or after is not None
         asked = question("q", query, describe_arguments(arguments), _basis_name(basis), with_) if paged else ""
         start = 0
         told: list[Diagnostic] = []
         if after is None:
-            snapshot = await read_snapshot(services, basis, with_, told)
+            snapshot = await read_snapshot(services, basis, with_, within.deadline, told)
         else:
             cursor = services.cursors.read(after, asked)
-            snapshot, start = await at_cursor(services, cursor, with_, told), cursor.offset
+            snapshot, start = await at_cursor(services, cursor, with_, within.deadline, told), cursor.offset
         result = await services.pool.arun(
             Request(
                 query=query,
                 args=arguments,
                 snapshot=snapshot,
                 engine=(engine or types.Engine.AUTO).value,
-                timeout_ms=within_ms,
+                timeout_ms=within.left_ms,
                 max_rows=limits.rows,
                 ordered=paged,
                 shown=(start, None if first is None else start + first),
@@ -147,12 +152,13 @@ class Query:
     ) -> types.Explanation:
         services = info.context.services
         told: list[Diagnostic] = []
+        within = _within(timeout_ms, services.limits.timeout_ms)
         request = Request(
             query=query,
-            args=await _arguments(services, args, args_edn),
-            snapshot=await read_snapshot(services, basis, with_, told),
+            args=await _arguments(services, args, args_edn, within),
+            snapshot=await read_snapshot(services, basis, with_, within.deadline, told),
             engine=(engine or types.Engine.AUTO).value,
-            timeout_ms=_timeout(timeout_ms, services.limits.timeout_ms),
+            timeout_ms=within.left_ms,
             max_rows=services.limits.rows,
         )
         explanation = await services.pool.aexplain(request, bool(analyze))
@@ -176,9 +182,9 @@ class Query:
         encoding: Encoding | None = Encoding.PLAIN,
         timeout_ms: int | None = None,
     ) -> JSON | None:
-        within_ms = _timeout(timeout_ms, info.context.services.limits.timeout_ms)
-        snapshot = await read_snapshot(info.context.services, basis, with_)
-        made = await pulled(info.context, pattern, [eid], "eid", snapshot, encoding or Encoding.PLAIN, within_ms)
+        within = _within(timeout_ms, info.context.services.limits.timeout_ms)
+        snapshot = await read_snapshot(info.context.services, basis, with_, within.deadline)
+        made = await pulled(info.context, pattern, [eid], "eid", snapshot, encoding or Encoding.PLAIN, within)
         return None if made[0] == b"null" else JSON(orjson.Fragment(made[0]))
 
     @strawberry.field(description="`pull` of many entities, in their order: one pass for all of them.")
@@ -192,9 +198,9 @@ class Query:
         encoding: Encoding | None = Encoding.PLAIN,
         timeout_ms: int | None = None,
     ) -> list[JSON | None]:
-        within_ms = _timeout(timeout_ms, info.context.services.limits.timeout_ms)
-        snapshot = await read_snapshot(info.context.services, basis, with_)
-        made = await pulled(info.context, pattern, eids, "eids", snapshot, encoding or Encoding.PLAIN, within_ms)
+        within = _within(timeout_ms, info.context.services.limits.timeout_ms)
+        snapshot = await read_snapshot(info.context.services, basis, with_, within.deadline)
+        made = await pulled(info.context, pattern, eids, "eids", snapshot, encoding or Encoding.PLAIN, within)
         return orjson.Fragment(b"[" + b",".join(made) + b"]")  # type: ignore[return-value]
 
     @strawberry.field(description="Raw datoms of one index, in its order, from the given leading components.")
@@ -214,13 +220,16 @@ class Query:
         _check_first(first, services.limits.rows)
         asked = question("datoms", index.value, components, _basis_name(basis), with_)
         start = 0
+        within = _within(None, services.limits.timeout_ms)
         if after is None:
-            snapshot = await read_snapshot(services, basis, with_)
+            snapshot = await read_snapshot(services, basis, with_, within.deadline)
         else:
             cursor = services.cursors.read(after, asked)
-            snapshot, start = await at_cursor(services, cursor, with_), cursor.offset
+            snapshot, start = await at_cursor(services, cursor, with_, within.deadline), cursor.offset
         leading = tuple(_component(number, text) for number, text in enumerate(components or ()))
-        items = await asyncio.to_thread(_datoms, snapshot, index.value, leading, start, first + 1)
+        items = await services.pool.threaded(
+            Cancel(within.deadline), lambda _: _datoms(snapshot, index.value, leading, start, first + 1)
+        )
         page = items[:first]
         end = None
         if page:
@@ -244,16 +253,24 @@ class Query:
         _check_first(first, services.limits.rows)
         database = services.database
         stop = database.snapshot().t + 1 if to is None else int(to)
-        reports = await asyncio.to_thread(database.transactions, 0 if from_ is None else int(from_), stop, first)
+        begin = 0 if from_ is None else int(from_)
+        reports = await services.pool.threaded(
+            _within(None, services.limits.timeout_ms), lambda _: database.transactions(begin, stop, first)
+        )
         return [types.tx_report(report, encoding or Encoding.PLAIN) for report in reports]
 
     @strawberry.field
     async def attributes(self, info: Info) -> list[types.Attribute]:
-        return await asyncio.to_thread(_attributes, info.context.services.database.snapshot())
+        services = info.context.services
+        within = _within(None, services.limits.timeout_ms)
+        return await services.pool.threaded(within, lambda _: _attributes(services.database.snapshot()))
 
     @strawberry.field
     async def database(self, info: Info) -> types.Database:
-        return await asyncio.to_thread(_database, info.context.services)
+        services = info.context.services
+        return await services.pool.threaded(
+            _within(None, services.limits.timeout_ms), lambda _: _database(services)
+        )
 
 
 @strawberry.type

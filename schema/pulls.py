@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ from datalog import edn
 from datalog.errors import AdalogError
 from datalog.values import EdnMap
 from executor.allocation import uncollected
+from executor.cancel import Cancel
 from executor.pool import PullRequest
 from planner.readings import entity_named
 from schema.encoding import Encoding, MapWriter
@@ -34,22 +34,22 @@ async def pulled(
     field: str,
     snapshot: Snapshot,
     encoding: Encoding,
-    timeout_ms: int,
+    within: Cancel,
 ) -> list[bytes]:
     """JSON for each entity, `null` where there is nothing to show. `field`: what the entities came as."""
     services, limits = context.services, context.services.limits
     if len(eids) > limits.rows:
         raise exceeded(f"entities in {field}", limits.rows, "rows")
     if len(eids) > _INLINE_TEXTS:
-        entities = await asyncio.to_thread(_entities, eids, field, snapshot)
+        entities = await services.pool.threaded(Cancel(within.deadline), lambda _: _entities(eids, field, snapshot))
     else:
         entities = _entities(eids, field, snapshot)
     maps, values = await services.pool.apull(
-        PullRequest(pattern, entities, snapshot=snapshot, timeout_ms=timeout_ms)
+        PullRequest(pattern, entities, snapshot=snapshot, timeout_ms=within.left_ms)
     )
     context.rows += len(maps)
     if values > _INLINE_VALUES:
-        return await asyncio.to_thread(_written, maps, encoding, limits)
+        return await services.pool.threaded(Cancel(within.deadline), lambda _: _written(maps, encoding, limits))
     return _written(maps, encoding, limits)
 
 

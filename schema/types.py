@@ -35,6 +35,12 @@ class CacheOutcome(StrEnum):
     BYPASS = "BYPASS"
 
 
+@strawberry.enum(description="LIGHT work has places of its own; HEAVY work waits its turn among others like it.")
+class Lane(StrEnum):
+    LIGHT = "LIGHT"
+    HEAVY = "HEAVY"
+
+
 @strawberry.enum
 class Index(StrEnum):
     EAVT = "EAVT"
@@ -83,6 +89,8 @@ class QueryStats:
     cache: CacheOutcome
     elapsed_ms: float
     rows: int
+    waited_ms: float = strawberry.field(description="Of the time, that in which others went first.")
+    lane: Lane | None = strawberry.field(description="Where it waited and ran; null for an answer that was kept.")
 
 
 @strawberry.type
@@ -127,6 +135,8 @@ class QueryResult:
             cache=CacheOutcome(self.result.cache),
             elapsed_ms=round(self.result.elapsed_ms, 3),
             rows=len(self.result),
+            waited_ms=round(self.result.waited_ms, 3),
+            lane=None if self.result.lane is None else Lane(self.result.lane),
         )
 
 

@@ -25,7 +25,7 @@ from executor.cache_key import Asked, Key, Keys
 from executor.cache_memory import Memory
 from executor.cache_settings import CacheSettings
 from executor.cache_tally import Tally
-from executor.cancel import Cancel, StartAgain, timed_out
+from executor.cancel import Cancel, timed_out
 from executor.client import ASKING
 from executor.pull_find import pulled_column, window
 from executor.question import Question
@@ -232,24 +232,19 @@ class ResultCache:
             self._flights.land(flight, _Had(kept, computed=False))
 
     def _compute_elsewhere(self, runner: Runner, flight: Flight[_Had], want: _Want) -> None:
-        def fly(cancel: Cancel) -> None:
-            try:
-                # It may have landed between the look into memory and the beginning of this flight.
-                kept, computed = self.memory.get(want.key.name), False
-                if kept is None:
-                    kept, computed = self._computed(want, cancel), True
-                self._flights.land(flight, _Had(kept, computed, cancel.waited, cancel.lane))
-            except StartAgain:
-                raise
-            except BaseException as error:  # noqa: BLE001 - goes to those who wait
-                self._flights.land(flight, error)
+        def fly(cancel: Cancel) -> _Had:
+            # It may have landed between the look into memory and the beginning of this flight.
+            kept, computed = self.memory.get(want.key.name), False
+            if kept is None:
+                kept, computed = self._computed(want, cancel), True
+            return _Had(kept, computed, cancel.waited, cancel.lane)
 
-        def ended(future: Future[None]) -> None:
-            # Otherwise it has landed.
+        def ended(future: Future[_Had]) -> None:
             if future.cancelled():
                 self._flights.land(flight, AdalogError(Code.CANCELLED, "the query was cancelled"))
-            elif (refusal := future.exception()) is not None:
-                self._flights.land(flight, refusal)
+            else:
+                failure = future.exception()
+                self._flights.land(flight, future.result() if failure is None else failure)
 
         try:
             future = runner.submit(flight.cancel, fly)

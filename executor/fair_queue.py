@@ -16,7 +16,7 @@ from executor.client import Client
 T = TypeVar("T")
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class _Share(Generic[T]):
     """What one request has: places at the moment, seconds so far, and who waits."""
 
@@ -29,7 +29,7 @@ class _Share(Generic[T]):
         return self.running, self.used
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class _Principal(Generic[T]):
     """The same of all requests of one principal."""
 

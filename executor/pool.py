@@ -222,18 +222,21 @@ class Pool:
         wait, and TIMEOUT at the deadline of `cancel`, whatever the work does then.
         """
         future = asyncio.wrap_future(self.submit(cancel, work))
-        left = None if cancel.deadline is None else max(0.0, cancel.deadline - time.monotonic())
+        timer = None
+        if cancel.deadline is not None:
+            left = max(0.0, cancel.deadline - time.monotonic())
+            timer = asyncio.get_running_loop().call_later(left, future.cancel)
         try:
-            done, _ = await asyncio.wait((future,), timeout=left)
+            return await future
         except asyncio.CancelledError:
-            future.cancel()
             cancel.cancel()
-            raise
-        if not done:
-            future.cancel()
-            cancel.cancel()
-            raise timed_out()
-        return future.result()
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            raise timed_out() from None
+        finally:
+            if timer is not None:
+                timer.cancel()
 
     def submit(self, cancel: Cancel, work: Callable[[Cancel], T]) -> Future[T]:
         """`threaded` for who does not wait."""

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import math
 import os
+import queue
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -109,7 +109,8 @@ class Ticket(Generic[T]):
         # The moment of its last change between waiting and running.
         self.since = time.monotonic()
         self.held = 0.0
-        self.granted = threading.Event()
+        # Set while it is parked, and again when that ends.
+        self.granted: threading.Event | None = None
         self._scheduler = scheduler
         self._used = 0.0
         self._seen: dict[int, float] = {}
@@ -156,6 +157,7 @@ class Ticket(Generic[T]):
         """Counts from now on what this thread computes."""
         self._seen = {threading.get_ident(): time.thread_time()}
         self._used = 0.0
+        self.look_at = self.since + _LOOK_SECONDS
 
     def refuse(self, error: AdalogError) -> None:
         """Ends it before it has begun."""
@@ -177,6 +179,7 @@ class Ticket(Generic[T]):
                 raise StartAgain
             deadline = self.cancel.deadline
             left = None if deadline is None else max(0.0, deadline - time.monotonic())
+            assert self.granted is not None, "what is parked has its event"
             self.granted.wait(left)
             if self.state is _State.PARKED:
                 try:
@@ -192,8 +195,7 @@ class Scheduler:
     def __init__(self, places: Places) -> None:
         self.places = places
         self._lock = threading.Lock()
-        self._work = threading.Condition(self._lock)
-        self._ready: deque[Ticket[Any]] = deque()
+        self._ready: queue.SimpleQueue[Ticket[Any] | None] = queue.SimpleQueue()
         self._queues: dict[Lane, FairQueue[Ticket[Any]]] = {lane: FairQueue() for lane in Lane}
         self._running: dict[Lane, set[Ticket[Any]]] = {lane: set() for lane in Lane}
         self._most = {Lane.LIGHT: max(1, places.light), Lane.HEAVY: max(1, places.heavy)}
@@ -222,11 +224,12 @@ class Scheduler:
         """Takes no more work; what has begun is finished."""
         with self._lock:
             self._closed = True
-            waiting = [each for queue in self._queues.values() for each in queue if each.state is _State.WAITING]
+            waiting = [each for lane in self._queues.values() for each in lane if each.state is _State.WAITING]
             for ticket in waiting:
                 self._queues[ticket.lane].remove(ticket)
                 ticket.state = _State.LEAVING
-            self._work.notify_all()
+            for _ in range(self._idle):
+                self._ready.put(None)
         for ticket in waiting:
             ticket.refuse(AdalogError(Code.CANCELLED, "the gateway is stopping"))
         for thread in self._threads:
@@ -298,7 +301,8 @@ class Scheduler:
             if waiting:
                 ticket.state = _State.LEAVING
                 self._queues[ticket.lane].remove(ticket)
-            ticket.granted.set()
+            if ticket.granted is not None:
+                ticket.granted.set()
         if waiting and not ticket.future.cancel():
             ticket.refuse(AdalogError(Code.CANCELLED, "the query was cancelled"))
 
@@ -343,7 +347,7 @@ class Scheduler:
         self._queues[lane].add(ticket, ticket.client)
         if lane is Lane.LIGHT:
             # Somebody has to see to it that light places are not kept for long.
-            self._need_thread()
+            self._hand(None)
         return evicted
 
     def _check_in_time(self, ticket: Ticket[Any]) -> None:
@@ -364,8 +368,8 @@ class Scheduler:
     def _evicted(self, ticket: Ticket[Any]) -> Ticket[Any] | None:
         """Who has to go where too many wait: the last of whoever has most. Raises where that is this one."""
         counts: dict[str, int] = {}
-        for queue in self._queues.values():
-            for name, count in queue.waiting_by_principal().items():
+        for each in self._queues.values():
+            for name, count in each.waiting_by_principal().items():
                 counts[name] = counts.get(name, 0) + count
         most = max(counts, key=lambda name: counts[name], default="")
         own = counts.get(ticket.client.principal, 0)
@@ -399,10 +403,10 @@ class Scheduler:
         self._queues[lane].took(client)
         if parked:
             self._parked -= 1
+            assert ticket.granted is not None, "what is parked has its event"
             ticket.granted.set()
         else:
-            self._ready.append(ticket)
-            self._need_thread()
+            self._hand(ticket)
 
     def _give(self, ticket: Ticket[Any]) -> None:
         """Its place is for others now."""
@@ -415,17 +419,17 @@ class Scheduler:
         self._fill(lane)
 
     def _fill(self, lane: Lane) -> None:
-        queue, running = self._queues[lane], self._running[lane]
+        waiting, running = self._queues[lane], self._running[lane]
         while len(running) < self._most[lane]:
-            picked = queue.pick()
+            picked = waiting.pick()
             if picked is None:
                 return
-            queue.remove(picked[0])
+            waiting.remove(picked[0])
             self._start(*picked)
 
     def _park(self, ticket: Ticket[Any], *, first: bool = False) -> None:
+        ticket.granted = threading.Event()
         ticket.state = _State.PARKED
-        ticket.granted.clear()
         self._parked += 1
         self._queues[ticket.lane].add(ticket, ticket.client, first=first)
 
@@ -510,30 +514,33 @@ class Scheduler:
 
     # Threads
 
-    def _need_thread(self) -> None:
-        """Wakes or makes one for what has become ready."""
-        if len(self._ready) > self._idle or not self._idle:
+    def _hand(self, ticket: Ticket[Any] | None) -> None:
+        """Gives a thread something to do; None: to see how long light places have been kept."""
+        self._ready.put(ticket)
+        if self._idle:
+            self._idle -= 1
+        else:
             thread = threading.Thread(target=self._serve, name="query", daemon=True)
             self._threads.append(thread)
             thread.start()
-        else:
-            self._work.notify()
 
     def _serve(self) -> None:
+        timeout: float | None = None
         while True:
-            with self._lock:
-                while not self._ready:
-                    if self._closed:
-                        return
+            try:
+                ticket = self._ready.get(timeout=timeout)
+            except queue.Empty:
+                with self._lock:
                     timeout = self._watch()
-                    if self._ready:
-                        break
-                    self._idle += 1
-                    self._work.wait(timeout)
-                    self._idle -= 1
-                ticket = self._ready.popleft()
-            self._do(ticket)
-            del ticket
+                continue
+            if ticket is not None:
+                self._do(ticket)
+                del ticket
+            with self._lock:
+                if self._closed:
+                    return
+                timeout = self._watch()
+                self._idle += 1
 
     def _do(self, ticket: Ticket[Any]) -> None:
         future = ticket.future

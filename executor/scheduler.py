@@ -242,8 +242,8 @@ class Scheduler:
 
     @property
     def running(self) -> int:
-        """Those who have a place, in all lanes."""
-        return sum(map(len, self._running.values()))
+        """Those who have a place, in all lanes, or compute elsewhere."""
+        return self._away + sum(map(len, self._running.values()))
 
     def figures(self) -> Figures:
         """What the metrics show."""

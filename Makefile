@@ -9,8 +9,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/stamps
-PIP := PYTHONWARNINGS=ignore $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt \
-	--config-settings editable_mode=compat
+PIP := PYTHONWARNINGS=ignore $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-build-isolation
+# Exact versions, and files whose hashes are known (scripts/lock.sh).
+LOCKED := $(PIP) --require-hashes
 
 # A file keeps to one process: its fixtures are made once.
 PYTEST_ARGS ?= --numprocesses 2 --dist loadfile
@@ -53,19 +54,21 @@ $(BIN)/python:
 $(STAMPS):
 	@mkdir -p $@
 
-$(STAMPS)/app: pyproject.toml constraints.txt | $(BIN)/python $(STAMPS)
+$(STAMPS)/app: pyproject.toml requirements/build.lock requirements/run.lock | $(BIN)/python $(STAMPS)
 	@echo "installing adalog and its libraries into $(VENV)"
-	@$(PIP) --editable .
+	@$(LOCKED) --requirement requirements/build.lock
+	@$(LOCKED) --requirement requirements/run.lock
+	@$(PIP) --no-deps --config-settings editable_mode=compat --editable .
 	@touch $@
 
-$(STAMPS)/test: $(STAMPS)/app
+$(STAMPS)/test: requirements/test.lock $(STAMPS)/app
 	@echo "installing the tools of tests and checks"
-	@$(PIP) --editable '.[test]'
+	@$(LOCKED) --requirement requirements/test.lock
 	@touch $@
 
-$(STAMPS)/bench: $(STAMPS)/app
+$(STAMPS)/bench: requirements/bench.lock $(STAMPS)/app
 	@echo "installing what the benchmarks compare with"
-	@$(PIP) --editable '.[bench]'
+	@$(LOCKED) --requirement requirements/bench.lock
 	@touch $@
 
 $(STAMPS)/kernels: executor/kernels.py executor/group_kernels.py executor/distinct_rows.py executor/dense_rows.py executor/row_kernels.py executor/sum_kernels.py executor/warm.py $(STAMPS)/app

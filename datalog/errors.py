@@ -6,6 +6,7 @@ with a caret under the offending text. Nothing here knows about either.
 
 from __future__ import annotations
 
+import errno
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -47,6 +48,10 @@ RETRYABLE = frozenset(
         Code.BACKEND_UNAVAILABLE,
     }
 )
+
+
+# What the system says where a process has as many files and connections open as it may.
+OUT_OF_FILES = frozenset({errno.EMFILE, errno.ENFILE})
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,11 @@ Arrow's own, everything else is MessagePack of the value as it is, cell by cell.
 from __future__ import annotations
 
 import hashlib
+import hmac
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any, Final, Protocol
 from uuid import UUID
 
 import numpy as np
@@ -23,9 +24,6 @@ from store.wire import instant, milliseconds, pack_as_written, unpack
 
 VERSION: Final = 1
 KEY_BYTES: Final = 32
-_CHECKSUM_BYTES: Final = 16
-_MAGIC: Final = b"adalog" + bytes((VERSION,))
-_HEAD_BYTES: Final = len(_MAGIC) + KEY_BYTES + _CHECKSUM_BYTES
 _OPTIONS: Final = pa.ipc.IpcWriteOptions(compression="lz4")
 
 Values = Sequence[Any]
@@ -119,7 +117,42 @@ def stored(kind: str, values: Values) -> Stored:
     return Stored(kind, pa.array(written, _KINDS[kind].storage))
 
 
-def encode(key: bytes, entry: Entry) -> bytes:
+class Seal(Protocol):
+    """What ties an entry's bytes to its key. `magic`: the format's name and version."""
+
+    magic: bytes
+    size: int
+
+    def over(self, key: bytes, body: bytes) -> bytes: ...
+
+
+class Checksum:
+    """Finds damage; whoever can write to Redis can make one."""
+
+    magic: bytes = b"adalog" + bytes((VERSION,))
+    size: int = 16
+
+    def over(self, key: bytes, body: bytes) -> bytes:
+        return hashlib.blake2b(body, digest_size=self.size, key=key).digest()
+
+
+class Signature:
+    """HMAC-SHA256 by a secret that all gateways share."""
+
+    magic: bytes = b"adalog" + bytes((VERSION | 0x80,))
+    size: int = 32
+
+    def __init__(self, secret: str) -> None:
+        self._secret = secret.encode()
+
+    def over(self, key: bytes, body: bytes) -> bytes:
+        return hmac.digest(self._secret, b"".join((self.magic, key, body)), "sha256")
+
+
+UNSIGNED: Final = Checksum()
+
+
+def encode(key: bytes, entry: Entry, seal: Seal = UNSIGNED) -> bytes:
     """The bytes of an entry under a key."""
     names = [f"{place} {column.type}" for place, column in enumerate(entry.columns)]
     batch = pa.record_batch([column.array for column in entry.columns], names=names)
@@ -128,18 +161,20 @@ def encode(key: bytes, entry: Entry) -> bytes:
     with pa.ipc.new_stream(sink, batch.schema, options=_OPTIONS) as writer:
         writer.write_batch(batch)
     body = sink.getvalue().to_pybytes()
-    return b"".join((_MAGIC, key, _checksum(key, body), body))
+    return b"".join((seal.magic, key, seal.over(key, body), body))
 
 
-def decode(key: bytes, data: bytes) -> Entry:
-    """The entry under that key. Raises NotAnEntryError for everything else, whatever the bytes are."""
-    if data[: len(_MAGIC)] != _MAGIC:
+def decode(key: bytes, data: bytes, seal: Seal = UNSIGNED) -> Entry:
+    """The entry under that key and seal. Raises NotAnEntryError for everything else, whatever the bytes are."""
+    start = len(seal.magic)
+    if data[:start] != seal.magic:
         raise NotAnEntryError("another format, or none")
-    if data[len(_MAGIC) : len(_MAGIC) + KEY_BYTES] != key:
+    sealed = start + KEY_BYTES
+    if data[start:sealed] != key:
         raise NotAnEntryError("the entry of another key")
-    body = data[_HEAD_BYTES:]
-    if data[len(_MAGIC) + KEY_BYTES : _HEAD_BYTES] != _checksum(key, body):
-        raise NotAnEntryError("damaged")
+    body = data[sealed + seal.size :]
+    if not hmac.compare_digest(data[sealed : sealed + seal.size], seal.over(key, body)):
+        raise NotAnEntryError("damaged, or not signed by the secret")
     try:
         with pa.ipc.open_stream(pa.py_buffer(body)) as reader:
             batch = reader.read_next_batch()
@@ -160,8 +195,4 @@ def _checked(kind: str, array: pa.Array) -> pa.Array:
     return array
 
 
-def _checksum(key: bytes, body: bytes) -> bytes:
-    return hashlib.blake2b(body, digest_size=_CHECKSUM_BYTES, key=key).digest()
-
-
-__all__ = ["Entry", "NotAnEntryError", "Stored", "decode", "encode", "entry_of", "stored"]
+__all__ = ["UNSIGNED", "Entry", "NotAnEntryError", "Signature", "Stored", "decode", "encode", "entry_of", "stored"]

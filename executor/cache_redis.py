@@ -24,7 +24,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from datalog.errors import AdalogError, Code
-from executor.cache_codec import Entry, NotAnEntryError, decode, encode
+from executor.cache_codec import UNSIGNED, Entry, NotAnEntryError, Signature, decode, encode
 from executor.cache_settings import RedisSettings
 from executor.cache_tally import Tally
 
@@ -77,6 +77,7 @@ class RedisLayer:
         """Raises ARG_INVALID for a URL that is none. Connects in the background."""
         self.settings = settings
         self.cost = Cost()
+        self._seal = UNSIGNED if settings.secret is None else Signature(settings.secret)
         self._tally = tally
         self._clock = clock
         self._client = _client(settings.url)
@@ -167,7 +168,7 @@ class RedisLayer:
         try:
             if len(data) > limit:
                 raise NotAnEntryError("larger than an entry may be")
-            entry = decode(key, data)
+            entry = decode(key, data, self._seal)
         except NotAnEntryError:
             self._tally.add("redis", "rejected")
             return None
@@ -251,9 +252,9 @@ class RedisLayer:
 
     def _write(self, write: _Write) -> None:
         try:
-            data = encode(write.key, write.make())
+            data = encode(write.key, write.make(), self._seal)
             started = self._clock()
-            decode(write.key, data)
+            decode(write.key, data, self._seal)
         except (NotAnEntryError, ValueError, TypeError, OverflowError):
             self._tally.add("redis", "not storable")
             return

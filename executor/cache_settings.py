@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
 class RedisSettings:
     """`url`: as redis-py takes it (rediss:// for TLS, credentials within). `ttl`: seconds that an entry is kept,
-    give or take a tenth. `entry_bytes`: what one entry may come to."""
+    give or take a tenth. `entry_bytes`: what one entry may come to. `secret`: signs entries; an entry
+    without its signature is none."""
 
-    url: str
+    url: str = field(repr=False)
     prefix: str = "adalog:"
     ttl: int = 86_400
     entry_bytes: int = 8 << 20
+    secret: str | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

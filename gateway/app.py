@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-import secrets
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
@@ -18,15 +15,17 @@ from datalog.errors import AdalogError
 from gateway.auth import Tokens
 from gateway.compression import Compression
 from gateway.config import Settings
+from gateway.cursor_key import cursor_key
 from gateway.ending import Stop
 from gateway.explorer import Explorer, load
 from gateway.graphql import GraphQLEndpoint
-from gateway.guards import Guard
+from gateway.guards import SECURITY_HEADERS, Guard, SecurityHeaders
 from gateway.metrics import CONTENT_TYPE, Metrics
 from gateway.origins import Origins
+from gateway.wire import Wire
 from schema.context import Services
 from schema.cursor import Cursors
-from schema.errors import describe
+from schema.errors import describe, internal
 from schema.execution import Operations
 from schema.surface import build_schema
 
@@ -42,8 +41,9 @@ def create_app(
     tokens = Tokens.load(settings.auth)
     origins = Origins.of(settings.allowed_origins)
     explorer = Explorer(load())
-    metrics = _metrics(database, pool)
-    services = Services(database, pool, settings.limits, Cursors(_cursor_key(settings)))
+    wire = Wire(settings)
+    metrics = _metrics(database, pool, tokens, wire)
+    services = Services(database, pool, settings.limits, Cursors(cursor_key(settings)))
     stop = Stop(database, pool)
     graphql = GraphQLEndpoint(
         Operations(build_schema(), settings.limits),
@@ -73,10 +73,23 @@ def create_app(
             Route("/readyz", probes.ready),
             Route("/metrics", probes.metrics_text),
         ],
-        middleware=[*origins.middleware(), Middleware(Compression), Middleware(Guard, settings=settings)],
+        middleware=[
+            Middleware(SecurityHeaders, origins=origins),
+            *origins.middleware(),
+            Middleware(Compression),
+            Middleware(Guard, settings=settings),
+        ],
+        exception_handlers={Exception: _failed},
     )
-    app.state.stop = stop
+    app.state.stop, app.state.wire = stop, wire
     return app
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    """The answer to a request in which something unforeseen happened; no middleware sees it."""
+    response = JSONResponse({"errors": [internal(error)]}, 500, {"Cache-Control": "no-store"})
+    response.raw_headers.extend(SECURITY_HEADERS)
+    return response
 
 
 class _Probes:
@@ -119,7 +132,7 @@ class _Probes:
         return Response(self.metrics.text(), headers={"Content-Type": CONTENT_TYPE})
 
 
-def _metrics(database: Database, pool: Pool) -> Metrics:
+def _metrics(database: Database, pool: Pool, tokens: Tokens, wire: Wire) -> Metrics:
     metrics = Metrics()
     metrics.gauge("adalog_basis_t", "The newest transaction number.", lambda: database.snapshot().t)
     metrics.gauge("adalog_datoms", "Datoms that hold now.", lambda: database.datom_count)
@@ -135,19 +148,14 @@ def _metrics(database: Database, pool: Pool) -> Metrics:
         "adalog_log_failures", "Writes to the log that failed.", "outcome", lambda: database.log_failures
     )
     metrics.scheduler(pool.scheduler)
+    metrics.gauge("adalog_connections", "Connections that are open.", lambda: len(wire.connections))
+    metrics.gauge("adalog_unfinished_body_bytes", "Bytes of bodies still on the way.", lambda: wire.body_bytes)
+    metrics.counts(
+        "adalog_connections_refused", "Connections ended before a request was read.", "why", lambda: wire.refused
+    )
+    metrics.counts(
+        "adalog_authentication_failures", "Requests without a known token.", "why", lambda: tokens.failures
+    )
     if pool.cache is not None:
         metrics.cache(pool.cache)
     return metrics
-
-
-def _cursor_key(settings: Settings) -> bytes:
-    """The secret that signs cursors: kept with the data, made anew for a database that is not kept."""
-    if settings.in_memory:
-        return secrets.token_bytes(32)
-    path = Path(settings.data) / "cursor.key"
-    try:
-        return hashlib.sha256(path.read_bytes()).digest()
-    except FileNotFoundError:
-        path.touch(mode=0o600)
-        path.write_bytes(secrets.token_bytes(32))
-        return hashlib.sha256(path.read_bytes()).digest()

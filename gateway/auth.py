@@ -8,10 +8,14 @@ from __future__ import annotations
 import hashlib
 import hmac
 import ipaddress
+import logging
+import stat
 import string
+from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Final
 
 from starlette.types import Scope
 
@@ -19,6 +23,8 @@ from datalog.errors import AdalogError, Code
 from gateway.config import SettingError
 
 ROLES = ("read", "write")
+
+_LOGGER: Final = logging.getLogger("adalog.server")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +47,15 @@ class Tokens:
 
     def __init__(self, entries: list[tuple[Principal, bytes]] | None) -> None:
         self._entries = entries
+        # Requests that were refused, by what was wrong with them.
+        self.failures = Counter({"missing": 0, "malformed": 0, "unknown": 0})
 
     @classmethod
     def load(cls, path: str | None) -> Tokens:
         if path is None:
             return cls(None)
         entries = []
-        for number, line in enumerate(Path(path).read_text("utf-8").splitlines(), 1):
+        for number, line in enumerate(_text(path).splitlines(), 1):
             if line.strip() and not line.lstrip().startswith("#"):
                 entries.append(_entry(path, number, line.strip()))
         if not entries:
@@ -63,9 +71,11 @@ class Tokens:
         if self._entries is None:
             return ANYONE
         if not authorization:
+            self.failures["missing"] += 1
             raise AdalogError(Code.UNAUTHENTICATED, "a token is needed: send `Authorization: Bearer <token>`")
         scheme, _, token = authorization.partition(" ")
         if scheme.lower() != "bearer" or not token.strip():
+            self.failures["malformed"] += 1
             raise AdalogError(Code.UNAUTHENTICATED, "the Authorization header must read `Bearer <token>`")
         digest = hashlib.sha256(token.strip().encode("utf-8", "surrogateescape")).digest()
         found = None
@@ -74,8 +84,23 @@ class Tokens:
             if hmac.compare_digest(digest, expected):
                 found = principal
         if found is None:
+            self.failures["unknown"] += 1
             raise AdalogError(Code.UNAUTHENTICATED, "this token is not known here")
         return found
+
+
+def _text(path: str) -> str:
+    """The file's text. Raises SettingError where there is none."""
+    try:
+        mode = Path(path).stat().st_mode
+        text = Path(path).read_text("utf-8")
+    except UnicodeDecodeError:
+        raise SettingError(f"{path} is no text in UTF-8; a line of it is `name:role:sha256hex`") from None
+    except OSError as error:
+        raise SettingError(f"the file of bearer tokens {path} cannot be read: {error.strerror}") from None
+    if mode & (stat.S_IROTH | stat.S_IWOTH | stat.S_IWGRP):
+        _LOGGER.warning("%s can be read or written by others: chmod 600 %s", path, path)
+    return text
 
 
 def _entry(path: str, number: int, line: str) -> tuple[Principal, bytes]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import ipaddress
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +17,10 @@ from store.folder import check_is_folder
 
 PREFIX = "ADALOG_"
 _REDIS_SCHEMES = ("redis://", "rediss://", "unix://")
+_SECRET_LETTERS = 32
+_SECONDS = ("head_seconds", "body_seconds", "idle_seconds", "send_seconds")
+_AT_LEAST_ONE = ("connections", "connections_per_address", "head_bytes", "bodies_bytes")
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 class SettingError(ValueError):
@@ -33,6 +38,15 @@ class Settings:
     auth: str | None = None
     allowed_hosts: str = ""
     allowed_origins: str = ""
+    trusted_proxies: str = ""
+    connections: int = 1000
+    connections_per_address: int = 250
+    head_bytes: int = 64 * 1024
+    head_seconds: float = 10.0
+    body_seconds: float = 60.0
+    bodies_bytes: int = 64 * 1024 * 1024
+    idle_seconds: float = 75.0
+    send_seconds: float = 60.0
     request_bytes: int = 8 * 1024 * 1024
     transaction_bytes: int = 1024 * 1024
     spark: bool = True
@@ -44,10 +58,11 @@ class Settings:
     transactions_waiting: int = 1024
     cache_bytes: int = 64 * 1024 * 1024
     cache_entry_bytes: int = 16 * 1024 * 1024
-    redis_url: str | None = None
+    redis_url: str | None = field(default=None, repr=False)
     redis_prefix: str = "adalog:"
     redis_ttl: int = 86_400
     redis_entry_bytes: int = 8 * 1024 * 1024
+    redis_secret: str | None = field(default=None, repr=False)
     log_level: str = "info"
     limits: Limits = field(default_factory=Limits)
 
@@ -71,16 +86,33 @@ class Settings:
             )
         if self.auth and not Path(self.auth).is_file():
             raise SettingError(f"{PREFIX}AUTH names {self.auth!r}, which is no file of bearer tokens")
-        try:
-            Origins.of(self.allowed_origins)
-        except ValueError as error:
-            raise SettingError(f"{PREFIX}ALLOWED_ORIGINS: {error}") from None
+        for name, parse in (("allowed_origins", Origins.of), ("trusted_proxies", networks)):
+            try:
+                parse(getattr(self, name))
+            except ValueError as error:
+                raise SettingError(f"{PREFIX}{name.upper()}: {error}") from None
+        for name in _AT_LEAST_ONE:
+            if getattr(self, name) < 1:
+                raise SettingError(f"{PREFIX}{name.upper()} is {getattr(self, name)}; it is at least 1")
+        for name in _SECONDS:
+            if not getattr(self, name) > 0:
+                raise SettingError(f"{PREFIX}{name.upper()} is {getattr(self, name):g}; it is more than 0 seconds")
         if self.redis_url and not self.redis_url.startswith(_REDIS_SCHEMES):
             # What it is stays unsaid: there may be a password in it.
             raise SettingError(f"{PREFIX}REDIS_URL begins with one of {' '.join(_REDIS_SCHEMES)}")
         if self.redis_ttl < 1:
             raise SettingError(f"{PREFIX}REDIS_TTL is {self.redis_ttl}; it is a number of seconds, at least 1")
+        if self.redis_secret is not None and len(self.redis_secret) < _SECRET_LETTERS:
+            raise SettingError(
+                f"{PREFIX}REDIS_SECRET is shorter than {_SECRET_LETTERS} characters; make one with "
+                "`openssl rand -hex 32`"
+            )
         return self
+
+
+def networks(text: str) -> list[Network]:
+    """Addresses and networks separated by commas. Raises ValueError for anything else."""
+    return [ipaddress.ip_network(part.strip()) for part in text.split(",") if part.strip()]
 
 
 def is_loopback(host: str) -> bool:
@@ -122,6 +154,14 @@ def _convert(name: str, kind: str, text: str) -> Any:
         if number < 0:
             raise SettingError(f"{PREFIX}{name.upper()} is {text!r}; it must not be negative")
         return number
+    if kind == "float":
+        try:
+            seconds = float(text)
+        except ValueError:
+            raise SettingError(f"{PREFIX}{name.upper()} is {text!r}; it must be a number") from None
+        if not math.isfinite(seconds) or seconds < 0:
+            raise SettingError(f"{PREFIX}{name.upper()} is {text!r}; it must be a number, and not negative")
+        return seconds
     if kind == "bool":
         if text.lower() in ("1", "true", "yes", "on"):
             return True

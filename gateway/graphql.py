@@ -178,19 +178,20 @@ class GraphQLEndpoint:
         declared = headers.get(b"content-length", b"0")
         if declared.isdigit() and int(declared) > self.request_bytes:
             raise self._too_large()
-        chunks: list[bytes] = []
-        size = 0
+        # One piece of memory, as a body that comes byte by byte would be a list of as many pieces.
+        body = bytearray()
         while True:
             message = await receive()
             if message["type"] == "http.disconnect":
                 raise ClientGoneError
-            chunk = message.get("body", b"")
-            size += len(chunk)
-            if size > self.request_bytes:
+            chunk: bytes = message.get("body", b"")
+            if not body and not message.get("more_body", False) and len(chunk) <= self.request_bytes:
+                return chunk
+            body += chunk
+            if len(body) > self.request_bytes:
                 raise self._too_large()
-            chunks.append(chunk)
             if not message.get("more_body", False):
-                return b"".join(chunks) if len(chunks) > 1 else chunk
+                return bytes(body)
 
     def _too_large(self) -> BadRequestError:
         return BadRequestError(

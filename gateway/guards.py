@@ -1,4 +1,4 @@
-"""What stands before every endpoint: the Host header on loopback, and the security headers of every answer."""
+"""What stands around every endpoint: the Host header on loopback, and the security headers of every answer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CONTENT_SECURITY_POLICY = (
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 
-_HEADERS = [
+_COMMON = [
     (b"content-security-policy", CONTENT_SECURITY_POLICY.encode()),
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
@@ -24,36 +24,47 @@ _HEADERS = [
 ]
 _OWN = (b"cross-origin-resource-policy", b"same-origin")
 _SHARED = (b"cross-origin-resource-policy", b"cross-origin")
+SECURITY_HEADERS = [*_COMMON, _OWN]
+"""Those of an answer to whoever it may be."""
+
+
+class SecurityHeaders:
+    """Adds the security headers to every answer, refusals and preflights among them."""
+
+    def __init__(self, app: ASGIApp, origins: Origins) -> None:
+        self.app = app
+        self.origins = origins
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        shared = self.origins.allow(header(scope, b"origin"))
+
+        async def send_guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message.get("headers", ()), *_COMMON, _SHARED if shared else _OWN]
+                if self.origins:
+                    MutableHeaders(raw=message["headers"]).add_vary_header("Origin")
+            await send(message)
+
+        await self.app(scope, receive, send_guarded)
 
 
 class Guard:
-    """Refuses requests meant for another host name (DNS rebinding) and adds the security headers."""
+    """Refuses requests meant for another host name (DNS rebinding)."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self.app = app
         extra = {name.strip().lower() for name in settings.allowed_hosts.split(",") if name.strip()}
         # On other interfaces a token is required of everyone, so any name may lead here.
         self.hosts = extra if settings.on_loopback or extra else None
-        self.origins = Origins.of(settings.allowed_origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-
-        shared = self.origins.allow(header(scope, b"origin"))
-
-        async def send_guarded(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                message["headers"] = [*message.get("headers", ()), *_HEADERS, _SHARED if shared else _OWN]
-                if self.origins:
-                    MutableHeaders(raw=message["headers"]).add_vary_header("Origin")
-            await send(message)
-
-        if self.hosts is not None and not self._expected(scope):
-            await _misdirected(scope)(scope, receive, send_guarded)
+        if scope["type"] == "http" and self.hosts is not None and not self._expected(scope):
+            await _misdirected(scope)(scope, receive, send)
         else:
-            await self.app(scope, receive, send_guarded)
+            await self.app(scope, receive, send)
 
     def _expected(self, scope: Scope) -> bool:
         assert self.hosts is not None

@@ -73,7 +73,11 @@ def cache_settings(settings: Settings) -> CacheSettings | None:
     redis = None
     if settings.redis_url:
         redis = RedisSettings(
-            settings.redis_url, settings.redis_prefix, settings.redis_ttl, settings.redis_entry_bytes
+            settings.redis_url,
+            settings.redis_prefix,
+            settings.redis_ttl,
+            settings.redis_entry_bytes,
+            settings.redis_secret,
         )
     if redis is None and not settings.cache_bytes:
         return None

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 import uvicorn
 from rich.console import Console
 from starlette.applications import Starlette
 
 from datalog.errors import AdalogError, Code
+from gateway import descriptors
 from gateway.app import create_app
 from gateway.config import Settings
+from gateway.connection import Connection
 from gateway.ending import CUT, FINISH, Ending, Stop
 from gateway.opening import open_database, start_pool
 from gateway.rehearsal import Rehearsal
+from gateway.wire import Wire
 
 # How long a thread keeps the interpreter from others that want it. Python's own 5 ms are counted for each change of
 # threads, and a light query has three of them.
@@ -28,6 +33,8 @@ _SWITCH_SECONDS = 0.0005
 def run(settings: Settings, out: Console) -> None:
     """Serves in this thread. Raises AdalogError when the folder or the port is taken."""
     logging.basicConfig(level=settings.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    os.umask(0o077)
+    descriptors.allow_many()
     sys.setswitchinterval(_SWITCH_SECONDS)
     ending, rehearsal = Ending(), Rehearsal(settings)
     with listening(settings) as listener, open_database(settings) as database:
@@ -36,7 +43,9 @@ def run(settings: Settings, out: Console) -> None:
         rehearsal.on(database)
         pool = start_pool(database, settings, spark=settings.spark)
         try:
-            server = Server(create_app(database, pool, settings, lambda: rehearsal.over), settings)
+            app = create_app(database, pool, settings, lambda: rehearsal.over)
+            app.state.wire.fit(descriptors.free())
+            server = Server(app, settings)
             ending.kill = pool.kill
             ending.tell(server.handle_exit)
             host, port = listener.getsockname()[:2]
@@ -56,22 +65,32 @@ class Server(uvicorn.Server):
 
     def __init__(self, app: Starlette, settings: Settings) -> None:
         self._stop: Stop = app.state.stop
+        self._wire: Wire = app.state.wire
         config = uvicorn.Config(
             app,
             loop="uvloop",
-            http="httptools",
+            http=partial(Connection, self._wire),  # type: ignore[arg-type]
             ws="none",
             lifespan="off",
             access_log=False,
             server_header=False,
+            proxy_headers=bool(settings.trusted_proxies),
+            forwarded_allow_ips=settings.trusted_proxies,
+            timeout_keep_alive=settings.idle_seconds,  # type: ignore[arg-type]
             log_level="warning",
             log_config=None,
             timeout_graceful_shutdown=CUT,
         )
         super().__init__(config)
 
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begins to serve, and to end connections that take too long."""
+        await super().startup(sockets)
+        self._wire.start()
+
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Lets what runs finish for a moment, then has it answered that the server stops."""
+        self._wire.stop()
         asyncio.get_running_loop().call_later(FINISH, self._stop.begin)
         await super().shutdown(sockets)
 

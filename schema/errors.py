@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from graphql import GraphQLError, GraphQLSyntaxError
 
-from datalog.errors import AdalogError, Code
+from datalog.errors import OUT_OF_FILES, AdalogError, Code
 
 log = logging.getLogger("adalog.graphql")
 
@@ -85,6 +85,8 @@ def _domain_error(error: GraphQLError) -> AdalogError | None:
         return AdalogError(Code.CANCELLED, "the request was cancelled")
     if isinstance(cause, (MemoryError, RecursionError)):
         return AdalogError(Code.LIMIT_EXCEEDED, "the request needs more memory than this server has for it")
+    if isinstance(cause, OSError) and cause.errno in OUT_OF_FILES:
+        return AdalogError(Code.BACKEND_UNAVAILABLE, "this server has as many files open as it may; try again")
     return None
 
 

@@ -10,6 +10,5 @@ have_browser() {
 
 have_browser && exit 0
 
-echo "installing Chromium for the browser test"
-apt_install chromium chromium-driver 2>/dev/null && have_browser && exit 0
+apt_install "the browser test" chromium chromium-driver 2>/dev/null && have_browser && exit 0
 echo "no Chromium with chromedriver: the browser test will be skipped; for it: sudo apt-get install chromium chromium-driver" >&2

@@ -10,9 +10,9 @@ have_npm() {
 }
 
 if ! have_npm; then
-    echo "installing Node.js for the comparison with DataScript"
     # npm comes with nodejs in some distributions' packages and is one of its own in Debian's.
-    { apt_install nodejs && { have_npm || apt_install npm; }; } 2>/dev/null || true
+    what="the comparison with DataScript"
+    { apt_install "$what" nodejs && { have_npm || apt_install "$what" npm; }; } 2>/dev/null || true
 fi
 if have_npm && npm ci --prefix "$here/../tests/datascript" --silent --no-audit --no-fund --ignore-scripts; then
     exit 0

@@ -8,11 +8,11 @@ source "$here/java-home.sh"
 
 find_java && exit 0
 
-echo "installing a Java runtime for Spark"
 for package in openjdk-21-jre-headless openjdk-17-jre-headless openjdk-25-jre-headless default-jre-headless; do
-    apt_install "$package" 2>/dev/null && find_java && exit 0
+    apt_install "Spark" "$package" 2>/dev/null && find_java && exit 0
 done
-if [ "$(uname)" = Darwin ] && command -v brew >/dev/null; then
+if may_install && [ "$(uname)" = Darwin ] && command -v brew >/dev/null; then
+    echo "installing Java, for Spark: brew install openjdk@21"
     brew install --quiet openjdk@21 && find_java && exit 0
 fi
 case "$(uname)" in

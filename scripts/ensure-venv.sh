@@ -6,7 +6,7 @@ python=$1
 folder=$2
 
 if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
-    apt_install python3-venv 2>/dev/null || true
+    apt_install "the virtual environment" python3-venv 2>/dev/null || true
 fi
 echo "making $folder with $("$python" --version)"
 "$python" -m venv "$folder" || {

@@ -84,7 +84,9 @@ class Checkpoint:
             version, body = whole["version"], whole["body"]
             if zlib.crc32(body.encode()) != whole["checksum"]:
                 raise ValueError("its checksum is wrong")
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            if type(version) is not int:
+                raise ValueError(f"its format is {version!r}")
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise DamagedSegment(file.name, str(error)) from None
         if version < _OLDEST:
             raise DamagedSegment(file.name, f"it is of the older format {version}")
@@ -93,7 +95,10 @@ class Checkpoint:
                 Code.INTERNAL,
                 f"{file} is of format {version}, written by another version of adalog; this one reads {_VERSION}",
             )
-        return _from_json(json.loads(body), folder.segments)
+        try:
+            return _from_json(json.loads(body), folder.segments)
+        except (ValueError, KeyError, TypeError, AttributeError, AssertionError) as error:
+            raise DamagedSegment(file.name, f"it does not say what a checkpoint says ({error!r})") from None
 
 
 def _named(segment: Segment) -> tuple[str, int]:
@@ -103,15 +108,22 @@ def _named(segment: Segment) -> tuple[str, int]:
 
 def _from_json(body: dict[str, Any], folder: Path) -> Checkpoint:
     def segment(named: tuple[str, int]) -> Segment:
-        return Segment(str(folder / named[0]), named[1])
+        name, checksum = named
+        return Segment(str(folder / name), _whole(checksum))
 
     return Checkpoint(
-        counters=_counters_from_json(body["counters"], body.get("free")),
-        log_checksum=body["log_checksum"],
+        counters=_counters_from_json(list(map(_whole, body["counters"])), body.get("free")),
+        log_checksum=_whole(body["log_checksum"]),
         relations={int(id_): segment(named) for id_, named in body["relations"].items()},
-        blocks={int(tag): [(n, segment(named)) for n, named in own] for tag, own in body["blocks"].items()},
+        blocks={int(tag): [(_whole(n), segment(named)) for n, named in own] for tag, own in body["blocks"].items()},
         young=segment(body["young"]),
     )
+
+
+def _whole(number: Any) -> int:
+    if type(number) is not int:
+        raise TypeError(f"{number!r} is no whole number")
+    return number
 
 
 def _counters_as_json(counters: Counters) -> tuple[int, int, int, int, int]:
@@ -127,7 +139,7 @@ def _counters_from_json(counters: list[int], others: list[tuple[int, int]] | Non
             raise DamagedSegment("the checkpoint", "it does not say which ids are free")
         return Counters(t, instant, FreeIds(Interval(start, SCHEMA_BASE)), next_ident)
     t, instant, start, next_ident, stop = counters
-    free = FreeIds(Interval(start, stop), tuple(Interval(*each) for each in others))
+    free = FreeIds(Interval(start, stop), tuple(Interval(*map(_whole, each)) for each in others))
     return Counters(t, instant, free, next_ident)
 
 

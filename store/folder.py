@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from datalog.errors import AdalogError, Code
+from store.private import FOLDER_MODE, close_to_others, opener
 
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):/")
 
@@ -30,14 +31,21 @@ class Folder:
     """The folder's files, held by a lock that ends with the process, however it ends."""
 
     LOG = "log.sqlite"
+    # All that a data folder holds.
+    OWN = frozenset(
+        [
+            *("lock", "segments", LOG, f"{LOG}-wal", f"{LOG}-shm", f"{LOG}-journal"),
+            *("checkpoint.json", ".checkpoint.json.tmp", "cursor.key", ".cursor.key.tmp"),
+        ]
+    )
 
     def __init__(self, path: Path) -> None:
         """Raises BACKEND_UNAVAILABLE where another process has it or it cannot be made."""
         self.path = path
         try:
-            path.mkdir(parents=True, exist_ok=True)
-            self.segments.mkdir(exist_ok=True)
-            self._lock = os.open(path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            path.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
+            self.segments.mkdir(FOLDER_MODE, exist_ok=True)
+            self._lock = opener(str(path / "lock"), os.O_RDWR | os.O_CREAT)
         except OSError as error:
             raise AdalogError(
                 Code.BACKEND_UNAVAILABLE,
@@ -54,6 +62,7 @@ class Folder:
                 "say --url http://127.0.0.1:8080",
                 retryable=False,
             ) from None
+        close_to_others(path, self.OWN)
 
     @property
     def log(self) -> Path:

@@ -7,6 +7,7 @@ commit that fails may have happened: that is `InDoubtError`, and `settle` finds 
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
 import zlib
@@ -23,6 +24,7 @@ import sqlalchemy as sa
 from sqlalchemy.pool import StaticPool
 
 from datalog.errors import AdalogError, Code
+from store.private import opener
 
 _METADATA: Final = sa.MetaData()
 _TRANSACTIONS: Final = sa.Table(
@@ -84,6 +86,9 @@ class Log:
     @staticmethod
     def in_file(path: Path) -> Log:
         """A log in an SQLite file; a commit that returned is on disk."""
+        if not path.exists():
+            # SQLite would make it readable to all, and its journals are as open as it is.
+            os.close(opener(str(path), os.O_RDWR | os.O_CREAT))
         engine = sa.create_engine(f"sqlite:///{path}", connect_args={"timeout": 30})
         sa.event.listen(engine, "connect", _configure_sqlite)
         try:
@@ -212,9 +217,12 @@ class Log:
 
     def t_of_key(self, idempotency_key: str) -> int | None:
         """The transaction that an idempotency key was used for."""
-        with self._connection() as connection:
-            query = sa.select(_COLUMNS.t).where(_COLUMNS.idempotency_key == idempotency_key)
-            found: int | None = connection.execute(query).scalar()
+        query = sa.select(_COLUMNS.t).where(_COLUMNS.idempotency_key == idempotency_key)
+        try:
+            with self._connection() as connection:
+                found: int | None = connection.execute(query).scalar()
+        except sa.exc.DatabaseError as error:
+            raise _unreadable("the log", error) from None
         return found
 
     def checksum_at(self, t: int) -> int | None:

@@ -21,7 +21,8 @@ import msgpack  # type: ignore[import-untyped]
 import numpy as np
 from numpy.typing import NDArray
 
-from datalog.errors import AdalogError, Code
+from datalog.errors import OUT_OF_FILES, AdalogError, Code
+from store.private import opener
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -48,7 +49,7 @@ def write_segment(folder: Path, stem: str, arrays: Arrays) -> Segment:
     header, places = _header(arrays)
     temporary = folder / f".{stem}.tmp"
     try:
-        with temporary.open("wb") as file:
+        with open(temporary, "wb", opener=opener) as file:
             file.write(header)
             checksum, at = zlib.crc32(header), len(header)
             for name, place in places.items():
@@ -93,6 +94,8 @@ def open_segment(segment: Segment) -> dict[str, NDArray[Any]]:
             # Private and writable, though nobody writes: kernels compiled for ordinary arrays take them.
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
     except (OSError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno in OUT_OF_FILES:
+            raise AdalogError(Code.BACKEND_UNAVAILABLE, "the process has as many files open as it may") from None
         raise DamagedSegment(segment.file, f"it cannot be read ({error})") from None
     view = memoryview(mapped)
     end = len(view) - _CHECKSUM.size
@@ -118,7 +121,7 @@ class DamagedSegment(AdalogError):
 def write_text(path: Path, text: str) -> None:
     """Replace a small file as a whole, durably."""
     temporary = path.with_name(f".{path.name}.tmp")
-    with temporary.open("w", encoding="utf-8") as file:
+    with open(temporary, "w", encoding="utf-8", opener=opener) as file:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())

@@ -109,6 +109,10 @@ def configuration(master: str, folder: Path) -> dict[str, str]:
         chosen |= {
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
+            # Other users of this machine reach these ports too. Java makes the secret itself, a new one for each
+            # session. That of a cluster is set where the cluster is.
+            "spark.authenticate": "true",
+            "spark.network.crypto.enabled": "true",
             "spark.local.dir": str(folder),
         }
     return chosen

@@ -10,7 +10,17 @@ from hypothesis import strategies as st
 
 from datalog.edn import write
 from datalog.values import Float, Keyword, identity
-from executor.cache_codec import KEY_BYTES, Entry, NotAnEntryError, decode, encode, entry_of, stored
+from executor.cache_codec import (
+    KEY_BYTES,
+    UNSIGNED,
+    Entry,
+    NotAnEntryError,
+    Signature,
+    decode,
+    encode,
+    entry_of,
+    stored,
+)
 from executor.cache_kept import fetched_rows, kept_rows
 from executor.pool import Request
 from store.wire import pack_as_written, unpack
@@ -130,12 +140,42 @@ def test_random_bytes(data: bytes) -> None:
 @given(st.binary(max_size=300))
 def test_random_bytes_with_a_checksum_that_fits(body: bytes) -> None:
     """Who can write to Redis can do that, too; what is no entry stays none."""
-    from executor.cache_codec import _MAGIC, _checksum
-
     with pytest.raises(NotAnEntryError):
-        decode(KEY, _MAGIC + KEY + _checksum(KEY, body) + body)
+        decode(KEY, UNSIGNED.magic + KEY + UNSIGNED.over(KEY, body) + body)
 
 
 def test_the_cache_is_not_the_number_of_columns_of_another_query(db: World) -> None:
     result = db.pool.run(Request("[:find ?x ?y :in $ ?x ?y]", [1, 2]))
     assert fetched_rows(entry_of(result), 1, db.database.snapshot().codes) is None
+
+
+SECRET = "a secret of thirty-two characters"
+
+
+def test_a_signed_entry_is_read_by_whoever_has_the_secret(db: World) -> None:
+    signature = Signature(SECRET)
+    entry = entry_of(db.run("[:find ?x :in [?x ...]]", "[1 2 3]"))
+    data = encode(KEY, entry, signature)
+    assert decode(KEY, data, Signature(SECRET)).columns[0].values() == entry.columns[0].values()
+    for seal in (UNSIGNED, Signature(SECRET + "!")):
+        with pytest.raises(NotAnEntryError):
+            decode(KEY, data, seal)
+    with pytest.raises(NotAnEntryError):
+        decode(KEY, encode(KEY, entry), signature)
+    with pytest.raises(NotAnEntryError):
+        decode(OTHER, data.replace(KEY, OTHER), signature)
+    for place in range(0, len(data), 7):
+        damaged = bytearray(data)
+        damaged[place] ^= 1
+        with pytest.raises(NotAnEntryError):
+            decode(KEY, bytes(damaged), signature)
+
+
+def test_a_body_with_the_other_seal_s_bytes_is_no_entry(db: World) -> None:
+    """Who can write to Redis but has no secret."""
+    signature = Signature(SECRET)
+    data = encode(KEY, entry_of(db.run("[:find ?x :in [?x ...]]", "[1 2 3]")))
+    body = data[len(UNSIGNED.magic) + len(KEY) + UNSIGNED.size :]
+    forged = signature.magic + KEY + UNSIGNED.over(KEY, body).ljust(signature.size, b"\0") + body
+    with pytest.raises(NotAnEntryError, match="not signed"):
+        decode(KEY, forged, signature)

@@ -367,6 +367,26 @@ def test_an_entry_of_another_shape_with_a_checksum_that_fits(wiped: RedisServer,
         assert opened.ask_all() == {"MISS"}
 
 
+def test_entries_that_a_secret_signs(wiped: RedisServer, database: Database) -> None:
+    secret = "a secret of thirty-two characters"
+    with (
+        gateway(database, wiped.url) as unsigned,
+        gateway(database, wiped.url, secret=secret) as first,
+        gateway(database, wiped.url, secret=secret) as second,
+        gateway(database, wiped.url, secret=secret + "!") as other,
+    ):
+        unsigned.ask_all()
+        unsigned.redis.flush()
+        # What was not signed is as if it were not there, and is replaced.
+        assert first.ask_all() == {"MISS"}
+        first.redis.flush()
+        assert second.ask_all() == {"HIT"}
+        for without in (other, unsigned):
+            assert without.ask_all() == {"MISS"}
+            assert without.count("rejected") > 0
+        assert secret not in repr(first.redis.settings)
+
+
 @pytest.mark.parametrize("kind", SERVERS)
 def test_it_is_full(database: Database, kind: str) -> None:
     options = ("--maxmemory", "1", "--maxmemory-policy", "noeviction")

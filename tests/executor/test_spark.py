@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
+import stat
+import struct
+import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +22,7 @@ from executor.cancel import Cancel
 from executor.pool import Pool, PoolSettings, Request
 from executor.result import Result
 from executor.spark.engine import SparkEngine
+from executor.spark.session import Live
 from store.database import Database
 from tests.support import World
 
@@ -218,3 +225,48 @@ def test_a_session_that_dies_fails_its_query_and_another_takes_its_place(world: 
     assert len(world.run(query, engine="SPARK", timeout_ms=120_000)) == 59
     assert engine.state == "ready"
     assert not live.folder.exists()
+
+
+# Its ports
+
+
+def java(world: World) -> Live:
+    engine = world.pool.spark
+    assert isinstance(engine, SparkEngine)
+    return engine.session.live()
+
+
+def test_whoever_does_not_know_the_secret_is_not_heard(world: World) -> None:
+    port = int(java(world).spark.sparkContext.getConf().get("spark.driver.port") or 0)
+    body = b"hello"
+    # An RpcRequest of Spark's network protocol.
+    message = struct.pack(">bqi", 3, 7, len(body)) + body
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as stranger:
+        stranger.sendall(struct.pack(">q", len(message) + 8) + message)
+        assert b"Expected SaslMessage" in stranger.recv(4096)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks at /proc")
+def test_it_listens_on_this_machine_only(world: World) -> None:
+    process = java(world).process.pid
+    own = set()
+    for entry in Path(f"/proc/{process}/fd").iterdir():
+        with suppress(FileNotFoundError):
+            own.add(os.readlink(entry))
+    listening = [
+        fields[1].rpartition(":")[0]
+        for table in ("tcp", "tcp6")
+        for fields in map(str.split, Path(f"/proc/{process}/net/{table}").read_text().splitlines()[1:])
+        if fields[3] == "0A" and f"socket:[{fields[9]}]" in own
+    ]
+    assert listening, "Java listens nowhere; the test looks at the wrong place"
+    # 127.0.0.1, as itself and within IPv6.
+    assert set(listening) <= {"0100007F", "0000000000000000FFFF00000100007F"}
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks at /proc")
+def test_no_secret_is_told_to_other_users(world: World) -> None:
+    live = java(world)
+    assert stat.S_IMODE(live.folder.stat().st_mode) == 0o700
+    assert "secret" not in Path(f"/proc/{live.process.pid}/cmdline").read_text()
+    assert live.spark.sparkContext.uiWebUrl is None

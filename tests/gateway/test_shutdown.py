@@ -112,10 +112,10 @@ class Served:
 
 
 @contextlib.contextmanager
-def serving(folder: Path, **environment: str) -> Iterator[Served]:
+def serving(folder: Path, program: str = SERVE, **environment: str) -> Iterator[Served]:
     settings = {"ADALOG_SPARK": "off", "ADALOG_TIMEOUT_MS": "600000", "ADALOG_LOG_LEVEL": "info"}
     process = subprocess.Popen(
-        [sys.executable, "-c", SERVE, "serve", "--port", "0", "--data", str(folder)],
+        [sys.executable, "-c", program, "serve", "--port", "0", "--data", str(folder)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

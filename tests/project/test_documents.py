@@ -40,6 +40,17 @@ def test_the_readme_lists_every_setting_with_its_default() -> None:
             assert default == ("on" if value is True else str(value)), row
 
 
+def test_security_names_settings_that_there_are() -> None:
+    text = ROOT.joinpath("SECURITY.md").read_text(encoding="utf-8")
+    settings = Settings()
+    known = {f.name for f in dataclasses.fields(settings)} | {f.name for f in dataclasses.fields(settings.limits)}
+    named = {name.lower() for name in re.findall(rf"{PREFIX}(\w+)", text)}
+    assert named <= known
+    # Whatever bounds a cost is a number, and named.
+    numbers = {name for name in known if type(getattr(settings, name, 0)) in (int, float)} - {"port"}
+    assert numbers <= named
+
+
 def test_everything_is_pinned() -> None:
     groups = [PROJECT["dependencies"], *PROJECT["optional-dependencies"].values()]
     wanted = [text for group in groups for text in group]

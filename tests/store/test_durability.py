@@ -11,6 +11,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -266,3 +267,50 @@ def test_a_checkpoint_of_an_older_format_is_made_again_from_the_log(tmp_path: Pa
     file.write_text(json.dumps({**whole, "version": 1}), "utf-8")
     with Database.open(str(tmp_path)) as database:
         assert [datom.v for datom in database.snapshot().datoms("AEVT", [Keyword("name")])] == ["Ada"]
+
+
+CHECKPOINTS: list[Callable[[dict[str, object]], object]] = [
+    lambda body: body.pop("counters"),
+    lambda body: body.update(counters={}),
+    lambda body: body.update(counters=["a", 1, 2, 3, 4]),
+    lambda body: body.update(counters=[1, 2]),
+    lambda body: body.update(log_checksum="1"),
+    lambda body: body.update(log_checksum=None),
+    lambda body: body.update(relations=[]),
+    lambda body: body.update(relations={"x": ["a", 1]}),
+    lambda body: body.update(relations={"1": "a"}),
+    lambda body: body.update(blocks={"1": [["a", 1]]}),
+    lambda body: body.update(free=[[1, 2, 3]]),
+    lambda body: body.update(young=None),
+]
+
+
+def check_rebuilt(folder: Path, text: str, caplog: pytest.LogCaptureFixture) -> None:
+    """With that text as its checkpoint the database is what it was."""
+    before = facts(folder)
+    (folder / "checkpoint.json").write_text(text)
+    assert facts(folder) == before
+    assert "checkpoint.json is damaged" in caplog.text
+    assert "rebuilding from the log" in caplog.text
+
+
+def with_body(body: str) -> str:
+    return json.dumps({"version": 3, "checksum": zlib.crc32(body.encode()), "body": body})
+
+
+@pytest.mark.parametrize("change", CHECKPOINTS)
+def test_a_checkpoint_of_another_shape(
+    folder: Path, change: Callable[[dict[str, object]], object], caplog: pytest.LogCaptureFixture
+) -> None:
+    body = json.loads(json.loads((folder / "checkpoint.json").read_text())["body"])
+    change(body)
+    check_rebuilt(folder, with_body(json.dumps(body)), caplog)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[]", "null", "{}", '{"version": "3", "body": "{}", "checksum": 2745614147}', "[" * 99_999]
+    + [with_body(body) for body in ("[]", "3", "null", '"x"', "{")],
+)
+def test_a_checkpoint_that_is_none(folder: Path, text: str, caplog: pytest.LogCaptureFixture) -> None:
+    check_rebuilt(folder, text, caplog)

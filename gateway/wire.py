@@ -1,0 +1,248 @@
+"""What all connections share: their number, the bytes of unfinished bodies, and the clock that ends late ones.
+
+It stands before authentication, so it knows addresses and bytes and nothing of requests.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import logging
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+import orjson
+
+from datalog.errors import RETRYABLE, Code
+from gateway.config import Settings, networks
+from gateway.guards import SECURITY_HEADERS
+
+if TYPE_CHECKING:
+    from gateway.connection import Connection
+
+# What a whole IPv6 network's holder has to himself.
+_IPV6_PREFIX: Final = 64
+# For the log, segments, Redis and Spark.
+_KEPT_DESCRIPTORS: Final = 256
+# Connections beyond the limit that are told so in peace.
+_MOST_LINGERING: Final = 32
+_LOGGER: Final = logging.getLogger("adalog.server")
+_REASONS: Final = {
+    400: "Bad Request",
+    408: "Request Timeout",
+    431: "Request Header Fields Too Large",
+    503: "Service Unavailable",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An answer that is given without any application. `why`: its name in the metrics."""
+
+    why: str
+    status: int
+    code: Code
+    message: str
+
+    def answer(self) -> bytes:
+        """The whole of it as HTTP/1.1, in GraphQL's form; the connection ends with it."""
+        retryable = self.code in RETRYABLE
+        error = {"message": self.message, "extensions": {"code": self.code.value, "retryable": retryable}}
+        body = orjson.dumps({"errors": [error]})
+        headers = [
+            (b"content-type", b"application/json; charset=utf-8"),
+            (b"content-length", str(len(body)).encode()),
+            (b"cache-control", b"no-store"),
+            (b"connection", b"close"),
+            *([(b"retry-after", b"1")] if self.status == 503 else ()),
+            *SECURITY_HEADERS,
+        ]
+        lines = [f"HTTP/1.1 {self.status} {_REASONS[self.status]}".encode()]
+        lines += [b"%b: %b" % header for header in headers]
+        return b"\r\n".join([*lines, b"", body])
+
+
+MALFORMED: Final = Refusal("malformed", 400, Code.ARG_INVALID, "this is no HTTP/1.1 request")
+NO_HOST: Final = Refusal("host", 400, Code.ARG_INVALID, "a request has one Host header")
+BAD_TARGET: Final = Refusal(
+    "target", 400, Code.ARG_INVALID, "the target of a request is a path, or http://host/path"
+)
+TINY_CHUNKS: Final = Refusal(
+    "chunks", 400, Code.ARG_INVALID, "the body comes in chunks of a few bytes; send larger ones"
+)
+TOO_MANY_AHEAD: Final = Refusal(
+    "pipelined", 400, Code.LIMIT_EXCEEDED, "too many requests were sent ahead of the answers to earlier ones"
+)
+
+
+class Wire:
+    """The connections of one server and what they hold. Lives on its event loop, `start` to `stop`."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.head_bytes = settings.head_bytes
+        self.head_seconds = settings.head_seconds
+        self.body_seconds = settings.body_seconds
+        self.idle_seconds = settings.idle_seconds
+        self.send_seconds = settings.send_seconds
+        # May be lowered, where the process has fewer descriptors.
+        self.most = settings.connections
+        self.refused: Counter[str] = Counter()
+        self.body_bytes = 0
+        self.connections: set[Connection] = set()
+        self._most_of_address = settings.connections_per_address
+        self._most_body_bytes = settings.bodies_bytes
+        self._proxies = networks(settings.trusted_proxies)
+        self._of_address: Counter[str] = Counter()
+        self._lingering: set[Connection] = set()
+        self._most_lingering = _MOST_LINGERING
+        self._sweeping: asyncio.TimerHandle | None = None
+        times = (self.head_seconds, self.body_seconds, self.idle_seconds, self.send_seconds)
+        self._pause = min(1.0, min(times) / 4)
+
+        self.large_head = Refusal(
+            "head_bytes",
+            431,
+            Code.LIMIT_EXCEEDED,
+            f"the request's first line and headers have more than {self.head_bytes:,} bytes, or there are too many "
+            "of them; ADALOG_HEAD_BYTES moves this limit",
+        )
+        self.late_head = Refusal(
+            "head_seconds",
+            408,
+            Code.TIMEOUT,
+            f"the headers were not here after {self.head_seconds:g} s; ADALOG_HEAD_SECONDS moves this limit",
+        )
+        self.late_body = Refusal(
+            "body_seconds",
+            408,
+            Code.TIMEOUT,
+            f"the body was not here after {self.body_seconds:g} s; ADALOG_BODY_SECONDS moves this limit",
+        )
+        self.full = Refusal(
+            "connections", 503, Code.RATE_LIMITED, "this server has as many connections as it takes; try again"
+        )
+        self.full_address = Refusal(
+            "connections_per_address",
+            503,
+            Code.RATE_LIMITED,
+            f"there are {self._most_of_address} connections from this address already; "
+            "ADALOG_CONNECTIONS_PER_ADDRESS moves this limit",
+        )
+        self.full_bodies = Refusal(
+            "body_bytes",
+            503,
+            Code.RATE_LIMITED,
+            "the requests that are being received have more bytes than this server keeps of them; try again",
+        )
+
+    def fit(self, descriptors: int) -> None:
+        """Takes no more connections than there are descriptors for, and leaves some to the database."""
+        kept = min(_KEPT_DESCRIPTORS, descriptors // 2)
+        self._most_lingering = min(_MOST_LINGERING, kept // 4)
+        room = max(1, descriptors - kept)
+        if room < self.most:
+            _LOGGER.warning(
+                "%d connections are taken at once, not %d: the process may open no more files (ulimit -n)",
+                room,
+                self.most,
+            )
+            self.most = room
+
+    def start(self) -> None:
+        """From now on late connections are ended; in the event loop."""
+        self._sweeping = asyncio.get_running_loop().call_later(self._pause, self._sweep)
+
+    def stop(self) -> None:
+        """Late connections are left to whoever ends all of them."""
+        if self._sweeping is not None:
+            self._sweeping.cancel()
+        for connection in self._lingering:
+            connection.transport.abort()
+
+    def admit(self, connection: Connection) -> Refusal | None:
+        """Takes a connection in, or says why not. An idle one makes room for it."""
+        address = connection.address
+        limited = bool(address) and not self._is_proxy(address)
+        if limited and self._of_address[address] >= self._most_of_address:
+            if not self._make_room(other for other in self.connections if other.address == address):
+                return self.full_address
+        elif len(self.connections) >= self.most and not self._make_room(self.connections):
+            return self.full
+        self.connections.add(connection)
+        self._of_address[address] += 1
+        return None
+
+    def forget(self, connection: Connection) -> None:
+        """A connection is gone, and what it held. Once is enough."""
+        self.release(connection)
+        self._lingering.discard(connection)
+        if connection in self.connections:
+            self.connections.remove(connection)
+            self._of_address[connection.address] -= 1
+            if not self._of_address[connection.address]:
+                del self._of_address[connection.address]
+
+    def hold(self, connection: Connection, size: int) -> None:
+        """So many bytes more of an unfinished body. Where they are too many, whoever holds most loses."""
+        connection.held += size
+        self.body_bytes += size
+        while self.body_bytes > self._most_body_bytes:
+            held: Counter[str] = Counter()
+            for other in self.connections:
+                held[other.address] += other.held
+            heaviest = max(self.connections, key=lambda other: (held[other.address], other.address, other.held))
+            if not heaviest.held:
+                return
+            self.release(heaviest)
+            heaviest.refuse(self.full_bodies)
+
+    def may_linger(self, connection: Connection) -> bool:
+        """Whether a refused connection may stay open until the client has read why."""
+        if len(self._lingering) >= self._most_lingering:
+            return False
+        self._lingering.add(connection)
+        return True
+
+    def release(self, connection: Connection) -> None:
+        """A body is whole, or nobody waits for the rest."""
+        self.body_bytes -= connection.held
+        connection.held = 0
+
+    def _make_room(self, candidates: Iterable[Connection]) -> bool:
+        """Whether a connection that waits for nothing could be closed."""
+        idle = min((other for other in candidates if other.is_idle), key=lambda other: other.since, default=None)
+        if idle is None:
+            return False
+        self.refused["idle"] += 1
+        self.forget(idle)
+        idle.transport.close()
+        return True
+
+    def _sweep(self) -> None:
+        loop = asyncio.get_running_loop()
+        now = loop.time()
+        for connection in self.connections | self._lingering:
+            connection.check(now)
+        self._sweeping = loop.call_later(self._pause, self._sweep)
+
+    def _is_proxy(self, address: str) -> bool:
+        return bool(self._proxies) and any(ipaddress.ip_address(address) in network for network in self._proxies)
+
+
+@lru_cache(4096)
+def counted_address(text: str) -> str:
+    """What connections are counted by: an IPv4 address, or the network of an IPv6 one; empty where it is none."""
+    try:
+        address = ipaddress.ip_address(text.partition("%")[0])
+    except ValueError:
+        return ""
+    if isinstance(address, ipaddress.IPv4Address):
+        return str(address)
+    if address.ipv4_mapped is not None:
+        return str(address.ipv4_mapped)
+    if address.is_loopback:
+        return str(address)
+    return str(ipaddress.ip_network((address, _IPV6_PREFIX), strict=False).network_address)

@@ -14,10 +14,11 @@ from types import MappingProxyType
 from typing import Any
 
 from datalog import exact
-from datalog.builtins.arithmetic import EXACT, ROUNDED, common_type
+from datalog.builtins.arithmetic import EXACT, ROUNDED, check_exponent, common_type
 from datalog.builtins.builtin import refuse, shown, shown_call
 from datalog.exact import Weights
 from datalog.values import LONG_MAX, LONG_MIN, BigInt, EdnSet, Float, Value, identity, sort_key, type_name
+from datalog.watched import in_order
 
 MAX_TAKEN = 1_000_000
 
@@ -107,7 +108,11 @@ def _numbers(name: str, values: Sequence[Value]) -> type[Any]:
         culprit = next(value for value in values if type(value) not in _NUMBERS)
         what = type_name(culprit)
         refuse(f"{name} takes numbers, and among the values is {shown(culprit)}, of the type {what}")
-    return common_type(values)
+    kind = common_type(values)
+    for value in values if Decimal in map(type, values) else ():
+        if type(value) is Decimal:
+            check_exponent(name, value)
+    return kind
 
 
 _NUMBERS = frozenset({int, BigInt, float, Float, Decimal})
@@ -147,7 +152,10 @@ def _mean(values: Sequence[Value], weights: Weights) -> Value:
     if kind is float:
         return _double_sum(values, weights, number)
     if kind is Decimal:
-        return ROUNDED.divide(exact.total_of_decimals(values, weights), Decimal(number))
+        try:
+            return ROUNDED.divide(exact.total_of_decimals(values, weights), Decimal(number))
+        except DecimalException:
+            refuse(f"the mean of these {number:,} bigdecs is beyond what a bigdec holds")
     return exact.rounded(exact.total(values, weights), number)
 
 
@@ -159,8 +167,8 @@ def _avg(values: Sequence[Value], weights: Weights = None) -> Value:
 def _median(values: Sequence[Value], weights: Weights = None) -> Value:
     """The middle number, or the mean of the two that are. Equal numbers go by their types; NaN is last."""
     _numbers("median", values)
-    weighted = zip(values, weights or [1] * len(values), strict=True)
-    ordered = sorted(weighted, key=lambda each: _order_of_number(each[0]))
+    weighted = list(zip(values, weights or [1] * len(values), strict=True))
+    ordered = in_order(weighted, lambda each: _order_of_number(each[0]), getattr(values, "check", None))
     ends = list(accumulate(weight for _, weight in ordered))
     below, above = ((ends[-1] - 1) // 2, ends[-1] // 2)
     pair = [ordered[bisect_right(ends, place)][0] for place in (below, above)]

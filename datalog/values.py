@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, ItemsView, Iterable, Iterator, Mapping, Set
 from datetime import UTC, datetime
-from decimal import Context, Decimal
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from typing import Any
 from uuid import UUID
 
@@ -236,7 +236,7 @@ def _identity_of_bigdec(value: Decimal) -> Hashable:
     return ("bigdec", str(value.normalize(_ALL_DIGITS)) if value else "0")
 
 
-_ALL_DIGITS = Context(prec=20_000, Emax=999_999, Emin=-999_999)
+_ALL_DIGITS = Context(prec=20_000, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
 # Numbers of any size, and UUIDs, go by their text: Python's hashes of large integers are known to everybody, and
 # a set of a few thousand that share one would take seconds to read.

@@ -6,7 +6,7 @@ group, on decoded values.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +16,12 @@ from numpy.typing import NDArray
 from datalog.aggregates import WEIGHTED, aggregate
 from datalog.ast import FindAggregate, FindElement
 from datalog.errors import AdalogError
+from datalog.watched import Watched
 from executor import group_kernels
 from executor.batch import Batch, Column, check_total, stack
+from executor.budget import Held
+from executor.cancel import Cancel
+from executor.decoding import decoded
 from executor.sum_kernels import exact_sums
 from planner.logical import WEIGHT
 from store.codes import Scratch
@@ -27,6 +31,16 @@ from store.layout import LONG_MAX, LONG_MIN, TAG_DOUBLE, TAG_FLOAT, tags_of
 _EXACT = 1 << 62
 # Every integer up to here is a double.
 _DOUBLE = 1 << 53
+# Bytes for each row: to number rows by group, to sum doubles beside that, and to bring values into the order of
+# their groups. And for each value that a collection made of them holds, its place in the collection and in the key
+# that the collection is known by.
+_NUMBERING = 64
+_SUMMING = 32
+_GROUPING = 48
+_ITEM = 48
+# Values that are gone through between two looks at the deadline; a group by itself is worth so many.
+_WORK = 1 << 14
+_GROUP = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,23 +51,34 @@ class Groups:
     weight: NDArray[np.int64]
     count: int
     values: Scratch
+    cancel: Cancel
 
 
-def aggregated(rows: Batch, elements: Sequence[FindElement], values: Scratch) -> list[Column]:
-    """One code column for each find element, a row for each group; none where there are no tuples."""
+def aggregated(rows: Batch, elements: Sequence[FindElement], values: Scratch, cancel: Cancel) -> list[Column]:
+    """One code column for each find element, a row for each group; none where there are no tuples.
+
+    What it needs is drawn from the query's budget before it is made.
+    """
     if not rows.size:
         return [np.empty(0, np.int64) for _ in elements]
+    plain = sum(not isinstance(element, FindAggregate) for element in elements)
+    with Held(cancel.budget, (_NUMBERING + 8 * plain) * rows.size):
+        return _aggregated(rows, elements, values, cancel)
+
+
+def _aggregated(rows: Batch, elements: Sequence[FindElement], values: Scratch, cancel: Cancel) -> list[Column]:
     plain = [element.var.name for element in elements if not isinstance(element, FindAggregate)]
     if plain:
-        group, first = group_kernels.group_rows(stack(rows.columns[name] for name in plain))
+        group, first = group_kernels.group_rows(stack(rows.columns[name] for name in plain), cancel.check)
     else:
         group, first = np.zeros(rows.size, np.int64), np.zeros(1, np.int64)
     weight = rows.columns.get(WEIGHT)
     if weight is not None:
         check_total(weight)
-    groups = Groups(group, np.ones(rows.size, np.int64) if weight is None else weight, len(first), values)
+    groups = Groups(group, np.ones(rows.size, np.int64) if weight is None else weight, len(first), values, cancel)
     made: list[Column] = []
     for element in elements:
+        cancel.check()
         if not isinstance(element, FindAggregate):
             made.append(rows.columns[element.var.name][first])
         elif element.name == "count":
@@ -69,7 +94,8 @@ def _count(groups: Groups) -> Column:
 
 def _one(element: FindAggregate, codes: Column, groups: Groups) -> Column:
     if element.name == "count-distinct":
-        _pairs, firsts = group_kernels.group_rows(stack((groups.group, codes)))
+        with Held(groups.cancel.budget, (_NUMBERING + 16) * len(codes)):
+            _pairs, firsts = group_kernels.group_rows(stack((groups.group, codes)), groups.cancel.check)
         return np.bincount(groups.group[firsts], minlength=groups.count)
     quick = _on_longs(element, codes, groups)
     if quick is None:
@@ -120,10 +146,13 @@ def _on_doubles(element: FindAggregate, codes: Column, groups: Groups) -> Column
     tags = tags_of(codes)
     if not ((tags == TAG_DOUBLE) | (tags == TAG_FLOAT)).all():
         return None
-    where, firsts = group_kernels.group_rows(stack((codes,)))
-    numbers = _as_doubles(codes[firsts], groups.values)[where]
     average = element.name == "avg"
-    return _doubles(exact_sums(numbers, groups.group, groups.weight, groups.count, average), groups.values)
+    with Held(groups.cancel.budget, (_NUMBERING + _SUMMING) * len(codes)):
+        where, firsts = group_kernels.group_rows(stack((codes,)), groups.cancel.check)
+        numbers = _as_doubles(codes[firsts], groups.values)[where]
+        groups.cancel.check()
+        sums = exact_sums(numbers, groups.group, groups.weight, groups.count, average)
+    return _doubles(sums, groups.values)
 
 
 def _as_doubles(codes: Column, values: Scratch) -> NDArray[np.float64]:
@@ -134,20 +163,40 @@ def _as_doubles(codes: Column, values: Scratch) -> NDArray[np.float64]:
 
 
 def _by_values(element: FindAggregate, codes: Column, groups: Groups) -> Column:
-    group, weight, values = groups.group, groups.weight, groups.values
-    order = np.argsort(group, kind="stable")
-    ends = np.cumsum(np.bincount(group, minlength=groups.count))
-    decoded = values.decode_many(codes[order])
-    repeats = weight[order]
-    weighty = element.name in WEIGHTED and bool((repeats != 1).any())
+    values, cancel = groups.values, groups.cancel
     arguments = [argument.value for argument in element.args]
-    results: list[Any] = []
-    start = 0
-    for end in ends.tolist():
-        weights = repeats[start:end].tolist() if weighty else None
-        try:
-            results.append(aggregate(element.name, arguments, decoded[start:end], weights))
-        except AdalogError as error:
-            raise AdalogError(error.code, error.message, error.position or element.position) from error
-        start = end
-    return values.intern_many(results)
+    sizes = np.bincount(groups.group, minlength=groups.count)
+    with Held(cancel.budget, _GROUPING * len(codes) + _ITEM * _most_items(element.name, arguments, sizes)) as held:
+        number = int(arguments[0]) if arguments else 0
+        order = np.argsort(groups.group, kind="stable")
+        objects = decoded(codes[order], values, cancel, held)
+        repeats = groups.weight[order]
+        weighty = element.name in WEIGHTED and bool((repeats != 1).any())
+        ends = np.cumsum(sizes).tolist()
+
+        def results() -> Iterator[Any]:
+            start = work = 0
+            for end in ends:
+                work += _GROUP + number + end - start
+                if work >= _WORK:
+                    cancel.check()
+                    work = 0
+                weights = repeats[start:end].tolist() if weighty else None
+                group = Watched(objects[start:end].tolist(), cancel.check)
+                try:
+                    yield aggregate(element.name, arguments, group, weights)
+                except AdalogError as error:
+                    raise AdalogError(error.code, error.message, error.position or element.position) from error
+                start = end
+
+        return values.intern_many(results())
+
+
+def _most_items(name: str, arguments: Sequence[Any], sizes: NDArray[np.int64]) -> int:
+    """The most values that the collections which an aggregate makes have together."""
+    if name == "distinct":
+        return int(sizes.sum())
+    if not arguments:
+        return 0
+    number = int(arguments[0])
+    return number * len(sizes) if name == "rand" else int(np.minimum(sizes, number).sum())

@@ -14,9 +14,16 @@ from numpy.typing import NDArray
 from datalog.aggregates import merged
 from executor import row_kernels
 from executor.batch import Column, stack
+from executor.budget import Held
+from executor.cancel import Cancel
 from executor.facts import MOST_ROWS, STRIDE, Columns, Store, check_size
+from executor.seed import SEED
 from store.codes import Scratch
 from store.layout import LONG_MAX, LONG_MIN, TAG_DOUBLE, tags_of
+
+# Rows between two looks at the deadline where each is merged by itself, and bytes that one takes.
+_LOOK = 1024
+_ROW = 300
 
 
 class BestFacts:
@@ -26,7 +33,7 @@ class BestFacts:
     in the values' order, kept beside it.
     """
 
-    def __init__(self, arity: int, place: int, sign: int, values: Scratch) -> None:
+    def __init__(self, arity: int, place: int, sign: int, values: Scratch, cancel: Cancel) -> None:
         self.arity = arity
         self._place = place
         self._order = [*(i for i in range(arity) if i != place), place]
@@ -34,7 +41,7 @@ class BestFacts:
         self._sign = sign
         self._values = values
         self._doubles: bool | None = None
-        self._store = Store(arity + 1, arity - 1)
+        self._store = Store(arity + 1, arity - 1, cancel)
         self._current = np.zeros(self._store.rows.shape[1], np.bool_)
         self._from = 0
         self._recent_columns = self._of(0, 0)
@@ -70,8 +77,9 @@ class BestFacts:
             stop = min(start + STRIDE, rows.shape[1])
             self._reserve(stop - start)
             store = self._store
+            store.cancel.check()
             store.count = row_kernels.improve(
-                store.table, store.rows, self._current, store.count, rows, store.keys, start, stop, self._sign
+                store.table, store.rows, self._current, store.count, rows, store.keys, start, stop, self._sign, SEED
             )
 
     def _reserve(self, more: int) -> None:
@@ -123,10 +131,12 @@ class BestFacts:
 class MergedFacts:
     """One row for each group, its aggregates merged as tuples come: any idempotent aggregate over any values."""
 
-    def __init__(self, aggregates: Sequence[str | None], values: Scratch) -> None:
+    def __init__(self, aggregates: Sequence[str | None], values: Scratch, cancel: Cancel) -> None:
         self.arity = len(aggregates)
         self._aggregates = tuple(aggregates)
         self._values = values
+        self._cancel = cancel
+        self._held = Held(cancel.budget)
         self._known: dict[tuple[int, ...], tuple[int, ...]] = {}
         self._changed: dict[tuple[int, ...], None] = {}
         self._recent_columns = _columns_of([], self.arity)
@@ -135,7 +145,11 @@ class MergedFacts:
         return len(self._known)
 
     def add(self, columns: Sequence[Column]) -> None:
-        for row in zip(*(column.tolist() for column in columns), strict=True):
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        for number, row in enumerate(rows):
+            if number % _LOOK == 0:
+                self._cancel.check()
+                self._held.become(_ROW * len(self._known))
             group = tuple(code for code, name in zip(row, self._aggregates, strict=True) if name is None)
             known = self._known.get(group)
             better = self._merged(known, row)
@@ -181,17 +195,20 @@ def _columns_of(rows: Sequence[tuple[int, ...]], arity: int) -> Columns:
 class Aggregating:
     """A relation with aggregates in a recursion: longs or doubles by the compiled loop while nothing else comes."""
 
-    def __init__(self, aggregates: Sequence[str | None], values: Scratch) -> None:
+    def __init__(self, aggregates: Sequence[str | None], values: Scratch, cancel: Cancel) -> None:
         self.arity = len(aggregates)
         self._aggregates = tuple(aggregates)
         self._values = values
+        self._cancel = cancel
         places = [i for i, name in enumerate(aggregates) if name is not None]
         self._place = places[0]
         self._facts: BestFacts | MergedFacts
         if len(places) == 1 and aggregates[places[0]] in ("min", "max"):
-            self._facts = BestFacts(self.arity, places[0], 1 if aggregates[places[0]] == "min" else -1, values)
+            self._facts = BestFacts(
+                self.arity, places[0], 1 if aggregates[places[0]] == "min" else -1, values, cancel
+            )
         else:
-            self._facts = MergedFacts(aggregates, values)
+            self._facts = MergedFacts(aggregates, values, cancel)
 
     def __len__(self) -> int:
         return len(self._facts)
@@ -203,7 +220,7 @@ class Aggregating:
 
     def _moved(self, best: BestFacts) -> MergedFacts:
         """The same rows where any value may be merged; those of this round stay to be turned."""
-        facts = MergedFacts(self._aggregates, self._values)
+        facts = MergedFacts(self._aggregates, self._values, self._cancel)
         facts.add(best.whole().columns)
         return facts
 

@@ -7,7 +7,7 @@ has is a matter of how many levels it has passed: batches of one level have the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,11 @@ class Batch:
 
     def __len__(self) -> int:
         return self.size
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its columns."""
+        return 8 * self.size * len(self.columns)
 
     def take(self, rows: NDArray[np.int64]) -> Batch:
         """The rows at the given positions, in that order."""
@@ -70,8 +75,8 @@ class Batch:
         """The columns that are not among `names`."""
         return Batch(self.size, {name: column for name, column in self.columns.items() if name not in names})
 
-    def distinct(self) -> Batch:
-        """Each row once; weights of equal rows are summed."""
+    def distinct(self, check: Callable[[], None] | None = None) -> Batch:
+        """Each row once; weights of equal rows are summed. `check` is called now and then, and may raise."""
         if self.size <= 1:
             return self
         names = [name for name in self.columns if name != WEIGHT]
@@ -79,12 +84,12 @@ class Batch:
         if weight is None:
             if not names:
                 return Batch(1, {})
-            first = first_rows(stack(self.columns[name] for name in names))
+            first = first_rows(stack(self.columns[name] for name in names), check)
             return self if len(first) == self.size else self.take(first)
         check_total(weight)
         if not names:
             return Batch(1, {WEIGHT: weight.sum(keepdims=True)})
-        group, first = group_kernels.group_rows(stack(self.columns[name] for name in names))
+        group, first = group_kernels.group_rows(stack(self.columns[name] for name in names), check)
         if len(first) == self.size:
             return self
         columns = {name: self.columns[name][first] for name in names}

@@ -103,6 +103,7 @@ class Binding:
             [Level(x.variable, None if x.keep is None else x.keep | extra, x.merge, x.counted) for x in levels],
             weighted,
             self.plan.options.budget,
+            check=self.cancel.check,
         )
 
     def _conjunction(self, node: AndNode) -> Conjunction | bool:
@@ -278,6 +279,7 @@ class Binding:
             node.shared,
             lambda batch: self._matches(inner, batch),
             self.rank,
+            self.cancel.check,
             distinct=bool(inner.levels),
         )
 

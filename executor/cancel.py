@@ -1,4 +1,4 @@
-"""The flag and the deadline that a running query looks at between chunks, and its turn among the others."""
+"""What a running query looks at between chunks: a cancel flag, a deadline, the bytes it may hold, and its turn."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 
 from datalog.errors import AdalogError, Code
+from executor.budget import Budget
 from executor.client import Client
 
 
@@ -43,11 +44,13 @@ class Turn(Protocol):
 
 
 class Cancel:
-    """`deadline` in seconds of `time.monotonic()`, or None. `turn`: set while the query runs among others."""
+    """`deadline` in seconds of `time.monotonic()`, or None. `budget`: the bytes that the query may hold. `turn`: set
+    while the query runs among others."""
 
-    def __init__(self, deadline: float | None = None) -> None:
+    def __init__(self, deadline: float | None = None, budget: Budget | None = None) -> None:
         self.deadline = deadline
         self.turn: Turn | None = None
+        self.budget = budget or Budget()
         self._cancelled: AdalogError | None = None
 
     @staticmethod

@@ -25,6 +25,7 @@ ABSENT = code_of(TAG_BOOLEAN, 1 << 59)
 
 _NOTHING = np.empty(1, np.int64)
 _KEPT_ROOM = 1 << 20
+_SMALL_ROOM = 1 << 16
 # The kernel is compiled for each number of ranges; those up to this one are when adalog is installed.
 _MOST_COMPILED = 5
 _buffers = threading.local()
@@ -114,6 +115,13 @@ def _scratch(room: int) -> tuple[NDArray[np.int64], Column]:
         size = min(_KEPT_ROOM, max(1024, 2 * room))
         kept = _buffers.pair = (np.empty(size, np.int64), np.empty(size, np.int64))
     return kept
+
+
+def forget_scratch() -> None:
+    """Lets go of this thread's columns where they are large: a query that needed them has ended."""
+    kept = getattr(_buffers, "pair", None)
+    if kept is not None and len(kept[0]) > _SMALL_ROOM:
+        del _buffers.pair
 
 
 def _bitmap(ranges: list[Ranges], n: int) -> tuple[NDArray[np.uint64], int]:
@@ -386,9 +394,11 @@ class NotExtender:
         shared: Sequence[str],
         matches: Callable[[Batch], NDArray[np.bool_]],
         rank: dict[str, int],
+        check: Callable[[], None],
         *,
         distinct: bool,
     ) -> None:
+        self.check = check
         self.distinct = distinct
         self.shared = tuple(shared)
         self.matches = matches
@@ -408,5 +418,5 @@ class NotExtender:
         shared = batch.only(frozenset(self.shared))
         if not self.distinct:
             return batch.keep(~self.matches(shared))
-        group, first = group_kernels.group_rows(stack(shared.columns.values()))
+        group, first = group_kernels.group_rows(stack(shared.columns.values()), self.check)
         return batch.keep(~self.matches(shared.take(first))[group])

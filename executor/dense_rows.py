@@ -28,6 +28,11 @@ class DenseRows:
         self._sizes = sizes
         self._bits: NDArray[np.uint64] = np.zeros(int(sizes.prod()) // 64 + 1, np.uint64)
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its bits."""
+        return self._bits.nbytes
+
     @classmethod
     def over(cls, known: Ints, count: int, rows: Ints, *, ahead: bool = False) -> DenseRows | None:
         """The first `count` rows of `known`, with room for `rows`; None where a hash table does better.

@@ -6,11 +6,15 @@ slot in a table of numbers otherwise.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from numba import njit
 
-from executor.group_kernels import group_rows, mix, sorted_by
+from executor.group_kernels import AT_ONCE, group_rows, grouped, mix, sorted_by, table_for
 from executor.kernels import Ints
+from executor.seed import SEED
 
 # Bits of a set that may be cleared for each row.
 _BITS_A_ROW = 256
@@ -18,41 +22,73 @@ _BITS_A_ROW = 256
 _MOST_PACKED = 2.0**62
 
 
-@njit(cache=True, nogil=True)
-def first_rows(columns: Ints) -> Ints:
-    """The first row of each set of equal rows, ascending. columns: int64[k, n], k and n at least 1."""
+def first_rows(columns: Ints, check: Callable[[], None] | None = None, at_once: int = AT_ONCE) -> Ints:
+    """The first row of each set of equal rows, ascending. columns: int64[k, n], k and n at least 1.
+
+    `check` is called after every so many rows `at_once`, and may raise.
+    """
     k, n = columns.shape
+    if check is None or n <= at_once:
+        return _first_rows(columns, SEED)
+    check()
     if k > 1 and sorted_by(columns, k - 1):
-        return group_rows(columns)[1]
+        return group_rows(columns, check, at_once)[1]
     packed, values = _packed(columns)
     if values >= _MOST_PACKED:
-        return group_rows(columns)[1]
-    first = np.empty(n, np.int64)
-    m = 0
+        return group_rows(columns, check, at_once)[1]
+    check()
     if values <= float(_BITS_A_ROW) * n + 1024:
-        seen = np.zeros(np.int64(values) // 64 + 1, np.uint64)
-        for i in range(n):
-            word = packed[i] >> 6
-            bit = np.uint64(1) << np.uint64(packed[i] & 63)
-            if not seen[word] & bit:
-                seen[word] |= bit
-                first[m] = i
-                m += 1
-        return first[:m]
-    size = 16
-    while size < 2 * n:
-        size <<= 1
-    mask = np.uint64(size - 1)
-    table = np.full(size, -1, np.int64)
-    for i in range(n):
-        at = mix(np.uint64(0x243F6A8885A308D3), packed[i]) & mask
+        return _by_bit(packed, values)
+    first, table, m = np.empty(n, np.int64), table_for(n), 0
+    for start in range(0, n, at_once):
+        check()
+        m = _by_hash(packed, SEED, table, first, m, start, min(start + at_once, n))
+    return first[:m]
+
+
+@njit(cache=True, nogil=True)
+def _first_rows(columns: Ints, seed: Any) -> Ints:
+    """`first_rows` in one call."""
+    k, n = columns.shape
+    if k > 1 and sorted_by(columns, k - 1):
+        return grouped(columns, seed)[1]
+    packed, values = _packed(columns)
+    if values >= _MOST_PACKED:
+        return grouped(columns, seed)[1]
+    if values <= float(_BITS_A_ROW) * n + 1024:
+        return _by_bit(packed, values)
+    first = np.empty(n, np.int64)
+    return first[: _by_hash(packed, seed, table_for(n), first, 0, 0, n)]
+
+
+@njit(cache=True, nogil=True)
+def _by_bit(packed: Ints, values: float) -> Ints:
+    first = np.empty(packed.size, np.int64)
+    m = 0
+    seen = np.zeros(np.int64(values) // 64 + 1, np.uint64)
+    for i in range(packed.size):
+        word = packed[i] >> 6
+        bit = np.uint64(1) << np.uint64(packed[i] & 63)
+        if not seen[word] & bit:
+            seen[word] |= bit
+            first[m] = i
+            m += 1
+    return first[:m]
+
+
+@njit(cache=True, nogil=True)
+def _by_hash(packed: Ints, seed: Any, table: Ints, first: Ints, m: int, start: Any, stop: Any) -> int:
+    """Adds the first of equal numbers among start to stop to the m that are known; how many are known now."""
+    mask = np.uint64(table.size - 1)
+    for i in range(start, stop):
+        at = mix(seed, packed[i], seed) & mask
         while table[np.int64(at)] >= 0 and table[np.int64(at)] != packed[i]:
             at = (at + np.uint64(1)) & mask
         if table[np.int64(at)] < 0:
             table[np.int64(at)] = packed[i]
             first[m] = i
             m += 1
-    return first[:m]
+    return m
 
 
 @njit(cache=True, nogil=True)

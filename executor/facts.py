@@ -7,7 +7,7 @@ times.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -16,16 +16,19 @@ import numpy as np
 from datalog.errors import AdalogError, Code
 from executor import row_kernels
 from executor.batch import Column, stack
+from executor.budget import Held
+from executor.cancel import Cancel
 from executor.dense_rows import DenseRows
 from executor.kernels import Ints
 from executor.relation import Levels
+from executor.seed import SEED
 from store.trie import Csr, Trie
 
 MOST_ROWS = 200_000_000
 """Rows that one relation may come to."""
 
-# Rows between two looks at the table's size.
-STRIDE = 1 << 20
+# Rows between two looks at the table's size and at the deadline.
+STRIDE = 1 << 18
 
 Run = tuple[int, int]
 
@@ -102,12 +105,14 @@ def check_size(rows: int) -> None:
 
 
 class Store:
-    """Rows in growing columns, found by a hash of their first `keys` columns."""
+    """Rows in growing columns, found by a hash of their first `keys` columns; of the query's budget."""
 
-    def __init__(self, arity: int, keys: int) -> None:
+    def __init__(self, arity: int, keys: int, cancel: Cancel) -> None:
         self.arity = arity
         self.keys = keys
+        self.cancel = cancel
         self.count = 0
+        self._held = Held(cancel.budget)
         self.rows = np.empty((arity, 64), np.int64)
         self.table = np.zeros(128, np.int64)
 
@@ -120,7 +125,9 @@ class Store:
         wanted = self.count + more
         check_size(wanted)
         if wanted > self.rows.shape[1]:
-            grown = np.empty((self.arity, max(wanted, 2 * self.rows.shape[1])), np.int64)
+            capacity = max(wanted, 2 * self.rows.shape[1])
+            self._hold(capacity, len(self.table))
+            grown = np.empty((self.arity, capacity), np.int64)
             grown[:, : self.count] = self.rows[:, : self.count]
             self.rows = grown
 
@@ -135,11 +142,17 @@ class Store:
         size = len(self.table)
         while size < 2 * (self.count + more):
             size *= 2
+        self.table = np.empty(0, np.int64)
+        self._hold(self.rows.shape[1], size)
         self.table = np.zeros(size, np.int64)
-        self.reindex()
+        for start in range(0, self.count, STRIDE):
+            self.cancel.check()
+            stop = min(start + STRIDE, self.count)
+            row_kernels.rehash(self.table, self.rows, self.keys, start, stop, SEED)
 
-    def reindex(self) -> None:
-        row_kernels.rehash(self.table, self.rows, self.keys, 0, self.count)
+    def _hold(self, capacity: int, places: int) -> None:
+        """Counts what it holds; the rows twice, as they and their sorted levels, or they and those before them."""
+        self._held.become(16 * self.arity * capacity + 8 * places)
 
     def range(self, start: int, stop: int) -> list[Column]:
         return [column[start:stop] for column in self.rows]
@@ -148,9 +161,11 @@ class Store:
 class RowFacts:
     """A set of rows."""
 
-    def __init__(self, arity: int) -> None:
+    def __init__(self, arity: int, cancel: Cancel) -> None:
         self.arity = arity
-        self._store = Store(arity, arity)
+        self._cancel = cancel
+        self._store = Store(arity, arity, cancel)
+        self._bits = Held(cancel.budget)
         # Known rows as bits, where these take less room than the store's table, which is then not kept up.
         self._dense: DenseRows | None = None
         self._older: list[tuple[Run, Columns]] = []
@@ -163,6 +178,8 @@ class RowFacts:
     def add(self, columns: Sequence[Column]) -> None:
         rows = stack(columns)
         for start in range(0, rows.shape[1], STRIDE):
+            if start:
+                self._cancel.check()
             self._insert(np.ascontiguousarray(rows[:, start : start + STRIDE]))
 
     def _insert(self, rows: Ints) -> None:
@@ -174,12 +191,13 @@ class RowFacts:
             self._dense = DenseRows.over(store.rows, store.count, rows, ahead=True)
             if self._dense is None:
                 store.index(more)
+        self._bits.become(0 if self._dense is None else self._dense.nbytes)
         if self._dense is not None:
             store.reserve_rows(more)
             store.count = self._dense.insert(store.rows, store.count, rows)
         else:
             store.reserve(more)
-            store.count = row_kernels.insert(store.table, store.rows, store.count, rows)
+            store.count = row_kernels.insert(store.table, store.rows, store.count, rows, SEED)
 
     def turn(self) -> int:
         if self._recent[1] > self._recent[0]:
@@ -207,16 +225,17 @@ class RowFacts:
             return self._older[0][1]
         return Columns(self._store.range(0, self._store.count))
 
-    def follow(self, step: Trie, moving: int, check: Callable[[], None], at_once: int) -> None:
+    def follow(self, step: Trie, moving: int, at_once: int) -> None:
         """Closes pairs along a step: whatever (x, y) there is, (x, z) for every step from y to z."""
         base, over, store = step.base, step.over, self._store
         if self._dense is not None:
             self._dense = None
+            self._bits.become(0)
             store.index(0)
         longest = max(_longest(base), _longest(over))
         done = 0
         while done < store.count:
-            check()
+            self._cancel.check()
             room = longest + min(store.count + 64, at_once)
             store.reserve(room)
             done, store.count = row_kernels.walk(
@@ -234,6 +253,7 @@ class RowFacts:
                 store.count,
                 store.count + room,
                 at_once,
+                SEED,
             )
         self.turn()
 

@@ -18,6 +18,7 @@ from executor.aggregates import aggregated
 from executor.aggregating import Aggregating
 from executor.batch import Batch, Column
 from executor.bind import Binding, Reader
+from executor.budget import Held
 from executor.cancel import Cancel
 from executor.extender import PairExtender
 from executor.facts import Columns, Facts, Parts, RowFacts, check_size
@@ -35,8 +36,10 @@ from store.trie import EMPTY, Csr, Trie, distinct
 # From so many starts on, one pass over the graph for each beats remembering (start, node) pairs in a table.
 _MANY_STARTS = 64
 # Rows found, or steps taken, between two looks at the deadline while a closure is walked.
-_WALKED_AT_ONCE = 1 << 20
-_STEPS_AT_ONCE = 1 << 25
+_WALKED_AT_ONCE = 1 << 19
+_STEPS_AT_ONCE = 1 << 22
+# Bytes for each pair of a closure: in a piece, and both columns.
+_REACHED = 24
 
 
 @dataclass
@@ -93,15 +96,15 @@ class Fixpoint:
 
     def domain(self, sharing: Sharing) -> Column:
         """Every value that the shared variable can have, ascending."""
-        found = RowFacts(1)
+        found = RowFacts(1, self.cancel)
         for plan in sharing.domain:
             _Rule(self, None, plan, found.add).run()
         return np.sort(found.whole().columns[0])
 
     def _facts(self, relation: Derived, stratum: Stratum) -> Facts:
         if relation.aggregates and stratum.recursive:
-            return Aggregating(relation.aggregates, self.values)
-        return RowFacts(relation.arity)
+            return Aggregating(relation.aggregates, self.values, self.cancel)
+        return RowFacts(relation.arity, self.cancel)
 
     def _rounds(self, plans: Sequence[RulePlan], stratum: Stratum, facts: Mapping[str, Facts]) -> None:
         rules = [_Rule(self, stratum, plan, facts[plan.target].add) for plan in plans]
@@ -129,9 +132,11 @@ class Fixpoint:
         plain = {each.name for each in stratum.relations if not each.aggregates and not each.magic}
         if not plain or not any(each.aggregates for each in stratum.relations):
             return {}
-        fresh = {name: RowFacts(facts[name].arity) for name in plain}
+        fresh = {name: RowFacts(facts[name].arity, self.cancel) for name in plain}
         for name, each in facts.items():
-            self.relations[name] = Parts([RowFacts(each.arity).recent() if name in plain else each.whole()])
+            self.relations[name] = Parts(
+                [RowFacts(each.arity, self.cancel).recent() if name in plain else each.whole()]
+            )
             self.relations[recent(name)] = self.relations[older(name)] = self.relations[name]
         rules = [rule for rule in (*stratum.once, *stratum.rounds) if rule.target in plain]
         for rule in rules:
@@ -149,7 +154,7 @@ class Fixpoint:
             for name, aggregate in zip(names, relation.aggregates, strict=True)
         ]
         batch = Batch(len(rows), dict(zip(names, rows.columns, strict=True)))
-        return Columns(aggregated(batch, elements, self.values))
+        return Columns(aggregated(batch, elements, self.values, self.cancel))
 
     # Closures
 
@@ -162,7 +167,7 @@ class Fixpoint:
         before = len(known)
         if len(starts) < _MANY_STARTS:
             self.counts[-1].how = f"walked from {len(starts)} starting points"
-            known.follow(trie, 1 - closure.fixed, self.cancel.check, _WALKED_AT_ONCE)
+            known.follow(trie, 1 - closure.fixed, _WALKED_AT_ONCE)
         else:
             self.counts[-1].how = f"graph search from {len(starts):,} starting points"
             known.replace(_reached(rows, closure.fixed, starts, trie.merged, self.cancel))
@@ -204,6 +209,7 @@ def _reached(rows: Sequence[Column], fixed: int, starts: Column, step: Csr, canc
     counts = np.zeros(len(starts), np.int64)
     found: list[Column] = []
     at = total = 0
+    graph = Held(cancel.budget, 24 * (len(nodes) + len(targets)))
     while at < len(starts):
         cancel.check()
         out = np.empty(max(len(nodes), min(_WALKED_AT_ONCE, (len(starts) - at) * len(nodes))), np.int64)
@@ -212,10 +218,12 @@ def _reached(rows: Sequence[Column], fixed: int, starts: Column, step: Csr, canc
         )
         found.append(nodes[out[: int(counts[at:stop].sum())]])
         total += len(found[-1])
+        cancel.budget.take(_REACHED * len(found[-1]))
         check_size(total)
         at = stop
     ends = np.concatenate(found)
     begins = np.repeat(starts, counts)
+    graph.become(0)
     return [begins, ends] if fixed == 0 else [ends, begins]
 
 

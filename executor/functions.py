@@ -27,8 +27,11 @@ from store.trie import distinct
 Argument = str | int
 """A variable's name, or a constant's code."""
 
-# Calls between two looks at the deadline: one may take milliseconds.
-_CHECK_EVERY = 64
+# Work between two looks at the deadline, in characters gone through; a call by itself is worth so many.
+_WORK = 1 << 16
+_CALL = 1 << 10
+# Rows of arguments that are decoded at once.
+_DECODED = 1 << 14
 
 _COMPARE: dict[str, Callable[[Column, Column], Mask]] = {
     "<": np.less,
@@ -80,14 +83,27 @@ class Call:
         if not variables:
             value = self._apply([self.values.decode(a) for a in self.arguments if isinstance(a, int)])
             return np.full(batch.size, self.values.intern(value), np.int64)
-        group, first = group_kernels.group_rows(stack(batch.columns[name] for name in variables))
-        decoded = [self.values.decode_many(column[first]) for column in columns]
+        group, first = group_kernels.group_rows(stack(batch.columns[name] for name in variables), self.cancel.check)
         codes = np.empty(len(first), np.int64)
-        for i, row in enumerate(zip(*decoded, strict=True)):
-            if i % _CHECK_EVERY == 0:
-                self.cancel.check()
-            codes[i] = self.values.intern(self._apply(row))
+        for start in range(0, len(first), _DECODED):
+            rows = first[start : start + _DECODED]
+            self._call(
+                codes[start : start + _DECODED], [self.values.decode_many(column[rows]) for column in columns]
+            )
         return codes[group]
+
+    def _call(self, codes: Column, decoded: Sequence[Sequence[Any]]) -> None:
+        """Writes the code of the result for each row of values."""
+        work = _WORK
+        for i, row in enumerate(zip(*decoded, strict=True)):
+            if work >= _WORK:
+                self.cancel.check()
+                work = 0
+            codes[i] = self.values.intern(self._apply(row))
+            work += _CALL
+            for value in row:
+                if type(value) is str:
+                    work += len(value)
 
     def _apply(self, arguments: Sequence[Any]) -> Any:
         try:

@@ -18,9 +18,11 @@ from numpy.typing import NDArray
 
 from executor import kernels
 from executor.batch import Batch, check_total, concatenate
+from executor.budget import Held
 from executor.cancel import Cancel
 from executor.connectives import ABSENT, Conjunction, OrExtender, choose, count_ranges, intersect_ranges
 from executor.extender import START, Ranges, expand
+from executor.failure import emptied
 from planner.logical import WEIGHT
 
 BUDGET = 1 << 19
@@ -31,6 +33,12 @@ _WORTH_SHARING = 2048
 _WORTH_A_THREAD = 0.002
 # Sums by value are kept in an array where it is at most so many times as long as the list of values.
 _DENSE = 4
+# Extensions that are summed between two looks at the deadline.
+_SCATTERED = 1 << 24
+
+
+def _unchecked() -> None:
+    """The check of a join that nobody cancels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +102,16 @@ class States:
 
 @dataclass
 class GenericJoin:
-    """One conjunction and the order in which to bind its variables. Safe to run from several threads at once."""
+    """One conjunction and the order in which to bind its variables. Safe to run from several threads at once.
+
+    `check` is called within the levels that make one batch of very many extensions, and may raise.
+    """
 
     body: Conjunction
     levels: Sequence[Level]
     weighted: bool = False
     budget: int = BUDGET
+    check: Callable[[], None] = _unchecked
     counts: list[LevelCounts] = field(default_factory=list)
     states: States = field(init=False)
 
@@ -144,13 +156,14 @@ class GenericJoin:
             began = time.perf_counter()
         counts.seconds += time.perf_counter() - began
 
-    def _cuts(self, sizes: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-        """Row ranges whose sizes add up to at most the budget, each at least one row."""
+    @staticmethod
+    def _cuts(sizes: NDArray[np.int64], most: int) -> Iterator[tuple[int, int]]:
+        """Row ranges whose sizes add up to at most so many, each at least one row."""
         ends = np.cumsum(sizes)
         start, n = 0, len(sizes)
         while start < n:
             before = int(ends[start - 1]) if start else 0
-            stop = max(start + 1, int(np.searchsorted(ends, before + self.budget, "right")))
+            stop = max(start + 1, int(np.searchsorted(ends, before + most, "right")))
             if int(ends[stop - 1]) > before:
                 yield start, stop
             start = stop
@@ -168,7 +181,7 @@ class GenericJoin:
         if summed is not None:
             yield self.body.accept(summed, level.variable, checks)
             return
-        for start, stop in self._cuts(least):
+        for start, stop in self._cuts(least, self.budget):
             part = batch.slice(start, stop)
             ranges = narrow if stop - start == batch.size else [each.slice(start, stop) for each in narrow]
             if counting:
@@ -197,7 +210,10 @@ class GenericJoin:
             return None
         check_total(weight, least)
         total = np.zeros(high - low + 1, np.int64)
-        kernels.scatter(narrow[0].base, narrow[0].lo, narrow[0].hi, weight, total, low)
+        base, lo, hi = narrow[0].base, narrow[0].lo, narrow[0].hi
+        for start, stop in self._cuts(least, _SCATTERED):
+            self.check()
+            kernels.scatter(base, lo[start:stop], hi[start:stop], weight[start:stop], total, low)
         places = np.flatnonzero(total)
         return Batch(len(places), {variable: places + low, WEIGHT: total[places]})
 
@@ -211,13 +227,13 @@ class GenericJoin:
         """Some who take part are `or`, functions or filters: proposals and intersections over whole batches."""
         sizes = self.body.count(batch, level.variable)
         self.counts[depth].candidates += int(sizes.sum())
-        for start, stop in self._cuts(sizes):
+        for start, stop in self._cuts(sizes, self.budget):
             yield self.body.propose(batch.slice(start, stop), level.variable)
 
     def _project(self, batch: Batch, depth: int) -> Batch:
         kept = self.states.kept[depth]
         batch = self.states.ended(batch, depth) if kept is None else batch.only(kept)
-        return batch.distinct() if self.levels[depth].merge else batch
+        return batch.distinct(self.check) if self.levels[depth].merge else batch
 
 
 class Driver:
@@ -243,6 +259,7 @@ class Driver:
         self._stopped = False
         self._began = time.perf_counter()
         self._failure: BaseException | None = None
+        self._waiting = Held(cancel.budget)
 
     def run(self, batch: Batch, depth: int = 0) -> None:
         """Drives the prefixes in `batch` to the last variable; `depth` of their variables are bound by levels."""
@@ -253,14 +270,23 @@ class Driver:
         self._work()
         for helper in self._helpers:
             helper.join()
-        if self._failure is not None:
-            raise self._failure
+        self._pending.clear()
+        self._waiting.become(0)
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            emptied(failure)
+            try:
+                raise failure
+            finally:
+                # Its traceback holds this frame, which must not hold it.
+                del failure
 
     def _gathers(self, depth: int) -> bool:
         # Finished rows are the sink's to merge.
         return 0 < depth < len(self.join.levels) and self.join.levels[depth - 1].merge
 
     def _put(self, depth: int, batch: Batch) -> None:
+        self._waiting.grow(batch.nbytes)
         self._pending[depth].append(batch)
         self._rows[depth] += batch.size
 
@@ -302,9 +328,11 @@ class Driver:
         if self._gathers(depth):
             batches, self._pending[depth] = self._pending[depth], []
             self._rows[depth] = 0
-            return concatenate(batches).distinct() if len(batches) > 1 else batches[0]
+            self._waiting.become(self._waiting.nbytes - sum(batch.nbytes for batch in batches))
+            return concatenate(batches).distinct(self.cancel.check) if len(batches) > 1 else batches[0]
         batch = self._pending[depth].pop()
         self._rows[depth] -= batch.size
+        self._waiting.become(self._waiting.nbytes - batch.nbytes)
         return batch
 
     def _step(self, depth: int, batch: Batch) -> None:
@@ -314,10 +342,11 @@ class Driver:
                 if not self._stopped and not self.sink(batch):
                     self._stopped = True
             return
+        self.cancel.budget.take(batch.nbytes)
         for extended in self.join.extend(batch, depth):
             self.cancel.check()
             if self._stopped:
-                return
+                break
             if self._gathers(depth + 1):
                 with self._lock:
                     self._put(depth + 1, extended)
@@ -326,6 +355,7 @@ class Driver:
                     self._step(depth + 1, gathered)
             elif depth + 1 == len(self.join.levels) or not self._share(depth + 1, extended):
                 self._step(depth + 1, extended)
+        self.cancel.budget.give(batch.nbytes)
 
     def _work(self) -> None:
         waiting = threading.current_thread() in self._helpers

@@ -5,18 +5,28 @@ As the other kernels: int64 columns only, the interpreter lock released, kept on
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Final
 
 import numpy as np
 from numba import njit
 
 from executor.kernels import Ints
+from executor.seed import SEED
+
+AT_ONCE: Final = 1 << 18
+"""Rows that a kernel hashes in one call: some tens of milliseconds where every row misses the caches."""
 
 
 @njit(cache=True, nogil=True, inline="always")
-def mix(h: Any, x: Any) -> Any:
-    """A hash and one more word."""
-    h = (h ^ np.uint64(x)) * np.uint64(0x9E3779B97F4A7C15)
+def mix(h: Any, x: Any, seed: Any) -> Any:
+    """A hash and one more word.
+
+    The first factor is the process's secret. It moves differences upwards only, so a second round brings them back
+    down to the bits that become a place.
+    """
+    h = (h ^ np.uint64(x)) * (seed | np.uint64(1))
+    h = (h ^ (h >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)
     return h ^ (h >> np.uint64(29))
 
 
@@ -39,14 +49,9 @@ def is_sorted(columns: Ints) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def group_rows(columns: Ints) -> tuple[Ints, Ints]:
-    """Numbers equal rows alike, in order of first occurrence: (group int64[n], first row of each group int64[m]).
-
-    columns: int64[k, n].
-    """
+def _by_place(columns: Ints, group: Ints, first: Ints) -> int:
+    """Groups the rows without a hash where their last column's codes are dense; the number of groups, or -1."""
     k, n = columns.shape
-    group = np.empty(n, np.int64)
-    first = np.empty(n, np.int64)
     m = 0
     if k == 1 and n > 0:
         low = columns[0].min()
@@ -62,7 +67,7 @@ def group_rows(columns: Ints) -> tuple[Ints, Ints]:
                     first[m] = i
                     m += 1
                 group[i] = seen[x]
-            return group, first[:m]
+            return m
     if k > 1 and n > 0 and sorted_by(columns, k - 1):
         # Rows come in runs that agree in all columns but the last: remember where each last value was seen, and
         # whether that was in this run.
@@ -83,20 +88,33 @@ def group_rows(columns: Ints) -> tuple[Ints, Ints]:
                     first[m] = i
                     m += 1
                 group[i] = seen[x]
-            return group, first[:m]
+            return m
+    return -1
+
+
+@njit(cache=True, nogil=True)
+def table_for(n: int) -> Ints:
+    """An empty table with room for n rows."""
     size = 16
     while size < 2 * n:
         size <<= 1
-    table = np.full(size, -1, np.int64)
-    for i in range(n):
-        h = np.uint64(0x243F6A8885A308D3)
+    return np.full(size, -1, np.int64)
+
+
+@njit(cache=True, nogil=True)
+def _by_hash(columns: Ints, seed: Any, table: Ints, group: Ints, first: Ints, m: int, start: Any, stop: Any) -> int:
+    """Groups rows start to stop, with m groups known of those before; the number of groups now."""
+    k = columns.shape[0]
+    mask = np.uint64(table.size - 1)
+    for i in range(start, stop):
+        h = seed
         for j in range(k):
-            h = mix(h, columns[j, i])
-        slot = np.int64(h & np.uint64(size - 1))
+            h = mix(h, columns[j, i], seed)
+        slot = h & mask
         while True:
-            g = table[slot]
+            g = table[np.int64(slot)]
             if g < 0:
-                table[slot] = m
+                table[np.int64(slot)] = m
                 first[m] = i
                 group[i] = m
                 m += 1
@@ -110,7 +128,38 @@ def group_rows(columns: Ints) -> tuple[Ints, Ints]:
             if equal:
                 group[i] = g
                 break
-            slot = (slot + 1) & (size - 1)
+            slot = (slot + np.uint64(1)) & mask
+    return m
+
+
+@njit(cache=True, nogil=True)
+def grouped(columns: Ints, seed: Any) -> tuple[Ints, Ints]:
+    """`group_rows` in one call."""
+    n = columns.shape[1]
+    group = np.empty(n, np.int64)
+    first = np.empty(n, np.int64)
+    m = _by_place(columns, group, first)
+    if m < 0:
+        m = _by_hash(columns, seed, table_for(n), group, first, 0, 0, n)
+    return group, first[:m]
+
+
+def group_rows(columns: Ints, check: Callable[[], None] | None = None, at_once: int = AT_ONCE) -> tuple[Ints, Ints]:
+    """Numbers equal rows alike, in order of first occurrence: (group int64[n], first row of each group int64[m]).
+
+    columns: int64[k, n]. `check` is called after every so many rows `at_once`, and may raise.
+    """
+    n = columns.shape[1]
+    if check is None or n <= at_once:
+        return grouped(columns, SEED)
+    group, first = np.empty(n, np.int64), np.empty(n, np.int64)
+    check()
+    m = _by_place(columns, group, first)
+    if m < 0:
+        m, table = 0, table_for(n)
+        for start in range(0, n, at_once):
+            check()
+            m = _by_hash(columns, SEED, table, group, first, m, start, min(start + at_once, n))
     return group, first[:m]
 
 

@@ -19,6 +19,7 @@ from datalog.values import EdnMap, EdnSet
 from executor import group_kernels
 from executor.aggregates import aggregated
 from executor.batch import Batch, Column, concatenate, stack
+from executor.budget import Held
 from executor.cancel import Cancel
 from executor.facts import Parts
 from executor.functions import Argument
@@ -50,15 +51,19 @@ class Gathered:
     names: frozenset[str]
     most: int
     position: Position | None
+    held: Held
     batches: list[Batch] = field(default_factory=list)
     size: int = 0
 
     def __call__(self, batch: Batch) -> bool:
-        self.batches.append(batch.only(self.names))
+        batch = batch.only(self.names)
+        self.held.grow(2 * batch.nbytes)
+        self.batches.append(batch)
         self.size += batch.size
         if self.size > 2 * self.most:
             self.batches = [self.rows()]
             self.size = self.batches[0].size
+            self.held.become(2 * self.batches[0].nbytes)
         return True
 
     def rows(self) -> Batch:
@@ -119,7 +124,7 @@ class NestedCall:
         columns = [
             batch.columns[a] if isinstance(a, str) else np.full(batch.size, a, np.int64) for a in self.arguments
         ]
-        group, first = group_kernels.group_rows(stack(columns))
+        group, first = group_kernels.group_rows(stack(columns), self.cancel.check)
         asked = list(zip(*(column[first].tolist() for column in columns), strict=True))
         return np.array(self._answers(asked), np.int64)[group]
 
@@ -127,7 +132,8 @@ class NestedCall:
         """The columns that the query finds, where no argument is a variable."""
         query = self.subquery.plan.query
         most = _MOST_CODES // max(len(self.subquery.plan.answer), 1)
-        found = self._found(self._joined([self._constants()], most))
+        # The rows are the outer query's from here on, and stay counted.
+        found = self._found(self._joined([self._constants()], most, Held(self.cancel.budget)))
         return (found if query.limit is None and not query.offset else self._ordered(found))[1:]
 
     def _constants(self) -> tuple[int, ...]:
@@ -146,7 +152,11 @@ class NestedCall:
 
     def _made(self, asked: Sequence[tuple[int, ...]]) -> list[int]:
         """The code of the value for each argument tuple."""
-        seeds, *columns = self._ordered(self._found(self._joined(asked, _MOST_ROWS)))
+        with Held(self.cancel.budget) as held:
+            return self._made_of(self._joined(asked, _MOST_ROWS, held), asked)
+
+    def _made_of(self, rows: Batch, asked: Sequence[tuple[int, ...]]) -> list[int]:
+        seeds, *columns = self._ordered(self._found(rows))
         find = self.subquery.plan.query.find
         if find.shape == "scalar" and not isinstance(find.elements[0], FindPull):
             made = np.full(len(asked), NIL, np.int64)
@@ -159,8 +169,8 @@ class NestedCall:
             if number % 64 == 0:
                 self.cancel.check()
             start, stop = bounds[number], bounds[number + 1]
-            rows = list(zip(*(column[start:stop] for column in decoded), strict=True))
-            codes.append(self.values.intern(self._shaped(rows)))
+            shown = list(zip(*(column[start:stop] for column in decoded), strict=True))
+            codes.append(self.values.intern(self._shaped(shown)))
         return codes
 
     def _decoded(self, columns: Sequence[Column]) -> list[Sequence[Any]]:
@@ -194,7 +204,7 @@ class NestedCall:
         query = self.subquery.plan.query
         elements: tuple[FindElement, ...] = (FindVar(Var(SEED)), *query.find.elements)
         if any(isinstance(element, FindAggregate) for element in elements):
-            return aggregated(rows, elements, self.values)
+            return aggregated(rows, elements, self.values, self.cancel)
         names = [element.var.name for element in elements]
         if query.with_:
             rows = rows.only(frozenset(names)).distinct()
@@ -207,7 +217,7 @@ class NestedCall:
             (0, False),
             *((1 + place_of(query.find.elements, k.var.name), k.descending) for k in query.order_by),
         ]
-        order = sorted_rows(found, self.values, keys)
+        order = sorted_rows(found, self.values, keys, None, self.cancel)
         found = [column[order] for column in found]
         limit = 1 if query.find.shape in ("scalar", "tuple") and query.limit is None else query.limit
         if limit is None and not query.offset:
@@ -218,9 +228,9 @@ class NestedCall:
             kept &= place < query.offset + limit
         return [column[kept] for column in found]
 
-    def _joined(self, asked: Sequence[tuple[int, ...]], most: int) -> Batch:
+    def _joined(self, asked: Sequence[tuple[int, ...]], most: int, held: Held) -> Batch:
         """The distinct rows of all argument tuples, each with its number."""
-        gathered = Gathered(frozenset((SEED, WEIGHT, *self.subquery.plan.answer)), most, self.position)
+        gathered = Gathered(frozenset((SEED, WEIGHT, *self.subquery.plan.answer)), most, self.position, held)
         columns = {
             name: np.array(codes, np.int64)
             for name, codes in zip(self.subquery.inputs, zip(*asked, strict=True), strict=True)

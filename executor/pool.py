@@ -17,6 +17,7 @@ from datalog.diagnostics import Diagnostic
 from datalog.errors import AdalogError, Code
 from datalog.parse_pull import read_pull
 from datalog.values import EdnMap
+from executor.budget import MEMORY_BYTES, Memory
 from executor.cache import ResultCache
 from executor.cache_settings import CacheSettings
 from executor.cancel import Cancel, timed_out
@@ -70,6 +71,7 @@ class PoolSettings:
 
     `heavy_cost`: estimated cost from which on a query is heavy (about 20 ms of local work). `spark_cost`: that
     above which AUTO prefers Spark (about half a second), where Spark has more cores than `threads`.
+    `memory_bytes`: what all queries may hold together; one of them, half of it.
     """
 
     threads: int = min(os.cpu_count() or 1, 2)
@@ -78,6 +80,7 @@ class PoolSettings:
     waiting: int = 256
     heavy_cost: float = 3e5
     spark_cost: float = 1e7
+    memory_bytes: int = MEMORY_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +113,7 @@ class Pool:
         database.evaluate_with(StoredQueries(self))
         self.settings = settings or PoolSettings()
         self.spark = spark
+        self.memory = Memory(self.settings.memory_bytes)
         self._questions = Questions()
         self._compiler = Compiler()
         self.cache = None if cache is None else ResultCache(database, cache)
@@ -179,7 +183,8 @@ class Pool:
 
     def rows(self, question: Question, cancel: Cancel) -> Result:
         """What `run` gives, computed and without its pulls."""
-        return self._joined(question, cancel).result
+        with self.memory.lent(cancel):
+            return self._joined(question, cancel).result
 
     def question(self, request: Request) -> Question:
         """The request made ready. Raises what is wrong with its text or its arguments."""
@@ -208,8 +213,9 @@ class Pool:
         """
         snapshot = request.snapshot or self.database.snapshot()
         cancel = cancel or Cancel.after(request.timeout_ms)
-        puller = Puller(snapshot, cancel, strict=self.database.schema == "strict")
-        return puller.pull_named(read_pull(request.pattern), request.entities)
+        with self.memory.lent(cancel):
+            puller = Puller(snapshot, cancel, strict=self.database.schema == "strict")
+            return puller.pull_named(read_pull(request.pattern), request.entities)
 
     async def apull(self, request: PullRequest) -> tuple[list[EdnMap | None], int]:
         """`pull` on the pool's threads; cancelling the task stops it."""
@@ -250,6 +256,10 @@ class Pool:
         self._running.add(cancel)
 
     def _run(self, question: Question, cancel: Cancel) -> tuple[Result, Plan, Ran, str]:
+        with self.memory.lent(cancel):
+            return self._answered(question, cancel)
+
+    def _answered(self, question: Question, cancel: Cancel) -> tuple[Result, Plan, Ran, str]:
         started = time.perf_counter()
         joined = self._joined(question, cancel)
         result, query = joined.result, joined.plan.query
@@ -270,7 +280,7 @@ class Pool:
         engine, reason = self.choose(request, plan)
         if engine is Engine.SPARK and plan.program.strata:
             plan = self._compiler.compile(question, share=True, cancel=cancel)
-        values = Scratch(snapshot.codes)
+        values = Scratch(snapshot.codes, take=cancel.budget.take)
         inputs = bind_inputs(plan, question.args, snapshot, values)
         strict = self.database.schema == "strict"
         if engine is Engine.SPARK:
@@ -288,7 +298,14 @@ class Pool:
                 strict=strict,
             )
         result = shape_result(
-            plan, ran.rows, values, t=snapshot.t, engine=str(engine), started=started, ordered=request.ordered
+            plan,
+            ran.rows,
+            values,
+            cancel,
+            t=snapshot.t,
+            engine=str(engine),
+            started=started,
+            ordered=request.ordered,
         )
         result.question = question
         result.waited_ms, result.lane = cancel.waited * 1000, cancel.lane

@@ -17,14 +17,19 @@ from datalog.errors import AdalogError, Code
 from datalog.pull import PullPattern
 from datalog.values import EdnMap, Value
 from executor.allocation import uncollected
+from executor.budget import Held
 from executor.cancel import Cancel
-from executor.pull_level import MOST_LEVELS, MOST_VALUES, Ids, Level, Row, enter, too_deep, too_large
+from executor.decoding import decoded
+from executor.pull_level import ENTITY, MOST_LEVELS, MOST_VALUES, VALUE, Ids, Level, Row, enter, too_deep, too_large
 from executor.pull_paths import Paths
 from executor.pull_steps import Node, Resolver, Step
 from executor.result import ranks
 from store.layout import is_long
 from store.snapshot import Snapshot
 from store.trie import distinct
+
+# Values that are entered between two looks at the deadline.
+_ASSIGNED = 1 << 15
 
 
 class Puller:
@@ -47,6 +52,7 @@ class Puller:
         self._resolver = Resolver(snapshot, strict=strict)
         self._most = most
         self._read = 0
+        self._held = Held(cancel.budget)
 
     def pull(self, pattern: PullPattern, entities: Ids) -> tuple[list[EdnMap | None], int]:
         """(a map for each entity, in order, None where it has nothing of what is asked; the values in all)."""
@@ -77,6 +83,7 @@ class Puller:
 
     def plain(self, node: Node, entities: Ids) -> tuple[list[Row], NDArray[np.float64], int]:
         """(entries, sizes, height) of a node without its loops; `entities` are sorted and distinct."""
+        self._held.grow(ENTITY * len(entities))
         rows: list[Row] = [{} for _ in range(len(entities))]
         sizes = np.ones(len(entities))
         height = 1
@@ -96,7 +103,7 @@ class Puller:
         height = 0
         values: list[Value]
         if step.target is None:
-            values = self._snapshot.codes.decode_many(codes)
+            values = self._decoded(codes)
             sizes += np.bincount(places, minlength=len(rows))
         else:
             children = distinct(codes) if len(codes) else codes
@@ -113,8 +120,14 @@ class Puller:
         self._assign(step, places, values, rows)
         return height
 
-    @staticmethod
-    def _assign(step: Step, places: Ids, values: Sequence[Value], rows: list[Row]) -> None:
+    def _decoded(self, codes: Ids) -> list[Value]:
+        """The values of codes, held."""
+        if len(codes) <= _ASSIGNED:
+            return self._snapshot.codes.decode_many(codes)
+        values: list[Value] = decoded(codes, self._snapshot.codes, self._cancel, self._held).tolist()
+        return values
+
+    def _assign(self, step: Step, places: Ids, values: list[Value], rows: list[Row]) -> None:
         """`places`: sorted; the row of each value."""
         if step.many:
             counts = np.bincount(places, minlength=len(rows))
@@ -123,12 +136,15 @@ class Puller:
             values = [tuple(values[start:end]) for start, end in pairwise(ends)]
             places = found
         key, entry = step.key_identity, step.key
-        if step.asked.xform is None:
-            for place, value in zip(places.tolist(), values, strict=True):
-                rows[place][key] = (entry, value)
-        else:
-            for place, value in zip(places.tolist(), values, strict=True):
-                enter(rows[place], step, step.transformed(value))
+        for start in range(0, len(places), _ASSIGNED):
+            self._cancel.check()
+            some = zip(places[start : start + _ASSIGNED].tolist(), values[start : start + _ASSIGNED], strict=True)
+            if step.asked.xform is None:
+                for place, value in some:
+                    rows[place][key] = (entry, value)
+            else:
+                for place, value in some:
+                    enter(rows[place], step, step.transformed(value))
         if step.asked.default is not None and len(places) < len(rows):
             missing = np.ones(len(rows), np.bool_)
             missing[places] = False
@@ -147,6 +163,7 @@ class Puller:
         keys, codes = trie.pairs_of(entities)
         self._read += len(codes)
         self._check(self._read)
+        self._held.grow(VALUE * len(codes))
         places = np.searchsorted(entities, keys)
         first = np.ones(len(places), np.bool_)
         np.not_equal(places[1:], places[:-1], out=first[1:])
@@ -155,7 +172,7 @@ class Puller:
         if first.all():
             return places, codes
         if not attribute.is_ref:
-            order = np.lexsort((ranks(codes, self._snapshot.codes), places))
+            order = np.lexsort((ranks(codes, self._snapshot.codes, self._cancel), places))
             codes = codes[order]
         limit = step.asked.limit
         if limit is not None:

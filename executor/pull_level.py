@@ -18,6 +18,10 @@ Row = dict[Hashable, tuple[Value, Value]]
 """The entries of a map in the making, by the identity of their keys."""
 
 MOST_VALUES: Final = 4_000_000
+ENTITY: Final = 400
+"""Bytes of a map with its dictionary and its place in lists, asked of a query's budget before it is made."""
+VALUE: Final = 120
+"""Bytes of an entry of a map, with what points to it, and not the value's own text."""
 MOST_LEVELS: Final = 100
 """Readers and writers of JSON and EDN give up on what is nested some hundred levels deep."""
 

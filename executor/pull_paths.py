@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from datalog.pull import DB_ID
 from datalog.values import EdnMap, Value, identity
+from executor.budget import Held
 from executor.cancel import Cancel
-from executor.pull_level import MOST_LEVELS, Ids, Level, Row, enter, too_deep, too_large
+from executor.pull_level import ENTITY, MOST_LEVELS, VALUE, Ids, Level, Row, enter, too_deep, too_large
 from executor.pull_steps import Node, Step
 from store.trie import distinct
 
@@ -63,6 +64,7 @@ class Paths:
         self._cancel = cancel
         self._most = most
         self._made = 0
+        self._held = Held(cancel.budget)
         self._kept: dict[tuple[int, Depths], _Shown] = {}
 
     def level(self) -> Level:
@@ -70,6 +72,7 @@ class Paths:
         self._known, edges = self._reach()
         self._ids = self._known.tolist()
         self._rows, sizes, self._height = self._reader.plain(self._node, self._known)
+        self._entries = max(map(len, self._rows), default=0)
         self._sizes = sizes.tolist()
         self._children = [self._by_parent(parents, children) for parents, children in edges]
         self._cyclic = _maybe_cyclic(len(self._known), edges)
@@ -134,6 +137,7 @@ class Paths:
         self._made += 1
         if self._made % _CHECK_EVERY == 0:
             self._cancel.check()
+            self._held.grow(_CHECK_EVERY * (ENTITY + VALUE * (self._entries + len(self._node.loops))))
         path.add(at)
         made = self._lay_out(at, depths, path, level)
         path.discard(at)

@@ -12,7 +12,11 @@ from numpy.typing import NDArray
 
 from datalog.ast import FindElement
 from datalog.values import EdnMap, sort_key
+from datalog.watched import in_order
 from executor.batch import Column as Codes
+from executor.budget import Held
+from executor.cancel import Cancel
+from executor.decoding import decoded_distinct
 from store.codes import Coder, Scratch
 from store.layout import (
     TAG_BIGDEC,
@@ -50,6 +54,9 @@ _TYPES = {
     TAG_URI: "uri",
     TAG_BYTES: "bytes",
 }
+
+# Bytes for each code of rows that are sorted: ranks, what they are made from, and the order.
+_SORTING = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +170,11 @@ def place_of(elements: Sequence[FindElement], label: str) -> int:
 
 
 def sorted_rows(
-    codes: Sequence[Codes], values: Scratch, keys: Sequence[tuple[int, bool]], first: int | None = None
+    codes: Sequence[Codes],
+    values: Scratch,
+    keys: Sequence[tuple[int, bool]],
+    first: int | None = None,
+    cancel: Cancel | None = None,
 ) -> NDArray[np.int64]:
     """The row positions in order of `keys`: (column, descending), ties broken by the other columns in turn.
 
@@ -172,10 +183,18 @@ def sorted_rows(
     """
     if not codes:
         return np.arange(0)
+    cancel = cancel or Cancel()
+    with Held(cancel.budget, _SORTING * len(codes[0]) * len(codes)):
+        return _sorted_rows(codes, values, keys, first, cancel)
+
+
+def _sorted_rows(
+    codes: Sequence[Codes], values: Scratch, keys: Sequence[tuple[int, bool]], first: int | None, cancel: Cancel
+) -> NDArray[np.int64]:
     rows = np.arange(len(codes[0]))
     ranked: list[NDArray[np.int64]] = []
     for column, descending in keys:
-        rank = ranks(codes[column], values)
+        rank = ranks(codes[column], values, cancel)
         ranked.append(-rank if descending else rank)
     if ranked and first is not None and first < len(rows):
         rows = rows[np.lexsort(tuple(reversed(ranked)))]
@@ -183,21 +202,23 @@ def sorted_rows(
         tied = np.all([rank[rows] == rank[last] for rank in ranked], axis=0)
         rows = rows[: max(first, int(np.flatnonzero(tied)[-1]) + 1)]
     ranked = [rank[rows] for rank in ranked]
-    ranked += [ranks(codes[i][rows], values) for i in range(len(codes)) if all(i != k for k, _ in keys)]
+    ranked += [ranks(codes[i][rows], values, cancel) for i in range(len(codes)) if all(i != k for k, _ in keys)]
     return rows[np.lexsort(tuple(reversed(ranked)))]
 
 
-def ranks(codes: Codes, values: Coder) -> NDArray[np.int64]:
+def ranks(codes: Codes, values: Coder, cancel: Cancel) -> NDArray[np.int64]:
     """Per row the place of its value in the total order."""
+    cancel.check()
     unique, inverse = np.unique(codes, return_inverse=True)
     tags = tags_of(unique)
     if not tags.any():
         return inverse.astype(np.int64)
-    decoded = values.decode_many(unique)
-    if len(tags) and (tags == TAG_STRING).all():
-        place = sorted(range(len(decoded)), key=decoded.__getitem__)
-    else:
-        place = sorted(range(len(decoded)), key=lambda i: sort_key(decoded[i]))
+    with Held(cancel.budget) as held:
+        decoded = decoded_distinct(unique, values, cancel, held)
+        if len(tags) and (tags == TAG_STRING).all():
+            place = in_order(range(len(decoded)), decoded.__getitem__, cancel.check)
+        else:
+            place = in_order(range(len(decoded)), lambda i: sort_key(decoded[i]), cancel.check)
     rank = np.empty(len(place), np.int64)
     rank[place] = np.arange(len(place))
     return rank[inverse]

@@ -18,26 +18,26 @@ _AHEAD = 64
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _hash_at(columns: Ints, k: int, row: Any) -> Any:
-    h = np.uint64(0x9E3779B97F4A7C15)
+def _hash_at(columns: Ints, k: int, row: Any, seed: Any) -> Any:
+    h = seed
     for j in range(k):
-        h = mix(h, columns[j, row])
+        h = mix(h, columns[j, row], seed)
     return h
 
 
 @njit(cache=True, nogil=True)
-def rehash(table: Ints, store: Ints, k: int, start: int, stop: int) -> None:
-    """Enters rows start to stop of `store`, all distinct in their first k columns, into an empty table."""
+def rehash(table: Ints, store: Ints, k: int, start: int, stop: int, seed: Any) -> None:
+    """Enters rows start to stop of `store`, all distinct in their first k columns, into a table without them."""
     mask = np.uint64(table.size - 1)
     for row in range(start, stop):
-        at = _hash_at(store, k, row) & mask
+        at = _hash_at(store, k, row, seed) & mask
         while table[np.int64(at)] != 0:
             at = (at + np.uint64(1)) & mask
         table[np.int64(at)] = row + 1
 
 
 @njit(cache=True, nogil=True)
-def insert(table: Ints, store: Ints, count: int, rows: Ints) -> int:
+def insert(table: Ints, store: Ints, count: int, rows: Ints, seed: Any) -> int:
     """Appends the rows that `store` (its first `count` rows) lacks; returns the new count.
 
     store: int64[k, capacity], with room; table: int64[power of two], more than half empty. The places of some rows
@@ -50,7 +50,7 @@ def insert(table: Ints, store: Ints, count: int, rows: Ints) -> int:
     for first in range(0, n, _AHEAD):
         last = min(first + _AHEAD, n)
         for row in range(first, last):
-            places[row - first] = np.int64(_hash_at(rows, k, row) & mask)
+            places[row - first] = np.int64(_hash_at(rows, k, row, seed) & mask)
         for row in range(first, last):
             known = table[places[row - first]]
             if known > 0:
@@ -80,7 +80,16 @@ def insert(table: Ints, store: Ints, count: int, rows: Ints) -> int:
 
 @njit(cache=True, nogil=True)
 def improve(
-    table: Ints, store: Ints, current: Bools, count: int, rows: Ints, keys: int, start: int, stop: int, sign: int
+    table: Ints,
+    store: Ints,
+    current: Bools,
+    count: int,
+    rows: Ints,
+    keys: int,
+    start: int,
+    stop: int,
+    sign: int,
+    seed: Any,
 ) -> int:
     """Appends the rows start to stop whose rank, the last column, is better than that known of their group.
 
@@ -90,7 +99,7 @@ def improve(
     k = rows.shape[0] - 1
     mask = np.uint64(table.size - 1)
     for row in range(start, stop):
-        at = _hash_at(rows, keys, row) & mask
+        at = _hash_at(rows, keys, row, seed) & mask
         while True:
             known = table[np.int64(at)]
             same = known != 0
@@ -130,6 +139,7 @@ def walk(
     count: int,
     room: int,
     most: int,
+    seed: Any,
 ) -> tuple[int, int]:
     """Follows a trie from the pairs in `store`: (x, y) gives (x, z) for every z under y; `moving` is y's column.
 
@@ -158,9 +168,9 @@ def walk(
         steps += hi - lo
         for e in range(lo, hi):
             target = source[e]
-            h = np.uint64(0x9E3779B97F4A7C15)
+            h = seed
             for j in range(2):
-                h = mix(h, target if j == moving else kept)
+                h = mix(h, target if j == moving else kept, seed)
             at = h & mask
             while True:
                 known = table[np.int64(at)]

@@ -11,6 +11,7 @@ from executor import dense_rows, group_kernels, kernels, row_kernels
 from executor.distinct_rows import first_rows
 from executor.pool import Pool
 from executor.request import Request
+from executor.seed import SEED
 from executor.sum_kernels import exact_sums
 from store.database import Database
 
@@ -41,6 +42,10 @@ def load_kernels() -> None:
     group_kernels.best_by_group(few, few, 4, 1)
     exact_sums(few.astype(np.float64), few, ends, 4, True)
     first_rows(pairs)
+    # What is large is gone through in pieces: rows that are in order, that are not, and numbers far apart.
+    for rows in (pairs, pairs[:, ::-1].copy(), np.stack((few[::-1] << 57, few)), np.stack((few[::-1] << 40, few))):
+        group_kernels.group_rows(rows, _unwatched, 2)
+        first_rows(rows, _unwatched, 2)
     for k in (2, 3, 4, 5):
         kernels.intersect(
             (few, none) * k,
@@ -54,16 +59,34 @@ def load_kernels() -> None:
             np.empty(5, np.int64),
         )
     table, store = np.zeros(16, np.int64), np.zeros((3, 16), np.int64)
-    row_kernels.insert(table, store[:2].copy(), 0, pairs)
-    row_kernels.rehash(table, store, 2, 0, 0)
-    row_kernels.improve(table, store, np.zeros(16, np.bool_), 0, np.stack((few, few, few)), 2, 0, 0, 1)
+    row_kernels.insert(table, store[:2].copy(), 0, pairs, SEED)
+    row_kernels.rehash(table, store, 2, 0, 0, SEED)
+    row_kernels.improve(table, store, np.zeros(16, np.bool_), 0, np.stack((few, few, few)), 2, 0, 0, 1, SEED)
     row_kernels.walk(
-        few, dense, np.arange(5), few, none, np.zeros(1, np.int64), none, 1, table, store[:2].copy(), 0, 0, 0, 1
+        few,
+        dense,
+        np.arange(5),
+        few,
+        none,
+        np.zeros(1, np.int64),
+        none,
+        1,
+        table,
+        store[:2].copy(),
+        0,
+        0,
+        0,
+        1,
+        SEED,
     )
     row_kernels.reach(np.arange(5), few, none, np.zeros(1, np.int64), 0, 0, few.copy(), few.copy(), 1)
     bits, sizes = np.zeros(1, np.uint64), np.full(2, 4, np.int64)
     dense_rows.mark(bits, np.zeros(2, np.int64), sizes, pairs, 0)
     dense_rows.insert(bits, np.zeros(2, np.int64), sizes, store[:2].copy(), 0, pairs)
+
+
+def _unwatched() -> None:
+    """The check of what nobody cancels."""
 
 
 def _recursions() -> None:

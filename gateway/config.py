@@ -56,6 +56,7 @@ class Settings:
     heavy_queries_at_once: int = 2
     queries_waiting: int = 256
     transactions_waiting: int = 1024
+    memory_bytes: int = 1024 * 1024 * 1024
     cache_bytes: int = 64 * 1024 * 1024
     cache_entry_bytes: int = 16 * 1024 * 1024
     redis_url: str | None = field(default=None, repr=False)

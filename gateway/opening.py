@@ -59,6 +59,7 @@ def start_pool(database: Database, settings: Settings, *, spark: bool) -> Pool:
         running=settings.queries_at_once,
         heavy=settings.heavy_queries_at_once,
         waiting=settings.queries_waiting,
+        memory_bytes=settings.memory_bytes,
     )
     cache = cache_settings(settings)
     if not spark:

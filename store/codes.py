@@ -7,7 +7,7 @@ The layout of a code is in `store.layout`, how a value is spelt as a dictionary 
 from __future__ import annotations
 
 import threading
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 import numpy as np
@@ -25,6 +25,9 @@ Int64s = NDArray[np.int64]
 
 _SCRATCH_LIMIT: Final = 20_000_000
 _SCRATCH_CHARACTERS: Final = 1 << 28
+# Bytes of an entry besides its key, and of a collection's objects for each byte of its key.
+_ENTRY: Final = 300
+_OF_COLLECTION: Final = 8
 _COLON: Final = pa.scalar(":", pa.large_string())
 _NOTHING: Final = pa.scalar("", pa.large_string())
 _PAYLOAD: Final = np.int64(layout.PAYLOAD_MASK)
@@ -216,10 +219,18 @@ class Scratch:
     the database does not know it, and keeps it for the query's life.
     """
 
-    def __init__(self, base: Codes, limit: int = _SCRATCH_LIMIT, characters: int = _SCRATCH_CHARACTERS) -> None:
+    def __init__(
+        self,
+        base: Codes,
+        limit: int = _SCRATCH_LIMIT,
+        characters: int = _SCRATCH_CHARACTERS,
+        take: Callable[[int], None] | None = None,
+    ) -> None:
+        """`take` is called with the bytes that a value is about to take, and may refuse them."""
         self._base = base
         self._limit = limit
         self._room = characters
+        self._take = take
         self._codes: dict[Hashable, int] = {}
         self._values: list[Any] = []
         self._lock = threading.Lock()
@@ -248,8 +259,12 @@ class Scratch:
         known = self._codes.get((tag, key))
         if known is not None:
             return known
+        if self._take is not None:
+            self._take(_ENTRY + len(key))
         code = self._base.lookup_key(tag, key)
         if code is None:
+            if self._take is not None:
+                self._take(len(key) * (_OF_COLLECTION if tag == layout.TAG_OTHER else 1))
             code = self._new_code(tag, value)
         self._codes[tag, key] = code
         return code

@@ -9,18 +9,24 @@ import math
 from collections.abc import Callable, Sequence
 from decimal import ROUND_HALF_EVEN, Context, Decimal, DecimalException, DivisionByZero, Inexact, InvalidOperation
 from decimal import Overflow as DecimalOverflow
+from decimal import Underflow as DecimalUnderflow
 from functools import reduce
 from typing import Any
 
-from datalog.builtins.builtin import Builtin, refuse, refuse_type, shown_call
+from datalog.builtins.builtin import Builtin, refuse, refuse_type, shown, shown_call
 from datalog.values import LONG_MAX, LONG_MIN, NUMERIC, BigInt, Float, Value, compare, type_name
 
 MAX_DIGITS = 4000
 _MAX_BITS = int(MAX_DIGITS / math.log10(2))
 
+MAX_EXPONENT = 2 * MAX_DIGITS
+"""The powers of ten, up and down, between which bigdecs lie: what their digits take is bounded by that."""
+
 _TRAPS: list[type[Any]] = [InvalidOperation, DivisionByZero, DecimalOverflow]
-EXACT = Context(prec=MAX_DIGITS, Emax=MAX_DIGITS * 2, Emin=-MAX_DIGITS * 2, traps=[*_TRAPS, Inexact])
-ROUNDED = Context(prec=34, rounding=ROUND_HALF_EVEN, traps=_TRAPS)
+EXACT = Context(prec=MAX_DIGITS, Emax=MAX_EXPONENT, Emin=-MAX_EXPONENT, traps=[*_TRAPS, Inexact])
+ROUNDED = Context(
+    prec=34, rounding=ROUND_HALF_EVEN, Emax=MAX_EXPONENT, Emin=-MAX_EXPONENT, traps=[*_TRAPS, DecimalUnderflow]
+)
 """IEEE 754 decimal128, for quotients without an end."""
 
 Number = int | float | Decimal
@@ -37,6 +43,14 @@ def check_numbers(name: str, args: Sequence[Value]) -> None:
     for arg in args:
         if type_name(arg) not in NUMERIC:
             refuse_type(name, args, arg, "numbers")
+        if type(arg) is Decimal:
+            check_exponent(name, arg)
+
+
+def check_exponent(name: str, value: Decimal) -> None:
+    """Refuses a bigdec so large or so near to nothing that its digits written out would be without number."""
+    if value.is_finite() and abs(value.adjusted()) > MAX_EXPONENT:
+        refuse(f"{name} takes bigdecs from 1e-{MAX_EXPONENT}M to 1e{MAX_EXPONENT}M, and not {shown(value)}")
 
 
 def common_type(args: Sequence[Number]) -> type[Any]:
@@ -119,7 +133,10 @@ def divide(left: Number, right: Number) -> Number:
         refuse(f"{shown_call('/', (left, right))} divides by zero")
     kind = common_type((left, right))
     if kind is float:
-        return to_double(left) / to_double(right)
+        divisor = to_double(right)
+        if divisor == 0:
+            refuse(f"{shown_call('/', (left, right))} divides by what is zero as a double")
+        return to_double(left) / divisor
     if kind is Decimal:
         try:
             return EXACT.divide(_decimal(left), _decimal(right))
@@ -157,6 +174,8 @@ def _division(
             dividend, divisor = to_double(left), to_double(right)
             if not math.isfinite(dividend) or math.isnan(divisor):
                 refuse(f"{shown_call(name, args)} has no answer; {name} takes finite numbers")
+            if divisor == 0:
+                refuse(f"{shown_call(name, args)} divides by what is zero as a double")
             return on_doubles(dividend, divisor)
         if kind is Decimal:
             return in_decimals(name, args, on_decimals)
@@ -228,7 +247,7 @@ def _bigint(value: Value) -> Value:
     check_numbers("bigint", (value,))
     if value != value or value in (math.inf, -math.inf):
         refuse(f"{shown_call('bigint', (value,))}: there is no such bigint")
-    return BigInt(value)
+    return of_type(BigInt, int(value), "bigint", (value,))
 
 
 def _bigdec(value: Value) -> Value:

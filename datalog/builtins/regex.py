@@ -1,90 +1,144 @@
-"""Regular expressions, bounded so that no pattern holds a thread for long.
+"""Regular expressions by RE2, whose time is linear in the text and which lets other threads run meanwhile.
 
-Python's engine cannot be interrupted, so that a pattern which could take exponential time is refused before it is
-tried, and a text that is too long for the pattern likewise.
+What a pattern's program and a text come to is known before the text is looked at, and bounded.
 """
 
 from __future__ import annotations
 
-import re
-import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
-from threading import Lock
+from typing import Any, Final, NoReturn
+
+# The binding's own layer below its Python classes: it gives spans, and makes no object for each match.
+from re2 import _re2  # type: ignore[import-untyped]
 
 from datalog.builtins.builtin import Builtin, refuse, shown, text_of
-from datalog.builtins.regex_cost import Longest, TooCostlyError, longest_text
+from datalog.builtins.regex_syntax import MissingError, for_re2
+from datalog.errors import AdalogError, Code
 from datalog.values import Value
+from datalog.watched import look
 
-MAX_PATTERN = 1000
+MAX_PATTERN: Final = 1000
+MAX_WORK: Final = 1 << 26
+"""Instructions of the pattern by bytes of the text: less than a second where nothing of RE2's quick ways helps."""
+MAX_MATCHES: Final = 1_000_000
 
-_compiling = Lock()
+# Patterns that are kept, and bytes that RE2 may use for each.
+_KEPT: Final = 128
+_MEMORY: Final = 1 << 19
+# Work, and matches, between two looks at the deadline.
+_LOOK: Final = 1 << 20
+_LOOK_MATCHES: Final = 256
+_NO_SPAN: Final = (-1, -1)
+
+Spans = list[tuple[int, int]]
 
 
-@lru_cache(maxsize=512)
-def _compiled(source: str) -> tuple[re.Pattern[str], Longest]:
-    """The pattern, and the lengths of text it may be tried on."""
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A compiled pattern. size: of its program; groups: whether it captures any."""
+
+    source: str
+    program: Any
+    size: int
+    groups: bool
+
+    def match(self, anchor: Any, text: bytes, start: int = 0) -> Spans | None:
+        """The spans of the whole and of each group, from `start` on, in bytes."""
+        if self.size * (len(text) - start) > _LOOK:
+            look()
+        spans: Spans = self.program.Match(anchor, text, start, len(text))
+        return None if spans[0] == _NO_SPAN else spans
+
+    def found(self, text: bytes, spans: Spans) -> Value:
+        """The match, or a vector of it and its groups."""
+        if not self.groups:
+            start, stop = spans[0]
+            return text[start:stop].decode()
+        return tuple(None if span == _NO_SPAN else text[span[0] : span[1]].decode() for span in spans)
+
+
+def _options() -> Any:
+    options = _re2.RE2.Options()
+    options.log_errors = False
+    options.max_mem = _MEMORY
+    return options
+
+
+@lru_cache(maxsize=_KEPT)
+def _compiled(source: str) -> Pattern:
     if len(source) > MAX_PATTERN:
         refuse(f"the pattern {shown(source)} has {len(source):,} characters; at most {MAX_PATTERN:,} are taken")
-    with _compiling, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            pattern = re.compile(_from_java(source), re.ASCII)
-            return pattern, longest_text(pattern.pattern, re.ASCII)
-        except TooCostlyError:
-            refuse(
-                f"the pattern {shown(source)} may take exponential time, as where a repetition repeats another; "
-                "write it so that a text matches in one way only, such as a+ for (a+)+"
-            )
-        except (re.error, ValueError, OverflowError, RecursionError) as error:
-            refuse(f"{shown(source)} is not a regular expression: {error}")
-
-
-_JAVA = re.compile(r"\\k<(\w+)>|\\z|\\.|\(\?<(?=[A-Za-z])", re.DOTALL)
-
-
-def _from_java(source: str) -> str:
-    """Java's spelling of named groups and of the end of the text, in Python's."""
-
-    def spelled(match: re.Match[str]) -> str:
-        if match[1]:
-            return f"(?P={match[1]})"
-        return {"\\z": "\\Z", "(?<": "(?P<"}.get(match[0], match[0])
-
-    return _JAVA.sub(spelled, source)
-
-
-def _prepared(name: str, args: tuple[Value, ...]) -> tuple[re.Pattern[str], str]:
-    pattern, longest = _compiled(text_of(name, args, 0))
-    subject = text_of(name, args, 1)
-    most = longest.matched if name == "re-matches" else longest.searched
-    if len(subject) > most:
+    try:
+        program = _re2.RE2(for_re2(source).encode(), _options())
+    except MissingError as missing:
         refuse(
-            f"the text {shown(subject)} has {len(subject):,} characters; to bound its time the pattern "
-            f"{shown(args[0])} is tried on at most {most:,}, and on more with fewer repetitions or from ^ on"
+            f"the pattern {shown(source)} has {missing.what}, and RE2, which runs it, has none; {missing.instead}"
         )
-    return pattern, subject
+    if not program.ok():
+        _refuse_pattern(source, program.error().decode())
+    return Pattern(source, program, program.ProgramSize(), program.NumberOfCapturingGroups() > 0)
 
 
-def _found(match: re.Match[str]) -> Value:
-    """The match, or a vector of it and its groups."""
-    return (match[0], *match.groups()) if match.re.groups else match[0]
+def _refuse_pattern(source: str, why: str) -> NoReturn:
+    if "repetition operator" in why:
+        why += " (there are no possessive repetitions: none ever goes back)"
+    elif "too large" in why or "repetition size" in why:
+        why += "; what is repeated comes to at most 1,000 copies"
+    refuse(f"{shown(source)} is not a regular expression of RE2's: {why}")
+
+
+def _prepared(name: str, args: tuple[Value, ...]) -> tuple[Pattern, bytes]:
+    pattern = _compiled(text_of(name, args, 0))
+    text = text_of(name, args, 1).encode()
+    most = MAX_WORK // pattern.size
+    if len(text) > most:
+        refuse(
+            f"the text {shown(args[1])} has {len(text):,} bytes; to bound its time the pattern {shown(args[0])} is "
+            f"tried on at most {most:,}, and on more with fewer or shorter repetitions"
+        )
+    return pattern, text
 
 
 def _re_find(*args: Value) -> Value:
-    pattern, subject = _prepared("re-find", args)
-    match = pattern.search(subject)
-    return _found(match) if match else None
+    pattern, text = _prepared("re-find", args)
+    spans = pattern.match(_re2.RE2.Anchor.UNANCHORED, text)
+    return None if spans is None else pattern.found(text, spans)
 
 
 def _re_matches(*args: Value) -> Value:
-    pattern, subject = _prepared("re-matches", args)
-    match = pattern.fullmatch(subject)
-    return _found(match) if match else None
+    pattern, text = _prepared("re-matches", args)
+    spans = pattern.match(_re2.RE2.Anchor.ANCHOR_BOTH, text)
+    return None if spans is None else pattern.found(text, spans)
 
 
 def _re_seq(*args: Value) -> Value:
-    pattern, subject = _prepared("re-seq", args)
-    return tuple(map(_found, pattern.finditer(subject))) or None
+    pattern, text = _prepared("re-seq", args)
+    return tuple(_matches(pattern, text)) or None
+
+
+def _matches(pattern: Pattern, text: bytes) -> Iterator[Value]:
+    """One match after the other; after an empty one from the next character on, as in Java."""
+    at = number = 0
+    while at <= len(text):
+        spans = pattern.match(_re2.RE2.Anchor.UNANCHORED, text, at)
+        if spans is None:
+            return
+        number += 1
+        if number % _LOOK_MATCHES == 0:
+            look()
+        if number > MAX_MATCHES:
+            raise AdalogError(
+                Code.LIMIT_EXCEEDED,
+                f"{shown(pattern.source)} matches more than {MAX_MATCHES:,} times in {shown(text.decode())}",
+            )
+        yield pattern.found(text, spans)
+        start, at = spans[0]
+        if start == at:
+            at += 1
+            while at < len(text) and text[at] & 0xC0 == 0x80:
+                at += 1
 
 
 def _re_pattern(source: Value) -> Value:

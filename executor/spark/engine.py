@@ -89,7 +89,7 @@ class SparkEngine:
         strict: bool = False,
     ) -> Ran:
         """As `executor.local.run_join`. Raises BACKEND_UNAVAILABLE where there is no session, or it ends."""
-        collector = collector_for(plan, most)
+        collector = collector_for(plan, most, cancel)
         counts = [LevelCounts() for _ in plan.levels]
         if inputs.start is None:
             return Ran(collector.rows(), counts)

@@ -20,6 +20,7 @@ import pyarrow as pa
 from datalog.errors import AdalogError, Code, Position
 from executor.batch import Batch, Column
 from executor.bind import Binding
+from executor.budget import Memory
 from executor.cancel import Cancel
 from executor.generic_join import Driver, GenericJoin, LevelCounts
 from executor.inputs import Inputs
@@ -104,17 +105,22 @@ class _Bound:
 
     def run(self, job: Job, prefixes: Batch, depth: int) -> Ran:
         """The share's rows, each once."""
+        with _memory.lent(self.cancel):
+            return self._run(job, prefixes, depth)
+
+    def _run(self, job: Job, prefixes: Batch, depth: int) -> Ran:
         if self.join is None:
             relations = {name: list(columns) for name, columns in job.relations.items()}
             relations[SHARE] = list(prefixes.columns.values())
             inputs = Inputs(job.start, relations, dict(self.databases))
             return run_join(job.plan, inputs, self.values, self.cancel, threads=1, most=job.most, strict=job.strict)
         self.join.counts = [LevelCounts() for _ in self.join.levels]
-        collector = collector_for(job.plan, job.most)
+        collector = collector_for(job.plan, job.most, self.cancel)
         Driver(self.join, collector, self.cancel).run(prefixes, depth)
         return Ran(collector.rows(), self.join.counts)
 
 
+_memory = Memory()
 _bound: OrderedDict[str, _Bound] = OrderedDict()
 
 
@@ -164,9 +170,9 @@ def _bind(job: Job) -> _Bound:
     found = _bound.get(job.key)
     if found is None:
         databases = {name: shipped.open() for name, shipped in job.databases.items()}
-        values = Scratch(next(iter(databases.values())).codes)
-        values.adopt(job.made)
         cancel = Watched(job.timeout_ms, job.stop)
+        values = Scratch(next(iter(databases.values())).codes, take=cancel.budget.take)
+        values.adopt(job.made)
         join = None
         if job.plan.sharing is None:
             join = Binding(job.plan, databases, job.relations, values, cancel, job.strict).join()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import re
 from datetime import UTC, datetime
 from decimal import Decimal
 from uuid import UUID
@@ -14,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from datalog.builtins import BUILTINS
-from datalog.builtins.regex_cost import longest_text
 from datalog.errors import AdalogError, Code
 from datalog.values import (
     LONG_MAX,
@@ -247,88 +245,6 @@ def test_names():
     for name in ("", "a b", "a/b/c", ":a", "a\n", "(x)", "#{"):
         refused("keyword", name)
     refused("name", 1)
-
-
-# Regular expressions
-
-
-def test_groups():
-    gives(("he", "h", "e"), "re-find", "(h)(e)", "hello")
-    gives(("a", "a", None), "re-find", "(a)(b)?", "a")
-    gives((("a1", "1"), ("b2", "2")), "re-seq", r"[a-z](\d)", "a1b2")
-    gives(None, "re-seq", "x", "hello")
-    gives(None, "re-matches", "a|ab", "abc")
-    gives("ab", "re-matches", "a|ab", "ab")
-
-
-def test_patterns_as_java_spells_them():
-    gives(("2020-2020", "2020"), "re-matches", r"(?<y>\d{4})-\k<y>", "2020-2020")
-    gives("b", "re-find", r"b\z", "ab")
-    gives(None, "re-find", r"\w", "é")
-    gives("(?<", "re-find", r"\(\?<", "(?<")
-
-
-@pytest.mark.parametrize("pattern", ["(", "[a", "*", "(?u)a", "(?<n>a)(?<n>b)", "a" * 1001])
-def test_bad_patterns(pattern):
-    refused("re-find", pattern, "a")
-
-
-@pytest.mark.parametrize(
-    "pattern",
-    [
-        "(a+)+$",
-        "(a*)*b",
-        "(a|aa)+$",
-        "(a|a?)+$",
-        r"(\w+\s*)+x",
-        "(.*a){12}b",
-        "(a{1,16}){1,16}b",
-        "a?" * 30 + "a" * 30,
-        "(a?){30}b",
-        "(x?y?)*z",
-        "(?i:a|A)*(A+)+$",
-        "(?:(?:[ab]|[ab])a)*c",
-        "(?:(?:a?)*b)*c",
-        "a*" * 8 + "b",
-    ],
-)
-def test_costly_patterns_are_refused(pattern):
-    assert "exponential" in refused("re-find", pattern, "aaa")
-
-
-@pytest.mark.parametrize(
-    ("pattern", "length"),
-    [
-        ("needle", 1_000_000),
-        ("(?:foo|bar|baz)+", 1_000_000),
-        (r"^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2})?$", 1_000_000),
-        (r"([a-z]+\.)+[a-z]+", 20_000),
-        (r"[\w.+-]+@[\w-]+\.[\w.-]+", 20_000),
-        (r"\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}", 20_000),
-        ("(?:(?!x).)*x", 10_000),
-        (".*a.*b.*", 1_500),
-    ],
-)
-def test_plain_patterns_take_long_texts(pattern, length):
-    call("re-find", pattern, "-" * length)
-    message = refused("re-find", pattern, "-" * (length + 1))
-    assert f"{length:,}" in message
-
-
-@pytest.mark.parametrize(
-    ("pattern", "unit"),
-    [
-        (r"(?:\d)+x", "1"),
-        ("(?:ab|cd)+x", "ab"),
-        ("(?:[ab])*(?:[bc])*(?:[ab])*x", "b"),
-        (r"^(?:\d)*(?:\d)*x", "1"),
-        ("(?:.(?:a|[ab])|a)(?:b)*x", "b"),
-    ],
-)
-@pytest.mark.timeout(60)
-def test_the_longest_text_takes_seconds_at_most(pattern, unit):
-    longest = longest_text(pattern, re.ASCII).searched
-    assert call("re-find", pattern, (unit * longest)[:longest]) is None
 
 
 # Everything else

@@ -11,6 +11,7 @@ import pytest
 
 from datalog.values import BigInt, identity, sort_key
 from executor.aggregating import Aggregating, BestFacts
+from executor.cancel import Cancel
 from store.codes import Scratch
 from store.database import Database
 
@@ -55,7 +56,7 @@ def test_the_best_of_each_group_round_by_round(
     values: Scratch, kinds: list[list[Any]], place: int, name: str
 ) -> None:
     rng = random.Random(place)
-    facts = Aggregating([name if i == place else None for i in range(3)], values)
+    facts = Aggregating([name if i == place else None for i in range(3)], values, Cancel())
     best: dict[tuple[int, ...], Any] = {}
     better = min if name == "min" else max
     for kind in kinds:
@@ -81,7 +82,7 @@ def test_the_best_of_each_group_round_by_round(
 
 
 def test_what_was_bettered_makes_room(values: Scratch) -> None:
-    facts = BestFacts(2, 1, 1, values)
+    facts = BestFacts(2, 1, 1, values, Cancel())
     groups = np.arange(1_000)
     for value in range(200, 0, -1):
         facts.add([groups, np.full(1_000, value)])
@@ -93,7 +94,7 @@ def test_what_was_bettered_makes_room(values: Scratch) -> None:
 
 
 def test_a_single_group(values: Scratch) -> None:
-    facts = Aggregating(["max"], values)
+    facts = Aggregating(["max"], values, Cancel())
     for value in (3, 1, 7, 7):
         facts.add([np.array([value])])
         facts.turn()
@@ -102,7 +103,7 @@ def test_a_single_group(values: Scratch) -> None:
 
 
 def test_idempotent_aggregates_beside_each_other(values: Scratch) -> None:
-    facts = Aggregating([None, "min", "or"], values)
+    facts = Aggregating([None, "min", "or"], values, Cancel())
     for rows in ([(1, 5, False), (2, 9, False)], [(1, 3, False), (2, 11, True)], [(1, 4, False)]):
         facts.add([np.array([values.intern(x) for x in column]) for column in zip(*rows, strict=True)])
         facts.turn()
@@ -112,7 +113,7 @@ def test_idempotent_aggregates_beside_each_other(values: Scratch) -> None:
 
 
 def test_a_version_stays_as_it_was(values: Scratch) -> None:
-    facts = BestFacts(2, 1, -1, values)
+    facts = BestFacts(2, 1, -1, values, Cancel())
     facts.add([np.arange(50), np.arange(50)])
     facts.turn()
     version, recent = facts.whole(), facts.recent()

@@ -7,6 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from datalog.errors import AdalogError
+from executor.cancel import Cancel
 from executor.facts import Columns, RowFacts
 from store.trie import Csr, Trie
 
@@ -15,6 +16,16 @@ _CLOSE, _WIDER, _FAR = (0, 90), (-40, 300), (-(1 << 62), 1 << 62)
 
 def _drawn(seed: int, size: int, within: tuple[int, int]) -> NDArray[np.int64]:
     return np.random.default_rng(seed).integers(*within, (2, size))
+
+
+class Looks(Cancel):
+    """Counts how often somebody looked."""
+
+    looks = 0
+
+    def check(self) -> None:
+        self.looks += 1
+        super().check()
 
 
 @pytest.mark.parametrize(
@@ -29,7 +40,7 @@ def _drawn(seed: int, size: int, within: tuple[int, int]) -> NDArray[np.int64]:
     ],
 )
 def test_each_row_is_kept_once_in_the_order_in_which_rows_came(steps: list[tuple[int, tuple[int, int]]]) -> None:
-    facts = RowFacts(2)
+    facts = RowFacts(2, Cancel())
     seen: dict[tuple[int, ...], None] = {}
     for seed, (size, within) in enumerate(steps):
         rows = _drawn(seed, size, within)
@@ -43,7 +54,7 @@ def test_each_row_is_kept_once_in_the_order_in_which_rows_came(steps: list[tuple
 
 
 def test_rows_past_a_stride_are_kept_once() -> None:
-    facts = RowFacts(2)
+    facts = RowFacts(2, Cancel())
     rows = np.stack((np.arange(3 << 19), np.zeros(3 << 19, np.int64)))
     facts.add([*rows])
     facts.add([*rows])
@@ -57,7 +68,7 @@ def _rows(columns: Columns) -> set[tuple[int, ...]]:
 @pytest.mark.parametrize("arity", [1, 2, 4])
 def test_versions_are_what_was_known_and_what_a_round_added(arity: int) -> None:
     rng = np.random.default_rng(arity)
-    facts = RowFacts(arity)
+    facts = RowFacts(arity, Cancel())
     known: set[tuple[int, ...]] = set()
     for size in [1, 300, 0, 40, 5, 5, 9_000, 3, 0]:
         before = set(known)
@@ -75,7 +86,7 @@ def test_versions_are_what_was_known_and_what_a_round_added(arity: int) -> None:
 
 
 def test_what_is_older_lies_in_few_parts() -> None:
-    facts = RowFacts(1)
+    facts = RowFacts(1, Cancel())
     for number in range(1_000):
         facts.add([np.array([number])])
         facts.turn()
@@ -83,7 +94,7 @@ def test_what_is_older_lies_in_few_parts() -> None:
 
 
 def test_a_version_stays_as_it_was_while_rows_come() -> None:
-    facts = RowFacts(2)
+    facts = RowFacts(2, Cancel())
     facts.add(list(_drawn(1, 50, _CLOSE)))
     facts.turn()
     version = facts.recent()
@@ -124,18 +135,18 @@ def test_following_a_step_is_its_closure(nodes: int, at_once: int, moving: int) 
     for *pair, holds in zip(*events.tolist(), added.tolist(), strict=True):
         (pairs.add if holds else pairs.discard)(tuple(pair))
     seeds = rng.integers(0, nodes, (2, 5 if nodes < 300 else 5_000))
-    facts = RowFacts(2)
+    cancel = Looks()
+    facts = RowFacts(2, cancel)
     facts.add(list(seeds))
     facts.turn()
-    looks: list[int] = []
-    facts.follow(step, moving, lambda: looks.append(len(facts)), at_once)
+    facts.follow(step, moving, at_once)
     assert _rows(facts.whole()) == _closed(set(zip(*seeds.tolist(), strict=True)), pairs, moving)
     assert len(facts) == len(facts.whole())
-    assert len(looks) > 3 or at_once > 7 or nodes == 3
+    assert cancel.looks > 3 or at_once > 7 or nodes == 3
 
 
 def test_what_replaces_rows_is_all_there_is() -> None:
-    facts = RowFacts(2)
+    facts = RowFacts(2, Cancel())
     facts.add(list(_drawn(1, 500, _CLOSE)))
     facts.turn()
     facts.replace([np.arange(3), np.arange(3)])
@@ -146,7 +157,7 @@ def test_what_replaces_rows_is_all_there_is() -> None:
 @pytest.mark.parametrize("within", [_CLOSE, _FAR])
 def test_more_rows_than_a_relation_may_have(within: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("executor.facts.MOST_ROWS", 5_000)
-    facts = RowFacts(2)
+    facts = RowFacts(2, Cancel())
     facts.add(list(_drawn(1, 4_500, within)))
     more = list(_drawn(2, 4_500, within))
     with pytest.raises(AdalogError, match="more than 5,000 rows"):

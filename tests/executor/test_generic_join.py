@@ -100,6 +100,25 @@ def test_dropped_variables_leave_their_number_behind() -> None:
         assert total == paths
 
 
+def test_a_sum_over_many_extensions_is_made_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    edges = {(a, b) for a in range(30) for b in range(a, 30)}
+    levels = [Level("a", frozenset(("a", WEIGHT))), Level("b", frozenset(("b", WEIGHT)), merge=True)]
+    body = join([("a", "b")], "ab", edges, edges, 1 << 19).body
+    looks: list[None] = []
+    for most in (1 << 24, 50):
+        monkeypatch.setattr("executor.generic_join._SCATTERED", most)
+        found: list[tuple[int, int]] = []
+
+        def sink(batch: Batch, found: list[tuple[int, int]] = found) -> bool:
+            found += zip(batch.columns["b"].tolist(), batch.columns[WEIGHT].tolist(), strict=True)
+            return True
+
+        work = GenericJoin(body, levels, weighted=True, check=lambda: looks.append(None))
+        Driver(work, sink, Cancel()).run(unit())
+        assert found == [(b, b + 1) for b in range(30)]
+    assert len(looks) > len(edges) // 50
+
+
 def test_a_sink_that_has_enough_stops_the_join() -> None:
     edges = {(a, b) for a in range(60) for b in range(60)}
     calls = 0

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from executor import row_kernels
+from executor.seed import SEED
 from store.trie import EMPTY, Csr
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
@@ -33,12 +34,12 @@ def test_insert_appends_what_is_new_in_its_order(columns: int, codes: list[int])
     seen: dict[tuple[int, ...], None] = {}
     for size in (0, 1, 63, 64, 65, 300):
         rows = _drawn(rng, columns, size, codes)
-        count = row_kernels.insert(table, store, count, rows)
+        count = row_kernels.insert(table, store, count, rows, SEED)
         seen |= dict.fromkeys(_tuples(rows))
         assert _tuples(store[:, :count]) == list(seen)
     again = np.zeros(4096, np.int64)
-    row_kernels.rehash(again, store, columns, 0, count)
-    assert row_kernels.insert(again, store, count, store[:, :count].copy()) == count
+    row_kernels.rehash(again, store, columns, 0, count, SEED)
+    assert row_kernels.insert(again, store, count, store[:, :count].copy(), SEED) == count
 
 
 @pytest.mark.parametrize("sign", [1, -1])
@@ -60,7 +61,7 @@ def test_improve_appends_what_is_better(keys: int, sign: int) -> None:
                 best[row[:keys]] = row[-1]
                 appended.append(row)
         before = count
-        count = row_kernels.improve(table, store, current, count, rows, keys, 0, size, sign)
+        count = row_kernels.improve(table, store, current, count, rows, keys, 0, size, sign, SEED)
         assert _tuples(store[:, before:count]) == appended
         held = _tuples(store[:, :count][:, current[:count]])
         assert {row[:keys]: row[-1] for row in held} == best
@@ -114,13 +115,13 @@ def test_walk_stops_where_there_is_no_room(seed: int, spread: int) -> None:
         graph.setdefault(start, []).append(end)
     store, table = np.full((2, 1024), -7, np.int64), np.zeros(2048, np.int64)
     seeds = np.array([[1, 2], [nodes[0], nodes[1]]], np.int64)
-    done, count = 0, row_kernels.insert(table, store, 0, seeds)
+    done, count = 0, row_kernels.insert(table, store, 0, seeds, SEED)
     while done < count:
         room = count + max(map(len, graph.values()))
         before = done
         done, count = row_kernels.walk(
             step.keys, step.dense, step.offsets, step.values, EMPTY.keys, EMPTY.offsets, EMPTY.values,
-            1, table, store, done, count, room, rng.choice((1, 5, 1000)),
+            1, table, store, done, count, room, rng.choice((1, 5, 1000)), SEED,
         )  # fmt: skip
         assert before < done <= count <= room
         assert (store[:, count:] == -7).all()

@@ -44,8 +44,8 @@ class Turn(Protocol):
 
 
 class Cancel:
-    """`deadline` in seconds of `time.monotonic()`, or None. `budget`: the bytes that the query may hold. `turn`: set
-    while the query runs among others."""
+    """`deadline` in seconds of `time.monotonic()`, or None. `budget`: the bytes that the query may hold. `turn`:
+    set while the query runs among others."""
 
     def __init__(self, deadline: float | None = None, budget: Budget | None = None) -> None:
         self.deadline = deadline

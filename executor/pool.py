@@ -25,6 +25,7 @@ from executor.local import Ran, run_join, shape_result
 from executor.pull import Puller
 from executor.pull_find import pull_shown
 from executor.question import Question, Questions
+from executor.recent import Recent
 from executor.request import Request
 from executor.result import Result
 from executor.stored_queries import StoredQueries
@@ -65,13 +66,14 @@ class PoolSettings:
     """`threads` a query may use; `running` queries at once; `waiting` more before the rest are refused.
 
     `spark_cost`: estimated cost above which AUTO prefers Spark (about half a second of local work), where Spark
-    has more cores than `threads`.
+    has more cores than `threads`. `plan_bytes`: of what is remembered of recent queries, parsed and planned.
     """
 
     threads: int = min(os.cpu_count() or 1, 2)
     running: int = max(os.cpu_count() or 1, 2) * 2
     waiting: int = 256
     spark_cost: float = 1e7
+    plan_bytes: int = 32 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +101,8 @@ class Pool:
         database.evaluate_with(StoredQueries(self))
         self.settings = settings or PoolSettings()
         self.spark = spark
-        self._questions = Questions()
-        self._compiler = Compiler()
+        self._questions = Questions(self.settings.plan_bytes // 2)
+        self._compiler = Compiler(Recent(self.settings.plan_bytes // 2))
         self.cache = None if cache is None else ResultCache(database, cache)
         self._threads = ThreadPoolExecutor(self.settings.running, thread_name_prefix="query")
         self._lock = threading.Lock()

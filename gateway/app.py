@@ -44,6 +44,7 @@ def create_app(database: Database, pool: Pool, settings: Settings) -> Starlette:
         metrics,
         explorer.page(),
         settings.request_bytes,
+        settings.request_values,
     )
     probes = _Probes(database, pool, tokens, metrics)
 

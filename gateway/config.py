@@ -30,6 +30,7 @@ class Settings:
     auth: str | None = None
     allowed_hosts: str = ""
     request_bytes: int = 8 * 1024 * 1024
+    request_values: int = 1_000_000
     transaction_bytes: int = 1024 * 1024
     spark: bool = True
     spark_master: str = "local[*]"
@@ -38,6 +39,7 @@ class Settings:
     queries_waiting: int = 256
     cache_bytes: int = 64 * 1024 * 1024
     cache_entry_bytes: int = 16 * 1024 * 1024
+    plan_cache_bytes: int = 32 * 1024 * 1024
     redis_url: str | None = None
     redis_prefix: str = "adalog:"
     redis_ttl: int = 86_400

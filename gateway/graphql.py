@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from time import perf_counter
 
 import orjson
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from datalog.errors import AdalogError, Code
+from datalog.errors import AdalogError, Code, quoted
 from gateway import negotiation
 from gateway.auth import Principal, Tokens, check_write
 from gateway.conditional import unchanged, validated
 from gateway.metrics import Metrics
 from gateway.negotiation import GRAPHQL_JSON, BadRequestError, GraphQLRequest
+from schema.background import elsewhere
 from schema.context import Context, Services
 from schema.errors import describe, internal
 from schema.execution import Answer, Operations, is_mutation, root_fields
 
 # Most queries are answered sooner; only then is it worth watching whether the client is still there.
 _PATIENCE = 0.02
+# Of a request or an answer that is read or looked through in no time, and of a piece that is sent at once.
+_INLINE_BYTES = 64 * 1024
+_PIECE_BYTES = 256 * 1024
 _STATUS = {Code.UNAUTHENTICATED: 401, Code.FORBIDDEN: 403, Code.LIMIT_EXCEEDED: 413}
 
 
@@ -39,6 +44,7 @@ class GraphQLEndpoint:
         metrics: Metrics,
         explorer: Response,
         request_bytes: int,
+        request_values: int,
     ) -> None:
         self.operations = operations
         self.services = services
@@ -46,6 +52,7 @@ class GraphQLEndpoint:
         self.metrics = metrics
         self.explorer = explorer
         self.request_bytes = request_bytes
+        self.request_values = request_values
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = _headers(scope)
@@ -58,16 +65,16 @@ class GraphQLEndpoint:
         try:
             if media is None:
                 raise BadRequestError(
-                    406, f"answers are {GRAPHQL_JSON} or application/json; {accept!r} takes neither"
+                    406, f"answers are {GRAPHQL_JSON} or application/json; {quoted(accept)} takes neither"
                 )
             status, body, settled = await self._answer(scope, receive, headers, media)
-            extra = validated(media, body) if settled and method == "GET" else {}
+            extra = await _validated(media, body) if settled and method == "GET" else {}
             if extra and unchanged(headers.get(b"if-none-match"), extra["ETag"]):
-                status, body = 304, b""
+                status, body = 304, []
         except BadRequestError as refused:
-            status, body, extra = refused.status, _refusal(refused.code, refused.message), refused.headers
+            status, body, extra = refused.status, [_refusal(refused.code, refused.message)], refused.headers
         except AdalogError as refused:
-            status, body = _STATUS.get(refused.code, 400), orjson.dumps({"errors": [describe(refused)]})
+            status, body = _STATUS.get(refused.code, 400), [orjson.dumps({"errors": [describe(refused)]})]
             extra = {"WWW-Authenticate": "Bearer"} if status == 401 else {}
         except ClientGoneError:
             return
@@ -75,12 +82,12 @@ class GraphQLEndpoint:
 
     async def _answer(
         self, scope: Scope, receive: Receive, headers: dict[bytes, bytes], media: str
-    ) -> tuple[int, bytes, bool]:
-        """(the status, the body, whether it is an answer without errors)."""
+    ) -> tuple[int, list[bytes], bool]:
+        """(the status, the body in chunks, whether it is an answer without errors)."""
         started = perf_counter()
         principal = self.tokens.principal(_text(headers.get(b"authorization")))
         request = await self._read(scope, receive, headers)
-        prepared = self.operations.prepare(request.query)
+        prepared = await self.operations.aprepare(request.query)
         operation = prepared.operation(request.operation_name)
         fields: list[str] = []
         if operation is not None and not prepared.refusal:
@@ -90,7 +97,7 @@ class GraphQLEndpoint:
         context = Context(self.services)
         run = self.operations.run(prepared, context, request.variables, request.operation_name)
         answer = await _unless_gone(asyncio.ensure_future(run), receive)
-        body = self._bytes(answer)
+        body = self._chunks(answer)
         self._count(answer, fields, perf_counter() - started)
         if "q" in fields:
             self.metrics.rows(context.rows)
@@ -100,13 +107,19 @@ class GraphQLEndpoint:
         method = scope["method"]
         if method == "POST":
             body = await self._body(receive, headers)
-            return negotiation.from_body(_text(headers.get(b"content-type")) or "", body)
+            media = _text(headers.get(b"content-type")) or ""
+            if len(body) <= _INLINE_BYTES:
+                return negotiation.from_body(media, body, self.request_values)
+            return await elsewhere(lambda _: negotiation.from_body(media, body, self.request_values))
         if method == "GET":
             if headers.get(b"sec-fetch-site") == b"cross-site":
                 raise BadRequestError(403, "a page of another site may not query this database", Code.FORBIDDEN)
             if len(scope["query_string"]) > self.request_bytes:
                 raise self._too_large()
-            return negotiation.from_url(scope["query_string"])
+            query_string = scope["query_string"]
+            if len(query_string) <= _INLINE_BYTES:
+                return negotiation.from_url(query_string)
+            return await elsewhere(lambda _: negotiation.from_url(query_string))
         raise BadRequestError(405, f"{method} is not for /graphql; use POST or GET", headers={"Allow": "GET, POST"})
 
     async def _body(self, receive: Receive, headers: dict[bytes, bytes]) -> bytes:
@@ -141,14 +154,14 @@ class GraphQLEndpoint:
             raise BadRequestError(405, "a GET may only query; send mutations with POST", headers={"Allow": "POST"})
         check_write(principal)
 
-    def _bytes(self, answer: Answer) -> bytes:
+    def _chunks(self, answer: Answer) -> list[bytes]:
         try:
-            return orjson.dumps(answer.body)
+            return answer.chunks()
         except TypeError as error:
             # Text that is no UTF-8, for one; nothing of it may reach the client half written.
             answer.body.clear()
             answer.body["errors"] = [internal(error)]
-            return orjson.dumps(answer.body)
+            return answer.chunks()
 
     def _count(self, answer: Answer, fields: list[str], seconds: float) -> None:
         errors = answer.body.get("errors")
@@ -204,11 +217,40 @@ def _text(value: bytes | None) -> str | None:
     return None if value is None else value.decode("latin-1")
 
 
-async def _send(send: Send, status: int, body: bytes, media: str, extra: dict[str, str]) -> None:
+async def _validated(media: str, body: list[bytes]) -> dict[str, str]:
+    if sum(map(len, body)) <= _INLINE_BYTES:
+        return validated(media, body)
+    return await elsewhere(lambda _: validated(media, body))
+
+
+async def _send(send: Send, status: int, body: list[bytes], media: str, extra: dict[str, str]) -> None:
     about = {"cache-control": "no-store", "vary": "Accept", **{name.lower(): each for name, each in extra.items()}}
     headers = [(name.encode(), value.encode()) for name, value in about.items()]
+    size = sum(map(len, body))
     if status != 304:
         headers.append((b"content-type", media.encode() + b"; charset=utf-8"))
-        headers.append((b"content-length", str(len(body)).encode()))
+        headers.append((b"content-length", str(size).encode()))
     await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+    if size <= _PIECE_BYTES:
+        await send({"type": "http.response.body", "body": b"".join(body)})
+        return
+    # The server waits between pieces for a client that reads slowly, and each that is sent is let go.
+    for piece in _pieces(body):
+        await send({"type": "http.response.body", "body": piece, "more_body": True})
+    await send({"type": "http.response.body", "body": b""})
+
+
+def _pieces(body: list[bytes]) -> Iterator[bytes]:
+    """The chunks of a body, which is emptied, put together or cut to about what is sent at once."""
+    body.reverse()
+    waiting: list[bytes] = []
+    size = 0
+    while body:
+        chunk = body.pop()
+        waiting.append(chunk)
+        size += len(chunk)
+        if size >= _PIECE_BYTES or not body:
+            together = b"".join(waiting)
+            waiting.clear()
+            size = 0
+            yield from (together[at : at + _PIECE_BYTES] for at in range(0, len(together), _PIECE_BYTES))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from datalog.errors import Code
+from datalog.errors import Code, quoted
 from gateway.config import Settings, is_loopback
 
 CONTENT_SECURITY_POLICY = (
@@ -66,7 +66,7 @@ def host_name(scope: Scope) -> str:
 
 def _misdirected(scope: Scope) -> JSONResponse:
     message = (
-        f"this server answers to localhost only, not to {host_name(scope)!r}; "
+        f"this server answers to localhost only, not to {quoted(host_name(scope))}; "
         "ADALOG_ALLOWED_HOSTS lists further names, separated by commas"
     )
     error = {"message": message, "extensions": {"code": Code.FORBIDDEN.value, "retryable": False}}

@@ -53,7 +53,10 @@ def _held(settings: Settings) -> bool:
 def start_pool(database: Database, settings: Settings, *, spark: bool) -> Pool:
     """The engines; with `spark` the second one too, which starts in the background while nothing waits for it."""
     sizes = PoolSettings(
-        threads=settings.threads, running=settings.queries_at_once, waiting=settings.queries_waiting
+        threads=settings.threads,
+        running=settings.queries_at_once,
+        waiting=settings.queries_waiting,
+        plan_bytes=settings.plan_cache_bytes,
     )
     cache = cache_settings(settings)
     if not spark:

@@ -13,7 +13,7 @@ from typing import Any
 
 from graphql import GraphQLError, GraphQLSyntaxError
 
-from datalog.errors import AdalogError, Code
+from datalog.errors import AdalogError, Code, cut_message
 
 log = logging.getLogger("adalog.graphql")
 
@@ -55,7 +55,7 @@ def _describe_document_error(error: GraphQLError) -> dict[str, Any]:
     if error.locations:
         extensions["line"] = error.locations[0].line
         extensions["column"] = error.locations[0].column
-    return {"message": error.message, "extensions": extensions}
+    return {"message": cut_message(error.message), "extensions": extensions}
 
 
 def _cause(error: GraphQLError) -> BaseException | None:

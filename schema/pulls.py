@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +11,13 @@ from datalog import edn
 from datalog.errors import AdalogError
 from datalog.values import EdnMap
 from executor.allocation import uncollected
+from executor.arguments import few
+from executor.cancel import Cancel
 from executor.pool import PullRequest
+from schema.background import elsewhere
+from schema.budget import Budget
 from schema.encoding import Encoding, MapWriter
-from schema.limits import Limits, exceeded
+from schema.limits import exceeded
 
 if TYPE_CHECKING:
     from schema.context import Context
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
 # Below these many values or texts the event loop is not worth leaving.
 _INLINE_VALUES = 2_000
 _INLINE_TEXTS = 200
+# Of an entity's number.
+_DIGITS = 19
 
 
 async def pulled(
@@ -38,23 +43,28 @@ async def pulled(
     services, limits = context.services, context.services.limits
     if len(eids) > limits.rows:
         raise exceeded(f"entities in {field}", limits.rows, "rows")
-    if len(eids) > _INLINE_TEXTS:
-        entities = await asyncio.to_thread(_entities, eids, field)
+    deadline = Cancel.after(timeout_ms)
+    if few(eids, _INLINE_TEXTS):
+        entities = _entities(eids, field, deadline)
     else:
-        entities = _entities(eids, field)
+        entities = await elsewhere(lambda cancel: _entities(eids, field, cancel), deadline)
     maps, values = await services.pool.apull(
         PullRequest(pattern, entities, snapshot=snapshot, timeout_ms=timeout_ms)
     )
     context.rows += len(maps)
-    if values > _INLINE_VALUES:
-        return await asyncio.to_thread(_written, maps, encoding, limits)
-    return _written(maps, encoding, limits)
+    if values > _INLINE_VALUES or not few(maps, 2 * _INLINE_VALUES):
+        return await elsewhere(lambda cancel: _written(maps, encoding, context.budget, cancel), deadline)
+    return _written(maps, encoding, context.budget, deadline)
 
 
-def _entities(texts: Sequence[str], field: str) -> list[Any]:
-    return [
-        int(text) if text.isascii() and text.isdigit() else _entity(text, field, i) for i, text in enumerate(texts)
-    ]
+def _entities(texts: Sequence[str], field: str, cancel: Cancel) -> list[Any]:
+    entities = []
+    for number, text in enumerate(texts):
+        if number % 1_000 == 0:
+            cancel.check()
+        plain = len(text) <= _DIGITS and text.isascii() and text.isdigit()
+        entities.append(int(text) if plain else _entity(text, field, number))
+    return entities
 
 
 def _entity(text: str, field: str, number: int) -> Any:
@@ -67,19 +77,13 @@ def _entity(text: str, field: str, number: int) -> Any:
         raise AdalogError(error.code, f"{place}{at}: {error.message}") from None
 
 
-def _written(maps: Sequence[EdnMap | None], encoding: Encoding, limits: Limits) -> list[bytes]:
+def _written(maps: Sequence[EdnMap | None], encoding: Encoding, budget: Budget, cancel: Cancel) -> list[bytes]:
     with uncollected():
-        return _texts(maps, encoding, limits)
-
-
-def _texts(maps: Sequence[EdnMap | None], encoding: Encoding, limits: Limits) -> list[bytes]:
-    writer = MapWriter(encoding)
-    written: list[bytes] = []
-    size = 0
-    for each in maps:
-        text = b"null" if each is None else orjson.dumps(writer.write(each))
-        size += len(text)
-        if size > limits.result_bytes:
-            raise exceeded("bytes in the result; pull fewer entities at once", limits.result_bytes, "result_bytes")
-        written.append(text)
-    return written
+        writer = MapWriter(encoding, budget.estimate().take)
+        written: list[bytes] = []
+        for each in maps:
+            cancel.check()
+            text = b"null" if each is None else orjson.dumps(writer.write(each))
+            budget.take(len(text))
+            written.append(text)
+        return written

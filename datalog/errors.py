@@ -6,6 +6,7 @@ with a caret under the offending text. Nothing here knows about either.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
@@ -65,6 +66,8 @@ class Position:
 
 _QUOTED: Final = 60
 _MESSAGE: Final = 400
+# What no advice of ours has: so many characters without a space.
+_RUN: Final = re.compile(r"\S{81,}")
 
 
 def shown(text: str, most: int = _QUOTED) -> str:
@@ -96,6 +99,9 @@ def _abbreviated(value: object, depth: int) -> str:
 
 def cut_message(message: str) -> str:
     """A message that may have quoted what was sent: its beginning and its end, where the advice stands."""
+    if len(message) <= _MESSAGE:
+        return message
+    message = _RUN.sub(lambda run: shown(run[0]), message)
     if len(message) <= _MESSAGE:
         return message
     return f"{message[: _MESSAGE // 2]} … {message[-_MESSAGE // 2 + 3 :]}"

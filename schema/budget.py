@@ -17,6 +17,7 @@ from schema.limits import exceeded
 
 # No JSON that orjson writes has this byte.
 _PLACE: Final = b"\x00"
+_CHUNK_BYTES: Final = 64 * 1024
 
 
 class Budget:
@@ -70,14 +71,20 @@ class Written:
 
     @staticmethod
     def list_of(parts: Iterable[bytes]) -> Written:
-        """A JSON list of parts that are each the inside of a list."""
-        chunks = [b"["]
+        """A JSON list of parts that are each the inside of a list; short ones are put together."""
+        chunks: list[bytes] = []
+        together: list[bytes] = []
+        size = 0
         for part in parts:
-            if part:
-                chunks += (part, b",")
-        if len(chunks) > 1:
-            chunks.pop()
-        return Written((*chunks, b"]"))
+            if not part:
+                continue
+            if size >= _CHUNK_BYTES:
+                # The comma to come stands at the end of what is before it.
+                chunks.append(b",".join(together) + b",")
+                together, size = [], 0
+            together.append(part)
+            size += len(part)
+        return Written((b"[", *chunks, b",".join(together), b"]"))
 
     @property
     def nbytes(self) -> int:

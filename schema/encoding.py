@@ -331,7 +331,8 @@ def _untag(tag: str, content: Json, depth: int) -> Value:
         raise TagError(f"unknown tag {quoted(tag)}; known are {' '.join(sorted((*_READERS, *_READERS_WITHIN)))}")
     try:
         if within is not None:
-            return within(_decoded(_list(content), depth))
+            # An entry of a map is no level of its own.
+            return within(_decoded(_list(content), depth + (tag == "#map")))
         assert read is not None
         return read(content)
     except TagError:

@@ -208,7 +208,8 @@ class Query:
         within_ms = _timeout(timeout_ms, info.context.services.limits.timeout_ms)
         snapshot = await read_snapshot(info.context.services, basis, with_)
         made = await pulled(info.context, pattern, [eid], "eid", snapshot, encoding or Encoding.PLAIN, within_ms)
-        return None if made[0] == b"null" else JSON(Written((made[0],)))
+        text = b"".join(made.chunks)[1:-1]
+        return None if text == b"null" else JSON(Written((text,)))
 
     @strawberry.field(description="`pull` of many entities, in their order: one pass for all of them.")
     async def pull_many(
@@ -224,7 +225,7 @@ class Query:
         within_ms = _timeout(timeout_ms, info.context.services.limits.timeout_ms)
         snapshot = await read_snapshot(info.context.services, basis, with_)
         made = await pulled(info.context, pattern, eids, "eids", snapshot, encoding or Encoding.PLAIN, within_ms)
-        return Written.list_of(made)  # type: ignore[return-value]
+        return made  # type: ignore[return-value]
 
     @strawberry.field(description="Raw datoms of one index, in its order, from the given leading components.")
     async def datoms(

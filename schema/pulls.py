@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -15,7 +15,7 @@ from executor.arguments import few
 from executor.cancel import Cancel
 from executor.pool import PullRequest
 from schema.background import elsewhere
-from schema.budget import Budget
+from schema.budget import Budget, Written
 from schema.encoding import Encoding, MapWriter
 from schema.limits import exceeded
 
@@ -38,8 +38,8 @@ async def pulled(
     snapshot: Snapshot,
     encoding: Encoding,
     timeout_ms: int,
-) -> list[bytes]:
-    """JSON for each entity, `null` where there is nothing to show. `field`: what the entities came as."""
+) -> Written:
+    """A list of the JSON for each entity, `null` where there is nothing. `field`: what the entities came as."""
     services, limits = context.services, context.services.limits
     if len(eids) > limits.rows:
         raise exceeded(f"entities in {field}", limits.rows, "rows")
@@ -77,13 +77,15 @@ def _entity(text: str, field: str, number: int) -> Any:
         raise AdalogError(error.code, f"{place}{at}: {error.message}") from None
 
 
-def _written(maps: Sequence[EdnMap | None], encoding: Encoding, budget: Budget, cancel: Cancel) -> list[bytes]:
-    with uncollected():
-        writer = MapWriter(encoding, budget.estimate().take)
-        written: list[bytes] = []
+def _written(maps: Sequence[EdnMap | None], encoding: Encoding, budget: Budget, cancel: Cancel) -> Written:
+    writer = MapWriter(encoding, budget.estimate().take)
+
+    def texts() -> Iterator[bytes]:
         for each in maps:
             cancel.check()
             text = b"null" if each is None else orjson.dumps(writer.write(each))
             budget.take(len(text))
-            written.append(text)
-        return written
+            yield text
+
+    with uncollected():
+        return Written.list_of(texts())

@@ -26,6 +26,7 @@ _SLICE: Final = 20_000
 PART_BYTES: Final = 4 << 20
 # Below this many cells the event loop is not worth leaving.
 _INLINE_CELLS: Final = 4_000
+_INLINE_COLUMNS: Final = 100
 _INLINE_BYTES: Final = 200_000
 
 _Columns = list[Sequence[Any]]
@@ -52,7 +53,8 @@ class Page:
     async def _make(self, build: Callable[[Iterator[_Columns]], Written]) -> Written:
         question = self.result.question
         cancel = Cancel(None if question is None else question.deadline)
-        if (self.stop - self.start) * len(self.result.columns) > _INLINE_CELLS:
+        width = len(self.result.columns)
+        if (self.stop - self.start) * width > _INLINE_CELLS or width > _INLINE_COLUMNS:
             return await elsewhere(lambda cancel: build(self._slices(cancel)), cancel)
         made = self._made(self.start, self.stop)
         if self._light(made):

@@ -70,7 +70,7 @@ def doubling(count: int, leaf: str) -> str:
 def test_fragments_that_double_are_measured_without_being_spread(operation: str, leaf: str) -> None:
     wide = Limits(query_tokens=10_000)
     assert "QUERY_FIELDS" in refusal(f"{operation} {doubling(28, leaf)}", wide)
-    assert "QUERY_FIELDS" in refusal(f"{operation} {doubling(58, leaf)}", wide)
+    assert "QUERY_FIELDS" in refusal(f"{operation} {doubling(50, leaf)}", wide)
 
 
 def test_a_chain_of_fragments_is_nesting() -> None:
@@ -86,8 +86,8 @@ def test_spreads_count_as_fields() -> None:
 def test_fields_under_one_name_are_compared_in_pairs_by_validation() -> None:
     few = Limits(query_fields=30)
     assert "pairs" in refusal("{" + "a " * 29 + "}", few)
-    assert "pairs" in refusal("{" + "a{b c} " * 9 + "}", Limits(query_fields=9 * 3, query_depth=2))
-    assert "pairs" in refusal("{" + "...F " * 14 + "} fragment F on Q {a {b}}", Limits(query_fields=29 * 2))
+    assert "pairs" in refusal("{" + "a{b c} " * 22 + "}", Limits(query_fields=22 * 3))
+    assert "pairs" in refusal("{" + "...F " * 33 + "} fragment F on Q {a {b}}", Limits(query_fields=33 * 3))
     parse_within("{" + " ".join(f"a{i}" for i in range(29)) + "}", few)
 
 
@@ -113,7 +113,9 @@ def test_introspection_is_weighed_by_what_the_schema_has() -> None:
     lists = introspected(schema)
     _, usual = parse_within(get_introspection_query(), Limits(), lists)
     assert usual > 0
-    many = " ".join(f"a{i}: __schema {{types {{fields {{args {{type {{name}}}}}}}}}}" for i in range(29))
+    many = " ".join(
+        f"a{i}: __schema {{types {{fields {{args {{name type {{name ofType {{name}}}}}}}}}}}}" for i in range(29)
+    )
     with pytest.raises(AdalogError, match="introspection"):
         parse_within("{" + many + "}", Limits(query_fields=10_000), lists)
     _, none = parse_within("{ database { basisT } }", Limits(), lists)

@@ -185,7 +185,7 @@ def test_moments_at_the_end_of_the_calendar(family: Gateway, moment: str) -> Non
 ECHOES = {
     "an enum's value": document("query($i:Index!){datoms(index:$i){datoms{e}}}", i=LONG),
     "an operation's name": {"query": "{database{basisT}}", "operationName": LONG},
-    "an attribute": asked(f"[:find ?e :where [?e {LONG} 1]]"),
+    "a rule": asked(f"[:find ?e :where ({LONG} ?e)]"),
     "a query": asked(LONG),
     "a function": asked(f"[:find ?e :where [({LONG} 1) ?e]]"),
     "an EDN token": asked("[:find ?e :where [?e :a #" + LONG + " 1]]"),

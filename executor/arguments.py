@@ -57,7 +57,12 @@ def few(args: Sequence[Any], most: int) -> bool:
     while left:
         value = left.pop()
         most -= 1
-        if isinstance(value, Given):
+        kind = type(value)
+        if kind is str or kind is bytes:
+            most -= len(value) // 50
+        elif value is None or kind is int or kind is float or kind is bool:
+            continue
+        elif kind is Given:
             left.append(value.value)
         elif isinstance(value, str | bytes):
             most -= len(value) // 50
@@ -71,7 +76,7 @@ def few(args: Sequence[Any], most: int) -> bool:
                 left += value
         if most < 0:
             return False
-    return True
+    return most >= 0
 
 
 def matched(query: ast.Query, args: Sequence[Any]) -> list[tuple[ast.Input, Any]]:

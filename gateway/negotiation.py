@@ -25,6 +25,9 @@ _RANGES = {
     "*/*": JSON,
 }
 
+# Bytes from which on a search for garbage is worth putting off.
+_LARGE = 64 * 1024
+
 
 class BadRequestError(Exception):
     """A request that is not GraphQL over HTTP; `status` is the answer's."""
@@ -87,6 +90,11 @@ def _quality(parameters: list[str]) -> float:
     return 1.0
 
 
+def _loaded(body: bytes) -> Any:
+    with put_off(len(body)):
+        return orjson.loads(body)
+
+
 def cost_of_json(body: bytes) -> int:
     """What reading a JSON text costs, in numbers read: known before it is paid, as it cannot be read in parts.
 
@@ -114,15 +122,14 @@ def from_body(content_type: str, body: bytes, most: int) -> GraphQLRequest:
     charset = parameters.partition("charset=")[2].strip().strip('"')
     if charset and charset not in ("utf-8", "utf8"):
         raise BadRequestError(415, f"the request must be UTF-8, not {quoted(charset)}")
-    if len(body) > most and cost_of_json(body) > most:
+    if 3 * len(body) > most and cost_of_json(body) > most:
         raise BadRequestError(
             413,
             f"the request has more than about {most:,} JSON values; ADALOG_REQUEST_VALUES moves this limit",
             Code.LIMIT_EXCEEDED,
         )
     try:
-        with put_off(len(body)):
-            content = orjson.loads(body)
+        content = _loaded(body) if len(body) > _LARGE else orjson.loads(body)
     except orjson.JSONDecodeError as error:
         raise BadRequestError(
             400, f"the request is not JSON: {error.msg} at line {error.lineno}, column {error.colno}"

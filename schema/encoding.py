@@ -390,6 +390,12 @@ def _text(content: Json) -> str:
     return content
 
 
+def _char(content: Json) -> values.Char:
+    if len(_text(content)) != 1:
+        raise ValueError("one character was expected")
+    return values.Char(content)
+
+
 def _list(content: Json) -> list[Json]:
     if not isinstance(content, list):
         raise TypeError("a list was expected")
@@ -446,7 +452,7 @@ _READERS: dict[str, Callable[[Json], Value]] = {
     "#double": lambda content: float(content),
     "#float": _float,
     "#bytes": lambda content: base64.b64decode(_text(content), validate=True),
-    "#char": lambda content: values.Char(_text(content)),
+    "#char": _char,
     "#uri": lambda content: values.Uri(_text(content)),
 }
 

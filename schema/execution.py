@@ -50,28 +50,9 @@ _INLINE_INTROSPECTION: Final = 500
 
 
 class PreparingExecutor(Executor[Any]):
-    """graphql-core's executor, except that what is already in shape is not taken apart item by item, and that large
-    introspection is done on another thread."""
+    """graphql-core's executor, except that what is already in shape is not taken apart item by item."""
 
     context_value: Context
-    heavy_introspection = False
-
-    def execute_field(
-        self, parent_type: GraphQLObjectType, source: Any, field_details_list: Any, path: Any, position_context: Any
-    ) -> Any:
-        if self.heavy_introspection and field_details_list[0].node.name.value in ("__schema", "__type"):
-            ask = super().execute_field
-
-            def introspect(_: Cancel) -> Written | None:
-                found = ask(parent_type, source, field_details_list, path, position_context)
-                if found is None:
-                    return None
-                text = orjson.dumps(found)
-                self.context_value.budget.take(len(text))
-                return Written((text,))
-
-            return elsewhere(introspect)
-        return super().execute_field(parent_type, source, field_details_list, path, position_context)
 
     def complete_list_value(
         self,
@@ -82,7 +63,7 @@ class PreparingExecutor(Executor[Any]):
         result: Any,
         position_context: Any,
     ) -> Any:
-        if isinstance(result, Written):
+        if isinstance(result, Written | orjson.Fragment):
             return result
         if hasattr(result, "pieces"):
             item = get_named_type(return_type)
@@ -114,6 +95,27 @@ class PreparingExecutor(Executor[Any]):
                 return Writing(take, cancel.check).written(items, shape)
 
         return elsewhere(write) if mutation else context.services.pool.threaded(items.cancel(), write)
+
+
+class IntrospectingExecutor(PreparingExecutor):
+    """The same for large introspection, which is done on another thread."""
+
+    def execute_field(
+        self, parent_type: GraphQLObjectType, source: Any, field_details_list: Any, path: Any, position_context: Any
+    ) -> Any:
+        if field_details_list[0].node.name.value in ("__schema", "__type"):
+            ask = super().execute_field
+
+            def introspect(_: Cancel) -> Written | None:
+                found = ask(parent_type, source, field_details_list, path, position_context)
+                if found is None:
+                    return None
+                text = orjson.dumps(found)
+                self.context_value.budget.take(len(text))
+                return Written((text,))
+
+            return elsewhere(introspect)
+        return super().execute_field(parent_type, source, field_details_list, path, position_context)
 
 
 def _free(_: int) -> None:
@@ -213,9 +215,10 @@ class Operations:
         if prepared.refusal or prepared.document is None:
             return Answer({"errors": list(prepared.refusal)}, executed=False)
         document = prepared.document
+        kind = IntrospectingExecutor if prepared.introspection > _INLINE_INTROSPECTION else PreparingExecutor
 
         def build(_: Cancel) -> Executor[Any] | list[GraphQLError]:
-            return PreparingExecutor.build(
+            return kind.build(
                 self._schema,
                 document,
                 context_value=context,
@@ -228,8 +231,6 @@ class Operations:
         executor = build(Cancel()) if light else await elsewhere(build)
         if isinstance(executor, list):
             return _answer(ExecutionResult(None, executor))
-        assert isinstance(executor, PreparingExecutor)
-        executor.heavy_introspection = prepared.introspection > _INLINE_INTROSPECTION
         outcome: Any = executor.execute_operation()
         return _answer(outcome if isinstance(outcome, ExecutionResult) else await outcome)
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
@@ -42,15 +41,15 @@ class Page:
     encoding: Encoding
     budget: Budget
 
-    async def rows(self) -> Written:
+    async def rows(self) -> Written | orjson.Fragment:
         """The rows, a JSON array each (an EDN string each under EDN)."""
         return await self._make(self._rows)
 
-    async def value(self) -> Written:
+    async def value(self) -> Written | orjson.Fragment:
         """The page in the shape of the query's find spec."""
         return await self._make(self._value)
 
-    async def _make(self, build: Callable[[Iterator[_Columns]], Written]) -> Written:
+    async def _make(self, build: Callable[[Iterator[_Columns]], Written]) -> Written | orjson.Fragment:
         question = self.result.question
         cancel = Cancel(None if question is None else question.deadline)
         width = len(self.result.columns)
@@ -58,7 +57,7 @@ class Page:
             return await elsewhere(lambda cancel: build(self._slices(cancel)), cancel)
         made = self._made(self.start, self.stop)
         if self._light(made):
-            return build(iter((made,)))
+            return orjson.Fragment(b"".join(build(iter((made,))).chunks))
         return await elsewhere(lambda _: build(self._parts(made)), cancel)
 
     def _made(self, start: int, stop: int) -> _Columns:
@@ -99,7 +98,7 @@ class Page:
                 found += sum(len(value) for value in column if isinstance(value, str | bytes))
         return found
 
-    @cached_property
+    @property
     def _types(self) -> list[str]:
         return [column.type for column in self.result.columns]
 
@@ -110,7 +109,7 @@ class Page:
     def _value(self, slices: Iterator[_Columns]) -> Written:
         shape = self.result.shape
         if shape in ("scalar", "tuple"):
-            return Written((self._weigh(self._first(shape)),))
+            return Written((self._weigh(self._first(shape, next(slices, []))),))
         items = (self._items(shape, columns, self._types) for columns in slices)
         if self.encoding is Encoding.EDN:
             return self._edn(items)
@@ -123,14 +122,13 @@ class Page:
         rows = encode_rows(columns, types, self.encoding, weigh)
         return encode_maps(self.result.keys, rows, columns, types, self.encoding) if self.result.keys else rows
 
-    def _first(self, shape: str) -> bytes:
+    def _first(self, shape: str, columns: _Columns) -> bytes:
         if self.stop <= self.start:
             return b"null"
-        types = [column.type for column in self.result.columns]
-        first = [self.result.column(index, self.start, self.start + 1) for index in range(len(types))]
+        first = [column[:1] for column in columns]
         if shape == "scalar":
-            return orjson.dumps(encode_column(first[0], types[0], self.encoding)[0])
-        return orjson.dumps(encode_rows(first, types, self.encoding)[0])
+            return orjson.dumps(encode_column(first[0], self._types[0], self.encoding)[0])
+        return orjson.dumps(encode_rows(first, self._types, self.encoding)[0])
 
     def _json(self, parts: Iterator[Sequence[Any]]) -> Written:
         return Written.list_of(self._weigh(orjson.dumps(part)[1:-1]) for part in parts)

@@ -141,6 +141,7 @@ NUMBERS = {
     "no text": [{tag: [LONG]} for tag in ("#kw", "#sym", "#inst", "#uuid", "#bytes", "#char", "#uri")],
     "text": [{tag: LONG} for tag in ("#uuid", "#inst", "#long", "#double", "#set", "#map", "#nope", "#" + LONG)],
     "pairs": [{"#map": items} for items in ([1], ["ab"], [[1]], [[1, 2, 3]], {"a": 1}, [[1, 2], [1, 3]])],
+    "characters": [{"#char": text} for text in ("", "ab")],
     "members": [{"#set": [1, 1]}, {"#set": [{"#kw": "a"}, {"#kw": "a"}]}],
 }
 

@@ -22,13 +22,13 @@ from executor.cache_codec import KEY_BYTES, Entry
 from executor.cache_flight import Flight, Flights
 from executor.cache_kept import Kept, fetched_maps, fetched_rows, kept_maps, kept_rows
 from executor.cache_key import Asked, Key, Keys
-from executor.cache_memory import Memory
 from executor.cache_settings import CacheSettings
 from executor.cache_tally import Tally
 from executor.cancel import Cancel, timed_out
 from executor.client import ASKING
 from executor.pull_find import pulled_column, window
 from executor.question import Question
+from executor.recent import Recent
 from executor.result import Column, Pulled, Result
 from store.database import Database
 
@@ -85,10 +85,10 @@ class ResultCache:
         """Raises ARG_INVALID for a Redis URL that is none."""
         self.settings = settings
         self.tally = Tally()
-        self.memory: Memory[Kept] = Memory(settings.memory_bytes, settings.entry_bytes)
+        self.memory: Recent[bytes, Kept] = Recent(settings.memory_bytes, settings.entry_bytes)
         self.redis = None if settings.redis is None else _connected(settings.redis, self.tally)
         self._database = database
-        self._keys = Keys(database)
+        self._keys = Keys(database, Recent(settings.shape_bytes))
         self._flights: Flights[_Had] = Flights()
         self._looking: set[asyncio.Task[None]] = set()
         self._marks: OrderedDict[int, str] = OrderedDict()

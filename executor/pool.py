@@ -28,6 +28,7 @@ from executor.local import Ran, run_join, shape_result
 from executor.pull import Puller
 from executor.pull_find import pull_shown
 from executor.question import Question, Questions
+from executor.recent import Recent
 from executor.request import Request
 from executor.result import Result
 from executor.scheduler import Places, Scheduler
@@ -71,7 +72,8 @@ class PoolSettings:
 
     `heavy_cost`: estimated cost from which on a query is heavy (about 20 ms of local work). `spark_cost`: that
     above which AUTO prefers Spark (about half a second), where Spark has more cores than `threads`.
-    `memory_bytes`: what all queries may hold together; one of them, half of it.
+    `memory_bytes`: what all queries may hold together; one of them, half of it. `plan_bytes`: of what is
+    remembered of recent queries, parsed and planned.
     """
 
     threads: int = min(os.cpu_count() or 1, 2)
@@ -81,6 +83,7 @@ class PoolSettings:
     heavy_cost: float = 3e5
     spark_cost: float = 1e7
     memory_bytes: int = MEMORY_BYTES
+    plan_bytes: int = 32 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +117,8 @@ class Pool:
         self.settings = settings or PoolSettings()
         self.spark = spark
         self.memory = Memory(self.settings.memory_bytes)
-        self._questions = Questions()
-        self._compiler = Compiler()
+        self._questions = Questions(self.settings.plan_bytes // 2)
+        self._compiler = Compiler(Recent(self.settings.plan_bytes // 2))
         self.cache = None if cache is None else ResultCache(database, cache)
         self.scheduler = Scheduler(
             Places(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from executor.cache_key import Keys
 from executor.cancel import Cancel, Part
+from executor.recent import Recent
 from executor.request import Request
 from store.setting import Watch
 from store.snapshot import Snapshot
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from executor.pool import Pool
 
 _MOST_ROWS: Final = 100_000
+# Of what is remembered of their texts.
+_SHAPE_BYTES: Final = 4 << 20
 
 
 class StoredQueries:
@@ -23,7 +26,7 @@ class StoredQueries:
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
-        self._keys = Keys(pool.database)
+        self._keys = Keys(pool.database, Recent(_SHAPE_BYTES))
 
     def rows(
         self, query: str, args: Sequence[Any], snapshot: Snapshot, until: float, watch: Watch | None

@@ -54,6 +54,7 @@ def create_app(
         settings.request_bytes,
         stop,
         origins,
+        settings.request_values,
     )
     probes = _Probes(database, pool, tokens, metrics, prepared)
 

@@ -60,6 +60,7 @@ def start_pool(database: Database, settings: Settings, *, spark: bool) -> Pool:
         heavy=settings.heavy_queries_at_once,
         waiting=settings.queries_waiting,
         memory_bytes=settings.memory_bytes,
+        plan_bytes=settings.plan_cache_bytes,
     )
     cache = cache_settings(settings)
     if not spark:

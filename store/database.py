@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack
 from datetime import datetime
@@ -193,9 +193,13 @@ class Database:
 
     def transactions(self, start: int, stop: int, limit: int) -> list[TxReport]:
         """At most `limit` transactions with start <= t < stop, oldest first, from the log."""
+        return list(self.told(start, stop, limit))
+
+    def told(self, start: int, stop: int, limit: int) -> Iterator[TxReport]:
+        """The same, one at a time, as they are read."""
         now = self._snapshot
-        entries = self._log.entries(max(start, 1), min(stop, now.t + 1), limit)
-        return [report_of(entry, Logged.decoded(entry.payload), now.name_of) for entry in entries]
+        for entry in self._log.entries(max(start, 1), min(stop, now.t + 1), limit):
+            yield report_of(entry, Logged.decoded(entry.payload), now.name_of)
 
     # Writing
 

@@ -15,13 +15,13 @@ from typing import NoReturn
 
 from datalog import edn_scalars
 from datalog.edn_outline import OPENING, TOKEN, is_prefix, outline
-from datalog.edn_scalars import Malformed
+from datalog.edn_scalars import MAX_DIGITS, Malformed
 from datalog.edn_writer import write
 from datalog.errors import AdalogError, Code, Position
 from datalog.form import Form, Lines
 from datalog.values import EdnList, EdnMap, EdnSet, Value, identity
 
-__all__ = ["EdnError", "Form", "Limits", "locate", "read", "read_form", "write"]
+__all__ = ["DEFAULT", "MAX_DIGITS", "EdnError", "Form", "Limits", "locate", "read", "read_form", "write"]
 
 
 class EdnError(AdalogError):

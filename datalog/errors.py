@@ -7,8 +7,11 @@ with a caret under the offending text. Nothing here knows about either.
 from __future__ import annotations
 
 import errno
+import re
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import islice
+from typing import Final
 
 
 class Code(StrEnum):
@@ -66,19 +69,74 @@ class Position:
     origin: str = ""
 
 
+_QUOTED: Final = 60
+_MESSAGE: Final = 400
+# What no advice of ours has: so many characters without a space.
+_RUN: Final = re.compile(r"\S{81,}")
+
+
+def shown(text: str, most: int = _QUOTED) -> str:
+    """A text for a message: what is longer than a line is cut, with a mark."""
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def quoted(value: object, most: int = _QUOTED) -> str:
+    """The same of Python's way to write what came from outside, of which no more is written than is shown."""
+    if isinstance(value, str | bytes):
+        return shown(repr(value[:most]), most)
+    if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 4 * most:
+        return f"an integer of {value.bit_length():,} bits"
+    if isinstance(value, list | tuple | dict | set | frozenset):
+        return shown(_abbreviated(value, 3), most)
+    return shown(repr(value), most)
+
+
+def _abbreviated(value: object, depth: int) -> str:
+    """A nested value with its first few items and levels only."""
+    if isinstance(value, dict):
+        items = [f"{_abbreviated(k, 0)}: {_abbreviated(v, depth - 1)}" for k, v in islice(value.items(), 4)]
+        return "{" + ", ".join([*items, *["…"] * (len(value) > 4)]) + "}" if depth else "{…}"
+    if isinstance(value, list | tuple | set | frozenset):
+        items = [_abbreviated(item, depth - 1) for item in islice(value, 8)]
+        return "[" + ", ".join([*items, *["…"] * (len(value) > 8)]) + "]" if depth else "[…]"
+    return quoted(value)
+
+
+def cut_message(message: str) -> str:
+    """A message that may have quoted what was sent: its beginning and its end, where the advice stands."""
+    if len(message) <= _MESSAGE:
+        return message
+    message = _RUN.sub(lambda run: shown(run[0]), message)
+    if len(message) <= _MESSAGE:
+        return message
+    return f"{message[: _MESSAGE // 2]} … {message[-_MESSAGE // 2 + 3 :]}"
+
+
 class AdalogError(Exception):
-    """A refused request: `message` says what was wrong and, where it helps, what would be right."""
+    """A refused request: `message` says what was wrong and, where it helps, what would be right.
+
+    However much of the request whoever refuses it quotes, the message is at most a few lines.
+    `retry_after`: the seconds after which it is worth another try, where that is known.
+    """
 
     def __init__(
-        self, code: Code, message: str, position: Position | None = None, *, retryable: bool | None = None
+        self,
+        code: Code,
+        message: str,
+        position: Position | None = None,
+        *,
+        retryable: bool | None = None,
+        retry_after: int | None = None,
     ) -> None:
         if position is not None and position.origin and not message.startswith(f"in {position.origin}"):
             message = f"in {position.origin}, line {position.line}, column {position.column}: {message}"
+        message = cut_message(message)
         super().__init__(message)
         self.code = code
         self.message = message
         self.position = position
         self.retryable = code in RETRYABLE if retryable is None else retryable
+        self.retry_after = retry_after
 
     def __str__(self) -> str:
         if self.position is None or self.position.origin:
@@ -87,8 +145,10 @@ class AdalogError(Exception):
 
     def __reduce__(self) -> tuple[object, ...]:
         # Errors raised in Spark's Python workers travel to the driver; the default would lose the arguments.
-        return (_rebuild, (self.code, self.message, self.position, self.retryable))
+        return (_rebuild, (self.code, self.message, self.position, self.retryable, self.retry_after))
 
 
-def _rebuild(code: Code, message: str, position: Position | None, retryable: bool) -> AdalogError:
-    return AdalogError(code, message, position, retryable=retryable)
+def _rebuild(
+    code: Code, message: str, position: Position | None, retryable: bool, retry_after: int | None
+) -> AdalogError:
+    return AdalogError(code, message, position, retryable=retryable, retry_after=retry_after)

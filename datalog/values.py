@@ -112,7 +112,7 @@ class EdnSet(Set[Value]):
         return isinstance(other, EdnSet) and self._by_identity.keys() == other._by_identity.keys()
 
     def __hash__(self) -> int:
-        return hash(frozenset(self._by_identity))
+        return hash(identity(self))
 
     def __repr__(self) -> str:
         return f"EdnSet({list(self)!r})"
@@ -228,8 +228,22 @@ def _identity_of_float(value: float) -> Hashable:
     return ("float", float(value) if value == value else "NaN")
 
 
+def _within(identity_: Hashable) -> Hashable:
+    """An identity as a part of another's.
+
+    Python's hashes of tuples and frozensets of integers are known to everybody, so that thousands of them could be
+    made to share one; those of texts are seeded for each process.
+    """
+    return ("long", f"{identity_:x}") if type(identity_) is int else identity_
+
+
+def _identity_of_items(kind: str, items: Iterable[Value]) -> Hashable:
+    return (kind, *(_within(identity(item)) for item in items))
+
+
 def _identity_of_map(value: EdnMap) -> Hashable:
-    return ("map", frozenset((key, identity(item)) for key, (_, item) in value._by_identity.items()))
+    entries = value._by_identity.items()
+    return ("map", frozenset((_within(key), _within(identity(item))) for key, (_, item) in entries))
 
 
 def _identity_of_bigdec(value: Decimal) -> Hashable:
@@ -250,10 +264,10 @@ _IDENTITIES: dict[str, Callable[[Any], Hashable]] = {
     "uuid": lambda value: ("uuid", value.hex),
     "char": lambda value: ("char", str(value)),
     "uri": lambda value: ("uri", str(value)),
-    "tuple": lambda value: ("tuple", *map(identity, value)),
-    "list": lambda value: ("list", *map(identity, value)),
+    "tuple": lambda value: _identity_of_items("tuple", value),
+    "list": lambda value: _identity_of_items("list", value),
     "map": _identity_of_map,
-    "set": lambda value: ("set", frozenset(value._by_identity)),
+    "set": lambda value: ("set", frozenset(map(_within, value._by_identity))),
 }
 
 

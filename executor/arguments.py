@@ -51,6 +51,34 @@ class Given:
         return f"{'json' if self.json else 'edn'} {identity(self.value)!r}"
 
 
+def few(args: Sequence[Any], most: int) -> bool:
+    """Whether arguments hold at most so many values, those within values and every fifty characters counted."""
+    left = list(args)
+    while left:
+        value = left.pop()
+        most -= 1
+        kind = type(value)
+        if kind is str or kind is bytes:
+            most -= len(value) // 50
+        elif value is None or kind is int or kind is float or kind is bool:
+            continue
+        elif kind is Given:
+            left.append(value.value)
+        elif isinstance(value, str | bytes):
+            most -= len(value) // 50
+        elif isinstance(value, Mapping):
+            most -= 2 * len(value)
+            if most >= 0:
+                left += (each for entry in value.items() for each in entry)
+        elif isinstance(value, tuple | list | EdnSet):
+            most -= len(value)
+            if most >= 0:
+                left += value
+        if most < 0:
+            return False
+    return most >= 0
+
+
 def matched(query: ast.Query, args: Sequence[Any]) -> list[tuple[ast.Input, Any]]:
     """Each input with its argument; the default source, first, stands for the request's snapshot (None)."""
     wanted = query.inputs[1:]

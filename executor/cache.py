@@ -10,7 +10,7 @@ import asyncio
 import hashlib
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from dataclasses import dataclass, replace
@@ -22,12 +22,13 @@ from executor.cache_codec import KEY_BYTES, Entry
 from executor.cache_flight import Flight, Flights
 from executor.cache_kept import Kept, fetched_maps, fetched_rows, kept_maps, kept_rows
 from executor.cache_key import Asked, Key, Keys
-from executor.cache_memory import Memory
 from executor.cache_settings import CacheSettings
 from executor.cache_tally import Tally
 from executor.cancel import Cancel, timed_out
+from executor.client import ASKING
 from executor.pull_find import pulled_column, window
 from executor.question import Question
+from executor.recent import Recent
 from executor.result import Column, Pulled, Result
 from store.database import Database
 
@@ -41,8 +42,8 @@ _MARKS_KEPT: Final = 4096
 # Entities whose pull's key is made on the event loop.
 _INLINE_ENTITIES: Final = 4_000
 _WATCH_SECONDS: Final = 0.05
-# What went wrong for another's reasons: his deadline, his leaving.
-_LOST: Final = frozenset({Code.CANCELLED, Code.TIMEOUT})
+# What went wrong for another's reasons: his deadline, his leaving, his place in the queue.
+_LOST: Final = frozenset({Code.CANCELLED, Code.TIMEOUT, Code.RATE_LIMITED})
 # How much larger an answer may be here than as an entry of Redis, which is compressed.
 _UNFOLDED: Final = 8
 
@@ -54,10 +55,7 @@ class Runner(Protocol):
         """The rows of a query without its pulls."""
 
     def submit(self, cancel: Cancel, work: Callable[[Cancel], T]) -> Future[T]:
-        """`work` on the runner's threads, when there is a place; LIMIT_EXCEEDED where too many wait."""
-
-    def withdraw(self, future: Future[T]) -> None:
-        """Gives up the place of what has not begun."""
+        """`work` on the runner's threads, when there is a place; RATE_LIMITED where too many wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +70,12 @@ class _Want:
 
 @dataclass(frozen=True, slots=True)
 class _Had:
+    """`waited`: the seconds that whoever computed it waited for a place; `lane`: where that was."""
+
     kept: Kept
     computed: bool
+    waited: float = 0.0
+    lane: str | None = None
 
 
 class ResultCache:
@@ -83,10 +85,10 @@ class ResultCache:
         """Raises ARG_INVALID for a Redis URL that is none."""
         self.settings = settings
         self.tally = Tally()
-        self.memory: Memory[Kept] = Memory(settings.memory_bytes, settings.entry_bytes)
+        self.memory: Recent[bytes, Kept] = Recent(settings.memory_bytes, settings.entry_bytes)
         self.redis = None if settings.redis is None else _connected(settings.redis, self.tally)
         self._database = database
-        self._keys = Keys(database)
+        self._keys = Keys(database, Recent(settings.shape_bytes))
         self._flights: Flights[_Had] = Flights()
         self._looking: set[asyncio.Task[None]] = set()
         self._marks: OrderedDict[int, str] = OrderedDict()
@@ -105,14 +107,14 @@ class ResultCache:
             return None
         had = self._obtain(self._rows(runner, asked), cancel)
         result = _shown(asked, had.kept)
-        computed = had.computed
+        all_had = [had]
         pulled: dict[int, Pulled] = {}
         for place in asked.pulls:
             want = self._pull(asked, result, place)
             had = self._obtain(want, cancel)
-            computed |= had.computed
+            all_had.append(had)
             pulled[place] = _pulled(asked, result, had.kept)
-        return self._answer(asked, result, pulled, computed)
+        return self._answer(asked, result, pulled, all_had)
 
     def _obtain(self, want: _Want, cancel: Cancel) -> _Had:
         kept = self._remembered(want)
@@ -164,7 +166,7 @@ class ResultCache:
             return None
         had = await self._aobtain(runner, self._rows(runner, asked), question.deadline)
         result = _shown(asked, had.kept)
-        computed = had.computed
+        all_had = [had]
         pulled: dict[int, Pulled] = {}
         for place in asked.pulls:
             start, stop = window(question.request.shown, len(result))
@@ -173,9 +175,9 @@ class ResultCache:
             else:
                 want = await asyncio.to_thread(self._pull, asked, result, place)
             had = await self._aobtain(runner, want, question.deadline)
-            computed |= had.computed
+            all_had.append(had)
             pulled[place] = _pulled(asked, result, had.kept)
-        return self._answer(asked, result, pulled, computed)
+        return self._answer(asked, result, pulled, all_had)
 
     def _asked_elsewhere(self, question: Question) -> Awaitable[Asked | None]:
         return asyncio.to_thread(self._keys.asked, question)
@@ -188,6 +190,8 @@ class ResultCache:
                 self._send_off(runner, flight, want)
             else:
                 self.tally.add("query", "shared")
+                if flight.cancel.turn is not None:
+                    flight.cancel.turn.share(ASKING.get())
             try:
                 had = await self._landed(flight, deadline)
                 return had if first else replace(had, computed=False)
@@ -228,27 +232,26 @@ class ResultCache:
             self._flights.land(flight, _Had(kept, computed=False))
 
     def _compute_elsewhere(self, runner: Runner, flight: Flight[_Had], want: _Want) -> None:
-        def fly(cancel: Cancel) -> None:
-            try:
-                # It may have landed between the look into memory and the beginning of this flight.
-                kept, computed = self.memory.get(want.key.name), False
-                if kept is None:
-                    kept, computed = self._computed(want, cancel), True
-            except BaseException as error:  # noqa: BLE001 - goes to those who wait
-                self._flights.land(flight, error)
-            else:
-                self._flights.land(flight, _Had(kept, computed))
+        def fly(cancel: Cancel) -> _Had:
+            # It may have landed between the look into memory and the beginning of this flight.
+            kept, computed = self.memory.get(want.key.name), False
+            if kept is None:
+                kept, computed = self._computed(want, cancel), True
+            return _Had(kept, computed, cancel.waited, cancel.lane)
 
-        def ended(future: Future[None]) -> None:
+        def ended(future: Future[_Had]) -> None:
             if future.cancelled():
                 self._flights.land(flight, AdalogError(Code.CANCELLED, "the query was cancelled"))
+            else:
+                failure = future.exception()
+                self._flights.land(flight, future.result() if failure is None else failure)
 
         try:
             future = runner.submit(flight.cancel, fly)
         except AdalogError as error:
             self._flights.land(flight, error)
             return
-        flight.abandon = lambda: runner.withdraw(future)
+        flight.abandon = None
         future.add_done_callback(ended)
 
     async def _landed(self, flight: Flight[_Had], deadline: float | None) -> _Had:
@@ -321,12 +324,18 @@ class ResultCache:
             raise AssertionError("a pull that has no key is refused")
         return _Want(key, question.text, compute, lambda entry: fetched_maps(entry, stop - start))
 
-    def _answer(self, asked: Asked, result: Result, pulled: Mapping[int, Pulled], computed: bool) -> Result:
+    def _answer(
+        self, asked: Asked, result: Result, pulled: Mapping[int, Pulled], all_had: Sequence[_Had]
+    ) -> Result:
+        computed = any(had.computed for had in all_had)
         self.tally.add("query", "miss" if computed else "hit")
         result.pulled = pulled
         result.question = asked.question
         result.cache = "MISS" if computed else "HIT"
         result.elapsed_ms = (time.perf_counter() - asked.question.started) * 1000
+        result.waited_ms = sum(had.waited for had in all_had) * 1000
+        # HEAVY comes before LIGHT.
+        result.lane = min((had.lane for had in all_had if had.lane is not None), default=None)
         return result
 
     # The names that all gateways over one database have in common
@@ -369,7 +378,9 @@ def _pulled(asked: Asked, result: Result, kept: Kept) -> Pulled:
 def _raise_unless_lost(flight: Flight[_Had], want: _Want, error: AdalogError) -> None:
     """Another's refusal is one's own, unless it is of his text or for his reasons: then one asks again."""
     if error.code not in _LOST and flight.text == want.text:
-        raise AdalogError(error.code, error.message, error.position, retryable=error.retryable) from error
+        raise AdalogError(
+            error.code, error.message, error.position, retryable=error.retryable, retry_after=error.retry_after
+        ) from error
 
 
 def _ignored(_: Any) -> None:

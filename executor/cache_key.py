@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-import threading
-from collections import OrderedDict
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
 from datalog import ast
 from datalog.values import Keyword
-from executor.arguments import matched
+from executor.arguments import few, matched
 from executor.cache_codec import KEY_BYTES, VERSION
 from executor.cache_form import form_of, pattern_text
 from executor.cache_reads import QueryReads, Reads, lookups_in, reads_of, token_of
 from executor.pull_find import pattern_of, window
 from executor.question import Question
+from executor.recent import Recent, weight_of_text
 from executor.result import Result
 from planner.plan import Options
 from store.database import Database
@@ -26,8 +24,9 @@ from store.layout import tags_of
 from store.snapshot import Snapshot
 from store.wire import pack_as_written
 
-_KEPT: Final = 2048
 _PLAIN: Final = Options()
+# Values whose key is made in no time.
+_FEW: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +63,11 @@ class Keys:
     """Makes keys; remembers the shapes of recent queries. Thread-safe."""
 
     database: Database
-    _shapes: OrderedDict[tuple[str, str | None], _Shape] = field(default_factory=OrderedDict)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _shapes: Recent[tuple[str, str | None], _Shape]
 
     def knows(self, question: Question) -> bool:
         """Whether the key is made in no time: the shape of the text is known, and it has few arguments."""
-        return (question.text, question.rules) in self._shapes and _small(question.args)
+        return (question.text, question.rules) in self._shapes and few(question.args, _FEW)
 
     def asked(self, question: Question) -> Asked | None:
         """None where the answer cannot be kept."""
@@ -87,16 +85,10 @@ class Keys:
         return None if key is None else Asked(question, key)
 
     def _shape(self, text: str, rules: str | None, query: ast.Query) -> _Shape:
-        with self._lock:
-            shape = self._shapes.get((text, rules))
-            if shape is not None:
-                self._shapes.move_to_end((text, rules))
-                return shape
-        shape = _Shape(_digest(form_of(query)), reads_of(query))
-        with self._lock:
-            self._shapes[text, rules] = shape
-            while len(self._shapes) > _KEPT:
-                self._shapes.popitem(last=False)
+        shape = self._shapes.get((text, rules))
+        if shape is None:
+            shape = _Shape(_digest(form_of(query)), reads_of(query))
+            self._shapes.put((text, rules), shape, weight_of_text(text) + len(rules or ""))
         return shape
 
     def _key(self, question: Question, shape: _Shape) -> Key | None:
@@ -151,10 +143,6 @@ class Keys:
 def _committed(snapshot: Snapshot, now: Snapshot) -> bool:
     """Of this database, and no state that a transaction was only tried on or is not durable yet."""
     return snapshot.codes is now.codes and not snapshot.origin.applied and snapshot.origin.t <= now.t
-
-
-def _small(args: Sequence[Any]) -> bool:
-    return sum(len(each) if hasattr(each, "__len__") else 1 for each in args) < 2_000
 
 
 def _digest(*parts: str | bytes) -> bytes:

@@ -20,8 +20,10 @@ class RedisSettings:
 
 @dataclass(frozen=True, slots=True)
 class CacheSettings:
-    """`memory_bytes`: of all entries in this process; 0 keeps none there. `entry_bytes`: of one of them."""
+    """`memory_bytes`: of all entries in this process; 0 keeps none there. `entry_bytes`: of one of them.
+    `shape_bytes`: of what is remembered about the texts of queries."""
 
     memory_bytes: int = 64 << 20
     entry_bytes: int = 16 << 20
     redis: RedisSettings | None = None
+    shape_bytes: int = 8 << 20

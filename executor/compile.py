@@ -6,28 +6,23 @@ the text and coarse sizes, and a plan is made anew when those change by a factor
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import Any
 
 from executor.cancel import Cancel
 from executor.inputs import sizes_of
 from executor.question import Question
+from executor.recent import Recent, weight_of_text
 from planner.passes import plan_query
 from planner.plan import Plan
 from planner.statistics import Statistics
 
-_KEPT = 2048
-
 
 @dataclass
 class Compiler:
-    """Thread-safe; bounded."""
+    """Thread-safe; bounded: by default its plans come to 16 MiB at most."""
 
-    kept: int = _KEPT
-    _plans: OrderedDict[Any, Plan] = field(default_factory=OrderedDict)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    plans: Recent[Any, Plan] = field(default_factory=lambda: Recent(16 << 20))
 
     def compile(self, question: Question, *, share: bool = False, cancel: Cancel | None = None) -> Plan:
         """The plan for a question, with its arguments' kinds and sizes and its snapshots' statistics.
@@ -45,16 +40,11 @@ class Compiler:
             tuple((name, size.bit_length()) for name, size in sizes.items()),
             tuple((name, each.statistics_epoch, each.schema_key) for name, each in question.databases.items()),
         )
-        with self._lock:
-            plan = self._plans.get(key)
-            if plan is not None:
-                self._plans.move_to_end(key)
-                return plan
+        plan = self.plans.get(key)
+        if plan is not None:
+            return plan
         check = (cancel or Cancel()).check
         statistics = Statistics(question.databases, sizes, check=check)
         plan = plan_query(question.query, statistics, question.relations, options, share=share)
-        with self._lock:
-            self._plans[key] = plan
-            while len(self._plans) > self.kept:
-                self._plans.popitem(last=False)
+        self.plans.put(key, plan, weight_of_text(question.text) + weight_of_text(question.rules or ""))
         return plan

@@ -1,4 +1,4 @@
-"""Where queries run: chooses the engine, bounds how many run at once, and lets a caller wait or walk away."""
+"""Where queries run: chooses the engine, gives each its turn, and lets a caller wait or walk away."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -20,15 +20,18 @@ from datalog.values import EdnMap
 from executor.budget import MEMORY_BYTES, Memory
 from executor.cache import ResultCache
 from executor.cache_settings import CacheSettings
-from executor.cancel import Cancel
+from executor.cancel import Cancel, timed_out
+from executor.client import ASKING
 from executor.compile import Compiler
 from executor.inputs import bind_inputs
 from executor.local import Ran, run_join, shape_result
 from executor.pull import Puller
 from executor.pull_find import pull_shown
 from executor.question import Question, Questions
+from executor.recent import Recent
 from executor.request import Request
 from executor.result import Result
+from executor.scheduler import Places, Scheduler
 from executor.stored_queries import StoredQueries
 from planner.explain import explain_plan, text_of
 from planner.plan import Engine, Plan
@@ -64,17 +67,23 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True)
 class PoolSettings:
-    """`threads` a query may use; `running` queries at once; `waiting` more before the rest are refused.
+    """`threads` a query may use; `running` light queries at once and `heavy` ones beside them; `waiting` more
+    before the rest are refused.
 
-    `spark_cost`: estimated cost above which AUTO prefers Spark (about half a second of local work), where Spark
-    has more cores than `threads`. `memory_bytes`: what all queries may hold together; one of them, half of it.
+    `heavy_cost`: estimated cost from which on a query is heavy (about 20 ms of local work). `spark_cost`: that
+    above which AUTO prefers Spark (about half a second), where Spark has more cores than `threads`.
+    `memory_bytes`: what all queries may hold together; one of them, half of it. `plan_bytes`: of what is
+    remembered of recent queries, parsed and planned.
     """
 
     threads: int = min(os.cpu_count() or 1, 2)
     running: int = max(os.cpu_count() or 1, 2) * 2
+    heavy: int = os.cpu_count() or 1
     waiting: int = 256
+    heavy_cost: float = 3e5
     spark_cost: float = 1e7
     memory_bytes: int = MEMORY_BYTES
+    plan_bytes: int = 32 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +117,18 @@ class Pool:
         self.settings = settings or PoolSettings()
         self.spark = spark
         self.memory = Memory(self.settings.memory_bytes)
-        self._questions = Questions()
-        self._compiler = Compiler()
+        self._questions = Questions(self.settings.plan_bytes // 2)
+        self._compiler = Compiler(Recent(self.settings.plan_bytes // 2))
         self.cache = None if cache is None else ResultCache(database, cache)
-        self._threads = ThreadPoolExecutor(self.settings.running, thread_name_prefix="query")
+        self.scheduler = Scheduler(
+            Places(
+                light=self.settings.running,
+                heavy=self.settings.heavy,
+                waiting=self.settings.waiting,
+                cost=self.settings.heavy_cost,
+            )
+        )
         self._lock = threading.Lock()
-        self._inside = 0
         self._running: weakref.WeakSet[Cancel] = weakref.WeakSet()
         self._stopped = False
 
@@ -130,7 +145,7 @@ class Pool:
         self.stop()
         if self.spark is not None:
             self.spark.close()
-        self._threads.shutdown(wait=True, cancel_futures=True)
+        self.scheduler.close()
         if self.cache is not None:
             self.cache.close()
 
@@ -138,16 +153,6 @@ class Pool:
         """Ends the processes of the second engine: what is left to do before the process is ended by force."""
         if self.spark is not None:
             self.spark.close()
-
-    @property
-    def waiting(self) -> int:
-        """Queries that wait for a place."""
-        return max(0, self._inside - self.settings.running)
-
-    @property
-    def running(self) -> int:
-        """Queries that have a place."""
-        return min(self._inside, self.settings.running)
 
     @property
     def spark_state(self) -> str:
@@ -173,7 +178,7 @@ class Pool:
             question = self.question(request)
         else:
             # A long text or long arguments: the event loop has other clients to answer.
-            question = await asyncio.to_thread(self.question, request)
+            question = await self.threaded(Cancel.after(request.timeout_ms), lambda _: self.question(request))
         known = None if self.cache is None else await self.cache.arun(self, question)
         if known is not None:
             return known
@@ -195,7 +200,9 @@ class Pool:
     async def adiagnostics(self, question: Question) -> tuple[Diagnostic, ...]:
         """The same for an event loop: elsewhere, unless it is known already."""
         known = self._questions.known_diagnostics(question)
-        return await asyncio.to_thread(self.diagnostics, question) if known is None else known
+        if known is not None:
+            return known
+        return await self.threaded(Cancel(question.deadline), lambda _: self.diagnostics(question))
 
     async def aexplain(self, request: Request, analyze: bool = False) -> Explanation:
         """`explain` on the pool's threads, likewise."""
@@ -218,53 +225,38 @@ class Pool:
         return await self.threaded(Cancel.after(request.timeout_ms), lambda cancel: self.pull(request, cancel))
 
     async def threaded(self, cancel: Cancel, work: Callable[[Cancel], T]) -> T:
-        """`work` on the pool's threads, when there is a place; cancelling the task stops it. Raises LIMIT_EXCEEDED
-        where too many wait."""
-        future = self.submit(cancel, work)
+        """`work` on the pool's threads, when it is its turn; cancelling the task stops it.
+
+        It may be begun more than once, and is to have no effect but its outcome. Raises RATE_LIMITED where too many
+        wait, and TIMEOUT at the deadline of `cancel`, whatever the work does then.
+        """
+        future = asyncio.wrap_future(self.submit(cancel, work))
+        timer = None
+        if cancel.deadline is not None:
+            left = max(0.0, cancel.deadline - time.monotonic())
+            timer = asyncio.get_running_loop().call_later(left, future.cancel)
         try:
-            return await asyncio.wrap_future(future)
+            return await future
         except asyncio.CancelledError:
             cancel.cancel()
-            self.withdraw(future)
-            raise
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            raise timed_out() from None
+        finally:
+            if timer is not None:
+                timer.cancel()
 
     def submit(self, cancel: Cancel, work: Callable[[Cancel], T]) -> Future[T]:
         """`threaded` for who does not wait."""
         with self._lock:
             self._register(cancel)
-            if self._inside >= self.settings.running + self.settings.waiting:
-                raise AdalogError(
-                    Code.LIMIT_EXCEEDED,
-                    f"{self.settings.waiting} queries are waiting already; try again shortly",
-                    retryable=True,
-                )
-            self._inside += 1
-        try:
-            return self._threads.submit(self._entered, work, cancel)
-        except RuntimeError:
-            # The interpreter ends.
-            self._leave()
-            raise stopping() from None
+        return self.scheduler.submit(cancel, work, ASKING.get()).future
 
     def _register(self, cancel: Cancel) -> None:
         if self._stopped:
             raise stopping()
         self._running.add(cancel)
-
-    def withdraw(self, future: Future[T]) -> None:
-        """Gives up the place of what has not begun."""
-        if future.cancel():
-            self._leave()
-
-    def _entered(self, work: Callable[[Cancel], T], cancel: Cancel) -> T:
-        try:
-            return work(cancel)
-        finally:
-            self._leave()
-
-    def _leave(self) -> None:
-        with self._lock:
-            self._inside -= 1
 
     def _run(self, question: Question, cancel: Cancel) -> tuple[Result, Plan, Ran, str]:
         with self.memory.lent(cancel):
@@ -298,6 +290,7 @@ class Pool:
             assert self.spark is not None
             ran = self.spark.run_join(plan, inputs, values, cancel, most=request.max_rows, strict=strict)
         else:
+            cancel.expect(plan.cost)
             ran = run_join(
                 plan,
                 inputs,
@@ -318,6 +311,7 @@ class Pool:
             ordered=request.ordered,
         )
         result.question = question
+        result.waited_ms, result.lane = cancel.waited * 1000, cancel.lane
         if request.max_rows is not None and len(result) > request.max_rows:
             raise AdalogError(
                 Code.LIMIT_EXCEEDED,

@@ -6,27 +6,26 @@ found when somebody asks.
 
 from __future__ import annotations
 
-import threading
 import time
-from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from datalog import ast
 from datalog.diagnostics import MOST, Diagnostic
 from datalog.parser import parse_query
-from executor.arguments import Given, Moment, matched, relations_of, rules_text, settled
+from executor.arguments import few, matched, relations_of, rules_text, settled
+from executor.recent import Recent, weight_of_text
 from executor.request import Request
 from planner.outline import Outline, outline_of
 from planner.suspicions import suspicions
 from store.bootstrap import IDENT
 from store.snapshot import Snapshot
 
-_KEPT: Final = 2048
-
-K = TypeVar("K")
-V = TypeVar("V")
+_KEPT_BYTES: Final = 16 << 20
+# Texts that come without arguments worth mentioning are made ready on the spot.
+_FEW: Final = 2_000
+_SHORT: Final = 20_000
 
 
 @dataclass(frozen=True)
@@ -64,13 +63,17 @@ class Question:
 
 @dataclass
 class Questions:
-    """Makes questions; remembers what recent texts say. Thread-safe and bounded."""
+    """Makes questions; remembers what recent texts say, in `nbytes` at most. Thread-safe."""
 
-    kept: int = _KEPT
-    _outlines: OrderedDict[tuple[str, str | None, frozenset[str]], Outline] = field(default_factory=OrderedDict)
-    _queries: OrderedDict[str, ast.Query] = field(default_factory=OrderedDict)
-    _found: OrderedDict[Any, tuple[Diagnostic, ...]] = field(default_factory=OrderedDict)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    nbytes: int = _KEPT_BYTES
+    _queries: Recent[str, ast.Query] = field(init=False)
+    _outlines: Recent[tuple[str, str | None, frozenset[str]], Outline] = field(init=False)
+    _found: Recent[Any, tuple[Diagnostic, ...]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._queries = Recent(self.nbytes // 2)
+        self._outlines = Recent(self.nbytes // 4)
+        self._found = Recent(self.nbytes // 4)
 
     def knows(self, request: Request) -> bool:
         """Whether the question is made in no time: the text was asked before, without `%` and with few
@@ -78,7 +81,7 @@ class Questions:
         query = self._queries.get(request.query)
         if query is None or any(isinstance(each, ast.RulesInput) for each in query.inputs):
             return False
-        return sum(map(_length, request.args)) < 2_000
+        return len(request.query) <= _SHORT and few(request.args, _FEW)
 
     def of(self, request: Request, snapshot: Snapshot) -> Question:
         """The question of a request; `snapshot` is read where the request names none.
@@ -104,33 +107,31 @@ class Questions:
         if known is not None:
             return known
         found = suspicions(question.outline, question.databases)
-        _remember(self._lock, self._found, _seen(question), found, self.kept)
+        weight = weight_of_text(question.text) + sum(len(each.message) for each in found)
+        self._found.put(_seen(question), found, weight)
         return (*question.about_arguments, *found)[:MOST]
 
     def known_diagnostics(self, question: Question) -> tuple[Diagnostic, ...] | None:
         """The same where they were found before, else None."""
-        with self._lock:
-            found = self._found.get(_seen(question))
+        found = self._found.get(_seen(question))
         return None if found is None else (*question.about_arguments, *found)[:MOST]
 
     def _parsed(self, text: str) -> ast.Query:
         """The query of a text; the calls of rules given for `%` are not checked yet."""
-        with self._lock:
-            query = self._queries.get(text)
-            if query is not None:
-                self._queries.move_to_end(text)
-                return query
-        return _remember(self._lock, self._queries, text, parse_query(text), self.kept)
+        query = self._queries.get(text)
+        if query is None:
+            query = parse_query(text)
+            self._queries.put(text, query, weight_of_text(text))
+        return query
 
     def _outline(self, text: str, query: ast.Query, rules: str | None, relations: frozenset[str]) -> Outline:
         key = (text, rules, relations)
-        with self._lock:
-            outline = self._outlines.get(key)
-            if outline is not None:
-                self._outlines.move_to_end(key)
-                return outline
-        complete = query if rules is None else parse_query(text, rules)
-        return _remember(self._lock, self._outlines, key, outline_of(complete, relations), self.kept)
+        outline = self._outlines.get(key)
+        if outline is None:
+            complete = query if rules is None else parse_query(text, rules)
+            outline = outline_of(complete, relations)
+            self._outlines.put(key, outline, weight_of_text(text) + weight_of_text(rules or ""))
+        return outline
 
 
 def _seen(question: Question) -> Any:
@@ -138,18 +139,3 @@ def _seen(question: Question) -> Any:
     databases = question.databases.items()
     known = sorted((name, each.schema_key, each.data_of(IDENT).last_touched(each.t)) for name, each in databases)
     return (question.text, question.rules, question.relations, tuple(known))
-
-
-def _remember(lock: threading.Lock, kept: OrderedDict[K, V], key: K, value: V, most: int) -> V:
-    with lock:
-        kept[key] = value
-        while len(kept) > most:
-            kept.popitem(last=False)
-    return value
-
-
-def _length(argument: Any) -> int:
-    if isinstance(argument, Moment):
-        return 1
-    value = argument.value if isinstance(argument, Given) else argument
-    return len(value) if isinstance(value, Sequence | Mapping) else 1

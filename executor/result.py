@@ -100,6 +100,8 @@ class Result:
     engine: str
     elapsed_ms: float
     cache: str = "BYPASS"
+    waited_ms: float = 0.0
+    lane: str | None = None
     pulled: Mapping[int, Pulled] = field(default_factory=dict)
     decoded: Sequence[Decoded] = ()
     question: Question | None = None

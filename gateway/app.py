@@ -54,6 +54,7 @@ def create_app(
         settings.request_bytes,
         stop,
         origins,
+        settings.request_values,
     )
     probes = _Probes(database, pool, tokens, metrics, prepared)
 
@@ -138,8 +139,8 @@ def _metrics(database: Database, pool: Pool, tokens: Tokens, wire: Wire) -> Metr
     metrics.gauge("adalog_datoms", "Datoms that hold now.", lambda: database.datom_count)
     metrics.gauge("adalog_entities", "Entities with a datom.", lambda: database.entity_count)
     metrics.gauge("adalog_store_memory_bytes", "Memory of tries and dictionary.", lambda: database.memory_bytes())
-    metrics.gauge("adalog_queries_running", "Queries that have a place.", lambda: pool.running)
-    metrics.gauge("adalog_queue_length", "Queries waiting for a place.", lambda: pool.waiting)
+    metrics.gauge("adalog_queries_running", "Queries that have a place.", lambda: pool.scheduler.running)
+    metrics.gauge("adalog_queue_length", "Queries waiting for a place.", lambda: pool.scheduler.waiting)
     metrics.gauge(
         "adalog_transactions_waiting", "Transactions that are not answered yet.", lambda: database.waiting
     )
@@ -147,6 +148,7 @@ def _metrics(database: Database, pool: Pool, tokens: Tokens, wire: Wire) -> Metr
     metrics.counts(
         "adalog_log_failures", "Writes to the log that failed.", "outcome", lambda: database.log_failures
     )
+    metrics.scheduler(pool.scheduler)
     metrics.gauge("adalog_connections", "Connections that are open.", lambda: len(wire.connections))
     metrics.gauge("adalog_unfinished_body_bytes", "Bytes of bodies still on the way.", lambda: wire.body_bytes)
     metrics.counts(

@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import ipaddress
 import logging
 import stat
 import string
 from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
+
+from starlette.types import Scope
 
 from datalog.errors import AdalogError, Code
 from gateway.config import SettingError
@@ -112,6 +116,23 @@ def _entry(path: str, number: int, line: str) -> tuple[Principal, bytes]:
             "digits (printf %s TOKEN | sha256sum)"
         )
     return Principal(name, role), bytes.fromhex(digest)
+
+
+def address_of(scope: Scope) -> str:
+    """Where a request comes from, as somebody who is not known by name: of IPv6 the network that one has whole."""
+    return _network((scope.get("client") or ("",))[0])
+
+
+@lru_cache(1024)
+def _network(host: str) -> str:
+    try:
+        address = ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return host
+    if address.version == 4:
+        return host
+    mapped = address.ipv4_mapped
+    return str(ipaddress.ip_network((address, 64), strict=False)) if mapped is None else str(mapped)
 
 
 def check_write(principal: Principal) -> None:

@@ -96,7 +96,7 @@ class Local:
             pool.spark.wait_ready(_SPARK_SECONDS)
         prepared = self._operations.prepare(document)
         answer = asyncio.run(self._operations.run(prepared, Context(self._services), variables, None))
-        return _data(orjson.loads(orjson.dumps(answer.body)))
+        return _data(orjson.loads(b"".join(answer.chunks())))
 
 
 @contextmanager

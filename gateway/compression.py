@@ -1,22 +1,27 @@
 """Answers compressed for whoever asks for it: Accept-Encoding, https://www.rfc-editor.org/rfc/rfc9110#section-12.5.3.
 
-The cheapest level of each coding: most clients are near, and the highest would cost more than it saves them.
+The cheapest level of each coding: most clients are near, and the highest would cost more than it saves them. An
+answer that is sent in pieces is compressed piece by piece, so that it is never held as a whole a second time.
 """
 
 from __future__ import annotations
 
 import asyncio
+import io
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 import pyarrow as pa
-from isal import igzip_lib
+from isal import igzip_lib, isal_zlib
 from starlette.datastructures import MutableHeaders
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from datalog.errors import Code
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 IDENTITY: Final = "identity"
 # Below this compressing takes longer than the bytes that it saves, on any network but the slowest.
@@ -42,6 +47,63 @@ def _zstd(body: bytes) -> bytes:
 
 CODINGS: Final[Mapping[str, Callable[[bytes], bytes]]] = {"zstd": _zstd, "gzip": _gzip}
 """The codings to choose from, the better first."""
+
+
+class Stream(Protocol):
+    """A body on its way into one coding. Each call gives the bytes that are ready."""
+
+    def add(self, piece: bytes) -> bytes: ...
+
+    def end(self) -> bytes: ...
+
+
+class _GzipStream:
+    def __init__(self) -> None:
+        self._made = isal_zlib.compressobj(1, wbits=31)
+
+    def add(self, piece: bytes) -> bytes:
+        coded: bytes = self._made.compress(piece)
+        return coded
+
+    def end(self) -> bytes:
+        coded: bytes = self._made.flush()
+        return coded
+
+
+class _ZstdStream:
+    def __init__(self) -> None:
+        self._ready = _Pieces()
+        self._made = pa.CompressedOutputStream(self._ready, "zstd")
+
+    def add(self, piece: bytes) -> bytes:
+        self._made.write(piece)
+        return self._ready.taken()
+
+    def end(self) -> bytes:
+        self._made.close()
+        return self._ready.taken()
+
+
+class _Pieces(io.RawIOBase):
+    """A file to write to, whose content is taken away as it comes."""
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, piece: ReadableBuffer) -> int:
+        self._pieces.append(bytes(piece))
+        return len(self._pieces[-1])
+
+    def taken(self) -> bytes:
+        pieces, self._pieces = self._pieces, []
+        return b"".join(pieces)
+
+
+STREAMS: Final[Mapping[str, Callable[[], Stream]]] = {"zstd": _ZstdStream, "gzip": _GzipStream}
+"""The same for what comes in pieces."""
 
 
 @lru_cache(256)
@@ -84,7 +146,7 @@ def _quality(parameters: list[str]) -> float:
 
 
 class Compression:
-    """Compresses whole answers of text. What is sent bit by bit, as events are, goes through as it comes."""
+    """Compresses answers of text whose length is known. Events and the like go through as they come."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -110,6 +172,7 @@ class _Answer:
         self._send = send
         self._taken = taken
         self._head: Message | None = None
+        self._stream: Stream | None = None
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -120,8 +183,13 @@ class _Answer:
         if head is not None:
             if not message.get("more_body", False):
                 message = await self._coded(head, message)
+            else:
+                self._stream = self._begun(head)
             await self._send(head)
-        await self._send(message)
+        if self._stream is None:
+            await self._send(message)
+        else:
+            await self._send_coded(self._stream, message)
 
     async def _coded(self, head: Message, message: Message) -> Message:
         headers = MutableHeaders(raw=head["headers"])
@@ -134,6 +202,30 @@ class _Answer:
         headers["content-encoding"] = coding
         headers["content-length"] = str(len(coded))
         return {**message, "body": coded}
+
+    def _begun(self, head: Message) -> Stream | None:
+        """What compresses an answer that comes in pieces; None for what goes through as it is."""
+        headers = MutableHeaders(raw=head["headers"])
+        length = headers.get("content-length", "")
+        coding = self._chosen(headers, int(length)) if length.isdigit() else IDENTITY
+        if coding == IDENTITY:
+            return None
+        headers["content-encoding"] = coding
+        # Nobody knows it before the end.
+        del headers["content-length"]
+        return STREAMS[coding]()
+
+    async def _send_coded(self, stream: Stream, message: Message) -> None:
+        body: bytes = message.get("body", b"")
+        more = message.get("more_body", False)
+
+        def coded() -> bytes:
+            ready = stream.add(body)
+            return ready if more else ready + stream.end()
+
+        ready = await asyncio.to_thread(coded) if len(body) > _MOST_AT_ONCE else coded()
+        if ready or not more:
+            await self._send({**message, "body": ready})
 
     def _chosen(self, headers: MutableHeaders, size: int) -> str:
         media = headers.get("content-type", "")

@@ -6,18 +6,25 @@ https://www.rfc-editor.org/rfc/rfc9110#name-conditional-requests
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 
 _DIGEST_BYTES = 16
 
 
-def validated(media: str, body: bytes) -> dict[str, str]:
+def validated(media: str, body: Iterable[bytes]) -> dict[str, str]:
     """The headers of an answer that may be kept by who asked, and asked for again with its ETag.
 
     The validator is of the bytes before they are compressed: a weak one, as it is the same however they are sent.
     Answers depend on who asks, so no cache between may keep them.
     """
-    digest = hashlib.blake2b(body, key=media.encode(), digest_size=_DIGEST_BYTES).hexdigest()
-    return {"ETag": f'W/"{digest}"', "Cache-Control": "private, no-cache", "Vary": "Accept, Authorization"}
+    digest = hashlib.blake2b(key=media.encode(), digest_size=_DIGEST_BYTES)
+    for chunk in body:
+        digest.update(chunk)
+    return {
+        "ETag": f'W/"{digest.hexdigest()}"',
+        "Cache-Control": "private, no-cache",
+        "Vary": "Accept, Authorization",
+    }
 
 
 def unchanged(if_none_match: bytes | None, etag: str) -> bool:

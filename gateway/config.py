@@ -49,15 +49,19 @@ class Settings:
     idle_seconds: float = 75.0
     send_seconds: float = 60.0
     request_bytes: int = 8 * 1024 * 1024
+    request_values: int = 1_000_000
     transaction_bytes: int = 1024 * 1024
     spark: bool = True
     spark_master: str = "local[*]"
     threads: int = 2
     queries_at_once: int = 4
+    heavy_queries_at_once: int = 2
     queries_waiting: int = 256
+    transactions_waiting: int = 1024
     memory_bytes: int = 1024 * 1024 * 1024
     cache_bytes: int = 64 * 1024 * 1024
     cache_entry_bytes: int = 16 * 1024 * 1024
+    plan_cache_bytes: int = 32 * 1024 * 1024
     redis_url: str | None = field(default=None, repr=False)
     redis_prefix: str = "adalog:"
     redis_ttl: int = 86_400

@@ -3,34 +3,42 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import count
 from time import perf_counter
+from typing import Any
 
 import orjson
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from datalog.errors import AdalogError, Code
+from datalog.errors import AdalogError, Code, quoted
+from executor.client import ASKING, Client
 from executor.pool import stopping
 from gateway import negotiation
-from gateway.auth import Principal, Tokens, check_write
+from gateway.auth import ANYONE, Principal, Tokens, address_of, check_write
 from gateway.conditional import unchanged, validated
 from gateway.ending import Stop
 from gateway.metrics import Metrics
 from gateway.negotiation import GRAPHQL_JSON, BadRequestError, GraphQLRequest
 from gateway.origins import Origins
+from schema.background import elsewhere
 from schema.context import Context, Services
 from schema.errors import describe, internal
 from schema.execution import Answer, Operations, is_mutation, root_fields
 
 # Most queries are answered sooner; only then is it worth watching whether the client is still there.
 _PATIENCE = 0.02
+# Of a request or an answer that is read or looked through in no time, and of a piece that is sent at once.
+_INLINE_BYTES = 64 * 1024
+_PIECE_BYTES = 256 * 1024
 _CUT = AdalogError(
     Code.BACKEND_UNAVAILABLE,
     "the server was shut down before the transaction was answered, and it is unknown whether it was applied; with "
     "an idempotencyKey it is safe to transact it again, without one read before you do",
     retryable=False,
 )
-_STATUS = {Code.UNAUTHENTICATED: 401, Code.FORBIDDEN: 403, Code.LIMIT_EXCEEDED: 413}
+_STATUS = {Code.UNAUTHENTICATED: 401, Code.FORBIDDEN: 403, Code.LIMIT_EXCEEDED: 413, Code.RATE_LIMITED: 429}
 
 
 class ClientGoneError(Exception):
@@ -58,6 +66,7 @@ class GraphQLEndpoint:
         request_bytes: int,
         stop: Stop,
         origins: Origins,
+        request_values: int,
     ) -> None:
         self.operations = operations
         self.services = services
@@ -65,8 +74,10 @@ class GraphQLEndpoint:
         self.metrics = metrics
         self.explorer = explorer
         self.request_bytes = request_bytes
+        self.request_values = request_values
         self.stop = stop
         self.origins = origins
+        self._requests = count(1)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = _headers(scope)
@@ -79,37 +90,41 @@ class GraphQLEndpoint:
         try:
             if media is None:
                 raise BadRequestError(
-                    406, f"answers are {GRAPHQL_JSON} or application/json; {accept!r} takes neither"
+                    406, f"answers are {GRAPHQL_JSON} or application/json; {quoted(accept)} takes neither"
                 )
-            status, body, settled = await self._answer(scope, receive, headers, media)
-            extra = validated(media, body) if settled and method == "GET" else {}
-            if extra and unchanged(headers.get(b"if-none-match"), extra["ETag"]):
-                status, body = 304, b""
+            status, body, settled, extra = await self._answer(scope, receive, headers, media)
+            if settled and method == "GET":
+                extra = await _validated(media, body)
+            if "ETag" in extra and unchanged(headers.get(b"if-none-match"), extra["ETag"]):
+                status, body = 304, []
         except BadRequestError as refused:
-            status, body, extra = refused.status, _refusal(refused.code, refused.message), refused.headers
+            status, body, extra = refused.status, [_refusal(refused.code, refused.message)], refused.headers
         except AdalogError as refused:
-            status, body = _STATUS.get(refused.code, 400), orjson.dumps({"errors": [describe(refused)]})
-            extra = {"WWW-Authenticate": "Bearer"} if status == 401 else {}
+            status, body = _STATUS.get(refused.code, 400), [orjson.dumps({"errors": [describe(refused)]})]
+            extra = {"WWW-Authenticate": "Bearer"} if status == 401 else _retry_after([describe(refused)])
         except StoppedError as stopped:
             # As for a refused document: whoever takes only application/json looks for errors in a 200.
-            status, body, extra = 503 if media == GRAPHQL_JSON else 200, stopped.body, {}
+            status, body, extra = 503 if media == GRAPHQL_JSON else 200, [stopped.body], {}
         except ClientGoneError:
             return
         except asyncio.CancelledError:
             # While its body was still on the way.
             if not self.stop.has_begun:
                 raise
-            status, body, extra = 503, StoppedError(stopping()).body, {}
+            status, body, extra = 503, [StoppedError(stopping()).body], {}
         await _send(send, status, body, media or negotiation.JSON, extra)
 
     async def _answer(
         self, scope: Scope, receive: Receive, headers: dict[bytes, bytes], media: str
-    ) -> tuple[int, bytes, bool]:
-        """(the status, the body, whether it is an answer without errors)."""
+    ) -> tuple[int, list[bytes], bool, dict[str, str]]:
+        """(the status, the body in chunks, whether it is an answer without errors, headers)."""
         started = perf_counter()
         principal = self.tokens.principal(_text(headers.get(b"authorization")))
+        who = address_of(scope) if principal is ANYONE else principal.name
+        # The tasks and the work that answer this request inherit it.
+        ASKING.set(Client(who, next(self._requests)))
         request = await self._read(scope, receive, headers)
-        prepared = self.operations.prepare(request.query)
+        prepared = await self.operations.aprepare(request.query)
         operation = prepared.operation(request.operation_name)
         fields: list[str] = []
         writes = operation is not None and is_mutation(operation)
@@ -125,11 +140,12 @@ class GraphQLEndpoint:
             for field in fields:
                 self.metrics.answered(field, Code.BACKEND_UNAVAILABLE, perf_counter() - started)
             raise
-        body = self._bytes(answer)
+        body = self._chunks(answer)
         self._count(answer, fields, perf_counter() - started)
         if "q" in fields:
             self.metrics.rows(context.rows)
-        return _status(answer, media), body, answer.executed and "errors" not in answer.body
+        settled = answer.executed and "errors" not in answer.body
+        return _status(answer, media), body, settled, _retry_after(answer.body.get("errors", ()))
 
     async def _unless_stopped(self, task: asyncio.Future[Answer], receive: Receive, writes: bool) -> Answer:
         """The task's answer. Raises StoppedError when the server stops first; what writes has until it is cut."""
@@ -154,14 +170,20 @@ class GraphQLEndpoint:
                 body = await self._body(receive, headers)
             finally:
                 self.stop.reading.discard(task)
-            return negotiation.from_body(_text(headers.get(b"content-type")) or "", body)
+            media = _text(headers.get(b"content-type")) or ""
+            if len(body) <= _INLINE_BYTES:
+                return negotiation.from_body(media, body, self.request_values)
+            return await elsewhere(lambda _: negotiation.from_body(media, body, self.request_values))
         if method == "GET":
             cross_site = headers.get(b"sec-fetch-site") == b"cross-site"
             if cross_site and not self.origins.allow(headers.get(b"origin")):
                 raise BadRequestError(403, "a page of another site may not query this database", Code.FORBIDDEN)
             if len(scope["query_string"]) > self.request_bytes:
                 raise self._too_large()
-            return negotiation.from_url(scope["query_string"])
+            query_string = scope["query_string"]
+            if len(query_string) <= _INLINE_BYTES:
+                return negotiation.from_url(query_string)
+            return await elsewhere(lambda _: negotiation.from_url(query_string))
         raise BadRequestError(405, f"{method} is not for /graphql; use POST or GET", headers={"Allow": "GET, POST"})
 
     async def _body(self, receive: Receive, headers: dict[bytes, bytes]) -> bytes:
@@ -197,14 +219,14 @@ class GraphQLEndpoint:
             raise BadRequestError(405, "a GET may only query; send mutations with POST", headers={"Allow": "POST"})
         check_write(principal)
 
-    def _bytes(self, answer: Answer) -> bytes:
+    def _chunks(self, answer: Answer) -> list[bytes]:
         try:
-            return orjson.dumps(answer.body)
+            return answer.chunks()
         except TypeError as error:
             # Text that is no UTF-8, for one; nothing of it may reach the client half written.
             answer.body.clear()
             answer.body["errors"] = [internal(error)]
-            return orjson.dumps(answer.body)
+            return answer.chunks()
 
     def _count(self, answer: Answer, fields: list[str], seconds: float) -> None:
         errors = answer.body.get("errors")
@@ -215,6 +237,12 @@ class GraphQLEndpoint:
         failed = {str((error.get("path") or ["request"])[0]): error["extensions"]["code"] for error in errors}
         for field in fields or ["request"]:
             self.metrics.answered(field, failed.get(field, failed.get("request", "OK")), seconds)
+
+
+def _retry_after(errors: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """The header that says when what was refused is worth another try."""
+    seconds = [error["extensions"]["retryAfter"] for error in errors if "retryAfter" in error["extensions"]]
+    return {"Retry-After": str(max(seconds))} if seconds else {}
 
 
 def _status(answer: Answer, media: str) -> int:
@@ -261,11 +289,40 @@ def _text(value: bytes | None) -> str | None:
     return None if value is None else value.decode("latin-1")
 
 
-async def _send(send: Send, status: int, body: bytes, media: str, extra: dict[str, str]) -> None:
+async def _validated(media: str, body: list[bytes]) -> dict[str, str]:
+    if sum(map(len, body)) <= _INLINE_BYTES:
+        return validated(media, body)
+    return await elsewhere(lambda _: validated(media, body))
+
+
+async def _send(send: Send, status: int, body: list[bytes], media: str, extra: dict[str, str]) -> None:
     about = {"cache-control": "no-store", "vary": "Accept", **{name.lower(): each for name, each in extra.items()}}
     headers = [(name.encode(), value.encode()) for name, value in about.items()]
+    size = sum(map(len, body))
     if status != 304:
         headers.append((b"content-type", media.encode() + b"; charset=utf-8"))
-        headers.append((b"content-length", str(len(body)).encode()))
+        headers.append((b"content-length", str(size).encode()))
     await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+    if size <= _PIECE_BYTES:
+        await send({"type": "http.response.body", "body": b"".join(body)})
+        return
+    # The server waits between pieces for a client that reads slowly, and each that is sent is let go.
+    for piece in _pieces(body):
+        await send({"type": "http.response.body", "body": piece, "more_body": True})
+    await send({"type": "http.response.body", "body": b""})
+
+
+def _pieces(body: list[bytes]) -> Iterator[bytes]:
+    """The chunks of a body, which is emptied, put together or cut to about what is sent at once."""
+    body.reverse()
+    waiting: list[bytes] = []
+    size = 0
+    while body:
+        chunk = body.pop()
+        waiting.append(chunk)
+        size += len(chunk)
+        if size >= _PIECE_BYTES or not body:
+            together = b"".join(waiting)
+            waiting.clear()
+            size = 0
+            yield from (together[at : at + _PIECE_BYTES] for at in range(0, len(together), _PIECE_BYTES))

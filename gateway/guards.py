@@ -6,7 +6,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from datalog.errors import Code
+from datalog.errors import Code, quoted
 from gateway.config import Settings, is_loopback
 from gateway.origins import Origins
 
@@ -87,7 +87,7 @@ def header(scope: Scope, name: bytes) -> bytes | None:
 
 def _misdirected(scope: Scope) -> JSONResponse:
     message = (
-        f"this server answers to localhost only, not to {host_name(scope)!r}; "
+        f"this server answers to localhost only, not to {quoted(host_name(scope))}; "
         "ADALOG_ALLOWED_HOSTS lists further names, separated by commas"
     )
     error = {"message": message, "extensions": {"code": Code.FORBIDDEN.value, "retryable": False}}

@@ -6,11 +6,17 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
-from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.metrics_core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    Metric,
+    SummaryMetricFamily,
+)
 from prometheus_client.registry import Collector
 
 if TYPE_CHECKING:
     from executor.cache import ResultCache
+    from executor.scheduler import Scheduler
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
@@ -58,6 +64,33 @@ class _Counts(Collector):
         yield family
 
 
+class _LaneFigures(Collector):
+    """What runs and waits in each lane."""
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        self._scheduler = scheduler
+
+    def collect(self) -> Iterator[Metric]:
+        figures = self._scheduler.figures()
+        running = GaugeMetricFamily("adalog_lane_running", "Queries that have a place.", labels=["lane"])
+        waiting = GaugeMetricFamily("adalog_lane_waiting", "Queries that wait for one.", labels=["lane"])
+        waits = SummaryMetricFamily("adalog_lane_wait_seconds", "Time waited for a place.", labels=["lane"])
+        refused = CounterMetricFamily(
+            "adalog_lane_refused", "Queries that would have waited too long, or found too many.", labels=["lane"]
+        )
+        moves = CounterMetricFamily(
+            "adalog_lane_moves", "Changes of lane and place, by their reason.", labels=["reason"]
+        )
+        for lane, each in figures.lanes.items():
+            running.add_metric([lane], figures.running[lane])
+            waiting.add_metric([lane], figures.waiting[lane])
+            waits.add_metric([lane], each.started, each.waited)
+            refused.add_metric([lane], each.refused)
+        for reason, count in figures.moves.items():
+            moves.add_metric([reason], count)
+        yield from (running, waiting, waits, refused, moves)
+
+
 class Metrics:
     """Counts what the gateway answers and reads the store's and the pool's state when it is asked."""
 
@@ -86,6 +119,10 @@ class Metrics:
     def cache(self, cache: ResultCache) -> None:
         """What the cache counts, whenever the metrics are read."""
         self.registry.register(_CacheFigures(cache))
+
+    def scheduler(self, scheduler: Scheduler) -> None:
+        """What runs and waits, whenever the metrics are read."""
+        self.registry.register(_LaneFigures(scheduler))
 
     def answered(self, field: str, code: str, seconds: float) -> None:
         """One root field was answered; `code` is OK or the error's."""

@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs
 
+import numpy as np
 import orjson
 
-from datalog.errors import Code
+from datalog.errors import Code, quoted
+from store.collecting import put_off
 
 GRAPHQL_JSON = "application/graphql-response+json"
 JSON = "application/json"
@@ -22,6 +24,9 @@ _RANGES = {
     "application/*": GRAPHQL_JSON,
     "*/*": JSON,
 }
+
+# Bytes from which on a search for garbage is worth putting off.
+_LARGE = 64 * 1024
 
 
 class BadRequestError(Exception):
@@ -85,19 +90,46 @@ def _quality(parameters: list[str]) -> float:
     return 1.0
 
 
-def from_body(content_type: str, body: bytes) -> GraphQLRequest:
-    """A POST's request. Only JSON is taken: another site's page cannot send it without asking first (CSRF)."""
+def _loaded(body: bytes) -> Any:
+    with put_off(len(body)):
+        return orjson.loads(body)
+
+
+def cost_of_json(body: bytes) -> int:
+    """What reading a JSON text costs, in numbers read: known before it is paid, as it cannot be read in parts.
+
+    A list or an object costs about two numbers, a string or a key eight. What stands within strings counts too.
+    """
+    letters = np.frombuffer(body, np.uint8)
+
+    def count(letter: bytes) -> int:
+        return int(np.count_nonzero(letters == letter[0]))
+
+    return count(b",") + 2 * (count(b"[") + count(b"{")) + 4 * count(b'"')
+
+
+def from_body(content_type: str, body: bytes, most: int) -> GraphQLRequest:
+    """A POST's request. Only JSON is taken: another site's page cannot send it without asking first (CSRF).
+
+    `most`: what reading it may cost, in numbers read.
+    """
     media, _, parameters = content_type.lower().partition(";")
     if media.strip() != JSON:
-        shown = f"{content_type!r} was sent" if content_type else "none was sent"
+        shown = f"{quoted(content_type)} was sent" if content_type else "none was sent"
         raise BadRequestError(
             415, f"a POST needs `Content-Type: application/json`; {shown}", headers={"Accept-Post": JSON}
         )
     charset = parameters.partition("charset=")[2].strip().strip('"')
     if charset and charset not in ("utf-8", "utf8"):
-        raise BadRequestError(415, f"the request must be UTF-8, not {charset!r}")
+        raise BadRequestError(415, f"the request must be UTF-8, not {quoted(charset)}")
+    if 3 * len(body) > most and cost_of_json(body) > most:
+        raise BadRequestError(
+            413,
+            f"the request has more than about {most:,} JSON values; ADALOG_REQUEST_VALUES moves this limit",
+            Code.LIMIT_EXCEEDED,
+        )
     try:
-        content = orjson.loads(body)
+        content = _loaded(body) if len(body) > _LARGE else orjson.loads(body)
     except orjson.JSONDecodeError as error:
         raise BadRequestError(
             400, f"the request is not JSON: {error.msg} at line {error.lineno}, column {error.colno}"

@@ -17,7 +17,9 @@ from store.folder import holds_database
 def open_database(settings: Settings) -> Database:
     """The settings' database. Raises BACKEND_UNAVAILABLE when another process has its folder."""
     limits = edn.Limits(size=settings.transaction_bytes)
-    return Database.open(settings.data, schema=settings.schema, limits=limits)
+    return Database.open(
+        settings.data, schema=settings.schema, limits=limits, waiting=settings.transactions_waiting
+    )
 
 
 def is_new(settings: Settings) -> bool:
@@ -55,8 +57,10 @@ def start_pool(database: Database, settings: Settings, *, spark: bool) -> Pool:
     sizes = PoolSettings(
         threads=settings.threads,
         running=settings.queries_at_once,
+        heavy=settings.heavy_queries_at_once,
         waiting=settings.queries_waiting,
         memory_bytes=settings.memory_bytes,
+        plan_bytes=settings.plan_cache_bytes,
     )
     cache = cache_settings(settings)
     if not spark:

@@ -12,7 +12,7 @@ from datalog import edn, values
 from datalog.errors import AdalogError, Code
 from executor.arguments import Given
 from schema.basis import moment, read_instant, unwrapped
-from schema.encoding import TagError, decode
+from schema.encoding import NestingError, TagError, decode
 from schema.scalars import Long
 
 if TYPE_CHECKING:
@@ -81,9 +81,8 @@ def _read_json(database: Database, index: int, value: Any) -> Any:
     try:
         decoded = decode(value)
     except TagError as error:
-        raise AdalogError(Code.ARG_INVALID, f"args[{index}]: {error}") from None
-    except RecursionError:
-        raise AdalogError(Code.LIMIT_EXCEEDED, f"args[{index}] is nested too deeply") from None
+        code = Code.LIMIT_EXCEEDED if isinstance(error, NestingError) else Code.ARG_INVALID
+        raise AdalogError(code, f"args[{index}]: {error}") from None
     given = Given(decoded, json=True)
     if isinstance(value, dict) and value.keys() == {"basis"}:
         return moment(database, f"args[{index}].basis", value["basis"], given)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from graphql import GraphQLError
 
 from datalog import edn, values
-from datalog.errors import AdalogError, Code
+from datalog.errors import AdalogError, Code, quoted, shown
 from datalog.hints import nearest
 from executor.arguments import Given, Moment
 from schema.scalars import read_long
@@ -65,18 +65,20 @@ def read_instant(text: str, place: str = "basis.asOf") -> datetime:
             return value
     try:
         instant = datetime.fromisoformat(text.strip())
-    except ValueError:
+        # The first and last hours of the calendar are in no year of UTC's where they have an offset.
+        return instant.replace(tzinfo=UTC) if instant.tzinfo is None else instant.astimezone(UTC)
+    except (ValueError, OverflowError):
         raise AdalogError(
-            Code.ARG_INVALID, f'{place} {text!r} is no instant; write e.g. "2024-05-01T12:00:00Z"'
+            Code.ARG_INVALID, f'{place} {quoted(text)} is no instant; write e.g. "2024-05-01T12:00:00Z"'
         ) from None
-    return instant.replace(tzinfo=UTC) if instant.tzinfo is None else instant.astimezone(UTC)
 
 
 def _read(place: str, content: Any) -> dict[str, Any]:
     """What a basis says, by the names of BasisInput; nothing for what is null."""
     if not isinstance(content, Mapping):
         raise AdalogError(
-            Code.ARG_INVALID, f'{place} is a map of t, asOf, since and history, e.g. {{"asOf": 5}}, not {content!r}'
+            Code.ARG_INVALID,
+            f'{place} is a map of t, asOf, since and history, e.g. {{"asOf": 5}}, not {quoted(content)}',
         )
     found: dict[str, Any] = {}
     for key, value in content.items():
@@ -85,7 +87,7 @@ def _read(place: str, content: Any) -> dict[str, Any]:
         if name not in _KEYS:
             raise AdalogError(
                 Code.ARG_INVALID,
-                f"{place} has no {written}{nearest(written, _KEYS)}; it takes t, asOf, since and history",
+                f"{place} has no {shown(written)}{nearest(written, _KEYS)}; it takes t, asOf, since and history",
             )
         if value is not None:
             found[name] = _READERS[name](f"{place}.{written}", value)
@@ -103,7 +105,7 @@ def _number(place: str, value: Any) -> int:
     try:
         number = read_long(value)
     except GraphQLError:
-        raise AdalogError(Code.ARG_INVALID, f"{place} is a transaction's number, not {value!r}") from None
+        raise AdalogError(Code.ARG_INVALID, f"{place} is a transaction's number, not {quoted(value)}") from None
     if number < 0:
         raise AdalogError(Code.ARG_INVALID, f"{place} is {number}; transaction numbers start at 0")
     return number
@@ -121,7 +123,7 @@ def _moment(place: str, value: Any) -> int | datetime:
 
 def _flag(place: str, value: Any) -> bool:
     if not isinstance(value, bool):
-        raise AdalogError(Code.ARG_INVALID, f"{place} is true or false, not {value!r}")
+        raise AdalogError(Code.ARG_INVALID, f"{place} is true or false, not {quoted(value)}")
     return value
 
 

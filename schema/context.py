@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from schema.budget import Budget
 from schema.cursor import Cursors
 from schema.limits import Limits
 
@@ -25,11 +26,16 @@ class Services:
 
 @dataclass(slots=True)
 class Context:
-    """One request: the services, and how many rows its queries gave (for the metrics)."""
+    """One request: the services, how many rows its queries gave (for the metrics), and what its response may still
+    come to."""
 
     services: Services
     rows: int = 0
+    budget: Budget = field(init=False)
 
     # Strawberry hands the context to field extensions by these names when it is not a dict.
     request: Any = None
     response: Any = None
+
+    def __post_init__(self) -> None:
+        self.budget = Budget(self.services.limits.result_bytes)

@@ -18,6 +18,7 @@ from datalog.errors import AdalogError, Code
 from store.snapshot import Start
 
 _SIGNATURE_BYTES = 12
+_MOST_CHARACTERS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,8 @@ class Cursors:
 
     def read(self, text: str, question: str) -> Cursor:
         """The cursor in `text`. Raises ARG_INVALID unless it was made here for the same question."""
+        if len(text) > _MOST_CHARACTERS:
+            raise _refused("is not a cursor")
         try:
             raw = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
         except (binascii.Error, ValueError):

@@ -8,21 +8,26 @@ from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Callable, Iterable, Sequence
+import struct
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 import orjson
 
 from datalog import edn, values
-from datalog.errors import AdalogError
+from datalog.errors import AdalogError, quoted, shown
 from schema.scalars import SAFE, write_long
 
 Value = Any
 Json = Any
+Weigh = Callable[[int], None]
+
+# Bytes that are worth weighing before they are written.
+_LONG: Final = 1_000
 
 
 class Encoding(StrEnum):
@@ -40,10 +45,12 @@ def encode(value: Value, encoding: Encoding) -> Json:
     return _WRITERS[encoding](value)
 
 
-def encode_column(column: Sequence[Value], type_name: str, encoding: Encoding) -> Sequence[Json]:
-    """A whole result column. `type_name` is the column's attribute type, or `any`."""
+def encode_column(
+    column: Sequence[Value], type_name: str, encoding: Encoding, weigh: Weigh = lambda _: None
+) -> Sequence[Json]:
+    """A whole result column. `type_name` is the column's attribute type, or `any`. `weigh`: as of `MapWriter`."""
     if encoding is Encoding.EDN:
-        return _edn_column(column, type_name)
+        return _edn_column(column, type_name, weigh)
     if type_name in ("string", "boolean"):
         return column
     if type_name in ("long", "ref"):
@@ -55,13 +62,15 @@ def encode_column(column: Sequence[Value], type_name: str, encoding: Encoding) -
     if type_name == "keyword":
         return _each_distinct(column, _WRITERS[encoding])
     if type_name == "map":
-        return MapWriter(encoding).column(column)
+        return MapWriter(encoding, weigh).column(column)
     return list(map(_WRITERS[encoding], column))
 
 
-def encode_rows(columns: Sequence[Sequence[Value]], types: Sequence[str], encoding: Encoding) -> list[Json]:
+def encode_rows(
+    columns: Sequence[Sequence[Value]], types: Sequence[str], encoding: Encoding, weigh: Weigh = lambda _: None
+) -> list[Json]:
     """Rows of JSON values; under EDN one string a row."""
-    encoded = [encode_column(column, name, encoding) for column, name in zip(columns, types, strict=True)]
+    encoded = [encode_column(column, name, encoding, weigh) for column, name in zip(columns, types, strict=True)]
     if encoding is Encoding.EDN:
         return ["[" + " ".join(row) + "]" for row in zip(*encoded, strict=True)]
     return list(zip(*encoded, strict=True))
@@ -89,9 +98,9 @@ def encode_maps(
     return [dict(zip(plain, row, strict=True)) for row in rows]
 
 
-def _edn_column(column: Sequence[Value], type_name: str) -> Sequence[str]:
+def _edn_column(column: Sequence[Value], type_name: str, weigh: Weigh = lambda _: None) -> Sequence[str]:
     if type_name == "map":
-        return MapWriter(Encoding.EDN).column(column)
+        return MapWriter(Encoding.EDN, weigh).column(column)
     if type_name in ("long", "ref"):
         return list(map(str, column))
     if type_name in ("keyword", "string"):
@@ -220,10 +229,12 @@ _WRITERS: dict[Encoding, Callable[[Value], Json]] = {Encoding.PLAIN: _plain, Enc
 class MapWriter:
     """Writes pulled maps, which share the maps within them: each of those is written once.
 
-    What it gives for a map is JSON already written, a piece for `orjson.dumps`; under EDN it is text.
+    What it gives for a map is JSON already written, a piece for `orjson.dumps`; under EDN it is text. `weigh` is
+    told of long strings and of maps written again, before they are put together, and may raise.
     """
 
-    def __init__(self, encoding: Encoding) -> None:
+    def __init__(self, encoding: Encoding, weigh: Weigh = lambda _: None) -> None:
+        self._weigh = weigh
         self._write = edn.write if encoding is Encoding.EDN else _WRITERS[encoding]
         self._entries = {
             Encoding.PLAIN: self._plain_entries,
@@ -232,7 +243,7 @@ class MapWriter:
         }[encoding]
         self._join = encoding is Encoding.EDN
         # With the map or key itself, so that no other comes to have its address.
-        self._written: dict[int, tuple[Value, Json]] = {}
+        self._written: dict[int, tuple[Value, Json, int]] = {}
         self._keys: dict[int, tuple[Value, str]] = {}
         self._write_key = edn.write if encoding is Encoding.EDN else _plain_key
 
@@ -244,11 +255,17 @@ class MapWriter:
         """One value, which may be anything that a map holds."""
         kind = type(value)
         if kind is str and not self._join:
+            if len(value) > _LONG:
+                self._weigh(len(value))
             return value
         if kind is values.EdnMap:
             known = self._written.get(id(value))
             if known is None:
-                known = self._written[id(value)] = (value, self._entries(value))
+                text = self._entries(value)
+                known = (value, text if self._join else orjson.Fragment(text), len(text))
+                self._written[id(value)] = known
+            elif known[2] > _LONG:
+                self._weigh(known[2])
             return known[1]
         if kind is tuple:
             items = [self.write(item) for item in value]
@@ -262,68 +279,109 @@ class MapWriter:
             known = self._keys[id(key)] = (key, self._write_key(key))
         return known[1]
 
-    def _plain_entries(self, value: values.EdnMap) -> orjson.Fragment:
-        return _piece({self._key(key): self.write(item) for key, item in value.items()})
+    def _plain_entries(self, value: values.EdnMap) -> bytes:
+        return orjson.dumps({self._key(key): self.write(item) for key, item in value.items()})
 
-    def _tagged_entries(self, value: values.EdnMap) -> orjson.Fragment:
-        return _piece(_tagged_pairs([(key, self.write(item)) for key, item in value.items()]))
+    def _tagged_entries(self, value: values.EdnMap) -> bytes:
+        return orjson.dumps(_tagged_pairs([(key, self.write(item)) for key, item in value.items()]))
 
     def _edn_entries(self, value: values.EdnMap) -> str:
         return "{" + ", ".join(f"{self._key(key)} {self.write(item)}" for key, item in value.items()) + "}"
-
-
-def _piece(value: Json) -> orjson.Fragment:
-    return orjson.Fragment(orjson.dumps(value))
 
 
 class TagError(ValueError):
     """A JSON argument that is not what its tag promises."""
 
 
-def decode(value: Json) -> Value:
+class NestingError(TagError):
+    """A JSON argument that is nested more deeply than an EDN text may be."""
+
+
+def decode(value: Json, depth: int = edn.DEFAULT.depth) -> Value:
     """A JSON argument as an EDN value: plain JSON as it stands, TAGGED objects by their tag.
 
     A list is a vector; an object whose one key begins with `#` is tagged; any other object is a map with string
-    keys. Raises TagError.
+    keys. What an EDN text may not hold is refused here too: more digits, deeper nesting than `depth`. Raises
+    TagError.
     """
     if value is None or isinstance(value, (bool, str, float)):
         return value
     if isinstance(value, int):
-        return value if -(2**63) <= value < 2**63 else values.BigInt(value)
+        return value if -(2**63) <= value < 2**63 else values.BigInt(_few_digits(value))
+    if depth <= 0:
+        raise NestingError(f"nested more than {edn.DEFAULT.depth} deep")
     if isinstance(value, list):
-        return tuple(map(decode, value))
+        return tuple(_decoded(value, depth - 1))
     if isinstance(value, dict):
         if len(value) == 1:
             tag, content = next(iter(value.items()))
             if tag.startswith("#"):
-                return _untag(tag, content)
-        return values.EdnMap({key: decode(item) for key, item in value.items()})
-    raise TagError(f"not a JSON value: {value!r}")
+                return _untag(tag, content, depth - 1)
+        return values.EdnMap({key: decode(item, depth - 1) for key, item in value.items()})
+    raise TagError(f"not a JSON value: {quoted(value)}")
 
 
-def _untag(tag: str, content: Json) -> Value:
-    read = _READERS.get(tag)
-    if read is None:
-        raise TagError(f"unknown tag {tag!r}; known are {' '.join(sorted(_READERS))}")
+def _decoded(items: list[Json], depth: int) -> list[Value]:
+    return [decode(item, depth) for item in items]
+
+
+def _untag(tag: str, content: Json, depth: int) -> Value:
+    read, within = _READERS.get(tag), _READERS_WITHIN.get(tag)
+    if read is None and within is None:
+        raise TagError(f"unknown tag {quoted(tag)}; known are {' '.join(sorted((*_READERS, *_READERS_WITHIN)))}")
     try:
+        if within is not None:
+            # An entry of a map is no level of its own.
+            return within(_decoded(_list(content), depth + (tag == "#map")))
+        assert read is not None
         return read(content)
     except TagError:
         raise
     except (ValueError, TypeError, ArithmeticError, LookupError) as error:
-        raise TagError(f'{{"{tag}": {content!r}}} cannot be read: {error}') from None
+        raise TagError(f'{{"{tag}": {quoted(content)}}} cannot be read: {shown(str(error), 120)}') from None
 
 
 def _long(content: Json) -> int:
     number = _integer(content)
     if not -(2**63) <= number < 2**63:
-        raise TagError(f'{{"#long": {content!r}}} does not fit 64 bits; use #bigint')
+        raise TagError(f'{{"#long": {quoted(content)}}} does not fit 64 bits; use #bigint')
     return number
 
 
 def _integer(content: Json) -> int:
     if isinstance(content, bool) or not isinstance(content, (int, str)):
         raise TypeError("an integer, or a string of digits, was expected")
-    return int(content)
+    return int(_few_digits(content))
+
+
+def _few_digits(content: Json) -> Json:
+    """The number, unless it has more digits than the EDN reader takes: their cost grows with their square."""
+    size = len(content) if isinstance(content, str) else content.bit_length() // 3.33 if type(content) is int else 0
+    if size > edn.MAX_DIGITS:
+        raise ValueError(f"a number has at most {edn.MAX_DIGITS:,} digits")
+    return content
+
+
+def _decimal(content: Json) -> Decimal:
+    if isinstance(content, bool) or not isinstance(content, (int, float, str)):
+        raise TypeError("a number, or a string that holds one, was expected")
+    text = str(_few_digits(content))
+    exponent = text.lower().partition("e")[2].replace("_", "").strip()
+    number = Decimal(text) if len(exponent) <= 6 else Decimal("NaN")
+    if not number.is_finite():
+        raise ValueError("a bigdec is a finite number" if len(exponent) <= 6 else "its exponent is out of range")
+    if exponent and abs(int(exponent)) > edn.MAX_DIGITS:
+        raise ValueError(f"its exponent is out of range; it goes from -{edn.MAX_DIGITS} to {edn.MAX_DIGITS}")
+    return number
+
+
+def _float(content: Json) -> values.Float:
+    number = float(content)
+    try:
+        struct.pack("<f", number)
+    except OverflowError:
+        raise ValueError("it is too large for a 32-bit float; use #double") from None
+    return values.Float(number)
 
 
 def _text(content: Json) -> str:
@@ -332,10 +390,16 @@ def _text(content: Json) -> str:
     return content
 
 
-def _items(content: Json) -> Iterable[Value]:
+def _char(content: Json) -> values.Char:
+    if len(_text(content)) != 1:
+        raise ValueError("one character was expected")
+    return values.Char(content)
+
+
+def _list(content: Json) -> list[Json]:
     if not isinstance(content, list):
         raise TypeError("a list was expected")
-    return map(decode, content)
+    return content
 
 
 def _through_edn(prefix: str) -> Callable[[Json], Value]:
@@ -345,7 +409,7 @@ def _through_edn(prefix: str) -> Callable[[Json], Value]:
         try:
             return edn.read(prefix + _text(content))
         except AdalogError as error:
-            raise TagError(f"{content!r}: {error.message}") from None
+            raise TagError(f"{quoted(content)}: {error.message}") from None
 
     return read
 
@@ -361,16 +425,16 @@ def _symbol(content: Json) -> Value:
     return value
 
 
-def _set(content: Json) -> Value:
-    members = list(_items(content))
+def _set(members: list[Value]) -> Value:
     found = values.EdnSet(members)
     if len(found) < len(members):
         raise ValueError("a member is there twice")
     return found
 
 
-def _map(content: Json) -> Value:
-    entries = [(decode(key), decode(item)) for key, item in content]
+def _map(entries: list[Value]) -> Value:
+    if not all(type(entry) is tuple and len(entry) == 2 for entry in entries):
+        raise ValueError("each entry is a list of a key and its value")
     found = values.EdnMap(entries)
     if len(found) < len(entries):
         raise ValueError("a key is there twice")
@@ -384,13 +448,17 @@ _READERS: dict[str, Callable[[Json], Value]] = {
     "#uuid": lambda content: UUID(_text(content)),
     "#long": _long,
     "#bigint": lambda content: values.BigInt(_integer(content)),
-    "#dec": lambda content: Decimal(str(content)),
+    "#dec": _decimal,
     "#double": lambda content: float(content),
-    "#float": lambda content: values.Float(float(content)),
+    "#float": _float,
     "#bytes": lambda content: base64.b64decode(_text(content), validate=True),
-    "#char": lambda content: values.Char(_text(content)),
+    "#char": _char,
     "#uri": lambda content: values.Uri(_text(content)),
+}
+
+# Those that hold values, which are read before them.
+_READERS_WITHIN: dict[str, Callable[[list[Value]], Value]] = {
     "#set": _set,
-    "#list": lambda content: values.EdnList(_items(content)),
+    "#list": values.EdnList,
     "#map": _map,
 }

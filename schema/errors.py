@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from graphql import GraphQLError, GraphQLSyntaxError
 
-from datalog.errors import OUT_OF_FILES, AdalogError, Code
+from datalog.errors import OUT_OF_FILES, AdalogError, Code, cut_message
 
 log = logging.getLogger("adalog.graphql")
 
@@ -41,6 +41,8 @@ def format_error(error: GraphQLError) -> dict[str, Any]:
 def describe(error: AdalogError) -> dict[str, Any]:
     """A domain error outside of any field: a refused request."""
     extensions: dict[str, Any] = {"code": error.code.value, "retryable": error.retryable}
+    if error.retry_after is not None:
+        extensions["retryAfter"] = error.retry_after
     if error.position is not None:
         extensions["line"] = error.position.line
         extensions["column"] = error.position.column
@@ -59,7 +61,7 @@ def _describe_document_error(error: GraphQLError) -> dict[str, Any]:
     if error.locations:
         extensions["line"] = error.locations[0].line
         extensions["column"] = error.locations[0].column
-    return {"message": _NULL.sub(_null, error.message), "extensions": extensions}
+    return {"message": cut_message(_NULL.sub(_null, error.message)), "extensions": extensions}
 
 
 def _null(match: re.Match[str]) -> str:

@@ -2,15 +2,15 @@
 
 `Operations` is the way in for the gateway: text in, an answer ready to be written out. Parsed and validated
 documents are kept by their text. Two kinds of list are answered whole: JSON prepared as bytes, and
-columns of objects.
+columns of objects (`schema.columnar`). What is long leaves the event loop: reading a document, coercing large
+variables, introspection, writing lists.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Final
 
 import orjson
 import strawberry
@@ -23,30 +23,36 @@ from graphql import (
     GraphQLObjectType,
     OperationDefinitionNode,
     OperationType,
-    execute,
     get_named_type,
     validate,
 )
 from graphql.execution import Executor
 
 from datalog.errors import AdalogError
+from executor.allocation import uncollected
+from executor.arguments import few
+from executor.cancel import Cancel
+from executor.recent import Recent
+from schema.background import elsewhere
+from schema.budget import Repeated, Written, assembled
+from schema.columnar import Columnar, Shape, Writing
 from schema.context import Context
 from schema.errors import describe, format_error
-from schema.limits import Limits, parse_within
-from store.collecting import put_off
+from schema.limits import Limits
+from schema.measure import introspected, parse_within
 
-_VALIDATION_ERRORS = 20
-
-
-class ColumnarList(Protocol):
-    """A list of objects of plain leaf fields, held as one column a field."""
-
-    def column(self, field: str) -> Sequence[Any]:
-        """The JSON values of the GraphQL field `field`, one per object."""
+_VALIDATION_ERRORS: Final = 20
+# Of the tree that is made of one token of a document.
+_TOKEN_BYTES: Final = 600
+# Values of variables, and entries of introspection, below which the event loop is not worth leaving.
+_INLINE_VALUES: Final = 1_000
+_INLINE_INTROSPECTION: Final = 500
 
 
 class PreparingExecutor(Executor[Any]):
     """graphql-core's executor, except that what is already in shape is not taken apart item by item."""
+
+    context_value: Context
 
     def complete_list_value(
         self,
@@ -57,28 +63,66 @@ class PreparingExecutor(Executor[Any]):
         result: Any,
         position_context: Any,
     ) -> Any:
-        if isinstance(result, orjson.Fragment):
+        if isinstance(result, Written | orjson.Fragment):
             return result
-        if hasattr(result, "column"):
+        if hasattr(result, "pieces"):
             item = get_named_type(return_type)
             assert isinstance(item, GraphQLObjectType)
-            return self._complete_columns(item, field_details_list, result)
+            return self._complete_columns(self._shape(item, field_details_list), result)
         return super().complete_list_value(return_type, field_details_list, info, path, result, position_context)
 
-    def _complete_columns(
-        self, item: GraphQLObjectType, details: Any, result: ColumnarList
-    ) -> list[dict[str, Any]]:
+    def _shape(self, item: GraphQLObjectType, details: Any) -> Shape:
+        """What is asked of each object of a list."""
         grouped, *_ = self.collect_subfields(item, details)
-        names = list(grouped)
-        columns: list[Sequence[Any]] = []
-        count = len(result)  # type: ignore[arg-type]
-        for group in grouped.values():
+        fields = []
+        for name, group in grouped.items():
             field = group[0].node.name.value
-            columns.append([item.name] * count if field == "__typename" else result.column(field))
-        if not columns:
-            return [{}] * count
-        with put_off(count):
-            return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+            inner = None if field == "__typename" else get_named_type(item.fields[field].type)
+            shape = self._shape(inner, group) if isinstance(inner, GraphQLObjectType) else None
+            fields.append((name, field, shape))
+        return Shape(item.name, fields)
+
+    def _complete_columns(self, shape: Shape, items: Columnar) -> Any:
+        context = self.context_value
+        mutation = self.operation.operation is OperationType.MUTATION
+        # What a transaction did has to be told, whatever its size: it is as large as the request that made it.
+        take = _free if mutation else (items.prepaid or context.budget).take
+        if items.short:
+            return Writing(take, Cancel().check).written(items, shape)
+
+        held = Repeated(take)
+
+        def write(cancel: Cancel) -> Written:
+            held.begin()
+            with uncollected():
+                return Writing(held.take, cancel.check).written(items, shape)
+
+        return elsewhere(write) if mutation else context.services.pool.threaded(items.cancel(), write)
+
+
+class IntrospectingExecutor(PreparingExecutor):
+    """The same for large introspection, which is done on another thread."""
+
+    def execute_field(
+        self, parent_type: GraphQLObjectType, source: Any, field_details_list: Any, path: Any, position_context: Any
+    ) -> Any:
+        if field_details_list[0].node.name.value in ("__schema", "__type"):
+            ask = super().execute_field
+
+            def introspect(_: Cancel) -> Written | None:
+                found = ask(parent_type, source, field_details_list, path, position_context)
+                if found is None:
+                    return None
+                text = orjson.dumps(found)
+                self.context_value.budget.take(len(text))
+                return Written((text,))
+
+            return elsewhere(introspect)
+        return super().execute_field(parent_type, source, field_details_list, path, position_context)
+
+
+def _free(_: int) -> None:
+    """No budget."""
 
 
 def is_awaitable(value: Any) -> bool:
@@ -88,10 +132,14 @@ def is_awaitable(value: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A document that was parsed and validated, or why it was refused."""
+    """A document that was parsed and validated, or why it was refused.
+
+    `introspection`: how many entries its introspection may give.
+    """
 
     document: DocumentNode | None
     refusal: tuple[dict[str, Any], ...] = ()
+    introspection: int = 0
 
     def operation(self, name: str | None) -> OperationDefinitionNode | None:
         """The operation that `name` chooses; None where the choice is not clear (execution says why)."""
@@ -110,6 +158,10 @@ class Answer:
     body: dict[str, Any]
     executed: bool
 
+    def chunks(self) -> list[bytes]:
+        """The response as it is sent. Raises TypeError for text that is no UTF-8."""
+        return assembled(self.body)
+
 
 def root_fields(operation: OperationDefinitionNode) -> list[str]:
     """The names of an operation's root fields (those written directly), for metrics."""
@@ -123,34 +175,41 @@ def is_mutation(operation: OperationDefinitionNode) -> bool:
 class Operations:
     """Runs GraphQL requests against one schema."""
 
-    def __init__(self, schema: strawberry.Schema, limits: Limits, *, remembered: int = 500) -> None:
+    def __init__(self, schema: strawberry.Schema, limits: Limits) -> None:
         self._schema = schema._schema  # graphql-core's schema: the one thing Strawberry offers no public name for
         self._limits = limits
-        self._remembered = remembered
-        self._documents: OrderedDict[str, Prepared] = OrderedDict()
+        self._lists = introspected(self._schema)
+        self._documents: Recent[str, Prepared] = Recent(limits.document_bytes)
 
     def prepare(self, text: str) -> Prepared:
         """The document in `text`, from memory when it was asked before."""
         known = self._documents.get(text)
         if known is not None:
-            self._documents.move_to_end(text)
             return known
         prepared = self._prepare(text)
-        if len(text) <= 20_000:
-            self._documents[text] = prepared
-            if len(self._documents) > self._remembered:
-                self._documents.popitem(last=False)
+        document = prepared.document
+        tokens = 0 if document is None or document.loc is None else document.token_count or 0
+        weight = sum(len(each["message"]) for each in prepared.refusal)
+        self._documents.put(text, prepared, weight + 2 * len(text) + _TOKEN_BYTES * tokens)
         return prepared
+
+    async def aprepare(self, text: str) -> Prepared:
+        """The same for an event loop: a document not seen before is read on another thread."""
+        known = self._documents.get(text)
+        return await elsewhere(lambda _: self.prepare(text)) if known is None else known
 
     def _prepare(self, text: str) -> Prepared:
         try:
-            document = parse_within(text, self._limits)
+            document, introspection = parse_within(text, self._limits, self._lists)
         except AdalogError as error:
             return Prepared(None, (describe(error),))
         except GraphQLError as error:
             return Prepared(None, (format_error(error),))
         errors = validate(self._schema, document, max_errors=_VALIDATION_ERRORS)
-        return Prepared(document, tuple(format_error(error) for error in errors))
+        if errors:
+            # Who asks again is told the same; the document itself is of no use.
+            return Prepared(None, tuple(format_error(error) for error in errors))
+        return Prepared(document, (), introspection)
 
     async def run(
         self, prepared: Prepared, context: Context, variables: Mapping[str, Any] | None, operation_name: str | None
@@ -158,17 +217,25 @@ class Operations:
         """Executes a prepared document."""
         if prepared.refusal or prepared.document is None:
             return Answer({"errors": list(prepared.refusal)}, executed=False)
-        outcome: ExecutionResult | Awaitable[ExecutionResult] = execute(
-            self._schema,
-            prepared.document,
-            context_value=context,
-            variable_values=dict(variables) if variables else None,
-            operation_name=operation_name,
-            executor_class=PreparingExecutor,
-            is_awaitable=is_awaitable,  # type: ignore[arg-type]
-        )
-        result = outcome if isinstance(outcome, ExecutionResult) else await outcome
-        return _answer(result)
+        document = prepared.document
+        kind = IntrospectingExecutor if prepared.introspection > _INLINE_INTROSPECTION else PreparingExecutor
+
+        def build(_: Cancel) -> Executor[Any] | list[GraphQLError]:
+            return kind.build(
+                self._schema,
+                document,
+                context_value=context,
+                raw_variable_values=dict(variables) if variables else None,
+                operation_name=operation_name,
+                is_awaitable=is_awaitable,  # type: ignore[arg-type]
+            )
+
+        light = few(tuple(variables.values()) if variables else (), _INLINE_VALUES)
+        executor = build(Cancel()) if light else await elsewhere(build)
+        if isinstance(executor, list):
+            return _answer(ExecutionResult(None, executor))
+        outcome: Any = executor.execute_operation()
+        return _answer(outcome if isinstance(outcome, ExecutionResult) else await outcome)
 
 
 def _answer(result: ExecutionResult) -> Answer:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from itertools import islice
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
-import orjson
 import strawberry
 
 from datalog import edn
 from datalog.diagnostics import Diagnostic
 from datalog.errors import AdalogError, Code
+from executor.arguments import few
+from executor.cancel import Cancel
 from executor.request import Request
 from schema import types
 from schema.arguments import BasisInput, describe_arguments, read_arguments
+from schema.background import elsewhere
+from schema.budget import Prepaid, Repeated, Written
+from schema.columnar import Objects
 from schema.context import Context, Services
 from schema.cursor import question
 from schema.encoding import Encoding, iso
@@ -25,17 +29,48 @@ from schema.scalars import EDN, JSON, Long
 from schema.speculation import With, at_cursor, cursor_on, read_snapshot
 
 if TYPE_CHECKING:
+    from store.index import Span
     from store.snapshot import Snapshot
 
 Info = strawberry.Info[Context, None]
 
 
-async def _arguments(services: Services, args: list[JSON] | None, args_edn: list[EDN] | None) -> tuple[Any, ...]:
-    # Long ones are read elsewhere: the event loop has other clients to answer.
-    long = any(isinstance(value, (list, dict)) and len(value) > 200 for value in args or ())
-    if long or sum(map(len, args_edn or ())) > 20_000:
-        return await asyncio.to_thread(read_arguments, services.database, args, args_edn)
-    return read_arguments(services.database, args, args_edn)
+# More than any query has places for.
+_MOST_ARGUMENTS = 1_000
+# Of a datom as codes.
+_DATOM_BYTES = 29
+# Values, and every fifty characters, that are read in no time.
+_INLINE_VALUES = 500
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """Arguments read, and the name of the question for cursors (empty where there are no pages)."""
+
+    arguments: tuple[Any, ...]
+    question: str = ""
+
+
+async def _read(
+    services: Services,
+    args: list[JSON] | None,
+    args_edn: list[EDN] | None,
+    within: Cancel,
+    parts: tuple[Any, ...] | None = None,
+) -> _Asked:
+    """Long arguments are read on another thread. `parts`: what else the question consists of; None: no pages."""
+    for name, given in (("args", args), ("argsEdn", args_edn)):
+        if given is not None and len(given) > _MOST_ARGUMENTS:
+            raise exceeded(f"arguments in {name}", _MOST_ARGUMENTS, None)
+
+    def read(_: Cancel) -> _Asked:
+        arguments = read_arguments(services.database, args, args_edn)
+        name = "" if parts is None else question("q", *parts, describe_arguments(arguments))
+        return _Asked(arguments, name)
+
+    if few((args or (), args_edn or (), parts or ()), _INLINE_VALUES):
+        return read(within)
+    return await services.pool.threaded(Cancel(within.deadline), read)
 
 
 def _check_first(first: int | None, most: int) -> None:
@@ -47,11 +82,11 @@ def _check_first(first: int | None, most: int) -> None:
         raise exceeded(f"rows asked for with first: {first}", most, "rows")
 
 
-def _timeout(asked: int | None, most: int) -> int:
-    """The milliseconds that a request may take. Raises ARG_INVALID."""
+def _within(asked: int | None, most: int) -> Cancel:
+    """The deadline of a request that may take so many milliseconds from now. Raises ARG_INVALID."""
     if asked is not None and asked <= 0:
         raise AdalogError(Code.ARG_INVALID, f"timeoutMs is {asked}; give at least 1")
-    return most if asked is None else min(asked, most)
+    return Cancel.after(most if asked is None else min(asked, most))
 
 
 def _basis_name(basis: BasisInput | None) -> object:
@@ -96,24 +131,24 @@ class Query:
         services = context.services
         limits = services.limits
         _check_first(first, limits.rows)
-        within_ms = _timeout(timeout_ms, limits.timeout_ms)
-        arguments = await _arguments(services, args, args_edn)
+        within = _within(timeout_ms, limits.timeout_ms)
         paged = first is not None or after is not None
-        asked = question("q", query, describe_arguments(arguments), _basis_name(basis), with_) if paged else ""
+        read = await _read(services, args, args_edn, within, (query, _basis_name(basis), with_) if paged else None)
+        arguments, asked = read.arguments, read.question
         start = 0
         told: list[Diagnostic] = []
         if after is None:
-            snapshot = await read_snapshot(services, basis, with_, told)
+            snapshot = await read_snapshot(services, basis, with_, within.deadline, told)
         else:
             cursor = services.cursors.read(after, asked)
-            snapshot, start = await at_cursor(services, cursor, with_, told), cursor.offset
+            snapshot, start = await at_cursor(services, cursor, with_, within.deadline, told), cursor.offset
         result = await services.pool.arun(
             Request(
                 query=query,
                 args=arguments,
                 snapshot=snapshot,
                 engine=(engine or types.Engine.AUTO).value,
-                timeout_ms=within_ms,
+                timeout_ms=within.left_ms,
                 max_rows=limits.rows,
                 ordered=paged,
                 shown=(start, None if first is None else start + first),
@@ -126,7 +161,7 @@ class Query:
             end = services.cursors.write(cursor_on(snapshot, asked, stop))
         return types.QueryResult(
             result=result,
-            page=Page(result, start, max(start, stop), encoding or Encoding.PLAIN, limits),
+            page=Page(result, start, max(start, stop), encoding or Encoding.PLAIN, context.budget),
             told=told,
             basis_t=Long(result.t),
             page_info=types.PageInfo(has_next_page=stop < len(result), end_cursor=end),
@@ -147,18 +182,21 @@ class Query:
     ) -> types.Explanation:
         services = info.context.services
         told: list[Diagnostic] = []
+        within = _within(timeout_ms, services.limits.timeout_ms)
         request = Request(
             query=query,
-            args=await _arguments(services, args, args_edn),
-            snapshot=await read_snapshot(services, basis, with_, told),
+            args=(await _read(services, args, args_edn, within)).arguments,
+            snapshot=await read_snapshot(services, basis, with_, within.deadline, told),
             engine=(engine or types.Engine.AUTO).value,
-            timeout_ms=_timeout(timeout_ms, services.limits.timeout_ms),
+            timeout_ms=within.left_ms,
             max_rows=services.limits.rows,
         )
         explanation = await services.pool.aexplain(request, bool(analyze))
+        plan = await elsewhere(lambda _: types.written(explanation.plan))
+        info.context.budget.take(plan.nbytes + len(explanation.text))
         return types.Explanation(
             text=explanation.text,
-            plan=JSON(types.fragment(explanation.plan)),
+            plan=JSON(plan),
             warnings=types.warnings_of((*told, *explanation.diagnostics)),
         )
 
@@ -176,10 +214,11 @@ class Query:
         encoding: Encoding | None = Encoding.PLAIN,
         timeout_ms: int | None = None,
     ) -> JSON | None:
-        within_ms = _timeout(timeout_ms, info.context.services.limits.timeout_ms)
-        snapshot = await read_snapshot(info.context.services, basis, with_)
-        made = await pulled(info.context, pattern, [eid], "eid", snapshot, encoding or Encoding.PLAIN, within_ms)
-        return None if made[0] == b"null" else JSON(orjson.Fragment(made[0]))
+        within = _within(timeout_ms, info.context.services.limits.timeout_ms)
+        snapshot = await read_snapshot(info.context.services, basis, with_, within.deadline)
+        made = await pulled(info.context, pattern, [eid], "eid", snapshot, encoding or Encoding.PLAIN, within)
+        text = b"".join(made.chunks)[1:-1]
+        return None if text == b"null" else JSON(Written((text,)))
 
     @strawberry.field(description="`pull` of many entities, in their order: one pass for all of them.")
     async def pull_many(
@@ -192,10 +231,10 @@ class Query:
         encoding: Encoding | None = Encoding.PLAIN,
         timeout_ms: int | None = None,
     ) -> list[JSON | None]:
-        within_ms = _timeout(timeout_ms, info.context.services.limits.timeout_ms)
-        snapshot = await read_snapshot(info.context.services, basis, with_)
-        made = await pulled(info.context, pattern, eids, "eids", snapshot, encoding or Encoding.PLAIN, within_ms)
-        return orjson.Fragment(b"[" + b",".join(made) + b"]")  # type: ignore[return-value]
+        within = _within(timeout_ms, info.context.services.limits.timeout_ms)
+        snapshot = await read_snapshot(info.context.services, basis, with_, within.deadline)
+        written = await pulled(info.context, pattern, eids, "eids", snapshot, encoding or Encoding.PLAIN, within)
+        return cast(list[JSON | None], written)
 
     @strawberry.field(description="Raw datoms of one index, in its order, from the given leading components.")
     async def datoms(
@@ -208,26 +247,44 @@ class Query:
         first: int | None = 1000,
         after: str | None = None,
         encoding: Encoding | None = Encoding.PLAIN,
+        timeout_ms: int | None = None,
     ) -> types.DatomPage:
-        services = info.context.services
+        services, prepaid = info.context.services, Prepaid(info.context.budget)
         first = 1000 if first is None else first
         _check_first(first, services.limits.rows)
+        within = _within(timeout_ms, services.limits.timeout_ms)
+        if components is not None and len(components) > len(index.value):
+            raise AdalogError(
+                Code.ARG_INVALID, f"{len(components):,} components; an index has {len(index.value)} places"
+            )
         asked = question("datoms", index.value, components, _basis_name(basis), with_)
         start = 0
         if after is None:
-            snapshot = await read_snapshot(services, basis, with_)
+            snapshot = await read_snapshot(services, basis, with_, within.deadline)
         else:
             cursor = services.cursors.read(after, asked)
-            snapshot, start = await at_cursor(services, cursor, with_), cursor.offset
-        leading = tuple(_component(number, text) for number, text in enumerate(components or ()))
-        items = await asyncio.to_thread(_datoms, snapshot, index.value, leading, start, first + 1)
-        page = items[:first]
-        end = None
-        if page:
-            end = services.cursors.write(cursor_on(snapshot, asked, start + len(page)))
+            snapshot, start = await at_cursor(services, cursor, with_, within.deadline), cursor.offset
+        held = Repeated(prepaid.add)
+
+        def find(cancel: Cancel) -> list[Span]:
+            held.begin()
+            leading = tuple(_component(number, text) for number, text in enumerate(components or ()))
+            found = []
+            for span in snapshot.spans(index.value, leading, start, first + 1, cancel.check):
+                held.take(len(span) * _DATOM_BYTES)
+                found.append(span)
+            return found
+
+        spans = await services.pool.threaded(Cancel(within.deadline), find)
+        count = sum(map(len, spans))
+        if count > first:
+            last = spans.pop()
+            spans.append(last.cut(0, len(last) - 1))
+        stop = start + min(count, first)
+        end = services.cursors.write(cursor_on(snapshot, asked, stop)) if stop > start else None
         return types.DatomPage(
-            items=types.Datoms(page, encoding or Encoding.PLAIN),
-            page_info=types.PageInfo(has_next_page=len(items) > first, end_cursor=end),
+            items=types.Datoms(spans, encoding or Encoding.PLAIN, within.deadline, prepaid),
+            page_info=types.PageInfo(has_next_page=count > first, end_cursor=end),
         )
 
     @strawberry.field(description="The transaction log, oldest first: from <= t < to.")
@@ -238,22 +295,33 @@ class Query:
         to: Long | None = None,
         first: int | None = 100,
         encoding: Encoding | None = Encoding.PLAIN,
+        timeout_ms: int | None = None,
     ) -> list[types.TxReport]:
         services = info.context.services
         first = 100 if first is None else first
         _check_first(first, services.limits.rows)
+        within = _within(timeout_ms, services.limits.timeout_ms)
         database = services.database
+        start = 0 if from_ is None else int(from_)
         stop = database.snapshot().t + 1 if to is None else int(to)
-        reports = await asyncio.to_thread(database.transactions, 0 if from_ is None else int(from_), stop, first)
-        return [types.tx_report(report, encoding or Encoding.PLAIN) for report in reports]
+        return types.TxReports(  # type: ignore[return-value]
+            lambda: database.told(start, stop, first), encoding or Encoding.PLAIN, within.deadline
+        )
 
     @strawberry.field
     async def attributes(self, info: Info) -> list[types.Attribute]:
-        return await asyncio.to_thread(_attributes, info.context.services.database.snapshot())
+        services = info.context.services
+        cancel = Cancel.after(services.limits.timeout_ms)
+        found = await services.pool.threaded(
+            cancel, lambda cancel: _attributes(services.database.snapshot(), cancel)
+        )
+        return Objects(found, types.ATTRIBUTE_FIELDS, cancel.deadline)  # type: ignore[return-value]
 
     @strawberry.field
     async def database(self, info: Info) -> types.Database:
-        return await asyncio.to_thread(_database, info.context.services)
+        services = info.context.services
+        cancel = Cancel.after(services.limits.timeout_ms)
+        return await services.pool.threaded(cancel, lambda _: _database(services))
 
 
 @strawberry.type
@@ -285,10 +353,6 @@ def _component(number: int, text: str) -> Any:
         raise AdalogError(error.code, f"components[{number}]: {error.message}", error.position) from None
 
 
-def _datoms(snapshot: Snapshot, index: str, leading: tuple[Any, ...], start: int, count: int) -> list[Any]:
-    return list(islice(snapshot.datoms(index, leading, start), count))
-
-
 def _database(services: Services) -> types.Database:
     snapshot = services.database.snapshot()
     last = services.database.transactions(snapshot.t, snapshot.t + 1, 1)
@@ -300,16 +364,19 @@ def _database(services: Services) -> types.Database:
     )
 
 
-def _attributes(snapshot: Snapshot) -> list[types.Attribute]:
-    return [
-        types.Attribute(
-            ident=edn.write(attribute.ident),
-            value_type=attribute.value_type,
-            cardinality=attribute.cardinality,
-            unique=attribute.unique,
-            is_component=attribute.component,
-            doc=attribute.doc,
-            datom_count=Long(snapshot.statistics(attribute).count),
+def _attributes(snapshot: Snapshot, cancel: Cancel) -> list[types.Attribute]:
+    found = []
+    for attribute in snapshot.attributes():
+        cancel.check()
+        found.append(
+            types.Attribute(
+                ident=edn.write(attribute.ident),
+                value_type=attribute.value_type,
+                cardinality=attribute.cardinality,
+                unique=attribute.unique,
+                is_component=attribute.component,
+                doc=attribute.doc,
+                datom_count=Long(snapshot.statistics(attribute).count),
+            )
         )
-        for attribute in snapshot.attributes()
-    ]
+    return found

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -12,10 +11,13 @@ from datalog import edn
 from datalog.errors import AdalogError
 from datalog.values import EdnMap
 from executor.allocation import uncollected
+from executor.arguments import few
+from executor.cancel import Cancel
 from executor.pool import PullRequest
 from planner.readings import entity_named
+from schema.budget import Budget, Repeated, Written
 from schema.encoding import Encoding, MapWriter
-from schema.limits import Limits, exceeded
+from schema.limits import exceeded
 
 if TYPE_CHECKING:
     from schema.context import Context
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 _INLINE_VALUES = 2_000
 _INLINE_TEXTS = 200
 _AN_ENTITY = 'an entity is a number, an ident or a lookup ref such as [:user/email "ada@example.org"]'
+# Of an entity's number.
+_DIGITS = 19
 
 
 async def pulled(
@@ -34,32 +38,39 @@ async def pulled(
     field: str,
     snapshot: Snapshot,
     encoding: Encoding,
-    timeout_ms: int,
-) -> list[bytes]:
-    """JSON for each entity, `null` where there is nothing to show. `field`: what the entities came as."""
+    within: Cancel,
+) -> Written:
+    """A list of the JSON for each entity, `null` where there is nothing. `field`: what the entities came as."""
     services, limits = context.services, context.services.limits
     if len(eids) > limits.rows:
         raise exceeded(f"entities in {field}", limits.rows, "rows")
-    if len(eids) > _INLINE_TEXTS:
-        entities = await asyncio.to_thread(_entities, eids, field, snapshot)
+    if few(eids, _INLINE_TEXTS):
+        entities = _entities(eids, field, snapshot, within)
     else:
-        entities = _entities(eids, field, snapshot)
+        entities = await services.pool.threaded(
+            Cancel(within.deadline), lambda cancel: _entities(eids, field, snapshot, cancel)
+        )
     maps, values = await services.pool.apull(
-        PullRequest(pattern, entities, snapshot=snapshot, timeout_ms=timeout_ms)
+        PullRequest(pattern, entities, snapshot=snapshot, timeout_ms=within.left_ms)
     )
     context.rows += len(maps)
-    if values > _INLINE_VALUES:
-        return await asyncio.to_thread(_written, maps, encoding, limits)
-    return _written(maps, encoding, limits)
+    held = Repeated(context.budget.take)
+    if values > _INLINE_VALUES or not few(maps, 2 * _INLINE_VALUES):
+        return await services.pool.threaded(
+            Cancel(within.deadline), lambda cancel: _written(maps, encoding, context.budget, held, cancel)
+        )
+    return _written(maps, encoding, context.budget, held, within)
 
 
-def _entities(texts: Sequence[str], field: str, snapshot: Snapshot) -> list[Any]:
-    return [
-        int(text)
-        if text.isascii() and text.isdigit()
-        else _entity(text, f"{field}[{i}]" if field == "eids" else field, snapshot)
-        for i, text in enumerate(texts)
-    ]
+def _entities(texts: Sequence[str], field: str, snapshot: Snapshot, cancel: Cancel) -> list[Any]:
+    entities = []
+    for number, text in enumerate(texts):
+        if number % 1_000 == 0:
+            cancel.check()
+        plain = len(text) <= _DIGITS and text.isascii() and text.isdigit()
+        place = f"{field}[{number}]" if field == "eids" else field
+        entities.append(int(text) if plain else _entity(text, place, snapshot))
+    return entities
 
 
 def _entity(text: str, place: str, snapshot: Snapshot) -> Any:
@@ -75,19 +86,18 @@ def _entity(text: str, place: str, snapshot: Snapshot) -> Any:
         raise AdalogError(error.code, f"{place}: {error.message}") from None
 
 
-def _written(maps: Sequence[EdnMap | None], encoding: Encoding, limits: Limits) -> list[bytes]:
+def _written(
+    maps: Sequence[EdnMap | None], encoding: Encoding, budget: Budget, held: Repeated, cancel: Cancel
+) -> Written:
+    held.begin()
+    writer = MapWriter(encoding, budget.estimate().take)
+
+    def texts() -> Iterator[bytes]:
+        for each in maps:
+            cancel.check()
+            text = b"null" if each is None else orjson.dumps(writer.write(each))
+            held.take(len(text))
+            yield text
+
     with uncollected():
-        return _texts(maps, encoding, limits)
-
-
-def _texts(maps: Sequence[EdnMap | None], encoding: Encoding, limits: Limits) -> list[bytes]:
-    writer = MapWriter(encoding)
-    written: list[bytes] = []
-    size = 0
-    for each in maps:
-        text = b"null" if each is None else orjson.dumps(writer.write(each))
-        size += len(text)
-        if size > limits.result_bytes:
-            raise exceeded("bytes in the result; pull fewer entities at once", limits.result_bytes, "result_bytes")
-        written.append(text)
-    return written
+        return Written.list_of(texts())

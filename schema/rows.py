@@ -5,22 +5,30 @@ Works in slices, so that a result too large is noticed before it is built, and o
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
+from executor.arguments import few
+from executor.cancel import Cancel
+from schema.background import elsewhere
+from schema.budget import Budget, Written
 from schema.encoding import Encoding, encode_column, encode_maps, encode_rows
-from schema.limits import Limits, exceeded
 
 if TYPE_CHECKING:
     from executor.result import Result
 
-_SLICE = 20_000
+# Cells, and bytes of text in them, that are written at once.
+_SLICE: Final = 20_000
+PART_BYTES: Final = 4 << 20
 # Below this many cells the event loop is not worth leaving.
-_INLINE_CELLS = 4_000
+_INLINE_CELLS: Final = 4_000
+_INLINE_COLUMNS: Final = 100
+_INLINE_BYTES: Final = 200_000
+
+_Columns = list[Sequence[Any]]
 
 
 @dataclass(frozen=True)
@@ -31,70 +39,111 @@ class Page:
     start: int
     stop: int
     encoding: Encoding
-    limits: Limits
-    weight: list[int] = field(default_factory=lambda: [0])
+    budget: Budget
 
-    async def rows(self) -> orjson.Fragment:
+    async def rows(self) -> Written | orjson.Fragment:
         """The rows, a JSON array each (an EDN string each under EDN)."""
         return await self._make(self._rows)
 
-    async def value(self) -> orjson.Fragment:
+    async def value(self) -> Written | orjson.Fragment:
         """The page in the shape of the query's find spec."""
         return await self._make(self._value)
 
-    async def _make(self, build: Callable[[], bytes]) -> orjson.Fragment:
-        if (self.stop - self.start) * max(1, len(self.result.columns)) <= _INLINE_CELLS:
-            return orjson.Fragment(build())
-        return orjson.Fragment(await asyncio.to_thread(build))
+    async def _make(self, build: Callable[[Iterator[_Columns]], Written]) -> Written | orjson.Fragment:
+        question = self.result.question
+        cancel = Cancel(None if question is None else question.deadline)
+        width = len(self.result.columns)
+        if (self.stop - self.start) * width > _INLINE_CELLS or width > _INLINE_COLUMNS:
+            return await elsewhere(lambda cancel: build(self._slices(cancel)), cancel)
+        made = self._made(self.start, self.stop)
+        if self._light(made):
+            return orjson.Fragment(b"".join(build(iter((made,))).chunks))
+        return await elsewhere(lambda _: build(self._parts(made)), cancel)
 
-    def _slices(self) -> Iterator[tuple[list[Sequence[Any]], list[str]]]:
-        """The page's columns and their types, `_SLICE` rows at a time."""
-        columns = self.result.columns
-        types = [column.type for column in columns]
-        for start in range(self.start, self.stop, _SLICE):
-            stop = min(start + _SLICE, self.stop)
-            yield [self.result.column(index, start, stop) for index in range(len(columns))], types
+    def _made(self, start: int, stop: int) -> _Columns:
+        return [self.result.column(index, start, stop) for index in range(len(self.result.columns))]
 
-    def _rows(self) -> bytes:
-        return self._json(encode_rows(columns, types, self.encoding) for columns, types in self._slices())
+    def _slices(self, cancel: Cancel) -> Iterator[_Columns]:
+        """The page's columns, about `_SLICE` cells at a time, fewer where they are long."""
+        step = max(1, _SLICE // max(1, len(self.result.columns)))
+        for start in range(self.start, self.stop, step):
+            for part in self._parts(self._made(start, min(start + step, self.stop))):
+                cancel.check()
+                yield part
 
-    def _value(self) -> bytes:
+    def _parts(self, columns: _Columns) -> Iterator[_Columns]:
+        """The columns in parts that are written at once: few rows where their values are long."""
+        count = len(columns[0]) if columns else 0
+        if count <= 1 or self._text(columns) <= PART_BYTES:
+            yield columns
+            return
+        middle = count // 2
+        yield from self._parts([column[:middle] for column in columns])
+        yield from self._parts([column[middle:] for column in columns])
+
+    def _light(self, columns: _Columns) -> bool:
+        """Whether the columns are written in no time."""
+        if self._text(columns) > _INLINE_BYTES:
+            return False
+        nested = [each for each, kind in zip(columns, self._types, strict=True) if kind in ("any", "map")]
+        return not nested or few(nested, 2 * _INLINE_CELLS)
+
+    def _text(self, columns: _Columns) -> int:
+        """Characters of text and bytes in columns, those within other values left out."""
+        found = 0
+        for column, kind in zip(columns, self._types, strict=True):
+            if kind in ("string", "bytes", "uri"):
+                found += sum(map(len, column))
+            elif kind == "any":
+                found += sum(len(value) for value in column if isinstance(value, str | bytes))
+        return found
+
+    @property
+    def _types(self) -> list[str]:
+        return [column.type for column in self.result.columns]
+
+    def _rows(self, slices: Iterator[_Columns]) -> Written:
+        weigh = self.budget.estimate().take
+        return self._json(encode_rows(columns, self._types, self.encoding, weigh) for columns in slices)
+
+    def _value(self, slices: Iterator[_Columns]) -> Written:
         shape = self.result.shape
         if shape in ("scalar", "tuple"):
-            return self._first(shape)
-        items = (self._items(shape, columns, types) for columns, types in self._slices())
+            return Written((self._weigh(self._first(shape, next(slices, []))),))
+        items = (self._items(shape, columns, self._types) for columns in slices)
         if self.encoding is Encoding.EDN:
             return self._edn(items)
         return self._json(items)
 
     def _items(self, shape: str, columns: list[Sequence[Any]], types: list[str]) -> Sequence[Any]:
+        weigh = self.budget.estimate().take
         if shape == "collection":
-            return encode_column(columns[0], types[0], self.encoding)
-        rows = encode_rows(columns, types, self.encoding)
+            return encode_column(columns[0], types[0], self.encoding, weigh)
+        rows = encode_rows(columns, types, self.encoding, weigh)
         return encode_maps(self.result.keys, rows, columns, types, self.encoding) if self.result.keys else rows
 
-    def _first(self, shape: str) -> bytes:
+    def _first(self, shape: str, columns: _Columns) -> bytes:
         if self.stop <= self.start:
             return b"null"
-        types = [column.type for column in self.result.columns]
-        first = [self.result.column(index, self.start, self.start + 1) for index in range(len(types))]
+        first = [column[:1] for column in columns]
         if shape == "scalar":
-            return orjson.dumps(encode_column(first[0], types[0], self.encoding)[0])
-        return orjson.dumps(encode_rows(first, types, self.encoding)[0])
+            return orjson.dumps(encode_column(first[0], self._types[0], self.encoding)[0])
+        return orjson.dumps(encode_rows(first, self._types, self.encoding)[0])
 
-    def _json(self, parts: Iterator[Sequence[Any]]) -> bytes:
-        chunks = [self._weigh(orjson.dumps(part)[1:-1]) for part in parts]
-        return b"[" + b",".join(chunks) + b"]"
+    def _json(self, parts: Iterator[Sequence[Any]]) -> Written:
+        return Written.list_of(self._weigh(orjson.dumps(part)[1:-1]) for part in parts)
 
-    def _edn(self, parts: Iterator[Sequence[str]]) -> bytes:
-        chunks = [self._weigh(" ".join(part).encode()) for part in parts]
-        return orjson.dumps("[" + b" ".join(chunks).decode() + "]")
+    def _edn(self, parts: Iterator[Sequence[str]]) -> Written:
+        """One string: each part as JSON has it, without its quotes."""
+        chunks = [b'"[']
+        for part in parts:
+            if part:
+                chunks += (self._weigh(orjson.dumps(" ".join(part))[1:-1]), b" ")
+        if len(chunks) > 1:
+            chunks.pop()
+        return Written((*chunks, b']"'))
 
     def _weigh(self, chunk: bytes) -> bytes:
-        """The chunk, while all of them so far stay within the limit on bytes."""
-        self.weight[0] += len(chunk)
-        if self.weight[0] > self.limits.result_bytes:
-            raise exceeded(
-                "bytes in the result; ask for pages with `first`", self.limits.result_bytes, "result_bytes"
-            )
+        """The chunk, while all that the response holds stays within its bytes."""
+        self.budget.take(len(chunk))
         return chunk

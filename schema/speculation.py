@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,12 +9,14 @@ import strawberry
 
 from datalog.diagnostics import Diagnostic
 from datalog.errors import AdalogError, Position
+from executor.cancel import Cancel
 from schema.arguments import BasisInput, snapshot_of
 from schema.context import Services
 from schema.cursor import Cursor
 from schema.scalars import EDN
 
 if TYPE_CHECKING:
+    from store.datom import TxReport
     from store.snapshot import Snapshot, Start
 
 # GraphQL's `with`, which Python keeps for itself.
@@ -30,22 +31,30 @@ With = Annotated[
 
 
 async def read_snapshot(
-    services: Services, basis: BasisInput | None, with_: str | None, told: list[Diagnostic] | None = None
+    services: Services,
+    basis: BasisInput | None,
+    with_: str | None,
+    deadline: float | None,
+    told: list[Diagnostic] | None = None,
 ) -> Snapshot:
-    """The snapshot that a basis names, with the transaction data applied where there is any.
+    """The snapshot that a basis names, with the transaction data applied, by the deadline, where there is any.
 
     `told`: is given what is suspicious about that data.
     """
     snapshot = snapshot_of(services.database, basis)
-    return snapshot if with_ is None else await _applied(services, snapshot, with_, None, told)
+    return snapshot if with_ is None else await _applied(services, snapshot, with_, None, deadline, told)
 
 
 async def at_cursor(
-    services: Services, cursor: Cursor, with_: str | None, told: list[Diagnostic] | None = None
+    services: Services,
+    cursor: Cursor,
+    with_: str | None,
+    deadline: float | None,
+    told: list[Diagnostic] | None = None,
 ) -> Snapshot:
     """The snapshot that a cursor's page was read from, made again."""
     snapshot = services.database.at(t=cursor.t, since=cursor.since, history=cursor.history)
-    return snapshot if with_ is None else await _applied(services, snapshot, with_, cursor.start, told)
+    return snapshot if with_ is None else await _applied(services, snapshot, with_, cursor.start, deadline, told)
 
 
 def cursor_on(snapshot: Snapshot, asked: str, offset: int) -> Cursor:
@@ -56,14 +65,24 @@ def cursor_on(snapshot: Snapshot, asked: str, offset: int) -> Cursor:
 
 
 async def _applied(
-    services: Services, basis: Snapshot, tx: str, start: Start | None, told: list[Diagnostic] | None
+    services: Services,
+    basis: Snapshot,
+    tx: str,
+    start: Start | None,
+    deadline: float | None,
+    told: list[Diagnostic] | None,
 ) -> Snapshot:
+    def apply(cancel: Cancel) -> tuple[Snapshot, TxReport]:
+        return services.database.speculate(basis, tx, start, cancel)
+
     try:
-        # Off the event loop: it may be long.
-        after, report = await asyncio.to_thread(services.database.speculate, basis, tx, start)
+        after, report = await services.pool.threaded(Cancel(deadline), apply)
     except AdalogError as error:
         raise AdalogError(
-            error.code, f"{_within(error.position)}: {error.message}", retryable=error.retryable
+            error.code,
+            f"{_within(error.position)}: {error.message}",
+            retryable=error.retryable,
+            retry_after=error.retry_after,
         ) from None
     if told is not None:
         told += (

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from operator import attrgetter
+from typing import Any, ClassVar, Final
 
 import orjson
 import strawberry
 
 from datalog import edn
 from datalog.diagnostics import Diagnostic
+from executor.cancel import Cancel
 from executor.result import Result
+from schema.background import elsewhere
+from schema.budget import Prepaid, Written
+from schema.columnar import Objects, Reading
 from schema.context import Context
 from schema.encoding import Encoding, encode, iso
-from schema.rows import Page
+from schema.rows import PART_BYTES, Page
 from schema.scalars import JSON, SAFE, Long, write_long
 from store.database import Datom as StoreDatom
 from store.database import TxReport as StoreReport
+from store.index import Span
 
 
 @strawberry.enum(description="Where a query runs. AUTO lets the planner's cost estimate choose.")
@@ -35,6 +41,12 @@ class CacheOutcome(StrEnum):
     BYPASS = "BYPASS"
 
 
+@strawberry.enum(description="LIGHT work has places of its own; HEAVY work waits its turn among others like it.")
+class Lane(StrEnum):
+    LIGHT = "LIGHT"
+    HEAVY = "HEAVY"
+
+
 @strawberry.enum
 class Index(StrEnum):
     EAVT = "EAVT"
@@ -47,6 +59,9 @@ class Index(StrEnum):
 class Column:
     name: str
     type: str
+
+
+_COLUMN_FIELDS: Reading = {"name": attrgetter("name"), "type": attrgetter("type")}
 
 
 @strawberry.type
@@ -83,6 +98,8 @@ class QueryStats:
     cache: CacheOutcome
     elapsed_ms: float
     rows: int
+    waited_ms: float = strawberry.field(description="Of the time, that in which others went first.")
+    lane: Lane | None = strawberry.field(description="Where it waited and ran; null for an answer that was kept.")
 
 
 @strawberry.type
@@ -96,7 +113,7 @@ class QueryResult:
 
     @strawberry.field
     def columns(self) -> list[Column]:
-        return [Column(name=column.name, type=column.type) for column in self.result.columns]
+        return Objects(self.result.columns, _COLUMN_FIELDS)  # type: ignore[return-value]
 
     @strawberry.field(
         description="The result relation, a JSON array per row (an EDN string per row under Encoding.EDN)."
@@ -127,6 +144,8 @@ class QueryResult:
             cache=CacheOutcome(self.result.cache),
             elapsed_ms=round(self.result.elapsed_ms, 3),
             rows=len(self.result),
+            waited_ms=round(self.result.waited_ms, 3),
+            lane=None if self.result.lane is None else Lane(self.result.lane),
         )
 
 
@@ -149,10 +168,38 @@ class Datom:
     added: bool
 
 
+_DATOMS_AT_ONCE: Final = 2_000
+# Below this many the event loop is not worth leaving.
+_FEW_DATOMS: Final = 200
+
+
 @dataclass(frozen=True, slots=True)
 class Datoms:
-    """Datoms as columns: GraphQL's completion takes the columns it was asked for, each made once."""
+    """Datoms as columns, decoded as they are written: lists of them, and spans of an index, which are paid for."""
 
+    parts: Sequence[Sequence[StoreDatom] | Span]
+    encoding: Encoding
+    deadline: float | None = None
+    prepaid: Prepaid | None = None
+
+    @property
+    def short(self) -> bool:
+        return sum(map(len, self.parts)) <= _FEW_DATOMS
+
+    def cancel(self) -> Cancel:
+        return Cancel(self.deadline)
+
+    def pieces(self, check: Callable[[], None]) -> Iterator[_SomeDatoms]:
+        for part in self.parts:
+            for start in range(0, len(part), _DATOMS_AT_ONCE):
+                check()
+                stop = start + _DATOMS_AT_ONCE
+                some = part.cut(start, stop).datoms() if isinstance(part, Span) else part[start:stop]
+                yield from (_SomeDatoms(each, self.encoding) for each in light_parts(some))
+
+
+@dataclass(frozen=True, slots=True)
+class _SomeDatoms:
     items: Sequence[StoreDatom]
     encoding: Encoding
 
@@ -161,6 +208,16 @@ class Datoms:
 
     def column(self, field: str) -> Sequence[Any]:
         return _DATOM_COLUMNS[field](self.items, self.encoding)
+
+
+def light_parts(items: Sequence[StoreDatom]) -> Iterator[Sequence[StoreDatom]]:
+    """The datoms in parts that are written at once: few where their values are long."""
+    if len(items) == 1 or sum(len(item.v) for item in items if isinstance(item.v, str | bytes)) <= PART_BYTES:
+        yield items
+    else:
+        middle = len(items) // 2
+        yield from light_parts(items[:middle])
+        yield from light_parts(items[middle:])
 
 
 def _entities(items: Sequence[StoreDatom]) -> list[Any]:
@@ -202,6 +259,10 @@ class DatomPage:
         return self.items  # type: ignore[return-value]
 
 
+def _tempids(report: StoreReport) -> dict[str, int | str]:
+    return {str(name): write_long(entity) for name, entity in report.tempids.items()}
+
+
 @strawberry.type
 class TxReport:
     report: strawberry.Private[StoreReport]
@@ -214,17 +275,61 @@ class TxReport:
         description="What is allowed and probably not meant: a function that gave no rows, an attribute that looks "
         "misspelt, …"
     )
-    def warnings(self) -> list[Warning]:
-        return warnings_of(self.report.diagnostics())
+    async def warnings(self) -> list[Warning]:
+        # Its places are looked for in the text of the transaction, which may be long.
+        return await elsewhere(lambda _: warnings_of(self.report.diagnostics()))
 
     @strawberry.field(description="Temporary id -> entity id.")
-    def tempids(self) -> JSON:
-        ids = {str(name): write_long(entity) for name, entity in self.report.tempids.items()}
-        return JSON(ids)
+    async def tempids(self) -> JSON:
+        if len(self.report.tempids) <= _FEW_DATOMS:
+            return JSON(_tempids(self.report))
+        return JSON(await elsewhere(lambda _: Written((orjson.dumps(_tempids(self.report)),))))
 
     @strawberry.field
     def datoms(self) -> list[Datom]:
-        return Datoms(self.report.datoms, self.encoding)  # type: ignore[return-value]
+        return Datoms((self.report.datoms,), self.encoding)  # type: ignore[return-value]
+
+
+@dataclass(frozen=True, slots=True)
+class TxReports:
+    """Transactions as columns, read from the log as they are written."""
+
+    read: Callable[[], Iterator[StoreReport]]
+    encoding: Encoding
+    deadline: float | None = None
+    prepaid: ClassVar[None] = None
+    short: ClassVar[bool] = False
+
+    def cancel(self) -> Cancel:
+        return Cancel(self.deadline)
+
+    def pieces(self, check: Callable[[], None]) -> Iterator[_OneReport]:
+        for report in self.read():
+            check()
+            yield _OneReport(report, self.encoding)
+
+
+@dataclass(frozen=True, slots=True)
+class _OneReport:
+    report: StoreReport
+    encoding: Encoding
+
+    def __len__(self) -> int:
+        return 1
+
+    def column(self, field: str) -> Sequence[Any]:
+        return [_REPORT_FIELDS[field](self.report, self.encoding)]
+
+
+_REPORT_FIELDS: dict[str, Callable[[StoreReport, Encoding], Any]] = {
+    "t": lambda report, _: write_long(report.t),
+    "basisBefore": lambda report, _: write_long(report.basis_before),
+    "txInstant": lambda report, _: iso(report.tx_instant),
+    "tempids": lambda report, _: _tempids(report),
+    "datoms": lambda report, encoding: Datoms((report.datoms,), encoding),
+    "warnings": lambda report, _: Objects(warnings_of(report.diagnostics()), _WARNING_FIELDS),
+}
+_WARNING_FIELDS: Reading = {name: attrgetter(name) for name in ("code", "message", "line", "column")}
 
 
 def tx_report(report: StoreReport, encoding: Encoding) -> TxReport:
@@ -249,6 +354,17 @@ class Attribute:
     datom_count: Long
 
 
+ATTRIBUTE_FIELDS: Reading = {
+    "ident": attrgetter("ident"),
+    "valueType": attrgetter("value_type"),
+    "cardinality": attrgetter("cardinality"),
+    "unique": attrgetter("unique"),
+    "isComponent": attrgetter("is_component"),
+    "doc": attrgetter("doc"),
+    "datomCount": lambda attribute: write_long(attribute.datom_count),
+}
+
+
 @strawberry.type
 class Database:
     basis_t: Long
@@ -257,6 +373,6 @@ class Database:
     entity_count: Long
 
 
-def fragment(value: Any) -> orjson.Fragment:
+def written(value: Any) -> Written:
     """Any JSON value, written out now."""
-    return orjson.Fragment(orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY))
+    return Written((orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY),))

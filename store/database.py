@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack
 from datetime import datetime
@@ -28,7 +28,7 @@ from store.payload import Logged
 from store.relation import Columns
 from store.report import report_of
 from store.resolve import Transaction, resolve
-from store.setting import Evaluator, SchemaMode, Setting
+from store.setting import WAITING, Evaluation, Evaluator, SchemaMode, Setting, Watch
 from store.snapshot import Snapshot, Start
 from store.speculation import Fork, outcome
 from store.writer import BulkRequest, Request, Writer
@@ -60,14 +60,17 @@ class Database:
         self._writer = Writer(head, log, setting, self._publish)
 
     @staticmethod
-    def open(location: str, *, schema: SchemaMode = "open", limits: edn.Limits = edn.DEFAULT) -> Database:
-        """From a folder, made if need be, or `:memory:`. limits: of transactions given as text.
+    def open(
+        location: str, *, schema: SchemaMode = "open", limits: edn.Limits = edn.DEFAULT, waiting: int = WAITING
+    ) -> Database:
+        """From a folder, made if need be, or `:memory:`. limits: of transactions given as text. waiting: the most
+        transactions that are not answered yet.
 
         Raises BACKEND_UNAVAILABLE where another process has the folder, or it is a server's address, and INTERNAL
         where it is damaged.
         """
         if location == IN_MEMORY:
-            return Database(Head.empty(), Log.in_memory(), None, Setting(schema, limits))
+            return Database(Head.empty(), Log.in_memory(), None, Setting(schema, limits, waiting))
         check_is_folder(location)
         with ExitStack() as undo:
             folder = Folder(Path(location))
@@ -76,7 +79,7 @@ class Database:
             undo.callback(log.close)
             head, unsaved = opened(folder, log)
             undo.pop_all()
-        database = Database(head, log, folder, Setting(schema, limits))
+        database = Database(head, log, folder, Setting(schema, limits, waiting))
         database._compactor.wrote(unsaved)
         return database
 
@@ -173,24 +176,30 @@ class Database:
             return view
 
     def speculate(
-        self, basis: Snapshot, tx: str | Sequence[Any], start: Start | None = None
+        self, basis: Snapshot, tx: str | Sequence[Any], start: Start | None = None, watch: Watch | None = None
     ) -> tuple[Snapshot, TxReport]:
         """Datomic's `with`: the basis with transaction data applied that is never committed, and its report.
 
         A `since` or `history` view is that view of the outcome. start: of an earlier one on the same basis, to get
-        the same ids and instant again. Raises what `transact` raises.
+        the same ids and instant again. watch: looked at now and then. Raises what `transact` raises, and it.
         """
         with put_off(len(tx)):
             transaction = Transaction.of(tx, self._setting.limits)
             fork = Fork(basis, start)
-            resolved = resolve(transaction, fork, self._setting, None if start is None else start.instant)
+            evaluation = Evaluation(self._setting, watch)
+            now = None if start is None else start.instant
+            resolved = resolve(transaction, fork, evaluation, self._setting.mode, now)
             return outcome(basis, fork, resolved, transaction.digest())
 
     def transactions(self, start: int, stop: int, limit: int) -> list[TxReport]:
         """At most `limit` transactions with start <= t < stop, oldest first, from the log."""
+        return list(self.told(start, stop, limit))
+
+    def told(self, start: int, stop: int, limit: int) -> Iterator[TxReport]:
+        """The same, one at a time, as they are read."""
         now = self._snapshot
-        entries = self._log.entries(max(start, 1), min(stop, now.t + 1), limit)
-        return [report_of(entry, Logged.decoded(entry.payload), now.name_of) for entry in entries]
+        for entry in self._log.entries(max(start, 1), min(stop, now.t + 1), limit):
+            yield report_of(entry, Logged.decoded(entry.payload), now.name_of)
 
     # Writing
 

@@ -5,7 +5,7 @@ Rows are ordered by the column; values are decoded a page at a time, as they are
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
@@ -37,6 +37,50 @@ def datoms(snapshot: Snapshot, index: str, components: Sequence[Any], start: int
 
     Raises ARG_INVALID for another index or a component that is none, UNKNOWN_ATTRIBUTE for an unknown attribute.
     """
+    for span in spans(snapshot, index, components, start):
+        yield from span.datoms()
+
+
+@dataclass(frozen=True, eq=False)
+class Span:
+    """Datoms that follow each other in an index, as columns of codes. `a`: which of the `names` is a row's."""
+
+    names: tuple[Keyword, ...]
+    rows: Columns
+    a: Int64s
+    codes: Codes
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def cut(self, start: int, stop: int) -> Span:
+        """Those from number `start` up to `stop`."""
+        which = slice(start, stop)
+        rows = self.rows
+        cut = Columns(rows.e[which], rows.v[which], rows.t[which], rows.added[which])
+        return Span(self.names, cut, self.a[which], self.codes)
+
+    def datoms(self) -> list[Datom]:
+        """The datoms, decoded."""
+        rows, names = self.rows, self.names
+        values = self.codes.decode_many(rows.v)
+        columns = (rows.e.tolist(), self.a.tolist(), values, rows.t.tolist(), rows.added.tolist())
+        return [Datom(e, names[a], value, t, added) for e, a, value, t, added in zip(*columns, strict=True)]
+
+
+def spans(
+    snapshot: Snapshot,
+    index: str,
+    components: Sequence[Any],
+    start: int = 0,
+    most: int | None = None,
+    check: Callable[[], None] = lambda: None,
+) -> Iterator[Span]:
+    """What `datoms` gives, a page of it at a time. `most`: how many somebody will look at; None: all.
+
+    The work is that of the rows looked at where EAVT or AEVT is read, and that of whole attributes otherwise.
+    `check` is called between steps and may raise.
+    """
     if index not in ("EAVT", "AEVT", "AVET", "VAET"):
         raise AdalogError(Code.ARG_INVALID, f"no index {index}; there are EAVT, AEVT, AVET and VAET")
     if len(components) > len(index):
@@ -45,77 +89,146 @@ def datoms(snapshot: Snapshot, index: str, components: Sequence[Any], start: int
     attributes: Sequence[Attribute] = [_attribute(snapshot, known["A"])] if "A" in known else snapshot.attributes()
     if index == "VAET":
         attributes = [attribute for attribute in attributes if attribute.is_ref]
-    return _from(start, _blocks(snapshot, index, attributes, known), snapshot.codes)
-
-
-def _from(start: int, blocks: Iterator[_Block], codes: Codes) -> Iterator[Datom]:
-    for block in blocks:
-        if start < len(block.rows):
-            yield from block.datoms(start, codes)
-        start = max(start - len(block.rows), 0)
-
-
-def _blocks(
-    snapshot: Snapshot, index: str, attributes: Sequence[Attribute], known: dict[str, Any]
-) -> Iterator[_Block]:
-    """What the index consists of: a block for each attribute where it begins with A, else one of all."""
     if index in ("AEVT", "AVET"):
-        for attribute in attributes:
-            rows = _matching(snapshot, attribute, known)
-            a = np.zeros(len(rows), np.int64)
-            if index == "AVET":
-                order = np.lexsort((rows.t, rows.e, _ranks(rows.v, snapshot.codes)))
-                yield _Block((attribute.ident,), rows.take(order), a, refined=False)
-            else:
-                yield _Block((attribute.ident,), rows, a, refined=True)
+        return _by_attribute(snapshot, index, attributes, known, _Window(start, most), check)
+    return _across(snapshot, index, attributes, known, _Window(start, most), check)
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    """The rows that are looked at: from number `start` on, at most `most`."""
+
+    start: int
+    most: int | None
+
+    def of(self, count: int) -> tuple[int, int]:
+        """(from, to) of so many rows."""
+        return min(self.start, count), count if self.most is None else min(count, self.start + self.most)
+
+    def after(self, count: int) -> _Window:
+        """What is left of it after so many rows."""
+        first, end = self.of(count)
+        return _Window(self.start - first, None if self.most is None else self.most - max(end - first, 0))
+
+
+def _by_attribute(
+    snapshot: Snapshot,
+    index: str,
+    attributes: Sequence[Attribute],
+    known: Mapping[str, Any],
+    window: _Window,
+    check: Callable[[], None],
+) -> Iterator[Span]:
+    """One attribute after the other."""
+    for attribute in attributes:
+        if window.most == 0:
+            return
+        check()
+        rows = _matching(snapshot, attribute, known)
+        start, stop = window.of(len(rows))
+        window = window.after(len(rows))
+        if start == stop:
+            continue
+        a = np.zeros(len(rows), np.int64)
+        if index == "AVET":
+            rows = rows.take(np.lexsort((rows.t, rows.e, _ranks(rows.v, snapshot.codes)))[start:stop])
+            yield from _pages((attribute.ident,), rows, a, snapshot.codes, (0, len(rows)), check, refined=False)
+        else:
+            yield from _pages((attribute.ident,), rows, a, snapshot.codes, (start, stop), check, refined=True)
+
+
+def _across(
+    snapshot: Snapshot,
+    index: str,
+    attributes: Sequence[Attribute],
+    known: Mapping[str, Any],
+    window: _Window,
+    check: Callable[[], None],
+) -> Iterator[Span]:
+    """All attributes together, in the order of entities or of values."""
+    parts = []
+    for attribute in attributes:
+        check()
+        parts.append(_matching(snapshot, attribute, known))
+    start, stop = window.of(sum(map(len, parts)))
+    if start == stop:
         return
-    parts = [_matching(snapshot, attribute, known) for attribute in attributes]
-    if not parts:
-        return
+    if index == "EAVT":
+        first, end = _entity_of(parts, start), _entity_of(parts, stop - 1) + 1
+        start, stop = (place - _rows_before(parts, first) for place in (start, stop))
+        parts = [part.take(np.arange(*part.e.searchsorted((first, end)).tolist())) for part in parts]
+    elif window.most is not None:
+        values = np.concatenate([part.v for part in parts])
+        first, end = np.partition(values, (start, stop - 1))[[start, stop - 1]].tolist()
+        start, stop = (place - int(np.count_nonzero(values < first)) for place in (start, stop))
+        parts = [part.take((part.v >= first) & (part.v <= end)) for part in parts]
+    check()
     rows = Columns.concat(parts)
     a = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
     order = np.lexsort((rows.t, a, rows.e) if index == "EAVT" else (rows.t, rows.e, a, rows.v))
     names = tuple(attribute.ident for attribute in attributes)
-    yield _Block(names, rows.take(order), a[order], refined=index == "EAVT")
+    refined = index == "EAVT"
+    yield from _pages(names, rows.take(order), a[order], snapshot.codes, (start, stop), check, refined=refined)
 
 
-@dataclass(frozen=True, eq=False)
-class _Block:
-    """Rows in order, each with the place of its attribute's name. refined: rows of one entity and attribute are
-    still to be ordered by value.
-    """
+def _entity_of(parts: Sequence[Columns], place: int) -> int:
+    """The entity of row number `place` of all parts together, each of which is in the order of entities."""
+    low = min(int(part.e[0]) for part in parts if len(part))
+    high = max(int(part.e[-1]) for part in parts if len(part))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if _rows_before(parts, middle) <= place:
+            low = middle
+        else:
+            high = middle - 1
+    return low
 
-    names: tuple[Keyword, ...]
-    rows: Columns
-    a: Int64s
-    refined: bool
 
-    def datoms(self, start: int, codes: Codes) -> Iterator[Datom]:
-        """From row number `start` on."""
-        rows = self.rows
-        for at, end in self._pages():
-            if end <= start:
-                continue
-            values = codes.decode_many(rows.v[at:end])
-            order: Sequence[int] = range(end - at)
-            if self.refined:
-                columns = (rows.e[at:end].tolist(), self.a[at:end].tolist(), values, rows.t[at:end].tolist())
-                keys = [(e, a, sort_key(value), t) for e, a, value, t in zip(*columns, strict=True)]
-                order = sorted(order, key=keys.__getitem__)
-            for i in order[max(start - at, 0) :]:
-                row = at + i
-                name = self.names[self.a[row]]
-                yield Datom(int(rows.e[row]), name, values[i], int(rows.t[row]), bool(rows.added[row]))
+def _rows_before(parts: Sequence[Columns], entity: int) -> int:
+    return sum(int(part.e.searchsorted(entity)) for part in parts)
 
-    def _pages(self) -> Iterator[tuple[int, int]]:
-        """Where pages begin and end; rows that are still to be ordered are never in two."""
-        count = len(self.rows)
-        bounds = np.append(np.arange(0, count, _PAGE), count)
-        if self.refined:
-            same = (self.rows.e[1:] == self.rows.e[:-1]) & (self.a[1:] == self.a[:-1])
-            runs = np.concatenate(([0], np.flatnonzero(~same) + 1, [count]))
-            bounds = distinct(runs[np.searchsorted(runs, bounds)])
-        return pairwise(bounds.tolist())
+
+def _pages(
+    names: tuple[Keyword, ...],
+    rows: Columns,
+    a: Int64s,
+    codes: Codes,
+    window: tuple[int, int],
+    check: Callable[[], None],
+    *,
+    refined: bool,
+) -> Iterator[Span]:
+    """The rows of the window in spans. refined: rows of one entity and attribute are still to be ordered by value,
+    so that they are never in two."""
+    start, stop = window
+    bounds = np.append(np.arange(start, stop, _PAGE), stop)
+    if refined:
+        same = (rows.e[1:] == rows.e[:-1]) & (a[1:] == a[:-1])
+        runs = np.concatenate(([0], np.flatnonzero(~same) + 1, [len(rows)]))
+        after = np.searchsorted(runs, bounds)
+        bounds = distinct(runs[np.append(np.searchsorted(runs, bounds[:1], side="right") - 1, after)])
+    for at, end in pairwise(bounds.tolist()):
+        check()
+        which = np.arange(at, end)
+        if refined:
+            which = at + _by_value(rows.take(which), a[at:end], codes)
+            which = which[max(start - at, 0) : stop - at]
+        if len(which):
+            yield Span(names, rows.take(which), a[which], codes)
+
+
+def _by_value(rows: Columns, a: Int64s, codes: Codes) -> Int64s:
+    """The positions of rows in order of (entity, attribute), in the order of (entity, attribute, value, t)."""
+    same = (rows.e[1:] == rows.e[:-1]) & (a[1:] == a[:-1])
+    several = np.zeros(len(rows), np.bool_)
+    several[1:] |= same
+    several[:-1] |= same
+    order, at = np.arange(len(rows)), np.flatnonzero(several)
+    if len(at):
+        values = map(sort_key, codes.decode_many(rows.v[at]))
+        keys = list(zip(rows.e[at].tolist(), a[at].tolist(), values, rows.t[at].tolist(), strict=True))
+        order[at] = at[sorted(range(len(at)), key=keys.__getitem__)]
+    return order
 
 
 def _attribute(snapshot: Snapshot, value: Any) -> Attribute:
@@ -127,7 +240,7 @@ def _attribute(snapshot: Snapshot, value: Any) -> Attribute:
     return attribute
 
 
-def _matching(snapshot: Snapshot, attribute: Attribute, known: dict[str, Any]) -> Columns:
+def _matching(snapshot: Snapshot, attribute: Attribute, known: Mapping[str, Any]) -> Columns:
     rows = snapshot.columns(attribute)
     if "E" in known:
         found = snapshot.entid(known["E"])

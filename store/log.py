@@ -38,6 +38,8 @@ _TRANSACTIONS: Final = sa.Table(
 )
 _IDENTITY: Final = sa.Table("identity", _METADATA, sa.Column("id", sa.Text, primary_key=True))
 _PAGE: Final = 2000
+# For those who may stop early; a transaction may be long.
+_FEW: Final = 16
 _END: Final = 1 << 62
 _INSERT: Final = _TRANSACTIONS.insert()
 _COLUMNS: Final = _TRANSACTIONS.c
@@ -188,11 +190,11 @@ class Log:
         checksum = self.checksum_at(start - 1)
         if checksum is None:
             return iter(())
-        return islice((entry for entry, _ in self._checked(start - 1, stop, checksum)), limit)
+        return islice((entry for entry, _ in self._checked(start - 1, stop, checksum, _FEW)), limit)
 
-    def _checked(self, after: int, before: int, checksum: int) -> Iterator[tuple[Entry, int]]:
+    def _checked(self, after: int, before: int, checksum: int, page: int = _PAGE) -> Iterator[tuple[Entry, int]]:
         expected = after + 1
-        for entry, stored in self._rows(after, before):
+        for entry, stored in self._rows(after, before, page):
             if entry.t != expected:
                 raise _damaged("the log", f"transaction {expected} is missing before {entry.t}")
             checksum = _chained(checksum, entry)
@@ -201,13 +203,14 @@ class Log:
             expected += 1
             yield entry, checksum
 
-    def _rows(self, after: int, before: int) -> Iterator[tuple[Entry, int]]:
-        size = _PAGE
-        while size == _PAGE:
+    def _rows(self, after: int, before: int, most: int) -> Iterator[tuple[Entry, int]]:
+        """`most`: how many are read, and held, at once."""
+        size = most
+        while size == most:
             query = sa.select(_TRANSACTIONS).where(_COLUMNS.t > after, _COLUMNS.t < before)
             try:
                 with self._connection() as connection:
-                    page = connection.execute(query.order_by(_COLUMNS.t).limit(_PAGE)).all()
+                    page = connection.execute(query.order_by(_COLUMNS.t).limit(most)).all()
             except sa.exc.DatabaseError as error:
                 raise _unreadable("the log", error) from None
             for t, instant, key, payload, checksum in page:

@@ -57,12 +57,12 @@ class LoggedColumn:
             return codes.intern_arrow(self._arrow())
         return np.array([codes.intern(value) for value in self.data], np.int64)
 
-    def values(self) -> list[Any]:
-        """The values."""
+    def values(self, start: int = 0, stop: int | None = None) -> list[Any]:
+        """The values, from number `start` up to `stop`."""
         if self.kind == "long":
-            numbers: list[Any] = np.frombuffer(self.data, "<i8").tolist()
+            numbers: list[Any] = np.frombuffer(self.data, "<i8")[start:stop].tolist()
             return numbers
-        return list(self._arrow().to_pylist() if self.kind == "arrow" else self.data)
+        return list(self._arrow()[start:stop].to_pylist() if self.kind == "arrow" else self.data[start:stop])
 
     def _arrow(self) -> pa.Array:
         return pa.ipc.open_stream(self.data).read_all().column(0).combine_chunks()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import overload
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, overload
 
 from datalog.values import Keyword
 from store.datom import Datom, Telling, TxReport, nothing_to_tell
@@ -13,6 +13,8 @@ from store.wire import instant
 
 # The ident of an attribute's entity.
 Naming = Callable[[int], Keyword]
+
+_SLICE: Final = 4096
 
 
 def report_of(entry: Entry, logged: Logged, ident: Naming, diagnostics: Telling = nothing_to_tell) -> TxReport:
@@ -32,26 +34,41 @@ def _plain(t: int, logged: Logged, ident: Naming) -> list[Datom]:
 
 
 class _Datoms(Sequence[Datom]):
-    """A bulk load's datoms, made into objects only if somebody looks at them."""
+    """A bulk load's datoms, made into objects as somebody looks at them."""
 
     def __init__(self, t: int, logged: Logged, ident: Naming) -> None:
         self._t = t
         self._logged = logged
         self._ident = ident
-        self._made: list[Datom] | None = None
 
     def __len__(self) -> int:
         return self._logged.count
+
+    def __iter__(self) -> Iterator[Datom]:
+        for start in range(0, len(self), _SLICE):
+            yield from self[start : start + _SLICE]
 
     @overload
     def __getitem__(self, index: int) -> Datom: ...
     @overload
     def __getitem__(self, index: slice) -> list[Datom]: ...
     def __getitem__(self, index: int | slice) -> Datom | list[Datom]:
-        if self._made is None:
-            self._made = _plain(self._t, self._logged, self._ident)
-            for column in self._logged.columns:
-                ident, t = self._ident(column.attribute), self._t
-                pairs = zip(column.e.tolist(), column.values(), strict=True)
-                self._made += [Datom(e, ident, value, t, True) for e, value in pairs]
-        return self._made[index]
+        if isinstance(index, slice):
+            start, stop, step = index.indices(len(self))
+            return self._between(start, stop)[::step] if step > 0 else [self[i] for i in range(start, stop, step)]
+        place = range(len(self))[index]
+        return self._between(place, place + 1)[0]
+
+    def _between(self, start: int, stop: int) -> list[Datom]:
+        logged, t = self._logged, self._t
+        plain = logged.datoms[start:stop]
+        made = [Datom(e, self._ident(a), value, t, added) for e, a, value, added in plain]
+        before = len(logged.datoms)
+        for column in logged.columns:
+            low, high = max(start - before, 0), min(stop - before, len(column.e))
+            before += len(column.e)
+            if low < high:
+                ident = self._ident(column.attribute)
+                pairs = zip(column.e[low:high].tolist(), column.values(low, high), strict=True)
+                made += [Datom(e, ident, value, t, True) for e, value in pairs]
+        return made

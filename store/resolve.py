@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from datalog import edn
 from datalog.edn_writer import write
@@ -22,12 +22,15 @@ from store.declarations import Declarations
 from store.effects import Effects
 from store.expand import Expansion
 from store.functions import expanded
-from store.operations import PRODUCED, Path, Refused
-from store.setting import Evaluation, Setting
+from store.operations import PRODUCED, Operation, Path, Refused
+from store.setting import Evaluation, SchemaMode
 from store.state import State
 from store.suspects import Suspects
 from store.tempids import resolved
 from store.wire import instant as instant_of
+
+# Operations between two looks at whether to go on.
+_CHECK_EVERY: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,37 +83,47 @@ def _as_edn(data: Any) -> Any:
     return EdnSet(map(_as_edn, data)) if isinstance(data, set | frozenset) else data
 
 
-def resolve(transaction: Transaction, state: State, setting: Setting, now: int | None = None) -> Resolved:
+def resolve(
+    transaction: Transaction, state: State, evaluation: Evaluation, mode: SchemaMode, now: int | None = None
+) -> Resolved:
     """What the transaction does as the state's next one. now: its instant, the clock's where it is None.
 
     Raises AdalogError with the place of the offending form.
     """
     try:
-        return _resolve(transaction, state, setting, int(time.time() * 1000) if now is None else now)
+        return _resolve(transaction, state, evaluation, mode, int(time.time() * 1000) if now is None else now)
     except Refused as refused:
         raise transaction.refusal(refused) from None
 
 
-def _resolve(transaction: Transaction, state: State, setting: Setting, now: int) -> Resolved:
+def _resolve(
+    transaction: Transaction, state: State, evaluation: Evaluation, mode: SchemaMode, now: int
+) -> Resolved:
     t = state.t + 1
-    evaluation = Evaluation(setting)
     suspects, before = Suspects(), state.schema
     forms = expanded(transaction.forms, state, evaluation, suspects)
-    declarations = Declarations(state, setting.mode, suspects)
+    declarations = Declarations(state, mode, suspects)
     declarations.scan(forms)
-    operations = list(Expansion(state, declarations, t).operations(forms))
+    operations = list(_watched(Expansion(state, declarations, t).operations(forms), evaluation))
     composites = Composites.of(declarations.attributes(), state)
     own, new = resolved(operations, state, composites)
     ids = {**declarations.ids, **own}
     collected = Effects(state, ids, composites, new)
     effects = collected.of(operations)
     paths = collected.paths
-    schema_changes.check(effects, paths, state, setting.mode)
+    schema_changes.check(effects, paths, state, mode)
     predicates.check(effects, collected.ensured, paths, state, evaluation)
     effects, instant = _with_instant(effects, paths, state, now)
     named = {str(name): id_ for name, id_ in ids.items() if not name.startswith("\0")}
     telling = partial(suspects.diagnostics, before, transaction.position) if suspects else nothing_to_tell
     return Resolved(effects, instant, named, new, telling)
+
+
+def _watched(operations: Iterator[Operation], evaluation: Evaluation) -> Iterator[Operation]:
+    for number, operation in enumerate(operations):
+        if number % _CHECK_EVERY == 0:
+            evaluation.check()
+        yield operation
 
 
 def _with_instant(

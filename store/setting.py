@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, Literal
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, Protocol
 
 from datalog import edn
 from datalog.errors import AdalogError, Code
@@ -13,30 +14,96 @@ from store.snapshot import Snapshot
 
 SchemaMode = Literal["open", "strict"]
 
-_SECONDS: Final = 10
+SECONDS: Final = 5.0
+WAITING: Final = 1024
 
-# Runs a query's text with the values for its `:in` after `$`; the rows come in an order that is always the same.
-# Raises AdalogError for a query that is wrong, or that takes longer than a transaction may.
-Evaluator = Callable[[str, Sequence[Any], Snapshot], Sequence[tuple[Any, ...]]]
+
+Rows = Sequence[tuple[Any, ...]]
+
+
+class Watch(Protocol):
+    """What long work looks at: whether it should stop."""
+
+    def check(self) -> None:
+        """Raises AdalogError where it should."""
+
+
+class Evaluator(Protocol):
+    """Who runs stored queries, as the store cannot."""
+
+    def rows(self, query: str, args: Sequence[Any], snapshot: Snapshot, until: float, watch: Watch | None) -> Rows:
+        """The rows of a query's text with the values for its `:in` after `$`, in an order that is always the same.
+
+        `until`: the moment of `time.monotonic()` by which it has to be done. Raises AdalogError for a query that is
+        wrong, or that takes longer.
+        """
+
+    def mark(self, query: str, args: Sequence[Any], snapshot: Snapshot) -> bytes | None:
+        """Equal for snapshots in which nothing differs that the query reads; None where that cannot be told."""
+
+    def aside(self, work: Callable[[Watch], None], until: float) -> Future[None]:
+        """Does long work while others go on. Raises RATE_LIMITED where there is no room for it."""
+
+
+class Overran(Exception):
+    """The stored queries of a transaction take longer than everybody else may be kept waiting."""
+
+
+@dataclass
+class Rehearsal:
+    """What a transaction's stored queries gave when it was tried aside. until: when it has to be applied."""
+
+    until: float
+    tries: int = 0
+    _known: dict[Any, Rows] = field(default_factory=dict)
+
+    def rows(self, marks: Sequence[Any]) -> Rows | None:
+        """What is known under one of the marks."""
+        return next((self._known[mark] for mark in marks if mark in self._known), None)
+
+    def learn(self, marks: Sequence[Any], rows: Rows) -> None:
+        """Keeps rows under all of the marks."""
+        self._known.update((mark, rows) for mark in marks)
 
 
 @dataclass
 class Setting:
-    """evaluator: whoever can run queries sets it, as the store cannot."""
+    """evaluator: whoever can run queries sets it, as the store cannot. waiting: transactions not answered yet that
+    are the most there may be."""
 
     mode: SchemaMode = "open"
     limits: edn.Limits = edn.DEFAULT
+    waiting: int = WAITING
     evaluator: Evaluator | None = None
 
 
 class Evaluation:
-    """One transaction's stored queries, which have some seconds together: everybody who writes waits for them."""
+    """One transaction's stored queries, which have some seconds together.
 
-    def __init__(self, setting: Setting) -> None:
+    `brief`: seconds after which they raise Overran, where others wait for the end of it. `rehearsal`: what they are
+    known to give, and learn.
+    """
+
+    def __init__(
+        self,
+        setting: Setting,
+        watch: Watch | None = None,
+        *,
+        brief: float | None = None,
+        rehearsal: Rehearsal | None = None,
+    ) -> None:
         self._evaluator = setting.evaluator
+        self._watch = watch
+        self._brief = brief
+        self._rehearsal = rehearsal
         self._until: float | None = None
 
-    def rows(self, query: str, args: Sequence[Any], snapshot: Snapshot) -> Sequence[tuple[Any, ...]]:
+    def check(self) -> None:
+        """Raises where the work on the transaction should stop."""
+        if self._watch is not None:
+            self._watch.check()
+
+    def rows(self, query: str, args: Sequence[Any], snapshot: Snapshot) -> Rows:
         """The rows of a stored query."""
         if self._evaluator is None:
             raise AdalogError(
@@ -44,11 +111,35 @@ class Evaluation:
                 "stored queries need a query engine, and this database was opened without one",
                 retryable=False,
             )
+        rehearsal = self._rehearsal
+        if rehearsal is None:
+            return self._run(self._evaluator, query, args, snapshot)
+        marks = [(query, repr(args), snapshot.t), self._evaluator.mark(query, args, snapshot)]
+        marks = [mark for mark in marks if mark is not None]
+        rows = rehearsal.rows(marks)
+        if rows is None:
+            rows = self._run(self._evaluator, query, args, snapshot)
+            rehearsal.learn(marks, rows)
+        return rows
+
+    def _run(self, evaluator: Evaluator, query: str, args: Sequence[Any], snapshot: Snapshot) -> Rows:
         now = time.monotonic()
         if self._until is None:
-            self._until = now + _SECONDS
-        elif now > self._until:
-            raise AdalogError(
-                Code.TIMEOUT, f"the transaction's stored queries took more than {_SECONDS} seconds together"
-            )
-        return self._evaluator(query, args, snapshot)
+            end = now + SECONDS if self._rehearsal is None else self._rehearsal.until
+            self._until = end if self._brief is None else min(end, now + self._brief)
+        try:
+            if now < self._until:
+                return evaluator.rows(query, args, snapshot, self._until, self._watch)
+        except AdalogError as error:
+            if error.code is not Code.TIMEOUT or time.monotonic() < self._until:
+                raise
+        if self._brief is not None:
+            raise Overran
+        raise overdue()
+
+
+def overdue() -> AdalogError:
+    """What a transaction is answered whose stored queries take too long."""
+    return AdalogError(
+        Code.TIMEOUT, f"the transaction's stored queries took more than {SECONDS:g} seconds together"
+    )

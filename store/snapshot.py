@@ -7,7 +7,7 @@ when first asked for and kept. `as_of`, `since` and `history` give other snapsho
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -323,6 +323,17 @@ class Snapshot:
         Raises ARG_INVALID for another index or a component that is none, UNKNOWN_ATTRIBUTE for no attribute.
         """
         return index.datoms(self, index_name, components, start)
+
+    def spans(
+        self,
+        index_name: str,
+        components: Sequence[Any] = (),
+        start: int = 0,
+        most: int | None = None,
+        check: Callable[[], None] = lambda: None,
+    ) -> Iterator[index.Span]:
+        """The same as columns, a page at a time; `most`: how many somebody will look at. `check` may raise."""
+        return index.spans(self, index_name, components, start, most, check)
 
     @cached_property
     def datom_count(self) -> int:

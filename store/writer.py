@@ -12,8 +12,9 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from contextlib import contextmanager
+from contextvars import Context, copy_context
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, Final
@@ -29,8 +30,9 @@ from store.log import Entry, InDoubtError, Log
 from store.payload import Logged, LoggedColumn
 from store.report import report_of
 from store.resolve import Transaction, resolve
-from store.setting import Setting
+from store.setting import SECONDS, Evaluation, Overran, Rehearsal, Setting, Watch, overdue
 from store.snapshot import Snapshot
+from store.speculation import Fork
 
 _GROUP: Final = 256
 
@@ -39,6 +41,11 @@ _GROUP: Final = 256
 _PATIENCE: Final = 0.001
 # How long the disk is left alone after it failed, in seconds.
 _REST: Final = 1.0
+# Seconds for which one transaction's stored queries may keep the others waiting: at first, and after they were
+# tried aside, which is done so often.
+_BRIEF: Final = 0.05
+_HELD: Final = 0.25
+_TRIES: Final = 2
 _LOGGER: Final = logging.getLogger("adalog.store")
 
 
@@ -50,6 +57,13 @@ class Request:
     expected_basis_t: int | None = None
     idempotency_key: str | None = None
     future: Future[TxReport] = field(default_factory=Future)
+    # Who asks, as those know it who run what is slow about it.
+    asking: Context = field(default_factory=copy_context)
+    rehearsal: Rehearsal | None = None
+
+    def begin(self) -> bool:
+        """Whether somebody still waits for it."""
+        return self.rehearsal is not None or self.future.set_running_or_notify_cancel()
 
 
 @dataclass(eq=False)
@@ -104,32 +118,48 @@ class Writer:
         self._log = log
         self._setting = setting
         self._publish = publish
+        self._published = head.snapshot()
         self._jobs: queue.SimpleQueue[Job] = queue.SimpleQueue()
         self._expected = 1
         # Why nothing can be written, and when to look at the log again.
         self.doubt: str | None = None
         self._again = 0.0
-        # Transactions that are not answered yet.
-        self.waiting = 0
         self._stopped = False
         self._closed = False
         self._closing = threading.Lock()
+        self._waiting_requests = 0
+        self._counting = threading.Lock()
         self._thread = threading.Thread(target=self._run, name="adalog-writer", daemon=True)
         self._thread.start()
 
     def submit(self, job: Request | Callable[[], None]) -> None:
-        """Queue a transaction, or something to run while none is half done. BACKEND_UNAVAILABLE once closed."""
+        """Queue a transaction, or something to run while none is half done.
+
+        Raises BACKEND_UNAVAILABLE once closed, RATE_LIMITED for a transaction where too many wait.
+        """
         with self._closing:
             if self._closed:
                 raise AdalogError(Code.BACKEND_UNAVAILABLE, "the database is closed")
             if isinstance(job, Request):
-                self.waiting += 1
+                if self._waiting_requests >= self._setting.waiting:
+                    raise AdalogError(
+                        Code.RATE_LIMITED,
+                        f"{self._setting.waiting:,} transactions are waiting already; try again shortly",
+                        retry_after=1,
+                    )
+                with self._counting:
+                    self._waiting_requests += 1
                 job.future.add_done_callback(self._answered)
             self._jobs.put(job)
 
+    @property
+    def waiting(self) -> int:
+        """Transactions that are not answered yet."""
+        return self._waiting_requests
+
     def _answered(self, _: Future[TxReport]) -> None:
-        with self._closing:
-            self.waiting -= 1
+        with self._counting:
+            self._waiting_requests -= 1
 
     def stop(self) -> None:
         """Refuse what is queued and not begun. Does not wait."""
@@ -181,13 +211,23 @@ class Writer:
     # Groups
 
     def _commit(self, requests: list[Request]) -> None:
+        """Plain transactions as one group; then each that was rehearsed, which reads durable data only."""
+        rehearsed = [request for request in requests if request.rehearsal is not None]
+        self._commit_group([request for request in requests if request.rehearsal is None])
+        for request in rehearsed:
+            self._commit_group([request])
+
+    def _commit_group(self, requests: list[Request]) -> None:
         mark = self._head.mark()
         group = _Group()
         for request in requests:
-            if request.future.set_running_or_notify_cancel():
+            if request.begin():
                 with _answering(request.future), put_off(len(request.data)):
                     if not self._answered_before(request, group):
-                        self._resolve(request, group)
+                        try:
+                            self._resolve(request, group, _BRIEF if request.rehearsal is None else _HELD)
+                        except Overran:
+                            self._put_aside(request)
         if not group.entries:
             return
         try:
@@ -200,10 +240,53 @@ class Writer:
             else:
                 group.fail(_refusal(error))
             return
-        self._publish(self._head.snapshot(), group.reports)
+        self._show(group.reports)
         group.answer()
 
-    def _resolve(self, request: Request, group: _Group) -> None:
+    def _show(self, reports: Sequence[TxReport]) -> None:
+        """Has everybody see what is durable now."""
+        self._published = self._head.snapshot()
+        self._publish(self._published, reports)
+
+    # Slow stored queries: everybody else goes on meanwhile
+
+    def _put_aside(self, request: Request) -> None:
+        """Has the transaction tried on the durable database, so that its stored queries are known in its next turn.
+
+        Raises TIMEOUT where that was done before and what they read has changed since, RATE_LIMITED where too much
+        is tried at once.
+        """
+        rehearsal = request.rehearsal = request.rehearsal or Rehearsal(time.monotonic() + SECONDS)
+        rehearsal.tries += 1
+        if rehearsal.tries > _TRIES or time.monotonic() > rehearsal.until:
+            raise overdue()
+        evaluator = self._setting.evaluator
+        assert evaluator is not None, "what overran was evaluated"
+
+        def rehearse(watch: Watch) -> None:
+            transaction = Transaction.of(request.data, self._setting.limits)
+            evaluation = Evaluation(self._setting, watch, rehearsal=rehearsal)
+            try:
+                resolve(transaction, Fork(self._published), evaluation, self._setting.mode)
+            except AdalogError as error:
+                # Any other refusal is the same in its turn, unless what it is about has changed by then.
+                if error.code is Code.RATE_LIMITED:
+                    raise
+
+        tried = request.asking.run(evaluator.aside, rehearse, rehearsal.until)
+        tried.add_done_callback(lambda done: self._tried(request, done))
+
+    def _tried(self, request: Request, done: Future[None]) -> None:
+        failure = CancelledError() if done.cancelled() else done.exception()
+        with _answering(request.future):
+            if failure is not None:
+                raise failure
+            with self._closing:
+                if self._closed:
+                    raise AdalogError(Code.BACKEND_UNAVAILABLE, "the database is closed")
+                self._jobs.put(request)
+
+    def _resolve(self, request: Request, group: _Group, brief: float | None = None) -> None:
         """Apply a transaction to the head, to be appended with its group."""
         if self._stopped:
             raise AdalogError(
@@ -218,7 +301,9 @@ class Writer:
                 Code.BASIS_CONFLICT,
                 f"the database is at t = {head.t}, not at {expected} as expected; read again, then retry",
             )
-        resolved = resolve(Transaction.of(request.data, self._setting.limits), head, self._setting)
+        transaction = Transaction.of(request.data, self._setting.limits)
+        evaluation = Evaluation(self._setting, brief=brief, rehearsal=request.rehearsal)
+        resolved = resolve(transaction, head, evaluation, self._setting.mode)
         logged = Logged.of(resolved.effects, resolved.tempids, head.codes)
         entry = Entry(t, resolved.instant, request.idempotency_key, logged.encoded())
         head.apply(resolved.effects, t, resolved.instant)
@@ -259,7 +344,8 @@ class Writer:
                 raise
             head.replace(relations)
             report = report_of(entry, logged, head.name_of)
-            self._publish(head.snapshot(), [report])
+            self._published = head.snapshot()
+            self._publish(self._published, [report])
             request.future.set_result(report)
 
     def _resolve_bulk(self, request: BulkRequest, mark: Mark) -> tuple[_Group, list[BulkColumn]]:
@@ -314,7 +400,7 @@ class Writer:
             head.replay(entry.t, entry.instant, logged)
             reports.append(report_of(entry, logged, head.name_of))
         if reports:
-            self._publish(head.snapshot(), reports)
+            self._show(reports)
         self.doubt = None
         _LOGGER.warning(
             "the log was read again: what was in doubt %s; transactions are accepted again at t = %d",

@@ -138,9 +138,10 @@ class SparkEngine:
         """The session, waited for while it starts."""
         self.session.start()
         until = monotonic() + _START_SECONDS
-        while self.session.state == "starting" and monotonic() < until:
-            cancel.check()
-            self.session.wait(0.1)
+        with cancel.away():
+            while self.session.state == "starting" and monotonic() < until:
+                cancel.check()
+                self.session.wait(0.1)
         return self.session.live()
 
     def _ships(self, live: Live) -> Shipping:
@@ -156,13 +157,14 @@ class SparkEngine:
         values = column_of([to_bytes(share.prefixes, {"depth": share.depth}) for share in shares])
         running = live.submit(job.key, lambda spark: each_in_a_task(spark, values, runner(job)))
         try:
-            while True:
-                try:
-                    return running.result(_POLL_SECONDS)
-                except NotYet:
-                    cancel.check()
-                    if not live.alive:
-                        raise _gone() from None
+            with cancel.away():
+                while True:
+                    try:
+                        return running.result(_POLL_SECONDS)
+                    except NotYet:
+                        cancel.check()
+                        if not live.alive:
+                            raise _gone() from None
         except AdalogError:
             if job.stop is not None:
                 with suppress(OSError):

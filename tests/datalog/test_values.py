@@ -132,3 +132,15 @@ def test_what_is_not_edn_is_refused() -> None:
     stranger: Any = object()
     with pytest.raises(TypeError, match="is not an EDN value"):
         type_name(stranger)
+
+
+@pytest.mark.parametrize("text", ["[1 [2 3]]", "(1 #{2 3})", "#{1 #{2} [3]}", "{1 2, [3] {4 5}}", "[[[1]]]"])
+def test_no_identity_has_a_hash_that_outsiders_can_choose(text: str) -> None:
+    """Python's hashes of tuples and frozensets of integers are the same in every process."""
+
+    def parts(value: object) -> list[object]:
+        inner = value if isinstance(value, tuple | frozenset) else ()
+        return [value, *(part for each in inner for part in parts(each))]
+
+    assert not [part for part in parts(identity(read(text))) if isinstance(part, int)]
+    assert identity(read(text)) == identity(read(text))

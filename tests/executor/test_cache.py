@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from datalog.errors import AdalogError
-from executor.cache_memory import ENTRY_BYTES, Memory
 from executor.cache_settings import CacheSettings
 from executor.pool import Pool, Request
+from executor.recent import ENTRY_BYTES, Recent
 from planner.plan import Options
 from store.database import Database
 from tests.support import World, refused
@@ -310,7 +310,7 @@ def test_without_a_cache_there_is_none(db: World) -> None:
 
 
 def test_memory_is_bounded_by_bytes() -> None:
-    memory: Memory[str] = Memory(100 + 2 * ENTRY_BYTES, 60 + ENTRY_BYTES)
+    memory: Recent[bytes, str] = Recent(100 + 2 * ENTRY_BYTES, 60 + ENTRY_BYTES)
     assert memory.put(b"a", "a", 40)
     assert memory.put(b"b", "b", 40)
     assert memory.get(b"a") == "a"

@@ -104,6 +104,20 @@ def test_an_answer_is_the_same_however_it_is_sent(many: Gateway, accept: str) ->
     assert coding is None or len(body) < len(whole) / 2
 
 
+@pytest.mark.parametrize("accept", ["gzip", "zstd"])
+def test_an_answer_that_is_sent_in_pieces(many: Gateway, accept: str) -> None:
+    field = MANY.removeprefix("query {").removesuffix("}")
+    document = "query {" + " ".join(f"a{i}: {field}" for i in range(4)) + "}"
+    _, whole = get(many, "identity", document)
+    assert len(whole) > 1 << 18
+    head, body = get(many, accept, document)
+    assert head["content-encoding"] == accept
+    assert "content-length" not in head
+    assert len(body) < len(whole) / 2
+    assert plain(accept, body, len(whole)) == whole
+    assert get(many, "identity", document)[0]["etag"] == head["etag"]
+
+
 def test_validators_agree_across_codings(many: Gateway) -> None:
     tags = {get(many, accept)[0]["etag"] for accept in ("gzip", "zstd", "identity")}
     assert len(tags) == 1

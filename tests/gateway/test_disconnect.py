@@ -7,11 +7,14 @@ import socket
 import threading
 from typing import Any
 
+import httpx
 import orjson
 import pytest
 
+from datalog.errors import AdalogError
 from gateway.config import Settings
 from schema.limits import Limits
+from store.snapshot import Snapshot
 from tests.gateway.support import Gateway, gateway, served
 
 NUMBERS = "[" + " ".join(f"[:db/add {number} :n/value {number}]" for number in range(1, 1001)) + "]"
@@ -42,9 +45,12 @@ class Watched:
         return getattr(self._pool, name)
 
 
-def ask(address: str) -> socket.socket:
+QUERY = {"query": "query($q: EDN!) { q(query: $q) { value } }", "variables": {"q": ENDLESS}}
+
+
+def ask(address: str, request: dict[str, Any] = QUERY) -> socket.socket:
     host, port = address.removeprefix("http://").split(":")
-    body = orjson.dumps({"query": "query($q: EDN!) { q(query: $q) { value } }", "variables": {"q": ENDLESS}})
+    body = orjson.dumps(request)
     connection = socket.create_connection((host, int(port)))
     head = [
         "POST /graphql HTTP/1.1",
@@ -74,6 +80,61 @@ def test_a_client_that_goes_away_cancels_its_query(watched: Gateway) -> None:
         connection.close()
         assert watched.pool.ended.wait(20)
         assert watched.pool.cancelled
+
+
+class Stuck:
+    """Spans of an index that go on until somebody says that they are no longer wanted."""
+
+    def __init__(self) -> None:
+        self.began = threading.Event()
+        self.ended = threading.Event()
+        self.code = ""
+
+    def spans(self, *given: Any) -> Any:
+        check = given[-1]
+        self.began.set()
+        try:
+            while True:
+                check()
+        except AdalogError as error:
+            self.code = error.code.value
+            raise
+        finally:
+            self.ended.set()
+        yield
+
+
+@pytest.mark.parametrize("field", ["datoms", "transactions"])
+def test_a_client_that_goes_away_ends_what_it_read_raw(
+    watched: Gateway, field: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stuck = Stuck()
+    if field == "datoms":
+        monkeypatch.setattr(Snapshot, "spans", stuck.spans)
+        document = "{ datoms(index: EAVT) { datoms { e } } }"
+    else:
+        # A log without end: each transaction is looked at, and the flag with it.
+        report = watched.database.transactions(1, 2, 1)[0]
+
+        def told(*_: Any) -> Any:
+            stuck.began.set()
+            try:
+                while True:
+                    yield report
+            finally:
+                stuck.ended.set()
+
+        monkeypatch.setattr(watched.database, "told", told)
+        document = "{ transactions { t } }"
+    with served(watched.app) as address:
+        connection = ask(address, {"query": document})
+        assert stuck.began.wait(20)
+        assert httpx.get(address + "/healthz").status_code == 200
+        assert not stuck.ended.is_set()
+        connection.close()
+        assert stuck.ended.wait(20)
+        if field == "datoms":
+            assert stuck.code == "CANCELLED"
 
 
 def test_a_server_that_stops_cancels_what_runs(watched: Gateway) -> None:

@@ -20,7 +20,7 @@ def test_nothing_of_the_contract_is_changed() -> None:
         f"An optional argument Query.{field}({name}:) was added."
         for name, fields in {
             "with": ("q", "explain", "pull", "pullMany", "datoms"),
-            "timeoutMs": ("explain", "pull", "pullMany"),
+            "timeoutMs": ("explain", "pull", "pullMany", "datoms", "transactions"),
         }.items()
         for field in fields
     }

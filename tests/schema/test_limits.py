@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import pytest
+from graphql import GraphQLError, get_introspection_query
 
 from datalog.errors import AdalogError, Code
-from schema.limits import Limits, parse_within
+from schema.limits import Limits
+from schema.measure import introspected, parse_within
+from schema.surface import build_schema
 
 LIMITS = Limits(query_tokens=200, query_depth=5, query_aliases=3, query_fields=20)
 
 
-def refusal(document: str) -> str:
+def refusal(document: str, limits: Limits = LIMITS) -> str:
     with pytest.raises(AdalogError) as caught:
-        parse_within(document, LIMITS)
+        parse_within(document, limits)
     assert caught.value.code is Code.LIMIT_EXCEEDED
     return caught.value.message
 
@@ -49,6 +52,71 @@ def test_fields_multiply_through_fragments() -> None:
     assert "ADALOG_QUERY_FIELDS" in refusal(text)
 
 
-def test_circular_and_unknown_fragments_are_left_to_validation() -> None:
-    parse_within("{...A} fragment A on Q {...A b}", LIMITS)
+def test_fragments_that_spread_themselves_are_refused_and_unknown_ones_left_to_validation() -> None:
+    for text in ("{...A} fragment A on Q {...A b}", "{...A} fragment A on Q {...B} fragment B on Q {a {...A}}"):
+        with pytest.raises(GraphQLError, match="within itself"):
+            parse_within(text, LIMITS)
     parse_within("{...Unknown}", LIMITS)
+
+
+def doubling(count: int, leaf: str) -> str:
+    """Fragments each of which spreads the next one twice."""
+    pairs = " ".join(f"fragment F{i} on Q {{...F{i + 1} ...F{i + 1}}}" for i in range(count))
+    return f"{pairs} fragment F{count} on Q {{{leaf}}}"
+
+
+@pytest.mark.parametrize("leaf", ["a", "__typename", "a {b}"])
+@pytest.mark.parametrize("operation", ["{...F0}", "{a}"])
+def test_fragments_that_double_are_measured_without_being_spread(operation: str, leaf: str) -> None:
+    wide = Limits(query_tokens=10_000)
+    assert "QUERY_FIELDS" in refusal(f"{operation} {doubling(28, leaf)}", wide)
+    assert "QUERY_FIELDS" in refusal(f"{operation} {doubling(50, leaf)}", wide)
+
+
+def test_a_chain_of_fragments_is_nesting() -> None:
+    chain = " ".join(f"fragment F{i} on Q {{...F{i + 1}}}" for i in range(500)) + " fragment F500 on Q {a}"
+    assert "QUERY_DEPTH" in refusal("{...F0} " + chain, Limits(query_tokens=10_000))
+    assert "QUERY_DEPTH" in refusal("{" + "...{" * 100 + "a" + "}" * 101, Limits())
+
+
+def test_spreads_count_as_fields() -> None:
+    assert "QUERY_FIELDS" in refusal("{" + "...A " * 30 + "} fragment A on Q {a}")
+
+
+def test_fields_under_one_name_are_compared_in_pairs_by_validation() -> None:
+    few = Limits(query_fields=30)
+    assert "pairs" in refusal("{" + "a " * 29 + "}", few)
+    assert "pairs" in refusal("{" + "a{b c} " * 22 + "}", Limits(query_fields=22 * 3))
+    assert "pairs" in refusal("{" + "...F " * 33 + "} fragment F on Q {a {b}}", Limits(query_fields=33 * 3))
+    parse_within("{" + " ".join(f"a{i}" for i in range(29)) + "}", few)
+
+
+def test_names_and_texts_are_not_longer_than_anybody_writes() -> None:
+    assert "name" in refusal("{" + "a" * 300 + "}")
+    assert "name" in refusal("{" + "a" * 300 + ": b}")
+    assert "name" in refusal("query " + "a" * 300 + "{ b }")
+    assert "ADALOG_QUERY_BYTES" in refusal("{ a }" + " " * 500, Limits(query_bytes=500))
+
+
+@pytest.mark.parametrize("number", ["9" * 5_000, "9" * 5_000 + ".5", "-" + "9" * 5_000])
+def test_numbers_of_too_many_digits(number: str) -> None:
+    for text in (f"{{a(b: {number})}}", f"{{a(b: [{{c: [{number}]}}])}}", f"query($x: Int = {number}) {{a}}"):
+        with pytest.raises(AdalogError) as caught:
+            parse_within(text, LIMITS)
+        assert caught.value.code is Code.ARG_INVALID
+        assert len(caught.value.message) < 200
+    parse_within('{a(b: "' + "9" * 5_000 + '")}', LIMITS)
+
+
+def test_introspection_is_weighed_by_what_the_schema_has() -> None:
+    schema = build_schema()._schema
+    lists = introspected(schema)
+    _, usual = parse_within(get_introspection_query(), Limits(), lists)
+    assert usual > 0
+    many = " ".join(
+        f"a{i}: __schema {{types {{fields {{args {{name type {{name ofType {{name}}}}}}}}}}}}" for i in range(29)
+    )
+    with pytest.raises(AdalogError, match="introspection"):
+        parse_within("{" + many + "}", Limits(query_fields=10_000), lists)
+    _, none = parse_within("{ database { basisT } }", Limits(), lists)
+    assert none == 0

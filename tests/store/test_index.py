@@ -100,3 +100,59 @@ def test_refusals(database: Database, index: str, components: tuple[object, ...]
     with pytest.raises(AdalogError) as refused:
         rows(database, index, *components)
     assert refused.value.code is code
+
+
+@pytest.mark.parametrize("history", [False, True])
+@pytest.mark.parametrize("index", ["EAVT", "AEVT", "AVET", "VAET"])
+def test_spans_are_the_datoms_that_are_looked_at(database: Database, index: str, history: bool) -> None:
+    database.transact("[" + " ".join(f"[:db/add {i % 9 + 4} :knows {i % 31 + 1}]" for i in range(300)) + "]")
+    database.transact("[" + " ".join(f"[:db/retract {i % 9 + 4} :knows {i % 31 + 1}]" for i in range(50)) + "]")
+    snapshot = database.at(history=history)
+    everything = list(snapshot.datoms(index))
+    for start in (0, 1, 5, 37, len(everything) - 3, len(everything) + 1):
+        for most in (1, 2, 10, 100, len(everything)):
+            found = [datom for span in snapshot.spans(index, (), start, most) for datom in span.datoms()]
+            assert found == everything[start : start + most], (start, most)
+    span = next(snapshot.spans(index, (), 2, 5))
+    assert span.cut(0, 1).datoms() == everything[2:3]
+
+
+def test_a_page_of_entities_costs_what_it_shows(database: Database) -> None:
+    database.transact("[" + " ".join(f"[:db/add {i + 10} :n/value {i}]" for i in range(20_000)) + "]")
+    looked = []
+
+    def decode(codes: Any) -> list[Any]:
+        looked.append(len(codes))
+        return decode_many(codes)
+
+    snapshot = database.snapshot()
+    decode_many = snapshot.codes.decode_many
+    snapshot.codes.decode_many = decode  # type: ignore[method-assign]
+    [span] = snapshot.spans("EAVT", (), 15_000, 10)
+    assert len(span.datoms()) == 10
+    assert sum(looked) <= 20
+
+
+def test_spans_stop_when_they_are_told_to(database: Database) -> None:
+    database.transact("[" + " ".join(f"[:db/add {i + 10} :n/value {i}]" for i in range(20_000)) + "]")
+    steps = 0
+
+    def check() -> None:
+        nonlocal steps
+        steps += 1
+        if steps == 12:
+            raise AdalogError(Code.CANCELLED, "enough")
+
+    spans = database.snapshot().spans("AVET", (Keyword("n/value"),), 0, None, check)
+    assert len(next(spans)) == 1024
+    with pytest.raises(AdalogError, match="enough"):
+        list(spans)
+
+
+def test_transactions_are_told_one_at_a_time(database: Database) -> None:
+    for number in range(40):
+        database.transact(f"[[:db/add 1 :age {number}]]")
+    told = database.told(2, 1_000, 30)
+    assert next(told).t == 2
+    assert [report.t for report in told] == list(range(3, 32))
+    assert [report.t for report in database.transactions(40, 1_000, 30)] == [40, 41, 42, 43]

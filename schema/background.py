@@ -1,0 +1,21 @@
+"""Work that is too long for the event loop, on other threads: it ends soon after whoever waits for it has gone."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TypeVar
+
+from executor.cancel import Cancel
+
+T = TypeVar("T")
+
+
+async def elsewhere(work: Callable[[Cancel], T], cancel: Cancel | None = None) -> T:
+    """What `work` returns. It should look at the flag it is given between steps."""
+    cancel = cancel or Cancel()
+    try:
+        return await asyncio.to_thread(work, cancel)
+    except asyncio.CancelledError:
+        cancel.cancel()
+        raise

@@ -1,0 +1,65 @@
+"""What is kept is bounded by bytes: plans, parsed texts, shapes and documents alike."""
+
+from __future__ import annotations
+
+from executor.compile import Compiler
+from executor.pool import Pool, PoolSettings, Request
+from executor.question import Questions
+from executor.recent import ENTRY_BYTES, Recent, weight_of_text
+from schema.execution import Operations
+from schema.limits import Limits
+from schema.surface import build_schema
+from store.database import Database
+
+
+def test_the_least_recently_used_goes_first() -> None:
+    recent: Recent[str, int] = Recent(3 * (ENTRY_BYTES + 100), ENTRY_BYTES + 100)
+    for number, key in enumerate("abc"):
+        assert recent.put(key, number, 100)
+    assert recent.get("a") == 0
+    recent.put("d", 3, 100)
+    assert [recent.get(key) for key in "abcd"] == [0, None, 2, 3]
+    assert recent.nbytes == recent.bound
+    assert not recent.put("e", 4, 101)
+    assert "e" not in recent
+    recent.clear()
+    assert (len(recent), recent.nbytes) == (0, 0)
+
+
+def test_nothing_is_kept_where_there_is_no_room() -> None:
+    assert not Recent[str, int](0).put("a", 1, 0)
+
+
+def test_a_long_literal_is_weighed() -> None:
+    assert weight_of_text('[:find ?e :where [?e :a "' + "y" * 500_000 + '"]]') > 1_000_000
+    assert weight_of_text("[:find ?e :where [?e :a ?v]]") < 10_000
+
+
+def test_plans_and_questions_stay_within_their_bytes_under_many_texts() -> None:
+    with Database.open(":memory:") as database:
+        pool = Pool(database, PoolSettings(plan_bytes=1 << 20))
+        try:
+            for number in range(200):
+                pool.run(Request(f'[:find ?e :where [?e :db/doc "{number} {"y" * 2_000}"]]'))
+            pool.run(Request('[:find ?e :where [?e :db/doc "' + "y" * 500_000 + '"]]'))
+            kept = (pool._compiler.plans, pool._questions._queries, pool._questions._outlines)
+            for each in kept:
+                assert 0 < len(each) < 200
+                assert each.nbytes <= each.bound
+            assert sum(each.bound for each in kept) <= 1 << 20
+        finally:
+            pool.close()
+    assert isinstance(Compiler().plans, Recent)
+    assert Questions().nbytes == 16 << 20
+
+
+def test_documents_stay_within_their_bytes() -> None:
+    operations = Operations(build_schema(), Limits(document_bytes=1 << 20))
+    for number in range(500):
+        assert not operations.prepare(f"{{ a{number}: database {{ basisT datomCount }} }}").refusal
+    assert operations.prepare("{ " + " " * 400_000 + "nope }").refusal
+    kept = operations._documents
+    assert 10 < len(kept) < 500
+    assert kept.nbytes <= 1 << 20
+    known = operations.prepare("{ database { basisT } }")
+    assert operations.prepare("{ database { basisT } }") is known

@@ -123,3 +123,8 @@ def timed_out() -> AdalogError:
     return AdalogError(
         Code.TIMEOUT, "the query did not finish within its timeout; narrow it, or allow it more time"
     )
+
+
+def stopping() -> AdalogError:
+    """What is answered to who asks a server that stops."""
+    return AdalogError(Code.BACKEND_UNAVAILABLE, "the server is shutting down; ask again in a moment")

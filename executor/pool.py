@@ -20,7 +20,7 @@ from datalog.values import EdnMap
 from executor.budget import MEMORY_BYTES, Memory
 from executor.cache import ResultCache
 from executor.cache_settings import CacheSettings
-from executor.cancel import Cancel, timed_out
+from executor.cancel import Cancel, stopping, timed_out
 from executor.client import ASKING
 from executor.compile import Compiler
 from executor.inputs import bind_inputs
@@ -94,11 +94,6 @@ class _Joined:
     plan: Plan
     ran: Ran
     reason: str
-
-
-def stopping() -> AdalogError:
-    """What is answered to who asks a server that stops."""
-    return AdalogError(Code.BACKEND_UNAVAILABLE, "the server is shutting down; ask again in a moment")
 
 
 class Pool:
@@ -251,7 +246,11 @@ class Pool:
         """`threaded` for who does not wait."""
         with self._lock:
             self._register(cancel)
-        return self.scheduler.submit(cancel, work, ASKING.get()).future
+        try:
+            return self.scheduler.submit(cancel, work, ASKING.get()).future
+        except RuntimeError:
+            # The interpreter ends, and starts no threads.
+            raise stopping() from None
 
     def _register(self, cancel: Cancel) -> None:
         if self._stopped:

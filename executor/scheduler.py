@@ -21,7 +21,7 @@ from enum import Enum, StrEnum, auto
 from typing import Any, Final, Generic, TypeVar
 
 from datalog.errors import AdalogError, Code
-from executor.cancel import Cancel, StartAgain
+from executor.cancel import Cancel, StartAgain, stopping
 from executor.client import Client
 from executor.fair_queue import FairQueue
 
@@ -214,7 +214,7 @@ class Scheduler:
         cancel.turn = ticket
         with self._lock:
             if self._closed:
-                raise AdalogError(Code.BACKEND_UNAVAILABLE, "the gateway is stopping")
+                raise stopping()
             evicted = self._admit(ticket, Lane.LIGHT)
         if evicted is not None:
             evicted.refuse(self._too_many(Lane.LIGHT))
@@ -231,7 +231,7 @@ class Scheduler:
             for _ in range(self._idle):
                 self._ready.put(None)
         for ticket in waiting:
-            ticket.refuse(AdalogError(Code.CANCELLED, "the gateway is stopping"))
+            ticket.refuse(stopping())
         for thread in self._threads:
             thread.join()
 
@@ -578,7 +578,7 @@ class Scheduler:
             ticket.since = time.monotonic()
             try:
                 if self._closed:
-                    raise AdalogError(Code.CANCELLED, "the gateway is stopping")
+                    raise stopping()
                 ticket.cancel.check_flag(ticket.since)
                 evicted = self._admit(ticket, Lane.HEAVY)
             except AdalogError as error:

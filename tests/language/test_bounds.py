@@ -189,7 +189,7 @@ def test_a_failed_query_leaves_nothing(small: World, monkeypatch: pytest.MonkeyP
     gc.collect()
     gc.disable()
     try:
-        with pytest.raises(AdalogError):
+        with pytest.raises(AdalogError) as caught:
             small.run(ATTACKS["rows"], cached=False)
         assert caught.value.code is Code.LIMIT_EXCEEDED
         assert len(alive) > 1

@@ -26,7 +26,7 @@ from executor.cache_settings import CacheSettings
 from executor.cache_tally import Tally
 from executor.cancel import Cancel, timed_out
 from executor.client import ASKING
-from executor.pull_find import pulled_column, window
+from executor.pull_find import window
 from executor.question import Question
 from executor.recent import Recent
 from executor.result import Column, Pulled, Result
@@ -53,6 +53,9 @@ class Runner(Protocol):
 
     def rows(self, question: Question, cancel: Cancel) -> Result:
         """The rows of a query without its pulls."""
+
+    def pulled(self, question: Question, result: Result, place: int, cancel: Cancel) -> Pulled:
+        """What one of its pulls shows of the entities in those rows."""
 
     def submit(self, cancel: Cancel, work: Callable[[Cancel], T]) -> Future[T]:
         """`work` on the runner's threads, when there is a place; RATE_LIMITED where too many wait."""
@@ -110,7 +113,7 @@ class ResultCache:
         all_had = [had]
         pulled: dict[int, Pulled] = {}
         for place in asked.pulls:
-            want = self._pull(asked, result, place)
+            want = self._pull(runner, asked, result, place)
             had = self._obtain(want, cancel)
             all_had.append(had)
             pulled[place] = _pulled(asked, result, had.kept)
@@ -171,9 +174,9 @@ class ResultCache:
         for place in asked.pulls:
             start, stop = window(question.request.shown, len(result))
             if stop - start <= _INLINE_ENTITIES:
-                want = self._pull(asked, result, place)
+                want = self._pull(runner, asked, result, place)
             else:
-                want = await asyncio.to_thread(self._pull, asked, result, place)
+                want = await asyncio.to_thread(self._pull, runner, asked, result, place)
             had = await self._aobtain(runner, want, question.deadline)
             all_had.append(had)
             pulled[place] = _pulled(asked, result, had.kept)
@@ -306,17 +309,12 @@ class ResultCache:
             lambda entry: fetched_rows(entry, len(question.query.find.elements), codes),
         )
 
-    def _pull(self, asked: Asked, result: Result, place: int) -> _Want:
+    def _pull(self, runner: Runner, asked: Asked, result: Result, place: int) -> _Want:
         question = asked.question
         start, stop = window(question.request.shown, len(result))
-        strict = self._database.schema == "strict"
 
         def compute(cancel: Cancel) -> Kept:
-            shown = question.request.shown
-            made = pulled_column(
-                question.query, question.args, question.databases, result, place, shown, cancel, strict=strict
-            )
-            return kept_maps(made.maps)
+            return kept_maps(runner.pulled(question, result, place, cancel).maps)
 
         key = self._keys.pull_key(asked, result, place)
         if key is None:

@@ -26,11 +26,11 @@ from executor.compile import Compiler
 from executor.inputs import bind_inputs
 from executor.local import Ran, run_join, shape_result
 from executor.pull import Puller
-from executor.pull_find import pull_shown
+from executor.pull_find import pull_shown, pulled_column
 from executor.question import Question, Questions
 from executor.recent import Recent
 from executor.request import Request
-from executor.result import Result
+from executor.result import Pulled, Result
 from executor.scheduler import Places, Scheduler
 from executor.stored_queries import StoredQueries
 from planner.explain import explain_plan, text_of
@@ -183,6 +183,15 @@ class Pool:
         """What `run` gives, computed and without its pulls."""
         with self.memory.lent(cancel):
             return self._joined(question, cancel).result
+
+    def pulled(self, question: Question, result: Result, place: int, cancel: Cancel) -> Pulled:
+        """What one pull of a query shows of the entities in its rows."""
+        strict = self.database.schema == "strict"
+        shown = question.request.shown
+        with self.memory.lent(cancel):
+            return pulled_column(
+                question.query, question.args, question.databases, result, place, shown, cancel, strict=strict
+            )
 
     def question(self, request: Request) -> Question:
         """The request made ready. Raises what is wrong with its text or its arguments."""

@@ -32,6 +32,7 @@ from datalog.errors import AdalogError
 from executor.allocation import uncollected
 from executor.arguments import few
 from executor.cancel import Cancel
+from executor.failure import emptied
 from executor.recent import Recent
 from schema.background import elsewhere
 from schema.budget import Repeated, Written, assembled
@@ -244,6 +245,9 @@ def _answer(result: ExecutionResult) -> Answer:
     body: dict[str, Any] = {}
     if result.errors:
         body["errors"] = [format_error(error) for error in result.errors]
+        for error in result.errors:
+            # Its frames refer to it, and hold what the other fields came to.
+            emptied(error)
     if executed:
         body["data"] = result.data
     return Answer(body, executed)

@@ -8,21 +8,28 @@ from __future__ import annotations
 
 import gc
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
+
+# Where such work never ceases, young objects are looked through once in so long: failures do leave garbage.
+_LONGEST_SECONDS: Final = 1.0
 
 _lock = threading.Lock()
 _inside = 0
 _resume = False
+_since = 0.0
 
 
 @contextmanager
 def uncollected() -> Iterator[None]:
     """Pauses the collector until the last of those that asked for it is done; safe from several threads."""
-    global _inside, _resume
+    global _inside, _resume, _since
     with _lock:
         if _inside == 0:
             _resume = gc.isenabled()
+            _since = time.monotonic()
             gc.disable()
         _inside += 1
     try:
@@ -32,3 +39,9 @@ def uncollected() -> Iterator[None]:
             _inside -= 1
             if _inside == 0 and _resume:
                 gc.enable()
+            now = time.monotonic()
+            overdue = _inside > 0 and _resume and now - _since > _LONGEST_SECONDS
+            if overdue:
+                _since = now
+        if overdue:
+            gc.collect(1)

@@ -23,6 +23,7 @@ from executor.cache_settings import CacheSettings
 from executor.cancel import Cancel, stopping, timed_out
 from executor.client import ASKING
 from executor.compile import Compiler
+from executor.failure import emptied
 from executor.inputs import bind_inputs
 from executor.local import Ran, run_join, shape_result
 from executor.pull import Puller
@@ -255,8 +256,16 @@ class Pool:
         """`threaded` for who does not wait."""
         with self._lock:
             self._register(cancel)
+
+        def tidy(cancel: Cancel) -> T:
+            try:
+                return work(cancel)
+            except BaseException as failure:
+                emptied(failure)
+                raise
+
         try:
-            return self.scheduler.submit(cancel, work, ASKING.get()).future
+            return self.scheduler.submit(cancel, tidy, ASKING.get()).future
         except RuntimeError:
             # The interpreter ends, and starts no threads.
             raise stopping() from None

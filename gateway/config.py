@@ -20,7 +20,7 @@ _LEAST_MEMORY = 16 * 1024 * 1024
 _REDIS_SCHEMES = ("redis://", "rediss://", "unix://")
 _SECRET_LETTERS = 32
 _SECONDS = ("head_seconds", "body_seconds", "idle_seconds", "send_seconds")
-_AT_LEAST_ONE = ("connections", "connections_per_address", "head_bytes", "bodies_bytes")
+_AT_LEAST_ONE = ("connections", "connections_per_address", "head_bytes", "bodies_bytes", "responses_bytes")
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
@@ -59,6 +59,7 @@ class Settings:
     queries_waiting: int = 256
     transactions_waiting: int = 1024
     memory_bytes: int = 1024 * 1024 * 1024
+    responses_bytes: int = 256 * 1024 * 1024
     cache_bytes: int = 64 * 1024 * 1024
     cache_entry_bytes: int = 16 * 1024 * 1024
     plan_cache_bytes: int = 32 * 1024 * 1024

@@ -42,8 +42,9 @@ class Columnar(Protocol):
     def cancel(self) -> Cancel:
         """The deadline of those who want it."""
 
-    def pieces(self, check: Callable[[], None]) -> Iterator[Piece]:
-        """The pieces in order; `check` is called as they are made and may raise."""
+    def pieces(self, cancel: Cancel) -> Iterator[Piece]:
+        """The pieces in order; the flag is told how much work they are before it is done, and looked at as they are
+        made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +57,15 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """`take`: is told of bytes as they are written; `check`: of time as it goes by. Either may raise."""
+    """`take` is told of bytes as they are written, and may raise."""
 
     take: Callable[[int], None]
-    check: Callable[[], None]
+    cancel: Cancel
 
     def written(self, items: Columnar, shape: Shape) -> Written:
         """The list as JSON."""
         chunks = []
-        for piece in items.pieces(self.check):
+        for piece in items.pieces(self.cancel):
             before = self._within(piece, shape)
             chunk = orjson.dumps(before.rows)[1:-1]
             self.take(len(chunk) - before.nbytes)
@@ -120,7 +121,7 @@ class Objects:
     def column(self, field: str) -> Sequence[Any]:
         return list(map(self.read[field], self.items))
 
-    def pieces(self, check: Callable[[], None]) -> Iterator[Piece]:
+    def pieces(self, cancel: Cancel) -> Iterator[Piece]:
         for start in range(0, len(self.items), _PIECE):
-            check()
+            cancel.check()
             yield Objects(self.items[start : start + _PIECE], self.read)

@@ -89,14 +89,14 @@ class PreparingExecutor(Executor[Any]):
         # What a transaction did has to be told, whatever its size: it is as large as the request that made it.
         take = _free if mutation else (items.prepaid or context.budget).take
         if items.short:
-            return Writing(take, Cancel().check).written(items, shape)
+            return Writing(take, Cancel()).written(items, shape)
 
         held = Repeated(take)
 
         def write(cancel: Cancel) -> Written:
             held.begin()
             with uncollected():
-                return Writing(held.take, cancel.check).written(items, shape)
+                return Writing(held.take, cancel).written(items, shape)
 
         return elsewhere(write) if mutation else context.services.pool.threaded(items.cancel(), write)
 

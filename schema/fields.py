@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -41,6 +42,10 @@ _MOST_ARGUMENTS = 1_000
 _DATOM_BYTES = 29
 # Values, and every fifty characters, that are read in no time.
 _INLINE_VALUES = 500
+# The same, when reading them is heavy work.
+_HEAVY_VALUES = 20_000
+# Of the pool's cost, for a datom that is found in an index.
+_DATOM_COST = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +68,9 @@ async def _read(
         if given is not None and len(given) > _MOST_ARGUMENTS:
             raise exceeded(f"arguments in {name}", _MOST_ARGUMENTS, None)
 
-    def read(_: Cancel) -> _Asked:
+    def read(cancel: Cancel) -> _Asked:
+        if not few((args or (), args_edn or ()), _HEAVY_VALUES):
+            cancel.expect(math.inf)
         arguments = read_arguments(services.database, args, args_edn)
         name = "" if parts is None else question("q", *parts, describe_arguments(arguments))
         return _Asked(arguments, name)
@@ -161,7 +168,7 @@ class Query:
             end = services.cursors.write(cursor_on(snapshot, asked, stop))
         return types.QueryResult(
             result=result,
-            page=Page(result, start, max(start, stop), encoding or Encoding.PLAIN, context.budget),
+            page=Page(result, start, max(start, stop), encoding or Encoding.PLAIN, context.budget, services.pool),
             told=told,
             basis_t=Long(result.t),
             page_info=types.PageInfo(has_next_page=stop < len(result), end_cursor=end),
@@ -267,6 +274,7 @@ class Query:
         held = Repeated(prepaid.add)
 
         def find(cancel: Cancel) -> list[Span]:
+            cancel.expect(_DATOM_COST * min(first, snapshot.datom_count))
             held.begin()
             leading = tuple(_component(number, text) for number, text in enumerate(components or ()))
             found = []
@@ -305,7 +313,10 @@ class Query:
         start = 0 if from_ is None else int(from_)
         stop = database.snapshot().t + 1 if to is None else int(to)
         return types.TxReports(  # type: ignore[return-value]
-            lambda: database.told(start, stop, first), encoding or Encoding.PLAIN, within.deadline
+            lambda take: database.told(start, stop, first, take),
+            encoding or Encoding.PLAIN,
+            services.pool.memory,
+            within.deadline,
         )
 
     @strawberry.field

@@ -195,10 +195,14 @@ class Database:
         """At most `limit` transactions with start <= t < stop, oldest first, from the log."""
         return list(self.told(start, stop, limit))
 
-    def told(self, start: int, stop: int, limit: int) -> Iterator[TxReport]:
-        """The same, one at a time, as they are read."""
+    def told(
+        self, start: int, stop: int, limit: int, take: Callable[[int], None] = lambda _: None
+    ) -> Iterator[TxReport]:
+        """The same, one at a time, as they are read. `take` is called with about the bytes of each before it is
+        decoded, and may raise."""
         now = self._snapshot
         for entry in self._log.entries(max(start, 1), min(stop, now.t + 1), limit):
+            take(Logged.weight(entry.payload))
             yield report_of(entry, Logged.decoded(entry.payload), now.name_of)
 
     # Writing

@@ -229,13 +229,14 @@ class Pool:
         """`pull` on the pool's threads; cancelling the task stops it."""
         return await self.threaded(Cancel.after(request.timeout_ms), lambda cancel: self.pull(request, cancel))
 
-    async def threaded(self, cancel: Cancel, work: Callable[[Cancel], T]) -> T:
-        """`work` on the pool's threads, when it is its turn; cancelling the task stops it.
+    async def threaded(self, cancel: Cancel, work: Callable[[Cancel], T], cost: float = 0.0) -> T:
+        """`work` on the pool's threads, when it is its turn; cancelling the task stops it. `cost`: what is known of
+        it, in the planner's measure.
 
         It may be begun more than once, and is to have no effect but its outcome. Raises RATE_LIMITED where too many
         wait, and TIMEOUT at the deadline of `cancel`, whatever the work does then.
         """
-        future = asyncio.wrap_future(self.submit(cancel, work))
+        future = asyncio.wrap_future(self.submit(cancel, work, cost))
         timer = None
         if cancel.deadline is not None:
             left = max(0.0, cancel.deadline - time.monotonic())
@@ -252,7 +253,7 @@ class Pool:
             if timer is not None:
                 timer.cancel()
 
-    def submit(self, cancel: Cancel, work: Callable[[Cancel], T]) -> Future[T]:
+    def submit(self, cancel: Cancel, work: Callable[[Cancel], T], cost: float = 0.0) -> Future[T]:
         """`threaded` for who does not wait."""
         with self._lock:
             self._register(cancel)
@@ -265,7 +266,7 @@ class Pool:
                 raise
 
         try:
-            return self.scheduler.submit(cancel, tidy, ASKING.get()).future
+            return self.scheduler.submit(cancel, tidy, ASKING.get(), cost).future
         except RuntimeError:
             # The interpreter ends, and starts no threads.
             raise stopping() from None

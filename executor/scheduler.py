@@ -204,20 +204,27 @@ class Scheduler:
         self._parked = 0
         self._away = 0
         self._threads: list[threading.Thread] = []
+        self._starter: threading.Thread | None = None
+        # How many threads are to be started; 0: no more.
+        self._wanted: queue.SimpleQueue[int] = queue.SimpleQueue()
         self._idle = 0
         self._closed = False
 
-    def submit(self, cancel: Cancel, work: Callable[[Cancel], T], client: Client) -> Ticket[T]:
-        """Work to be run as soon as there is a place for it. It may be begun more than once, and is to have no
-        effect but its outcome. Raises RATE_LIMITED where it would come too late, or too many wait."""
+    def submit(self, cancel: Cancel, work: Callable[[Cancel], T], client: Client, cost: float = 0.0) -> Ticket[T]:
+        """Work to be run as soon as there is a place for it, in the heavy lane if its cost is known to be high. It
+        may be begun more than once, and is to have no effect but its outcome. Raises RATE_LIMITED where it would
+        come too late, or too many wait."""
         ticket = Ticket(self, cancel, work, client)
         cancel.turn = ticket
+        lane = Lane.HEAVY if cost >= self.places.cost else Lane.LIGHT
         with self._lock:
             if self._closed:
                 raise stopping()
-            evicted = self._admit(ticket, Lane.LIGHT)
+            if lane is Lane.HEAVY:
+                self._moves["expected"] += 1
+            evicted = self._admit(ticket, lane)
         if evicted is not None:
-            evicted.refuse(self._too_many(Lane.LIGHT))
+            evicted.refuse(self._too_many(lane))
         return ticket
 
     def close(self) -> None:
@@ -232,6 +239,9 @@ class Scheduler:
                 self._ready.put(None)
         for ticket in waiting:
             ticket.refuse(stopping())
+        if self._starter is not None:
+            self._wanted.put(0)
+            self._starter.join()
         for thread in self._threads:
             thread.join()
 
@@ -519,7 +529,21 @@ class Scheduler:
         self._ready.put(ticket)
         if self._idle:
             self._idle -= 1
+        elif self._starter is None:
+            self._starter = threading.Thread(target=self._start_threads, name="query-starter", daemon=True)
+            self._wanted.put(1)
+            self._starter.start()
         else:
+            self._wanted.put(1)
+
+    def _start_threads(self) -> None:
+        """Starting a thread waits until it runs: nobody else may wait for that, least of all with the lock."""
+        while self._wanted.get():
+            with self._lock:
+                if self._idle:
+                    # One has become free meanwhile, and will find the work.
+                    self._idle -= 1
+                    continue
             thread = threading.Thread(target=self._serve, name="query", daemon=True)
             self._threads.append(thread)
             thread.start()

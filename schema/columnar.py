@@ -31,7 +31,8 @@ class Piece(Protocol):
 
 
 class Columnar(Protocol):
-    """A list of objects, a piece at a time. `short`: written in no time. `prepaid`: for what is held of it."""
+    """A list of objects, a piece at a time. `short`: written in no time. `prepaid`: for what is held of it. `cost`:
+    of writing it, in the planner's measure."""
 
     @property
     def short(self) -> bool: ...
@@ -39,12 +40,14 @@ class Columnar(Protocol):
     @property
     def prepaid(self) -> Prepaid | None: ...
 
+    @property
+    def cost(self) -> float: ...
+
     def cancel(self) -> Cancel:
         """The deadline of those who want it."""
 
     def pieces(self, cancel: Cancel) -> Iterator[Piece]:
-        """The pieces in order; the flag is told how much work they are before it is done, and looked at as they are
-        made."""
+        """The pieces in order; the flag is looked at as they are made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +110,7 @@ class Objects:
     read: Reading
     deadline: float | None = None
     prepaid: ClassVar[None] = None
+    cost: ClassVar[float] = 0.0
 
     @property
     def short(self) -> bool:

@@ -98,7 +98,9 @@ class PreparingExecutor(Executor[Any]):
             with uncollected():
                 return Writing(held.take, cancel).written(items, shape)
 
-        return elsewhere(write) if mutation else context.services.pool.threaded(items.cancel(), write)
+        if mutation:
+            return elsewhere(write)
+        return context.services.pool.threaded(items.cancel(), write, items.cost)
 
 
 class IntrospectingExecutor(PreparingExecutor):

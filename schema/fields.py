@@ -45,7 +45,9 @@ _INLINE_VALUES = 500
 # The same, when reading them is heavy work.
 _HEAVY_VALUES = 20_000
 # Of the pool's cost, for a datom that is found in an index.
-_DATOM_COST = 5
+_DATOM_COST = 5.0
+# The same, of a small transaction that is read and written.
+_TRANSACTION_COST = 10 * types.DATOM_COST
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +70,15 @@ async def _read(
         if given is not None and len(given) > _MOST_ARGUMENTS:
             raise exceeded(f"arguments in {name}", _MOST_ARGUMENTS, None)
 
-    def read(cancel: Cancel) -> _Asked:
-        if not few((args or (), args_edn or ()), _HEAVY_VALUES):
-            cancel.expect(math.inf)
+    def read(_: Cancel) -> _Asked:
         arguments = read_arguments(services.database, args, args_edn)
         name = "" if parts is None else question("q", *parts, describe_arguments(arguments))
         return _Asked(arguments, name)
 
     if few((args or (), args_edn or (), parts or ()), _INLINE_VALUES):
         return read(within)
-    return await services.pool.threaded(Cancel(within.deadline), read)
+    cost = 0.0 if few((args or (), args_edn or ()), _HEAVY_VALUES) else math.inf
+    return await services.pool.threaded(Cancel(within.deadline), read, cost)
 
 
 def _check_first(first: int | None, most: int) -> None:
@@ -274,7 +275,6 @@ class Query:
         held = Repeated(prepaid.add)
 
         def find(cancel: Cancel) -> list[Span]:
-            cancel.expect(_DATOM_COST * min(first, snapshot.datom_count))
             held.begin()
             leading = tuple(_component(number, text) for number, text in enumerate(components or ()))
             found = []
@@ -283,7 +283,9 @@ class Query:
                 found.append(span)
             return found
 
-        spans = await services.pool.threaded(Cancel(within.deadline), find)
+        # How many there are is not known without counting them.
+        cost = _DATOM_COST * first
+        spans = await services.pool.threaded(Cancel(within.deadline), find, cost)
         count = sum(map(len, spans))
         if count > first:
             last = spans.pop()
@@ -312,10 +314,13 @@ class Query:
         database = services.database
         start = 0 if from_ is None else int(from_)
         stop = database.snapshot().t + 1 if to is None else int(to)
+        # Of small ones; a large one says so itself.
+        cost = _TRANSACTION_COST * min(first, max(0, stop - start))
         return types.TxReports(  # type: ignore[return-value]
             lambda take: database.told(start, stop, first, take),
             encoding or Encoding.PLAIN,
             services.pool.memory,
+            cost,
             within.deadline,
         )
 

@@ -69,12 +69,14 @@ class Page:
         held = Repeated(self.budget.take)
 
         def write(cancel: Cancel) -> Written:
-            cancel.expect(_CELL_COST * (self.stop - self.start) * len(self.result.columns))
             held.begin()
             return work(replace(self, take=held.take), cancel)
 
         question = self.result.question
-        return await self.pool.threaded(Cancel(None if question is None else question.deadline), write)
+        cancel = Cancel(None if question is None else question.deadline)
+        return await self.pool.threaded(
+            cancel, write, _CELL_COST * (self.stop - self.start) * len(self.result.columns)
+        )
 
     def _made(self, start: int, stop: int) -> _Columns:
         return [self.result.column(index, start, stop) for index in range(len(self.result.columns))]

@@ -77,11 +77,10 @@ async def _applied(
     told: list[Diagnostic] | None,
 ) -> Snapshot:
     def apply(cancel: Cancel) -> tuple[Snapshot, TxReport]:
-        cancel.expect(_CHARACTER_COST * len(tx))
         return services.database.speculate(basis, tx, start, cancel)
 
     try:
-        after, report = await services.pool.threaded(Cancel(deadline), apply)
+        after, report = await services.pool.threaded(Cancel(deadline), apply, _CHARACTER_COST * len(tx))
     except AdalogError as error:
         raise AdalogError(
             error.code,

@@ -171,7 +171,7 @@ class Datom:
 
 _DATOMS_AT_ONCE: Final = 2_000
 # Of the pool's cost: about three microseconds.
-_DATOM_COST: Final = 45
+DATOM_COST: Final = 45.0
 # Below this many the event loop is not worth leaving.
 _FEW_DATOMS: Final = 200
 
@@ -189,11 +189,14 @@ class Datoms:
     def short(self) -> bool:
         return sum(map(len, self.parts)) <= _FEW_DATOMS
 
+    @property
+    def cost(self) -> float:
+        return DATOM_COST * sum(map(len, self.parts))
+
     def cancel(self) -> Cancel:
         return Cancel(self.deadline)
 
     def pieces(self, cancel: Cancel) -> Iterator[_SomeDatoms]:
-        cancel.expect(_DATOM_COST * sum(map(len, self.parts)))
         for part in self.parts:
             for start in range(0, len(part), _DATOMS_AT_ONCE):
                 cancel.check()
@@ -302,6 +305,7 @@ class TxReports:
     read: Callable[[Callable[[int], None]], Iterator[StoreReport]]
     encoding: Encoding
     memory: Memory
+    cost: float
     deadline: float | None = None
     prepaid: ClassVar[None] = None
     short: ClassVar[bool] = False
@@ -315,6 +319,7 @@ class TxReports:
 
             def take(nbytes: int) -> None:
                 cancel.expect(nbytes)
+                cancel.check()
                 held.become(min(nbytes, most))
 
             try:

@@ -371,10 +371,10 @@ def _component(number: int, text: str) -> Any:
 
 def _database(services: Services) -> types.Database:
     snapshot = services.database.snapshot()
-    last = services.database.transactions(snapshot.t, snapshot.t + 1, 1)
+    made = services.database.tx_instant(snapshot.t)
     return types.Database(
         basis_t=Long(snapshot.t),
-        tx_instant=iso(last[0].tx_instant) if last else None,
+        tx_instant=None if made is None else iso(made),
         datom_count=Long(snapshot.datom_count),
         entity_count=Long(snapshot.entity_count),
     )

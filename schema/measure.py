@@ -97,8 +97,9 @@ def parse_within(text: str, limits: Limits, lists: Mapping[str, int] | None = No
 
 
 def _unlink_tokens(document: DocumentNode) -> None:
-    """Takes apart the list of the document's tokens, which nobody follows any more: as a ring of references it would
-    keep every document until the next great collection."""
+    """Takes apart the list of the document's tokens, which nobody follows any more.
+
+    As a ring of references it would keep every document until the next great collection."""
     token = None if document.loc is None else document.loc.start_token
     while token is not None:
         following, token.next, token.prev = token.next, None, None

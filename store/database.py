@@ -31,6 +31,7 @@ from store.resolve import Transaction, resolve
 from store.setting import WAITING, Evaluation, Evaluator, SchemaMode, Setting, Watch
 from store.snapshot import Snapshot, Start
 from store.speculation import Fork, outcome
+from store.wire import instant
 from store.writer import BulkRequest, Request, Writer
 
 Listener = Callable[[TxReport, Snapshot], None]
@@ -204,6 +205,11 @@ class Database:
         for entry in self._log.entries(max(start, 1), min(stop, now.t + 1), limit):
             take(Logged.weight(entry.payload))
             yield report_of(entry, Logged.decoded(entry.payload), now.name_of)
+
+    def tx_instant(self, t: int) -> datetime | None:
+        """When a transaction was made, whatever its size; None where there is none of that number."""
+        found = self._log.instant_at(t)
+        return None if found is None else instant(found)
 
     # Writing
 

@@ -236,6 +236,16 @@ class Log:
             found: int | None = connection.execute(sa.select(_COLUMNS.checksum).where(_COLUMNS.t == t)).scalar()
         return found
 
+    def instant_at(self, t: int) -> int | None:
+        """When entry t was written, in milliseconds since 1970; None where the log has no such entry."""
+        query = sa.select(_COLUMNS.instant).where(_COLUMNS.t == t)
+        try:
+            with self._connection() as connection:
+                found: int | None = connection.execute(query).scalar()
+        except sa.exc.DatabaseError as error:
+            raise _unreadable("the log", error) from None
+        return found
+
     def close(self) -> None:
         """Let go of the file."""
         self._engine.dispose()

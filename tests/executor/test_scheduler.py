@@ -123,6 +123,43 @@ def test_light_work_runs_beside_heavy_work_that_waits() -> None:
         assert (ticket_of(first).lane, ticket_of(light).lane) == (Lane.HEAVY, Lane.LIGHT)
 
 
+def test_what_is_known_to_be_heavy_begins_in_a_heavy_place() -> None:
+    with stage() as on:
+        first = on.job("first")
+        assert first.running.wait(20)
+        known = Job("known", on.log)
+        on.jobs.append(known)
+        known.ticket = on.scheduler.submit(known.cancel, known, ANN, HEAVY)
+        on.heavy_waiting(1)
+        light = on.job("light", cost=LIGHT)
+        light.go.set()
+        assert outcome(light) == "light"
+        assert known.began == 0, "it has taken nobody's light place"
+        first.go.set()
+        known.go.set()
+        assert outcome(known) == "known"
+        assert known.began == 1
+
+
+def test_who_submits_waits_for_no_thread_to_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    may_start = threading.Event()
+    start = threading.Thread.start
+
+    def held_up(thread: threading.Thread) -> None:
+        if thread.name == "query":
+            assert may_start.wait(20)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", held_up)
+    with stage(light=2) as on:
+        jobs = [on.job(f"job {number}", cost=LIGHT) for number in range(3)]
+        assert on.log == []
+        may_start.set()
+        for job in jobs:
+            job.go.set()
+        assert {outcome(job) for job in jobs} == {"job 0", "job 1", "job 2"}
+
+
 def test_what_computes_too_long_is_heavy_whatever_was_expected() -> None:
     with stage(slice_seconds=0.0) as on:
         slow = on.job("slow", cost=LIGHT)

@@ -1,7 +1,7 @@
 """Freed memory goes back to the system soon after it was needed.
 
-The C library's allocator keeps what large queries free for the next ones, in an arena for each thread, and without
-being asked never returns most of it. Arrow's own would keep more, so that Arrow is given the C library's. What failed
+The C library's allocator keeps what large queries free for the next ones, in an arena for each thread, and never
+returns most of it without being asked. Arrow's own would keep more, so Arrow is given the C library's. What failed
 queries leave in cycles is collected. Where there is another allocator than glibc's, nothing is done.
 """
 

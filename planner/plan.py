@@ -25,7 +25,7 @@ class Engine(StrEnum):
     SPARK = "SPARK"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """Switches that change how a query is evaluated, never what it answers: the tests compare them."""
 

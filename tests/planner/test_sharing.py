@@ -51,7 +51,8 @@ class Shared:
         assert self.plan.sharing is not None
         assert self.inputs.start is not None
         fixpoint = Fixpoint(self.plan, self.inputs, self.inputs.start, self.values, Cancel())
-        return fixpoint.domain(self.plan.sharing).tolist()
+        domain: list[Any] = fixpoint.domain(self.plan.sharing).tolist()
+        return domain
 
     def rows(self, values: list[int]) -> set[tuple[Any, ...]]:
         """What the shares of these values answer, each decoded."""

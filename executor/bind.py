@@ -40,11 +40,11 @@ from planner.logical import (
     PredicateAtom,
     RelationAtom,
     RuleAtom,
+    Subquery,
     Term,
     UnnestAtom,
 )
-from planner.nested import Subquery
-from planner.plan import Plan
+from planner.plan import Plan, inner_plan
 from planner.resolve import plain_value
 from store.codes import Scratch
 from store.snapshot import Snapshot
@@ -228,8 +228,10 @@ class Binding:
         lists = {name: self.relations[outer] for name, outer in inner.sources if outer in self.relations}
         given = {name: list(held) for name, held in lists.items() if not isinstance(held, Parts)}
 
+        plan = inner_plan(inner)
+
         def bind(relations: Mapping[str, Sequence[Column] | Parts]) -> GenericJoin | None:
-            binding = Binding(inner.plan, databases, relations, self.values, self.cancel, self.strict)
+            binding = Binding(plan, databases, relations, self.values, self.cancel, self.strict)
             return binding.join(seeded=True)
 
         inputs = Inputs(None, given, databases)

@@ -28,8 +28,7 @@ from executor.patterns import DEAD
 from executor.relation import RelationExtender
 from planner.logical import RelationAtom, everything
 from planner.plan import Plan
-from planner.program import Closure, Derived, RulePlan, Stratum, older, recent
-from planner.sharing import Sharing
+from planner.program import Closure, Derived, RulePlan, Sharing, Stratum, older, recent
 from store.codes import Scratch
 from store.trie import EMPTY, Csr, Trie, distinct
 

@@ -17,10 +17,10 @@ from planner.logical import (
     PredicateAtom,
     RelationAtom,
     RuleAtom,
+    Subquery,
     Term,
     UnnestAtom,
 )
-from planner.nested import Subquery
 
 
 def show(term: Term | ast.Source) -> str:

@@ -8,19 +8,61 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-from datalog.ast import Const, LookupRef, Source
+from datalog.ast import (
+    Binding,
+    CollectionBinding,
+    Const,
+    FindPull,
+    LookupRef,
+    Query,
+    RelationBinding,
+    Source,
+)
 from datalog.errors import Position
-
-if TYPE_CHECKING:
-    from planner.nested import Subquery
+from planner.places import Places
 
 # A column that travels through a join beside the variables, whose name they cannot have.
 WEIGHT = "#weight"
 
 Term = str | Const | LookupRef | None
 """A variable's unique name, a constant, a lookup ref by constants, or None for a blank."""
+
+
+class InnerPlan(Protocol):
+    """What the tree around a query within a query knows of its plan: a `planner.plan.Plan`."""
+
+    @property
+    def rows(self) -> float:
+        """The estimated rows."""
+
+    @property
+    def places(self) -> Places:
+        """Where the values of its variables stand."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subquery:
+    """`inputs`: the plan's variable for each argument, in order. `sources`: (name within, name outside).
+
+    `given`: the arguments, where it stands as a relation and none of them is a variable.
+    """
+
+    query: Query
+    sources: tuple[tuple[str, str], ...]
+    inputs: tuple[str, ...]
+    plan: InnerPlan = field(compare=False)
+    given: tuple[Term | Source, ...] = ()
+
+    def is_relation(self, binding: Binding) -> bool:
+        """Whether the binding takes apart just what the find spec puts together: rows, or a column."""
+        find = self.query.find
+        if any(isinstance(element, FindPull) for element in find.elements):
+            return False
+        if isinstance(binding, RelationBinding):
+            return find.shape == "relation" and find.keys is None
+        return isinstance(binding, CollectionBinding) and find.shape == "collection"
 
 
 @dataclass(frozen=True, slots=True)

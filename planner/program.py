@@ -104,6 +104,14 @@ class RulePlan:
 
 
 @dataclass(frozen=True, slots=True)
+class Sharing:
+    """`domain`: joins that together give every value which the variable can have (and maybe more)."""
+
+    variable: str
+    domain: tuple[RulePlan, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Closure:
     """A linear recursion over one step: `relation` keeps the place `fixed` and moves the other along `step`.
 

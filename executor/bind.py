@@ -46,6 +46,7 @@ from planner.logical import (
 )
 from planner.plan import Plan, inner_plan
 from planner.resolve import plain_value
+from planner.version import Version
 from store.codes import Scratch
 from store.snapshot import Snapshot
 
@@ -55,6 +56,7 @@ class Reader:
     """An extender over the one part of a derived relation, which can be given another part in the next round."""
 
     relation: str
+    version: Version
     extender: RelationExtender
     places: tuple[int, ...]
 
@@ -174,7 +176,7 @@ class Binding:
         names = [term for term in terms if term is not None]
         plain = len(names) == len(set(names)) > 0
         found: list[RelationExtender] = []
-        for part in held.parts:
+        for part in held.versions[atom.version]:
             if plain:
                 bound: Bound = self._levels(atom, terms, part)
             else:
@@ -185,7 +187,7 @@ class Binding:
                 found.append(bound)
         if len(found) == 1:
             if plain:
-                self.readers.append(Reader(atom.relation, found[0], self._places(found[0], terms)))
+                self.readers.append(Reader(atom.relation, atom.version, found[0], self._places(found[0], terms)))
             return found[0]
         return UnionExtender(found) if found else DEAD
 

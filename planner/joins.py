@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from planner.logical import AndNode, LevelPlan, Node, NotNode, leaves
+from planner.logical import AndNode, Leaf, LevelPlan, Node, NotNode, in_body, leaves
 from planner.ordering import order_variables
 from planner.plan import Options
-from planner.projection import blank_singletons, project, with_inner
+from planner.projection import blank_singletons, project
 from planner.statistics import Statistics
 
 
@@ -42,18 +42,20 @@ def plan_join(
 
 def _plan_negations(body: AndNode, statistics: Statistics, options: Options) -> AndNode:
     """Orders the inner join of every `not`: it starts from the shared bindings and keeps only those."""
-    planned: dict[int, NotNode] = {}
-    for node in negations(body):
-        shared = frozenset(node.shared)
-        inner = AndNode(node.items)
+
+    def planned(leaf: Leaf) -> Node:
+        if not isinstance(leaf, NotNode):
+            return leaf
+        shared = frozenset(leaf.shared)
+        inner = AndNode(leaf.items)
         if options.project:
             inner = blank_singletons(inner, shared)
         found = order_variables(inner, shared, shared, statistics, reorder=options.reorder)
         assert found is not None, "a safe not has an order"
-        inner = _plan_negations(inner, statistics, options)
-        levels = project(inner, node.shared, found.order, found.prefixes, shared, frozenset())
-        planned[id(node)] = replace(node, items=inner.items, levels=levels)
-    return with_inner(body, planned) if planned else body  # type: ignore[return-value]
+        levels = project(inner, leaf.shared, found.order, found.prefixes, shared, frozenset())
+        return replace(leaf, items=inner.items, levels=levels)
+
+    return in_body(body, planned) if negations(body) else body
 
 
 def negations(node: Node) -> list[NotNode]:

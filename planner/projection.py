@@ -9,20 +9,20 @@ only a hidden variable tells apart must not be counted twice, and chunks do not 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 
 from planner.logical import (
     WEIGHT,
     AndNode,
     DatomAtom,
+    Leaf,
     LevelPlan,
     Node,
-    NotNode,
-    OrNode,
     RelationAtom,
     disjunctions,
+    in_body,
     leaves,
     variables,
+    with_terms,
 )
 
 
@@ -36,28 +36,15 @@ def blank_singletons(body: AndNode, needed: frozenset[str]) -> AndNode:
         else:
             kept |= variables(leaf)
     alone = {name for name, count in uses.items() if count == 1 and name not in kept}
-    return _blank(body, alone) if alone else body  # type: ignore[return-value]
+    if not alone:
+        return body
 
+    def blanked(leaf: Leaf) -> Node:
+        if not isinstance(leaf, DatomAtom | RelationAtom):
+            return leaf
+        return with_terms(leaf, lambda term: None if isinstance(term, str) and term in alone else term)
 
-def _blank(node: Node, alone: set[str]) -> Node:
-    match node:
-        case DatomAtom():
-            entity, attribute, value, tx, added = (
-                None if isinstance(term, str) and term in alone else term for term in node.terms
-            )
-            return DatomAtom(node.source, entity, attribute, value, tx, added, position=node.position)
-        case RelationAtom():
-            return replace(
-                node, terms=tuple(None if isinstance(term, str) and term in alone else term for term in node.terms)
-            )
-        case AndNode():
-            return AndNode(tuple(_blank(item, alone) for item in node.items))
-        case OrNode():
-            branches = tuple(_blank(branch, alone) for branch in node.branches)
-            local = tuple((name, owner) for name, owner in node.local_to if name not in alone)
-            return replace(node, branches=branches, local_to=local)  # type: ignore[arg-type]
-        case _:
-            return node
+    return in_body(body, blanked)
 
 
 def project(
@@ -97,17 +84,3 @@ def project(
 def hidden_variables(body: AndNode, needed: frozenset[str]) -> bool:
     """Whether rows can repeat: some variable of the join is not in the answer."""
     return any(name not in needed for item in leaves(body) for name in variables(item))
-
-
-def with_inner(node: Node, inner: dict[int, NotNode]) -> Node:
-    """The tree with each `not` (by identity) replaced by its planned form."""
-    match node:
-        case NotNode():
-            return inner[id(node)]
-        case AndNode():
-            return AndNode(tuple(with_inner(item, inner) for item in node.items))
-        case OrNode():
-            branches = tuple(with_inner(branch, inner) for branch in node.branches)
-            return replace(node, branches=branches)  # type: ignore[arg-type]
-        case _:
-            return node

@@ -18,6 +18,7 @@ from datalog.edn import write
 from datalog.errors import AdalogError, Code, Position
 from executor.batch import Batch, Column, Mask
 from executor.cancel import Cancel
+from executor.changes import Moments
 from executor.connectives import Branch, Conjunction, Nest, NotExtender, OrExtender
 from executor.database_access import SnapshotAccess
 from executor.extender import START, Extender
@@ -30,6 +31,7 @@ from executor.patterns import DEAD, HOLDS, Bound, Patterns, rows_extender
 from executor.relation import RelationExtender, UnionExtender
 from planner.explain_nodes import describe
 from planner.logical import (
+    WEIGHT,
     AndNode,
     DatomAtom,
     FunctionAtom,
@@ -64,7 +66,8 @@ class Reader:
 @dataclass
 class Binding:
     """Everything a plan is bound to. `relations`: int64 columns of each input relation and relation source, and
-    parts of each derived one. `readers` are those of the derived relations that are in one part."""
+    parts of each derived one. `moments`: of the databases whose old and new states, or what lies between, are read.
+    `readers` are those of the derived relations that are in one part."""
 
     plan: Plan
     databases: Mapping[str, Snapshot]
@@ -72,6 +75,7 @@ class Binding:
     values: Scratch
     cancel: Cancel
     strict: bool = False
+    moments: Mapping[str, Moments] = field(default_factory=dict)
     rank: dict[str, int] = field(default_factory=dict)
     readers: list[Reader] = field(default_factory=list)
     _nest: Nest | None = field(default=None, init=False)
@@ -99,7 +103,7 @@ class Binding:
             if not body:
                 return None
             body = Conjunction(())
-        extra = frozenset((SEED,)) if seed else frozenset()
+        extra = frozenset(name for name, needed in ((SEED, seed), (WEIGHT, weighted)) if needed)
         return GenericJoin(
             body,
             [Level(x.variable, None if x.keep is None else x.keep | extra, x.merge, x.counted) for x in levels],
@@ -124,6 +128,8 @@ class Binding:
         """The extender of one node of the tree."""
         match node:
             case DatomAtom():
+                if node.version is not Version.ALL:
+                    return self.moments[node.source].extender(node, self.rank, self.strict)
                 return Patterns(self.databases[node.source], self.rank, self.strict).extender(node)
             case RelationAtom():
                 return self._relation(node)

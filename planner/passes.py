@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from datalog import ast
+from planner.dependencies import dependencies_of
 from planner.derive import plan_rules
 from planner.joins import plan_join
 from planner.nested import planned_within
 from planner.plan import Options, Plan
-from planner.projection import blank_singletons, hidden_variables
+from planner.projection import blank_singletons, repeats
 from planner.requirements import check_safe, settled
 from planner.sharing import shared_out
 from planner.standing import places_of
@@ -59,7 +60,7 @@ def plan_query(
     if options.project:
         body = blank_singletons(body, needed.union(given))
     # No two rows differ in what the arguments give one value.
-    distinct = hidden_variables(body, needed.union(given))
+    distinct = repeats(body, needed.union(given), dependencies_of(body, statistics))
     if distinct or not options.project:
         counted = frozenset()
     plan = plan_join(body, given, needed, statistics, options, counted)

@@ -1,15 +1,18 @@
 """What each level may forget: variables that nothing later needs, and counts that need no rows.
 
 Datalog's answers are sets, so a variable that the answer does not show can be dropped as soon as its last atom is
-done, and rows that become equal are one. A variable that the answer only counts (it is in `:with`, or the argument
-of `count`) can be dropped too, the rows keeping a weight: but only where every variable is in the answer. Rows that
-only a hidden variable tells apart must not be counted twice, and chunks do not know of each other's rows.
+done, and rows that become equal are one. None do where what is kept determines what is dropped. A variable that the
+answer only counts (it is in `:with`, or the argument of `count`) can be dropped too, the rows keeping a weight: but
+only where the answer's variables determine all others. Rows that only a hidden variable tells apart must not be
+counted twice, and chunks do not know of each other's rows.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
+from planner.dependencies import Dependency, determined_by
 from planner.logical import (
     WEIGHT,
     AndNode,
@@ -54,8 +57,12 @@ def project(
     estimates: tuple[float, ...],
     needed: frozenset[str],
     counted: frozenset[str],
+    dependencies: Sequence[Dependency],
 ) -> tuple[LevelPlan, ...]:
-    """The levels of an order. `counted`: those of `needed` that the answer only counts (a weighted join)."""
+    """The levels of an order. `counted`: those of `needed` that the answer only counts (a weighted join).
+
+    `dependencies`: of the body.
+    """
     rank = dict.fromkeys(given, -1) | {name: i for i, name in enumerate(order)}
 
     def end(node: Node) -> int:
@@ -74,13 +81,15 @@ def project(
         kept = frozenset(x for x in alive if x in needed or last_use.get(x, -1) > i)
         kept -= frozenset(x for x in counted if last_use.get(x, -1) <= i)
         keep = kept | (frozenset((WEIGHT,)) if counted else frozenset()) if kept != alive else None
-        merge = kept != alive or i in ends
+        bound = [each for each in dependencies if all(rank[x] <= i for x in each.span)]
+        merge = i in ends or not alive <= determined_by(kept.union(given), bound)
         only_counted = bool(counted) and name in counted and name not in kept
         levels.append(LevelPlan(name, keep, merge, only_counted, estimates[i]))
         alive = kept
     return tuple(levels)
 
 
-def hidden_variables(body: AndNode, needed: frozenset[str]) -> bool:
-    """Whether rows can repeat: some variable of the join is not in the answer."""
-    return any(name not in needed for item in leaves(body) for name in variables(item))
+def repeats(body: AndNode, needed: frozenset[str], dependencies: Sequence[Dependency]) -> bool:
+    """Whether rows can repeat: the answer's variables do not determine some variable of the join."""
+    known = determined_by(needed, dependencies)
+    return any(name not in known for item in leaves(body) for name in variables(item))

@@ -1,6 +1,6 @@
 """A planned query: plain data that says how to run it, on this machine or another.
 
-The stages are types: text → `ast.Query` → (scoping, safety) `AndNode` → (ordering, projection) `Plan`.
+The last of the stages that `planner.stages` has types for.
 """
 
 from __future__ import annotations

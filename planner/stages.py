@@ -1,4 +1,4 @@
-"""What a query is between two passes of the planner: a type for each stage, so that none is left out or comes early.
+"""What a query is between two passes of the planner: a type for each stage, so that none is left out or early.
 
 `ast.Query` → Scoped → Checked → Stratified → Simplified → Plan. mypy refuses passes in any other order.
 """
@@ -33,7 +33,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Scoped:
-    """Each variable has a name of its own, bindings are taken apart, simple rules stand in the place of their call."""
+    """Variables have names of their own, bindings are taken apart, simple rules stand in the place of their call."""
 
     query: ast.Query
     tree: Tree

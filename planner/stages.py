@@ -33,7 +33,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Scoped:
-    """Variables have names of their own, bindings are taken apart, simple rules stand in the place of their call."""
+    """Variables have unique names, bindings are taken apart, simple rules stand in the place of their call."""
 
     query: ast.Query
     tree: Tree

@@ -28,7 +28,7 @@ def test_a_cancelled_query_is_not_planned(db: World, query: str) -> None:
     cancel = Cancel()
     cancel.cancel()
     with pytest.raises(AdalogError) as caught:
-        Compiler().compile(Questions().of(Request(query), db.database.snapshot()), cancel=cancel)
+        Compiler().compile(Questions().of(Request(query), db.database.snapshot(), Cancel()), cancel=cancel)
     assert str(caught.value.code) == "CANCELLED"
 
 

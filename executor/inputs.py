@@ -150,7 +150,7 @@ def _relation(
     short = next((row for row in rows if len(row) < width or (targets is None and len(row) != width)), None)
     if short is not None:
         raise _refused(each, f"a list of tuples of {width}", short)
-    unnamed = ast.Blank(each.position)
+    unnamed = ast.Blank(position=each.position)
     return [column(unnamed if targets is None else targets[i], [row[i] for row in rows]) for i in range(width)]
 
 

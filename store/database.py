@@ -153,8 +153,8 @@ class Database:
         moment = now.as_of_instant(moment) if isinstance(moment, datetime) else moment
         moment, since = _numbered(moment), _numbered(since)
         for name, number in (("t", moment), ("since", since)):
-            if number is not None and number < 0:
-                raise AdalogError(Code.ARG_INVALID, f"{name} is {number}; transactions are numbered from 1")
+            if number is not None:
+                check_moment(name, number)
         if moment is not None and moment > now.t:
             raise AdalogError(
                 Code.BASIS_FUTURE, f"t = {moment} is not reached yet: the newest transaction is {now.t}"
@@ -328,6 +328,15 @@ class Database:
     def memory_bytes(self) -> int:
         """Bytes of tries and dictionaries, those of mapped files included."""
         return self._snapshot.nbytes()
+
+
+def check_moment(place: str, number: int) -> None:
+    """Refuses a number that no transaction has. `place`: where the number stands."""
+    if number < 0:
+        raise AdalogError(
+            Code.ARG_INVALID,
+            f"{place} is {number}; transactions are numbered from 1, and 0 is the moment before the first",
+        )
 
 
 def _numbered(transaction: int | None) -> int | None:

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from executor.allocation import uncollected
+from store.collecting import uncollected
 
 
 def test_the_pause_ends() -> None:

@@ -27,7 +27,7 @@ from store.relation import Relation
 from store.segment import DamagedSegment, Segment, open_segment, write_text
 from store.stored import block_of, load_deltas, load_relation
 
-_VERSION: Final = 3
+_VERSION: Final = 4
 _OLDEST: Final = 2
 _LOGGER: Final = logging.getLogger("adalog.store")
 _MERGED: Final = (

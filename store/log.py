@@ -84,15 +84,15 @@ class UsedKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One transaction as the log keeps it. instant: milliseconds since 1970. used: its idempotency key; what is
-    read back has none. row_key: the same in the row itself, of an older version.
+    """One transaction as the log keeps it. instant: milliseconds since 1970. row_key: its idempotency key where an
+    older version put it into the row. used: its idempotency key; what is read back has none.
     """
 
     t: int
     instant: int
+    row_key: str | None
     payload: bytes
     used: UsedKey | None = None
-    row_key: str | None = None
 
 
 _KEY_MEMORY: Final = KeyMemory()
@@ -266,7 +266,7 @@ class Log:
                 raise _unreadable("the log", error) from None
             for t, instant, key, payload, checksum in page:
                 after = t
-                yield Entry(t, instant, payload, row_key=key), checksum
+                yield Entry(t, instant, key, payload), checksum
             size = len(page)
 
     def use_of(self, idempotency_key: str, last: int) -> tuple[int, UsedKey] | None:

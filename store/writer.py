@@ -313,7 +313,7 @@ class Writer:
             resolved = resolve(transaction, head, evaluation, self._setting.mode)
             effects = head.codes.trimmed(resolved.effects, known)
             logged = Logged.of(effects, resolved.tempids, head.codes)
-            entry = Entry(t, resolved.instant, logged.encoded(), request.used_key())
+            entry = Entry(t, resolved.instant, None, logged.encoded(), request.used_key())
         except BaseException:
             head.codes.rolled_back(known)
             raise
@@ -386,7 +386,7 @@ class Writer:
         plain = Logged.decoded(entry.payload)
         logged_columns = [LoggedColumn.of(c.attribute, c.e, c.v, self._head.codes) for c in columns]
         logged = Logged(plain.datoms, plain.tempids, logged_columns)
-        return Entry(entry.t, entry.instant, logged.encoded()), logged
+        return Entry(entry.t, entry.instant, None, logged.encoded()), logged
 
     # Doubt
 

@@ -57,6 +57,12 @@ _END: Final = 1 << 62
 _INSERT: Final = _TRANSACTIONS.insert()
 _INSERT_KEYS: Final = _KEYS.insert().prefix_with("OR REPLACE")
 _COLUMNS: Final = _TRANSACTIONS.c
+# Of a key, whether it was used too long ago.
+_FORGOTTEN: Final = sa.or_(_KEYS.c.t <= sa.bindparam("last_t"), _KEYS.c.at <= sa.bindparam("last_at"))
+_FORGET: Final = sa.delete(_KEYS).where(_FORGOTTEN)
+_USE: Final = sa.select(_KEYS.c.t, _KEYS.c.key, _KEYS.c.digest).where(
+    _KEYS.c.key == sa.bindparam("used_key"), ~_FORGOTTEN
+)
 
 
 # Errors of a commit that end it before its last page is in the file, without which nothing of it counts.
@@ -119,7 +125,7 @@ class Log:
                     _KEYS.insert().from_select(list(_KEYS.c), old.where(_COLUMNS.idempotency_key.is_not(None)))
                 )
             last: int = connection.execute(sa.select(sa.func.coalesce(sa.func.max(_COLUMNS.t), 0))).scalar_one()
-            connection.execute(self._forget(last))
+            connection.execute(_FORGET, self._oldest(last))
             self.identity = _identity_in(connection)
             connection.commit()
 
@@ -175,7 +181,7 @@ class Log:
             with self._connection() as connection:
                 connection.execute(_INSERT, rows)
                 if used:
-                    connection.execute(self._forget(entries[-1].t))
+                    connection.execute(_FORGET, self._oldest(entries[-1].t))
                     connection.execute(_INSERT_KEYS, used)
                 committing = True
                 connection.commit()
@@ -271,12 +277,9 @@ class Log:
 
     def use_of(self, idempotency_key: str, last: int) -> tuple[int, UsedKey] | None:
         """The transaction that a key was used for, if that is remembered. last: the newest transaction."""
-        query = sa.select(_KEYS.c.t, _KEYS.c.key, _KEYS.c.digest).where(
-            _KEYS.c.key == idempotency_key, ~self._forgotten(last)
-        )
         try:
             with self._connection() as connection:
-                found = connection.execute(query).first()
+                found = connection.execute(_USE, {"used_key": idempotency_key, **self._oldest(last)}).first()
         except sa.exc.DatabaseError as error:
             raise _unreadable("the log", error) from None
         if found is None:
@@ -284,13 +287,9 @@ class Log:
         t, key, digest = found
         return t, UsedKey(key, digest)
 
-    def _forget(self, last: int) -> sa.Delete:
-        return sa.delete(_KEYS).where(self._forgotten(last))
-
-    def _forgotten(self, last: int) -> sa.ColumnElement[bool]:
-        """Of a key, whether it was used too long ago when `last` is the newest transaction."""
-        oldest = _now() - 1000 * self._keys.seconds
-        return sa.or_(_KEYS.c.t <= last - self._keys.transactions, _KEYS.c.at < oldest)
+    def _oldest(self, last: int) -> dict[str, int]:
+        """The last transaction and moment whose keys are forgotten when `last` is the newest transaction."""
+        return {"last_t": last - self._keys.transactions, "last_at": _now() - 1000 * self._keys.seconds - 1}
 
     def checksum_at(self, t: int) -> int | None:
         """The chained checksum of entry t, 0 before the first, None where the log has no such entry."""

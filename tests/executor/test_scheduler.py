@@ -367,7 +367,7 @@ def test_after_the_end_there_is_no_place() -> None:
         on.heavy_waiting(1)
         closing = threading.Thread(target=on.scheduler.close)
         closing.start()
-        assert outcome(waiting) is Code.CANCELLED
+        assert outcome(waiting) is Code.BACKEND_UNAVAILABLE
         running.go.set()
         assert outcome(running) == "running"
         closing.join(20)

@@ -192,6 +192,12 @@ class Dictionary:
         state.numbers[key] = number
         return number
 
+    def extend(self, keys: list[bytes], numbers: dict[bytes, int]) -> None:
+        """Add keys that it does not have, which are given the next numbers. For the adding thread."""
+        state = self._state
+        state.keys.extend(keys)
+        state.numbers.update(numbers)
+
     def find(self, key: bytes) -> int | None:
         """The key's number, or None."""
         state = self._state

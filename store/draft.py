@@ -19,27 +19,34 @@ Waiting = Mapping[int, int]
 
 
 class Waitlist(Fork):
-    """The keys of a dictionary, and after them those that wait to be added to it."""
+    """The keys of a dictionary, and after them, with the numbers that they will have there, `waiting` ones."""
 
-    @property
-    def waiting(self) -> int:
-        """How many keys wait."""
-        return len(self._state.keys)
+    def _restart(self) -> None:
+        super()._restart()
+        self.waiting = self._state.keys
+
+    def add(self, key: bytes) -> int:
+        number = self.find(key)
+        if number is None:
+            number = self._state.numbers[key] = self._length + len(self.waiting)
+            self.waiting.append(key)
+        return number
+
+    def find(self, key: bytes) -> int | None:
+        number = self._state.numbers.get(key)
+        return self._base.find(key) if number is None else number
 
     def cut(self, length: int) -> list[bytes]:
         """Take back the keys that wait, but the first `length`."""
-        keys, numbers = self._state.keys, self._state.numbers
-        gone = keys[length:]
+        gone = self.waiting[length:]
         for key in gone:
-            del numbers[key]
-        del keys[length:]
+            del self._state.numbers[key]
+        del self.waiting[length:]
         return gone
 
     def settle(self) -> None:
         """Add the keys that wait."""
-        append = self._base._append
-        for key in self._state.keys:
-            append(key)
+        self._base.extend(self.waiting, self._state.numbers)
         self._restart()
 
 
@@ -53,12 +60,12 @@ class Draft(Codes):
 
     def mark(self) -> Waiting:
         """This moment, to return to."""
-        return {tag: own.waiting for tag, own in self._lists.items() if own.waiting}
+        return {tag: len(own.waiting) for tag, own in self._lists.items() if own.waiting}
 
     def rolled_back(self, mark: Waiting) -> None:
         """Forget what was interned since."""
         for tag, own in self._lists.items():
-            if own.waiting > mark.get(tag, 0):
+            if own.waiting:
                 own.cut(mark.get(tag, 0))
 
     def settle(self) -> None:
@@ -74,13 +81,15 @@ class Draft(Codes):
         """
         renamed: dict[int, int] = {}
         for tag, own in self._lists.items():
-            kept = mark.get(tag, 0)
-            if own.waiting > kept:
-                first, stop = layout.code_of(tag, len(own) - own.waiting + kept), layout.code_of(tag, len(own))
-                used = sorted({effect.v for effect in effects if first <= effect.v < stop})
-                if len(used) < stop - first:
-                    keys = own.cut(kept)
-                    renamed |= {code: layout.code_of(tag, own.add(keys[code - first])) for code in used}
+            if not own.waiting:
+                continue
+            kept, length = mark.get(tag, 0), len(own.waiting)
+            stop = layout.code_of(tag, len(own))
+            first = stop - (length - kept)
+            used = {effect.v for effect in effects if first <= effect.v < stop}
+            if len(used) < length - kept:
+                keys = own.cut(kept)
+                renamed |= {code: layout.code_of(tag, own.add(keys[code - first])) for code in sorted(used)}
         if not renamed:
             return list(effects)
         return [effect._replace(v=renamed.get(effect.v, effect.v)) for effect in effects]

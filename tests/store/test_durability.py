@@ -276,8 +276,8 @@ def test_a_checkpoint_of_an_older_format_is_made_again_from_the_log(tmp_path: Pa
         assert [datom.v for datom in database.snapshot().datoms("AEVT", [Keyword("name")])] == ["Ada"]
 
 
-def test_a_checkpoint_whose_dictionaries_have_no_secret(tmp_path: Path) -> None:
-    """Of the version before: what it holds is found, and the next checkpoint has secrets."""
+def test_a_checkpoint_whose_dictionaries_have_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the version before: what it holds is found, and the next checkpoint, made at once, has secrets."""
     with Database.open(str(tmp_path)) as database:
         database.transact("[" + " ".join(f'[:db/add {n} :name "name {n}"]' for n in range(1, 200)) + "]")
         database.compact()
@@ -289,6 +289,10 @@ def test_a_checkpoint_whose_dictionaries_have_no_secret(tmp_path: Path) -> None:
             own[place] = (start, _without_secret(tmp_path / "segments", tag, arrays))
     text = json.dumps(body)
     file.write_text(json.dumps({"version": 3, "checksum": zlib.crc32(text.encode()), "body": text}), "utf-8")
+    monkeypatch.setattr(compactor, "_ENOUGH", 190)
+    with Database.open(str(tmp_path)):
+        pass
+    assert json.loads(file.read_text("utf-8"))["version"] == 4
     for _ in range(2):
         with Database.open(str(tmp_path)) as database:
             codes = database.snapshot().codes

@@ -59,7 +59,8 @@ _INSERT_KEYS: Final = _KEYS.insert().prefix_with("OR REPLACE")
 _COLUMNS: Final = _TRANSACTIONS.c
 # Of a key, whether it was used too long ago.
 _FORGOTTEN: Final = sa.or_(_KEYS.c.t <= sa.bindparam("last_t"), _KEYS.c.at <= sa.bindparam("last_at"))
-_FORGET: Final = sa.delete(_KEYS).where(_FORGOTTEN)
+# At most so many at once, which is more than an append adds: nobody waits long for it.
+_FORGET: Final = sa.delete(_KEYS).where(_KEYS.c.t.in_(sa.select(_KEYS.c.t).where(_FORGOTTEN).limit(1000)))
 _USE: Final = sa.select(_KEYS.c.t, _KEYS.c.key, _KEYS.c.digest).where(
     _KEYS.c.key == sa.bindparam("used_key"), ~_FORGOTTEN
 )
@@ -124,8 +125,6 @@ class Log:
                 connection.execute(
                     _KEYS.insert().from_select(list(_KEYS.c), old.where(_COLUMNS.idempotency_key.is_not(None)))
                 )
-            last: int = connection.execute(sa.select(sa.func.coalesce(sa.func.max(_COLUMNS.t), 0))).scalar_one()
-            connection.execute(_FORGET, self._oldest(last))
             self.identity = _identity_in(connection)
             connection.commit()
 

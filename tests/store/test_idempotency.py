@@ -97,8 +97,9 @@ def test_a_key_is_forgotten_after_some_time(tmp_path: Path, monkeypatch: pytest.
         assert keys_in(tmp_path) == 1
     now += 60_001
     with Database.open(str(tmp_path), keys=memory) as database:
-        assert keys_in(tmp_path) == 0
         assert database.transact("[[:db/add 1 :n 3]]", idempotency_key="k").t == 4
+        assert database.transact("[[:db/add 1 :n 4]]", idempotency_key="new").t == 5
+        assert keys_in(tmp_path) == 2
 
 
 def test_the_keys_of_so_many_last_transactions_are_remembered(tmp_path: Path) -> None:
@@ -109,6 +110,7 @@ def test_the_keys_of_so_many_last_transactions_are_remembered(tmp_path: Path) ->
         check_refused(database, "[]", "k31")
         assert database.transact("[[:db/add 1 :n 0]]", idempotency_key="k30").t == 41
     with Database.open(str(tmp_path), keys=KeyMemory(transactions=5)) as database:
+        assert database.transact("[[:db/add 1 :n 0]]", idempotency_key="k36").t == 42
         assert keys_in(tmp_path) == 5
         assert [datom.v for datom in database.snapshot().datoms("AEVT", [N])] == [0]
 

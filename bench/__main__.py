@@ -57,6 +57,9 @@ _OTHERS: Final[dict[str, Callable[[bool, Say], list[Line]]]] = {
     "soak": soak.soak,
 }
 
+# Too long to be among all of them.
+_ASKED_FOR: Final = frozenset({"attacks", "soak"})
+
 
 @click.command()
 @click.argument("names", nargs=-1)
@@ -70,7 +73,7 @@ def main(names: tuple[str, ...], quick: bool, without: tuple[str, ...], listed: 
         out = Console(width=_WIDTH)
     every = (*joins.work(quick), *packages.work(), *recursion.work(quick))
     works = [_without(work, without) for work in every if _chosen(work.name, names)]
-    others = [name for name in _OTHERS if _chosen(name, names)]
+    others = [name for name in _OTHERS if _chosen(name, names) and (names or listed or name not in _ASKED_FOR)]
     if listed:
         for name in (*(work.name for work in works), *others):
             out.print(name)

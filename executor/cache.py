@@ -63,7 +63,8 @@ class Runner(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Want:
-    """Something to be had: `text` of the query, how to compute it, how to take it from an entry (None: not it)."""
+    """A value under a key. `text`: of the query it belongs to. `compute` makes the value; `take` reads it from an
+    entry of Redis, and returns None if the entry holds something else."""
 
     key: Key
     text: str
@@ -73,7 +74,8 @@ class _Want:
 
 @dataclass(frozen=True, slots=True)
 class _Had:
-    """`waited`: the seconds that whoever computed it waited for a place; `lane`: where that was."""
+    """A value and how it came. `computed`: now, not earlier. `waited`: the seconds that its computation waited for
+    a place, in the queue `lane`."""
 
     kept: Kept
     computed: bool
@@ -207,7 +209,7 @@ class ResultCache:
         return _Had(kept, computed=False)
 
     def _send_off(self, runner: Runner, flight: Flight[_Had], want: _Want) -> None:
-        """Whoever is first can go away: neither a task of his nor a thread holds it."""
+        """Starts a computation that belongs to no request: it goes on if the request that began it is cancelled."""
         if self.redis is None or not self.redis.usable:
             self._compute_elsewhere(runner, flight, want)
             return
@@ -280,7 +282,7 @@ class ResultCache:
         return kept
 
     def _taken(self, want: _Want, entry: Entry | None) -> Kept | None:
-        """What an entry of Redis holds, kept here from now on."""
+        """Reads an entry of Redis, and keeps its value in this process, too."""
         kept = None if entry is None else want.take(entry)
         if kept is not None:
             self.memory.put(want.key.name, kept, kept.nbytes)
@@ -374,7 +376,8 @@ def _pulled(asked: Asked, result: Result, kept: Kept) -> Pulled:
 
 
 def _raise_unless_lost(flight: Flight[_Had], want: _Want, error: AdalogError) -> None:
-    """Another's refusal is one's own, unless it is of his text or for his reasons: then one asks again."""
+    """Raises the refusal of a shared computation, if this request would get the same. If the refusal speaks of
+    another text, or only the request that computed was cancelled or late, this request computes the value again."""
     if error.code not in _LOST and flight.text == want.text:
         raise AdalogError(
             error.code, error.message, error.position, retryable=error.retryable, retry_after=error.retry_after

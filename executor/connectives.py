@@ -178,7 +178,8 @@ class Conjunction:
                 checks.append(proposer)
             else:
                 narrow.append(Ranges.constant(smallest, batch.size))
-        return narrow, checks
+        # Who looks for the prefix at the next level finds out there, at the same cost, whether it is there.
+        return narrow, [part for part in checks if not part.narrows_next(variable)]
 
     def count(self, batch: Batch, variable: str) -> NDArray[np.int64]:
         ranged, others = self.at(variable)

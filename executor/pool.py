@@ -17,6 +17,7 @@ from datalog.diagnostics import Diagnostic
 from datalog.errors import AdalogError, Code
 from datalog.parse_pull import read_pull
 from datalog.values import EdnMap
+from executor.arguments import arguments_cost
 from executor.budget import MEMORY_BYTES, Memory
 from executor.cache import ResultCache
 from executor.cache_settings import CacheSettings
@@ -174,7 +175,9 @@ class Pool:
             question = self.question(request)
         else:
             # A long text or long arguments: the event loop has other clients to answer.
-            question = await self.threaded(Cancel.after(request.timeout_ms), lambda _: self.question(request))
+            question = await self.threaded(
+                Cancel.after(request.timeout_ms), lambda cancel: self.question(request, cancel)
+            )
         known = None if self.cache is None else await self.cache.arun(self, question)
         if known is not None:
             return known
@@ -194,9 +197,9 @@ class Pool:
                 question.query, question.args, question.databases, result, place, shown, cancel, strict=strict
             )
 
-    def question(self, request: Request) -> Question:
+    def question(self, request: Request, cancel: Cancel | None = None) -> Question:
         """The request made ready. Raises what is wrong with its text or its arguments."""
-        return self._questions.of(request, self.database.snapshot())
+        return self._questions.of(request, self.database.snapshot(), cancel or Cancel())
 
     def diagnostics(self, question: Question) -> tuple[Diagnostic, ...]:
         """What is allowed in a question and probably not meant."""
@@ -302,13 +305,14 @@ class Pool:
         if engine is Engine.SPARK and plan.program.strata:
             plan = self._compiler.compile(question, share=True, cancel=cancel)
         values = Scratch(snapshot.codes, take=cancel.budget.take)
-        inputs = bind_inputs(plan, question.args, snapshot, values)
+        if engine is Engine.LOCAL:
+            cancel.expect(plan.cost + arguments_cost(question.args))
+        inputs = bind_inputs(plan, question.args, snapshot, values, cancel.check)
         strict = self.database.schema == "strict"
         if engine is Engine.SPARK:
             assert self.spark is not None
             ran = self.spark.run_join(plan, inputs, values, cancel, most=request.max_rows, strict=strict)
         else:
-            cancel.expect(plan.cost)
             ran = run_join(
                 plan,
                 inputs,

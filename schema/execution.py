@@ -29,7 +29,6 @@ from graphql import (
 from graphql.execution import Executor
 
 from datalog.errors import AdalogError
-from executor.allocation import uncollected
 from executor.arguments import few
 from executor.cancel import Cancel
 from executor.failure import emptied
@@ -41,6 +40,7 @@ from schema.context import Context
 from schema.errors import describe, format_error
 from schema.limits import Limits
 from schema.measure import introspected, parse_within
+from store.collecting import uncollected
 
 _VALIDATION_ERRORS: Final = 20
 # Of the tree that is made of one token of a document.

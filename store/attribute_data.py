@@ -90,6 +90,12 @@ class AttributeData:
         every = Columns.concat([self.relation.events(), young])
         return every.take((every.t > since) & (every.t <= until)).sorted()
 
+    def changes(self, since: int, until: int) -> Columns:
+        """The same in no order; costs what there is of them where they are young."""
+        if since < self.relation.last:
+            return self.events(since, until)
+        return self.delta.events(self.delta.length_at(since), self.delta.length_at(until))
+
     def shipped(self, t: int) -> tuple[Relation, Columns]:
         """What another process makes the same data from: a relation and the events since, up to t."""
         return self.relation, self.delta.events(0, self.delta.length_at(t))

@@ -27,7 +27,7 @@ from store.relation import Relation
 from store.segment import DamagedSegment, Segment, open_segment, write_text
 from store.stored import block_of, load_deltas, load_relation
 
-_VERSION: Final = 3
+_VERSION: Final = 4
 _OLDEST: Final = 2
 _LOGGER: Final = logging.getLogger("adalog.store")
 _MERGED: Final = (
@@ -144,7 +144,7 @@ def _counters_from_json(counters: list[int], others: list[tuple[int, int]] | Non
 
 
 def opened(folder: Folder, log: Log) -> tuple[Head, int]:
-    """The newest state, and how many datoms of it no checkpoint has.
+    """The newest state, and how many datoms and values of it no checkpoint has, or not as they are kept today.
 
     From the checkpoint and the log after it, or from the log alone where segments are damaged.
 
@@ -158,14 +158,19 @@ def opened(folder: Folder, log: Log) -> tuple[Head, int]:
             head, checksum = _restored(checkpoint), checkpoint.log_checksum
     except DamagedSegment as error:
         _LOGGER.warning("%s; rebuilding from the log", error.message)
-    replayed = 0
+    unsaved = _hashed_anew(head)
     for entry in log.replay(head.t, checksum):
         logged = Logged.decoded(entry.payload)
         head.replay(entry.t, entry.instant, logged)
-        replayed += logged.count
+        unsaved += logged.count
     if head.has_merged():
         _LOGGER.warning(_MERGED, MERGED - 1, MERGED, MERGED, MERGED)
-    return head, replayed
+    return head, unsaved
+
+
+def _hashed_anew(head: Head) -> int:
+    blocks = (block for each in head.codes.dictionaries().values() for block in each.parts()[0])
+    return sum(len(block.arrays.order) for block in blocks if block.segment is None)
 
 
 def _check_same_history(checkpoint: Checkpoint, log: Log) -> None:

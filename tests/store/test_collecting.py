@@ -8,8 +8,8 @@ import weakref
 
 import pytest
 
-from executor import allocation
-from executor.allocation import uncollected
+from store import collecting
+from store.collecting import uncollected
 
 
 def test_the_pause_ends() -> None:
@@ -57,7 +57,7 @@ def test_what_was_off_stays_off() -> None:
 
 
 def test_work_that_never_ceases_does_not_keep_garbage(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(allocation, "_LONGEST_SECONDS", 0.0)
+    monkeypatch.setattr(collecting, "_LONGEST_SECONDS", 0.0)
 
     class Ring:
         def __init__(self) -> None:

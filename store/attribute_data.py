@@ -1,15 +1,16 @@
 """One attribute's datoms, folded and young, as any moment saw them.
 
-Shared by all snapshots between two folds. The tries of the newest moment asked for are kept and advanced from one
+Shared by all snapshots between two folds. The tries of the newest moments asked for are kept and advanced from one
 moment to the next, so reading after a transaction costs what was written since, and nobody who only writes pays.
 """
 
 from __future__ import annotations
 
 import threading
+from bisect import bisect_right
 from dataclasses import dataclass
-
-import numpy as np
+from operator import itemgetter
+from typing import Final
 
 from store.delta import Delta
 from store.relation import Columns, Relation, settle
@@ -27,15 +28,35 @@ class AttributeStatistics:
     max_per_value: int
 
 
-class _Advancing:
-    """One direction's trie at some length of the delta."""
+# The newest moments whose tries are at hand; they share all but their youngest level.
+_KEPT: Final = 4
 
-    __slots__ = ("length", "lock", "trie")
+
+class _Advancing:
+    """One direction's tries at some lengths of the delta, the newest last."""
+
+    __slots__ = ("lock", "tries")
 
     def __init__(self, base: Csr) -> None:
-        self.length = 0
-        self.trie = Trie(base)
+        self.tries = [(0, Trie(base))]
         self.lock = threading.Lock()
+
+    @property
+    def newest(self) -> Trie:
+        return self.tries[-1][1]
+
+    def at(self, length: int, delta: Delta, *, inverse: bool) -> Trie:
+        """The trie after so many events: one that is kept, or the one before it advanced."""
+        with self.lock:
+            place = bisect_right(self.tries, length, key=itemgetter(0)) - 1
+            known, trie = self.tries[place]
+            if known < length:
+                trie = advanced(trie, delta.events(known, length), inverse=inverse)
+                if place == len(self.tries) - 1:
+                    self.tries.append((length, trie))
+                    # The first one stays: whatever is older than the others begins there.
+                    del self.tries[1:-_KEPT]
+            return trie
 
 
 class AttributeData:
@@ -62,16 +83,7 @@ class AttributeData:
         return self._advanced(self._ve, t, inverse=True)
 
     def _advanced(self, kept: _Advancing, t: int, *, inverse: bool) -> Trie:
-        length = self.delta.length_at(t)
-        with kept.lock:
-            if length < kept.length:
-                base = self.relation.ve if inverse else self.relation.ev
-                return advanced(Trie(base), self.delta.events(0, length), inverse=inverse)
-            if length > kept.length:
-                events = self.delta.events(kept.length, length)
-                kept.trie = advanced(kept.trie, events, inverse=inverse)
-                kept.length = length
-            return kept.trie
+        return kept.at(self.delta.length_at(t), self.delta, inverse=inverse)
 
     def columns(self, t: int) -> Columns:
         """What held after transaction t, sorted by (e, v)."""
@@ -102,22 +114,13 @@ class AttributeData:
         return int(events[events <= t].max(initial=0))
 
     def statistics(self, t: int) -> AttributeStatistics:
-        """Counts after transaction t, at the cost of the overlay."""
-        ev, ve = self.ev(t), self.ve(t)
-        return AttributeStatistics(
-            count_of(ev), rows_of(ev), rows_of(ve), self._longest(ev, 0), self._longest(ve, 1)
-        )
-
-    def _longest(self, trie: Trie, direction: int) -> int:
-        base = self.relation.largest_rows[direction] if trie.base in (self.relation.ev, self.relation.ve) else None
-        if base is None:
-            base = int(np.diff(trie.base.offsets).max(initial=0))
-        return max(base, int(np.diff(trie.over.offsets).max(initial=0)))
+        """Counts after transaction t."""
+        return statistics_of(self.ev(t), self.ve(t))
 
     def nbytes(self) -> int:
         """Bytes held."""
-        overlays = self._ev.trie.over.nbytes() + self._ve.trie.over.nbytes()
-        return self.relation.nbytes() + self.delta.nbytes() + overlays
+        levels = self._ev.newest.nbytes() + self._ve.newest.nbytes()
+        return self.relation.nbytes() + self.delta.nbytes() + levels
 
 
 def advanced(trie: Trie, events: Columns, *, inverse: bool) -> Trie:
@@ -127,14 +130,7 @@ def advanced(trie: Trie, events: Columns, *, inverse: bool) -> Trie:
     return trie.advanced(events.e, events.v, events.added)
 
 
-def count_of(trie: Trie) -> int:
-    """Pairs of a trie, at the cost of its overlay."""
-    replaced, _ = trie.base.places(trie.over.keys)
-    return len(trie.base.values) - int(replaced.sum()) + len(trie.over.values)
-
-
-def rows_of(trie: Trie) -> int:
-    """Keys of a trie that have values, at the cost of its overlay."""
-    replaced = trie.base.find(trie.over.keys) >= 0
-    live = np.diff(trie.over.offsets) > 0
-    return len(trie.base.keys) - int(replaced.sum()) + int(live.sum())
+def statistics_of(ev: Trie, ve: Trie) -> AttributeStatistics:
+    """What two tries count, at no cost."""
+    forward, backward = ev.size, ve.size
+    return AttributeStatistics(forward.pairs, forward.rows, backward.rows, forward.longest, backward.longest)

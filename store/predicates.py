@@ -119,7 +119,7 @@ class _Checking:
             )
         for key in sorted(required, key=str):
             attribute = after.attribute(key)
-            if attribute is None or not len(after.ev(attribute).row(entity)):
+            if attribute is None or not after.ev(attribute).count(entity):
                 raise Refused(Code.TX_INVALID, f"entity {entity} lacks {key}, which {name or spec} requires", path)
         for predicate in sorted(predicates, key=str):
             if not self._holds(predicate, entity, path):

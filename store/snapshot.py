@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -19,7 +20,7 @@ from datalog.errors import AdalogError, Code
 from datalog.values import Keyword
 from store import bootstrap, index, layout
 from store.attribute import FIRST_OWN_IDENT, SCHEMA_BASE, TX_BASE, Attribute
-from store.attribute_data import AttributeData, AttributeStatistics, count_of, rows_of
+from store.attribute_data import AttributeData, AttributeStatistics, statistics_of
 from store.codes import Codes
 from store.coercion import coerced, coerced_tuple
 from store.datom import Datom
@@ -226,18 +227,14 @@ class Snapshot:
         for attribute in self.attributes():
             if self.has_data(attribute.id):
                 for trie in (self.ev(attribute), self.ve(attribute)):
-                    _ = trie.base.dense
+                    trie.base.prepare()
                 self.statistics(attribute)
 
     def statistics(self, attribute: Attribute) -> AttributeStatistics:
-        """Counts, at most at the cost of what was written since the last fold."""
+        """Counts: of a history all its events, in a plain view what holds."""
         if self.plain is self and not self._forgets(attribute.id):
             return self.data_of(attribute.id).statistics(self.t)
-        ev, ve = self.ev(attribute), self.ve(attribute)
-        most_values, most_entities = (int(np.diff(trie.base.offsets).max(initial=0)) for trie in (ev, ve))
-        return AttributeStatistics(
-            len(self.columns(attribute)), rows_of(ev), rows_of(ve), most_values, most_entities
-        )
+        return replace(statistics_of(self.ev(attribute), self.ve(attribute)), count=len(self.columns(attribute)))
 
     @cached_property
     def statistics_epoch(self) -> tuple[int, int]:
@@ -339,7 +336,7 @@ class Snapshot:
     def datom_count(self) -> int:
         """Datoms that hold, without what is built in."""
         tries = [self.trie(attribute.id, inverse=False) for attribute in self.attributes()]
-        return sum(map(count_of, tries)) - (len(bootstrap.datoms()) if self.plain is self else 0)
+        return sum(trie.pairs for trie in tries) - (len(bootstrap.datoms()) if self.plain is self else 0)
 
     @cached_property
     def entity_count(self) -> int:

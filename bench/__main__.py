@@ -10,7 +10,21 @@ from typing import Final
 import click
 from rich.console import Console
 
-from bench import batch, bystanders, cache, cost, first, http, joins, packages, pulls, reach, recursion, report
+from bench import (
+    batch,
+    bystanders,
+    cache,
+    cost,
+    first,
+    http,
+    joins,
+    packages,
+    pulls,
+    reach,
+    recursion,
+    report,
+    storage,
+)
 from bench.arena import compete
 from bench.folder import WORK
 from bench.line import Line, lines_of
@@ -38,6 +52,7 @@ _OTHERS: Final[dict[str, Callable[[bool, Say], list[Line]]]] = {
     "cache-hit-rate": cache.hit_rate,
     "cache-stopped": cache.stopped,
     "beside": bystanders.beside,
+    "storage": storage.storage,
 }
 
 

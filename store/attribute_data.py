@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import Final
 
+from store.columns import Columns
 from store.delta import Delta
-from store.relation import Columns, Relation, settle
-from store.trie import Csr, Trie, distinct
+from store.relation import Relation
+from store.trie import Csr, Trie
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +34,12 @@ _KEPT: Final = 4
 
 
 class _Advancing:
-    """One direction's tries at some lengths of the delta, the newest last."""
+    """One direction's tries at some lengths of the delta, the newest last. below: that of the relation."""
 
     __slots__ = ("lock", "tries")
 
-    def __init__(self, base: Csr) -> None:
-        self.tries = [(0, Trie(base))]
+    def __init__(self, below: Trie) -> None:
+        self.tries = [(0, below)]
         self.lock = threading.Lock()
 
     @property
@@ -71,30 +72,28 @@ class AttributeData:
     def ev(self, t: int) -> Trie:
         """Entity to values, after transaction t."""
         if t < self.relation.last:
+            tries = self.relation.tries(t)
+            if tries is not None:
+                return tries[0]
             held = self.relation.at(t)
             return Trie(Csr.from_sorted(held.e, held.v))
-        return self._advanced(self._ev, t, inverse=False)
+        return self._ev.at(self.delta.length_at(t), self.delta, inverse=False)
 
     def ve(self, t: int) -> Trie:
         """Value to entities, after transaction t."""
         if t < self.relation.last:
+            tries = self.relation.tries(t)
+            if tries is not None:
+                return tries[1]
             held = self.relation.at(t)
             return Trie(Csr.from_pairs(held.v, held.e))
-        return self._advanced(self._ve, t, inverse=True)
-
-    def _advanced(self, kept: _Advancing, t: int, *, inverse: bool) -> Trie:
-        return kept.at(self.delta.length_at(t), self.delta, inverse=inverse)
+        return self._ve.at(self.delta.length_at(t), self.delta, inverse=True)
 
     def columns(self, t: int) -> Columns:
         """What held after transaction t, sorted by (e, v)."""
         if t < self.relation.last:
             return self.relation.at(t)
-        events = self.delta.events(0, self.delta.length_at(t))
-        current = self.relation.current()
-        if not len(events):
-            return current
-        held, _ = settle(current, self.relation.current_of(distinct(events.e)), events)
-        return held
+        return self.relation.with_events(self.delta.events(0, self.delta.length_at(t)))
 
     def events(self, since: int, until: int) -> Columns:
         """Every assertion and retraction with since < t <= until, sorted by (e, v, t)."""

@@ -17,10 +17,11 @@ from store.attribute import FIRST_OWN_IDENT, MERGED
 from store.attribute_data import AttributeData
 from store.changes import BulkColumn, Effect
 from store.codes import Codes
+from store.columns import Columns
 from store.delta import Delta, Live
 from store.free_ids import FreeIds, Int64s, after, ids_in, ids_in_columns
 from store.payload import Logged
-from store.relation import Columns, Relation
+from store.relation import Relation
 from store.schema import Schema
 from store.snapshot import Origin, Snapshot
 from store.state import State

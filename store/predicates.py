@@ -18,9 +18,9 @@ from datalog.values import Keyword, Symbol
 from store import bootstrap
 from store.attribute import Attribute
 from store.changes import Effect
+from store.columns import Int64s
 from store.functions import check_query, shown
 from store.operations import Path, Refused
-from store.relation import Int64s
 from store.setting import Evaluation
 from store.snapshot import Snapshot
 from store.speculation import applied

@@ -58,6 +58,8 @@ class Signed:
 
     def find(self, keys: Codes) -> Codes:
         """int64[m]: the position in `self.keys` of each of m keys, -1 where there is none."""
+        if not len(self.keys):
+            return np.full(len(keys), -1, np.int64)
         at = np.minimum(self.keys.searchsorted(keys), len(self.keys) - 1)
         return np.where(self.keys[at] == keys, at, -1)
 
@@ -83,6 +85,14 @@ class Signed:
         arrays = (self.keys, self.offsets, self.values, self.added, self.counts)
         return sum(array.nbytes for array in arrays)
 
+
+NOTHING_SIGNED: Final = Signed(
+    np.empty(0, np.int64),
+    np.zeros(1, np.int64),
+    np.empty(0, np.int64),
+    np.empty(0, np.bool_),
+    np.empty(0, np.int64),
+)
 
 Levels = tuple[Signed, ...]
 """Levels, the newest first."""

@@ -23,11 +23,12 @@ from store.attribute import FIRST_OWN_IDENT, SCHEMA_BASE, TX_BASE, Attribute
 from store.attribute_data import AttributeData, AttributeStatistics, statistics_of
 from store.codes import Codes
 from store.coercion import coerced, coerced_tuple
+from store.columns import Columns, Int64s
 from store.datom import Datom
 from store.delta import Delta
 from store.free_ids import FreeIds
 from store.manifest import Manifest, manifest_of, received
-from store.relation import Columns, Int64s, Relation
+from store.relation import Relation
 from store.schema import Schema
 from store.trie import Csr, Trie, distinct
 from store.wire import milliseconds
@@ -164,10 +165,15 @@ class Snapshot:
         """Whether the attribute ever had a datom."""
         return attribute in self._data
 
-    @cached_property
+    @property
     def plain(self) -> Snapshot:
         """The same moment without `since` and `history`: where names are looked up."""
-        return self if self.since_t == 0 and not self.is_history else self._view(self.t)
+        # Kept only where it is another one: a snapshot that holds itself would outlive its readers.
+        return self if self.since_t == 0 and not self.is_history else self._plain
+
+    @cached_property
+    def _plain(self) -> Snapshot:
+        return self._view(self.t)
 
     def trie(self, attribute: int, *, inverse: bool) -> Trie:
         """Entity to values, or with `inverse` value to entities, of an attribute's entity."""
@@ -239,7 +245,7 @@ class Snapshot:
     @cached_property
     def statistics_epoch(self) -> tuple[int, int]:
         """Changes when attributes may have grown or shrunk by a factor: what query plans are kept under."""
-        folded = sum(len(data.relation.ev.values) for data in self._data.values())
+        folded = sum(data.relation.count for data in self._data.values())
         return (self.t.bit_length(), folded.bit_length())
 
     def last_touched(self, attribute: Attribute) -> int:

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from store.signed import Bools, Codes, Levels, Signed, grouped, pushed, runs, summed
+from store.signed import NOTHING_SIGNED, Bools, Codes, Levels, Signed, grouped, pushed, runs, summed
 
 # A direct index is kept where it costs at most two slots a key.
 _DENSE_SLOTS_PER_KEY = 2
@@ -224,6 +224,12 @@ class Trie:
         row = self.base.row(key)
         return row is not None and _among(row, value)
 
+    def mentions(self, key: int) -> bool:
+        """Whether the key has, or lately had, values. Makes no index of the base."""
+        keys = self.base.keys
+        at = int(keys.searchsorted(key))
+        return (at < len(keys) and bool(keys[at] == key)) or self.touched(key)
+
     def touched(self, key: int) -> bool:
         """Whether the key's row is another one than the base has."""
         return any(level.position(key) >= 0 for level in self.levels)
@@ -383,8 +389,13 @@ class Trie:
 
         Costs the events and the youngest level; that of a merge of levels now and then.
         """
+        fresh, size = self.difference(keys, values, added)
+        return Trie(self.base, pushed(fresh, self.levels), size) if len(fresh) else self
+
+    def difference(self, keys: Codes, values: Codes, added: Bools) -> tuple[Signed, Size]:
+        """What these events, as for `advanced`, change, and the size after it."""
         if len(keys) == 0:
-            return self
+            return NOTHING_SIGNED, self.size
         order = np.lexsort((values, keys))
         keys, values, added = keys[order], values[order], added[order]
         last = np.ones(len(keys), np.bool_)
@@ -394,7 +405,7 @@ class Trie:
         # A pair's first event says whether it held before, its last one whether it does now.
         changed = added[first] == added[last]
         if not changed.any():
-            return self
+            return NOTHING_SIGNED, self.size
         kept = np.flatnonzero(last)[changed]
         fresh = grouped(keys[kept], values[kept], added[kept])
         before = self.counts(fresh.keys)
@@ -406,7 +417,7 @@ class Trie:
             self.rows + int(np.count_nonzero(after)) - int(np.count_nonzero(before)),
             max(self.size.longest, int(after.max())),
         )
-        return Trie(self.base, pushed(fresh, self.levels), size)
+        return fresh, size
 
     def nbytes(self) -> int:
         """Bytes of its levels."""

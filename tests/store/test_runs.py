@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,7 @@ Event = tuple[int, int, int, bool]
 Held = dict[tuple[int, int], int]
 
 pairs = st.tuples(st.integers(0, 7), st.integers(0, 7))
-# Of each transaction the pairs that it puts where they were not and drops where they were, and whether a fold follows.
+# Of each transaction the pairs that it puts where they are not and drops where they are; whether a fold follows.
 transactions = st.lists(st.tuples(st.lists(pairs, max_size=5, unique=True), st.booleans()), max_size=30)
 
 
@@ -91,7 +92,7 @@ def test_every_moment_is_readable_after_folds(
                 relation = Relation(load_base(base), tuple(map(load_run, runs)))
             delta = Delta()
             lengths = [len(run) for run in relation.runs]
-            assert all(2 * newer <= older for newer, older in zip(lengths, lengths[1:], strict=False))
+            assert all(2 * newer <= older for newer, older in pairwise(lengths))
         snapshots.append((AttributeData(relation, delta), t))
     every = [event for own in events for event in own]
     for data, t in snapshots[-6:]:

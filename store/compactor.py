@@ -113,7 +113,7 @@ class Compactor:
             try:
                 self._fold(self._moment())
             except (OSError, AdalogError) as error:
-                _LOGGER.warning("no checkpoint was made: %s", error)
+                _LOGGER.warning("no checkpoint was made: %s", str(error))
             except Exception:
                 _LOGGER.exception("no checkpoint was made")
             # After the fold's own hold on what it replaced has ended, and also where it failed half way.

@@ -85,8 +85,8 @@ class Folder:
             return
         raise AdalogError(
             Code.INTERNAL,
-            f"the data folder {self.path} has segments, but its log {self.LOG} is gone. Nothing was changed; restore "
-            f"{self.LOG} from a backup, or name another folder to begin a new database",
+            f"the data folder {self.path} has segments, but its log {self.LOG} is gone. Nothing was changed; "
+            f"restore {self.LOG} from a backup, or name another folder to begin a new database",
         )
 
     def close(self) -> None:

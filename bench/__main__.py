@@ -25,6 +25,7 @@ from bench import (
     recursion,
     report,
     soak,
+    storage,
 )
 from bench.arena import compete
 from bench.folder import WORK
@@ -55,6 +56,7 @@ _OTHERS: Final[dict[str, Callable[[bool, Say], list[Line]]]] = {
     "beside": bystanders.beside,
     "attacks": attacks.attacks,
     "soak": soak.soak,
+    "storage": storage.storage,
 }
 
 # Too long to be among all of them.

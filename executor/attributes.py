@@ -50,7 +50,7 @@ class AttributesExtender:
         """Which prefixes have a datom of the attribute, as far as their ends are bound."""
         known = self._known(batch)
         if known is None:
-            return np.full(batch.size, bool(len(pair.forward().keys)))
+            return np.full(batch.size, pair.forward().rows > 0)
         return pair.holds(batch, known)
 
     def count(self, batch: Batch, variable: str) -> NDArray[np.int64]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from executor import group_kernels, kernels
 from executor.batch import Batch, Column, concatenate, stack
-from executor.extender import START, UNBOUNDED, Extender, RangeExtender, Ranges, expand
+from executor.extender import START, UNBOUNDED, Extender, RangeExtender, Ranges, Unwritten, expand
 from store.layout import TAG_BOOLEAN, code_of
 
 ABSENT = code_of(TAG_BOOLEAN, 1 << 59)
@@ -30,6 +30,9 @@ _SMALL_ROOM = 1 << 16
 _MOST_COMPILED = 5
 _buffers = threading.local()
 _BITMAP_LIMIT = 1 << 28
+# A row is only checked where it is so many times as long as there are candidates for it: about what a check costs
+# more than a step of a merge.
+_FEW_CANDIDATES = 8
 # Branches whose bits share a column: the sign is not one of them.
 _WORD = 63
 
@@ -133,6 +136,16 @@ def _bitmap(ranges: list[Ranges], n: int) -> tuple[NDArray[np.uint64], int]:
     return np.zeros(0, np.uint64), 0
 
 
+def _spared(ranges: list[Ranges]) -> list[bool]:
+    """Which ranges are better only checked than written out: where the others leave few candidates for them."""
+    spared = [False] * len(ranges)
+    for i in sorted(range(len(ranges)), key=lambda i: -ranges[i].unwritten):
+        others = [each for j, each in enumerate(ranges) if j != i and not spared[j]]
+        if others and ranges[i].unwritten > _FEW_CANDIDATES * int(choose(others).sum()):
+            spared[i] = True
+    return spared
+
+
 class Conjunction:
     """Extenders that must all accept: the body of a query, of a branch, of a `not`."""
 
@@ -160,13 +173,15 @@ class Conjunction:
         """The ranges to intersect at a level, and the extenders that only check. At least one range if any can."""
         ranged, _ = self.at(variable)
         narrow: list[Ranges] = []
+        owners: list[RangeExtender] = []
         checks: list[RangeExtender] = []
-        smallest: Column | None = None
+        smallest: Column | Unwritten | None = None
         proposer: RangeExtender | None = None
         for part in ranged:
             whole = part.whole(batch, variable)
             if whole is None:
                 narrow.append(part.ranges(batch, variable))
+                owners.append(part)
             elif smallest is None or len(whole) < len(smallest):
                 if proposer is not None:
                     checks.append(proposer)
@@ -179,7 +194,12 @@ class Conjunction:
             else:
                 narrow.append(Ranges.constant(smallest, batch.size))
         # Who looks for the prefix at the next level finds out there, at the same cost, whether it is there.
-        return narrow, [part for part in checks if not part.narrows_next(variable)]
+        checks = [part for part in checks if not part.narrows_next(variable)]
+        if len(owners) > 1 and any(each.unwritten for each in narrow):
+            spared = _spared(narrow)
+            checks += [owner for owner, spare in zip(owners, spared, strict=True) if spare]
+            narrow = [each for each, spare in zip(narrow, spared, strict=True) if not spare]
+        return narrow, checks
 
     def count(self, batch: Batch, variable: str) -> NDArray[np.int64]:
         ranged, others = self.at(variable)

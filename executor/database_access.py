@@ -9,7 +9,7 @@ import numpy as np
 
 from datalog.values import Keyword
 from store.attribute import Attribute
-from store.relation import Columns
+from store.columns import Columns
 from store.snapshot import TX_BASE, Snapshot
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 
 from executor import kernels
 from executor.batch import Batch, Column, Mask
-from store.trie import EMPTY, Csr, Trie
+from store.trie import EMPTY, Csr, Trie, distinct
 
 UNBOUNDED = np.iinfo(np.int64).max // 4
 """The count of an extender that cannot propose: a filter."""
@@ -45,32 +44,87 @@ class Extender(Protocol):
         """The rows it accepts, of a batch in which `variable` is bound already; repeats stay."""
 
 
-@dataclass(slots=True)
-class Ranges:
-    """Per prefix a sorted range of candidate values: `over[lo:hi]` where src is 1, else `base[lo:hi]`."""
+class Unwritten:
+    """A sorted column that is written out when somebody reads it; its length is known before."""
 
-    base: Column
-    over: Column
-    src: NDArray[np.uint8]
-    lo: Column
-    hi: Column
-    span: Callable[[], tuple[int, int]]
+    __slots__ = ("_column", "_make", "size")
+
+    def __init__(self, size: int, make: Callable[[], Column]) -> None:
+        self.size = size
+        self._make = make
+        self._column: Column | None = None
+
+    def __len__(self) -> int:
+        return self.size
+
+    @property
+    def is_written(self) -> bool:
+        return self._column is not None
+
+    def column(self) -> Column:
+        """The column; the same one for whoever asks again."""
+        column = self._column
+        if column is None:
+            # Two threads may both write it; either is right.
+            column = self._column = self._make()
+            assert len(column) == self.size, "a row is not as long as its count says"
+        return column
+
+
+class Ranges:
+    """Per prefix a sorted range of candidate values: `over[lo:hi]` where src is 1, else `base[lo:hi]`.
+
+    `over` holds what signed pairs changed and is written when it is read; lengths are known without it. `span`
+    gives bounds of the values in `base`.
+    """
+
+    __slots__ = ("_over", "base", "hi", "lo", "span", "src")
+
+    def __init__(
+        self,
+        base: Column,
+        over: Column | Unwritten,
+        src: NDArray[np.uint8],
+        lo: Column,
+        hi: Column,
+        span: Callable[[], tuple[int, int]],
+    ) -> None:
+        self.base = base
+        self._over = over
+        self.src = src
+        self.lo = lo
+        self.hi = hi
+        self.span = span
 
     @staticmethod
-    def constant(values: Column, size: int, span: Callable[[], tuple[int, int]] | None = None) -> Ranges:
+    def constant(
+        values: Column | Unwritten, size: int, span: Callable[[], tuple[int, int]] | None = None
+    ) -> Ranges:
         """The same range for every prefix."""
 
         def own_span() -> tuple[int, int]:
-            return (int(values[0]), int(values[-1])) if len(values) else (0, 0)
+            column = values.column() if isinstance(values, Unwritten) else values
+            return (int(column[0]), int(column[-1])) if len(column) else (0, 0)
 
+        unwritten = isinstance(values, Unwritten)
         return Ranges(
-            values,
-            EMPTY.values,
-            np.zeros(size, np.uint8),
+            EMPTY.values if isinstance(values, Unwritten) else values,
+            values if unwritten else EMPTY.values,
+            np.full(size, unwritten, np.uint8),
             np.zeros(size, np.int64),
             np.full(size, len(values), np.int64),
             span or own_span,
         )
+
+    @property
+    def over(self) -> Column:
+        """The column of the ranges whose src is 1."""
+        return self._over.column() if isinstance(self._over, Unwritten) else self._over
+
+    @property
+    def unwritten(self) -> int:
+        """How many values have to be written out before the ranges can be read."""
+        return len(self._over) if isinstance(self._over, Unwritten) and not self._over.is_written else 0
 
     @property
     def length(self) -> NDArray[np.int64]:
@@ -84,11 +138,11 @@ class Ranges:
 
     def slice(self, start: int, stop: int) -> Ranges:
         return Ranges(
-            self.base, self.over, self.src[start:stop], self.lo[start:stop], self.hi[start:stop], self.span
+            self.base, self._over, self.src[start:stop], self.lo[start:stop], self.hi[start:stop], self.span
         )
 
     def take(self, rows: NDArray[np.int64]) -> Ranges:
-        return Ranges(self.base, self.over, self.src[rows], self.lo[rows], self.hi[rows], self.span)
+        return Ranges(self.base, self._over, self.src[rows], self.lo[rows], self.hi[rows], self.span)
 
 
 class RangeExtender(ABC):
@@ -108,7 +162,7 @@ class RangeExtender(ABC):
         return variable in self.variables
 
     @abstractmethod
-    def whole(self, batch: Batch, variable: str) -> Column | None:
+    def whole(self, batch: Batch, variable: str) -> Column | Unwritten | None:
         """The sorted column of all candidates, where nothing in the prefix narrows them."""
 
     @abstractmethod
@@ -153,20 +207,74 @@ def expand(ranges: Ranges) -> tuple[NDArray[np.int64], Column]:
     return kernels.expand(ranges.base, ranges.over, ranges.src, ranges.lo, ranges.hi, int(ranges.length.sum()))
 
 
-def csr_span(csr: Csr) -> tuple[int, int]:
-    """The least and the greatest value of a trie level; O(n) the first time, then kept."""
-    cached = csr.__dict__.get("_span")
-    if cached is None:
-        cached = (int(csr.values.min()), int(csr.values.max())) if len(csr.values) else (0, 0)
-        csr.__dict__["_span"] = cached
-    return cached
-
-
 def trie_ranges(trie: Trie, keys: Column) -> Ranges:
     """Per key its run of values."""
-    base, over = trie.base, trie.over
+    base = trie.base
+    over = trie.over if trie.has_over else EMPTY
     src, lo, hi = kernels.lookup(base.keys, base.dense, base.offsets, over.keys, over.offsets, keys)
-    return Ranges(base.values, over.values, src, lo, hi, lambda: csr_span(base))
+    if trie.levels and not trie.has_over:
+        touched = _touched(trie, keys)
+        if len(touched):
+            if trie.written > trie.over_cost:
+                # So many touched rows were written one by one that it is time to write all of them.
+                _ = trie.over
+                return trie_ranges(trie, keys)
+            return _with_touched(
+                trie, keys, touched, Ranges(base.values, EMPTY.values, src, lo, hi, lambda: base.span)
+            )
+    return Ranges(base.values, over.values, src, lo, hi, lambda: base.span)
+
+
+def _touched(trie: Trie, keys: Column) -> NDArray[np.int64]:
+    """The positions of keys that have signed pairs."""
+    mask = np.zeros(len(keys), np.bool_)
+    found = 0
+    for level in trie.levels:
+        found += kernels.mark_touched(level.keys, level.filter, keys, mask)
+    return np.flatnonzero(mask) if found else EMPTY.values
+
+
+def _with_touched(trie: Trie, keys: Column, touched: NDArray[np.int64], ranges: Ranges) -> Ranges:
+    """The ranges with the rows of touched keys, each once, which are written when they are read."""
+    wanted = distinct(keys[touched])
+    sizes = trie.counts(wanted)
+    ends = np.cumsum(sizes)
+    at = np.searchsorted(wanted, keys[touched])
+    ranges.src[touched] = 1
+    ranges.lo[touched] = (ends - sizes)[at]
+    ranges.hi[touched] = ends[at]
+
+    def write() -> Column:
+        trie.written += int(ends[-1])
+        return trie.rows_of(wanted)[1]
+
+    over = Unwritten(int(ends[-1]), write)
+    return Ranges(ranges.base, over, ranges.src, ranges.lo, ranges.hi, ranges.span)
+
+
+def touched_rows(trie: Trie, keys: Column) -> Csr:
+    """The rows of those of the keys, sorted and distinct, that have signed pairs; empty ones too."""
+    wanted = keys[_touched(trie, keys)]
+    sizes, values = trie.rows_of(wanted)
+    return Csr(wanted, np.append(0, np.cumsum(sizes)), values)
+
+
+def pairs_hold(trie: Trie, keys: Column, values: Column) -> Mask:
+    """Mask of the pairs (keys[i], values[i]) that the trie has."""
+    base = trie.base
+    mask = kernels.holds_pairs(base.keys, base.dense, base.offsets, base.values, keys, values)
+    for level in reversed(trie.levels):
+        kernels.decide(level.keys, level.filter, level.offsets, level.values, level.added, keys, values, mask)
+    return mask
+
+
+def keys_hold(trie: Trie, keys: Column) -> Mask:
+    """Mask of the keys that have values."""
+    base = trie.base
+    mask = kernels.contains_key(base.keys, base.dense, keys)
+    for level in reversed(trie.levels):
+        kernels.decide_keys(level.keys, level.filter, level.counts, keys, mask)
+    return mask
 
 
 class PairExtender(RangeExtender):
@@ -190,7 +298,7 @@ class PairExtender(RangeExtender):
         self.backward = backward
         self.rank = rank
         self.variables = frozenset(end for end in (first, second) if isinstance(end, str))
-        self._fixed: dict[str, Column] = {}
+        self._fixed: dict[str, Column | Unwritten] = {}
 
     def _sides(self, variable: str) -> tuple[Callable[[], Trie], Callable[[], Trie], str | int | None]:
         """(trie keyed by `variable`, trie keyed by the other end, the other end)."""
@@ -198,25 +306,26 @@ class PairExtender(RangeExtender):
             return self.forward, self.backward, self.second
         return self.backward, self.forward, self.first
 
-    def _row(self, variable: str) -> Column | None:
+    def _row(self, variable: str) -> Column | Unwritten | None:
         """The candidates where they are the same for every prefix: the other end is a constant or the same."""
         fixed = self._fixed.get(variable)
         if fixed is None:
             _, reverse, other = self._sides(variable)
             if isinstance(other, int):
-                fixed = reverse().row(other)
+                trie, key = reverse(), other
+                fixed = Unwritten(trie.count(key), lambda: trie.row(key)) if trie.touched(key) else trie.row(key)
             elif other == variable:
-                keys, values = self.forward().merged.pairs()
-                fixed = np.ascontiguousarray(keys[keys == values])
+                fixed = self.forward().diagonal
             else:
                 return None
             self._fixed[variable] = fixed
         return fixed
 
-    def whole(self, batch: Batch, variable: str) -> Column | None:
+    def whole(self, batch: Batch, variable: str) -> Column | Unwritten | None:
         own, _, other = self._sides(variable)
         if other is None or (isinstance(other, str) and other != variable and other not in batch.columns):
-            return own().keys
+            trie = own()
+            return Unwritten(trie.rows, lambda: trie.keys) if trie.levels else trie.keys
         return None
 
     def ranges(self, batch: Batch, variable: str) -> Ranges:
@@ -231,10 +340,15 @@ class PairExtender(RangeExtender):
         if variable == START:
             variable = max(self.variables, key=self.rank.__getitem__)
         column = batch.columns[variable]
-        own, _, other = self._sides(variable)
+        own, reverse, other = self._sides(variable)
         if other is None or (isinstance(other, str) and other not in batch.columns):
-            trie = own()
-            base, over = trie.base, trie.over
-            return kernels.contains_key(base.keys, base.dense, over.keys, over.offsets, column)
-        ranges = self.ranges(batch, variable)
+            return keys_hold(own(), column)
+        row = self._row(variable)
+        if row is None:
+            assert isinstance(other, str)
+            return pairs_hold(reverse(), batch.columns[other], column)
+        if isinstance(row, Unwritten) and not row.is_written:
+            assert isinstance(other, int)
+            return pairs_hold(reverse(), np.full(batch.size, other, np.int64), column)
+        ranges = Ranges.constant(row, batch.size)
         return kernels.contains(ranges.base, ranges.over, ranges.src, ranges.lo, ranges.hi, column)

@@ -19,17 +19,21 @@ from executor.batch import Column, stack
 from executor.budget import Held
 from executor.cancel import Cancel
 from executor.dense_rows import DenseRows
+from executor.extender import touched_rows
 from executor.kernels import Ints
 from executor.relation import Levels
 from executor.seed import SEED
 from planner.version import Version
-from store.trie import Csr, Trie
+from store.trie import EMPTY, Trie, distinct
 
 MOST_ROWS = 200_000_000
 """Rows that one relation may come to."""
 
 # Rows between two looks at the table's size and at the deadline.
 STRIDE = 1 << 18
+
+# After so many frontiers of a closure all touched rows are written out at once.
+_MOST_FRONTIERS = 32
 
 Run = tuple[int, int]
 
@@ -236,17 +240,25 @@ class RowFacts:
 
     def follow(self, step: Trie, moving: int, at_once: int) -> None:
         """Closes pairs along a step: whatever (x, y) there is, (x, z) for every step from y to z."""
-        base, over, store = step.base, step.over, self._store
+        base, store = step.base, self._store
         if self._dense is not None:
             self._dense = None
             self._bits.become(0)
             store.index(0)
-        longest = max(_longest(base), _longest(over))
-        done = 0
+        done = frontiers = 0
+        over, limit = EMPTY, 0
         while done < store.count:
             self._cancel.check()
-            room = longest + min(store.count + 64, at_once)
+            room = step.size.longest + min(store.count + 64, at_once)
             store.reserve(room)
+            if done >= limit:
+                # The few rows that the last transactions touched are written out for one frontier at a time.
+                frontiers += 1
+                if not step.levels or frontiers > _MOST_FRONTIERS:
+                    over, limit = step.over, MOST_ROWS
+                else:
+                    limit = store.count
+                    over = touched_rows(step, distinct(store.rows[moving, done:limit]))
             done, store.count = row_kernels.walk(
                 base.keys,
                 base.dense,
@@ -259,6 +271,7 @@ class RowFacts:
                 store.table,
                 store.rows,
                 done,
+                limit,
                 store.count,
                 store.count + room,
                 at_once,
@@ -272,10 +285,6 @@ class RowFacts:
         self._store.count = len(columns[0])
         self._recent = (self._store.count, self._store.count)
         self._recent_columns = Columns([column[:0] for column in columns])
-
-
-def _longest(csr: Csr) -> int:
-    return int(np.diff(csr.offsets).max()) if len(csr.keys) else 0
 
 
 def _length(part: tuple[Run, Columns]) -> int:

@@ -22,6 +22,8 @@ Bools = NDArray[np.bool_]
 _GALLOP = 16
 # A bitmap pays when the range it marks is not tiny.
 _MIN_MARKED = 8
+# Of the filter of a level of signed pairs, as `store.signed` makes it.
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -122,18 +124,95 @@ def contains(base: Ints, over: Ints, src: Bytes, lo: Ints, hi: Ints, query: Ints
     return mask
 
 
+@njit(cache=True, nogil=True, inline="always")
+def _filter_shift(filter_: Words) -> Any:
+    """By how much a hash is shifted to be the number of a bit of the filter, whose size is a power of two."""
+    shift = np.uint64(64)
+    bits = np.uint64(64) * np.uint64(filter_.size)
+    while bits > np.uint64(1):
+        bits >>= np.uint64(1)
+        shift -= np.uint64(1)
+    return shift
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _signed_position(keys: Ints, filter_: Words, shift: Any, key: Any) -> Any:
+    """The index of `key` in the keys of a level of signed pairs, or -1; most are not in the filter."""
+    place = (np.uint64(key) * _MULTIPLIER) >> shift
+    if not (filter_[np.int64(place >> np.uint64(6))] >> (place & np.uint64(63))) & np.uint64(1):
+        return np.int64(-1)
+    lo = np.int64(0)
+    hi = np.int64(keys.size)
+    while lo < hi:
+        mid = (lo + hi) >> 1
+        if keys[mid] < key:
+            lo = mid + 1
+        else:
+            hi = mid
+    if lo < keys.size and keys[lo] == key:
+        return lo
+    return np.int64(-1)
+
+
 @njit(cache=True, nogil=True)
-def contains_key(keys: Ints, dense: Index, over_keys: Ints, over_offsets: Ints, query: Ints) -> Bools:
-    """Mask of the query keys that have a non-empty run in a trie."""
-    n = query.size
-    mask = np.zeros(n, np.bool_)
-    no_index = np.empty(0, np.int32)
-    for i in range(n):
-        if over_keys.size > 0:
-            at = position(over_keys, no_index, query[i])
-            if at >= 0:
-                mask[i] = over_offsets[at + 1] > over_offsets[at]
-                continue
+def mark_touched(keys: Ints, filter_: Words, query: Ints, touched: Bools) -> int:
+    """Sets touched[i] where a level of signed pairs has the key query[i]; how many were not set before."""
+    fresh = 0
+    shift = _filter_shift(filter_)
+    for i in range(query.size):
+        if not touched[i] and _signed_position(keys, filter_, shift, query[i]) >= 0:
+            touched[i] = True
+            fresh += 1
+    return fresh
+
+
+@njit(cache=True, nogil=True)
+def decide(
+    keys: Ints, filter_: Words, offsets: Ints, values: Ints, added: Bools, query: Ints, wanted: Ints, mask: Bools
+) -> None:
+    """Corrects mask[i], whether the pair (query[i], wanted[i]) holds below a level of signed pairs, by it."""
+    shift = _filter_shift(filter_)
+    for i in range(query.size):
+        at = _signed_position(keys, filter_, shift, query[i])
+        if at >= 0:
+            hi = offsets[at + 1]
+            place = _lower_bound(values, offsets[at], hi, wanted[i])
+            if place < hi and values[place] == wanted[i]:
+                mask[i] = added[place]
+
+
+@njit(cache=True, nogil=True)
+def decide_keys(keys: Ints, filter_: Words, counts: Ints, query: Ints, mask: Bools) -> None:
+    """Corrects mask[i], whether query[i] has values below a level of signed pairs, by that level."""
+    shift = _filter_shift(filter_)
+    for i in range(query.size):
+        at = _signed_position(keys, filter_, shift, query[i])
+        if at >= 0:
+            mask[i] = counts[at] > 0
+
+
+@njit(cache=True, nogil=True)
+def holds_pairs(keys: Ints, dense: Index, offsets: Ints, values: Ints, query: Ints, wanted: Ints) -> Bools:
+    """Mask of the pairs (query[i], wanted[i]) that a base has."""
+    mask = np.zeros(query.size, np.bool_)
+    if keys.size == 0:
+        return mask
+    at = np.int64(-1)
+    for i in range(query.size):
+        if i == 0 or query[i] != query[i - 1]:
+            at = position(keys, dense, query[i])
+        if at >= 0:
+            hi = offsets[at + 1]
+            place = _lower_bound(values, offsets[at], hi, wanted[i])
+            mask[i] = place < hi and values[place] == wanted[i]
+    return mask
+
+
+@njit(cache=True, nogil=True)
+def contains_key(keys: Ints, dense: Index, query: Ints) -> Bools:
+    """Mask of the query keys that a base has."""
+    mask = np.zeros(query.size, np.bool_)
+    for i in range(query.size):
         mask[i] = keys.size > 0 and position(keys, dense, query[i]) >= 0
     return mask
 

@@ -71,11 +71,11 @@ class Patterns:
         if pair.variables:
             return pair
         if isinstance(first, int):
-            row = snapshot.ev(attribute).row(first)
-            return len(row) > 0 if second is None else bool(np.isin(second, row))
+            forward = snapshot.ev(attribute)
+            return forward.count(first) > 0 if second is None else forward.holds(first, int(second))
         if isinstance(second, int):
-            return len(snapshot.ve(attribute).row(second)) > 0
-        return len(snapshot.ev(attribute).keys) > 0
+            return snapshot.ve(attribute).count(second) > 0
+        return snapshot.ev(attribute).rows > 0
 
     def _any_attribute(self, atom: DatomAtom) -> Bound:
         snapshot = self.snapshot

@@ -158,7 +158,7 @@ class Puller:
         if attribute is None or not len(entities):
             return np.empty(0, np.int64), np.empty(0, np.int64)
         trie = self._snapshot.ve(attribute) if step.asked.reverse else self._snapshot.ev(attribute)
-        if not len(trie.base.keys) and not len(trie.over.keys):
+        if not trie.rows:
             return np.empty(0, np.int64), np.empty(0, np.int64)
         keys, codes = trie.pairs_of(entities)
         self._read += len(codes)

@@ -139,6 +139,7 @@ def walk(
     table: Ints,
     store: Ints,
     done: int,
+    limit: int,
     count: int,
     room: int,
     most: int,
@@ -146,15 +147,15 @@ def walk(
 ) -> tuple[int, int]:
     """Follows a trie from the pairs in `store`: (x, y) gives (x, z) for every z under y; `moving` is y's column.
 
-    The store is the queue: the rows before `done` have been followed. Returns (done, count) when all rows have been
-    followed, or earlier, so that the caller can make room and look at the clock: before the store has more than
-    `room` rows, or after about `most` steps.
+    The store is the queue: rows before `done` were followed, those from `limit` on are left. Returns (done, count)
+    when all were, before the store has more than `room` rows, or after about `most` steps, so that the caller can
+    make room and look at the clock.
     """
     mask = np.uint64(table.size - 1)
     fixed = 1 - moving
     no_index = np.empty(0, np.int32)
     steps = np.int64(0)
-    while done < count and steps < most:
+    while done < min(limit, count) and steps < most:
         node = store[moving, done]
         kept = store[fixed, done]
         over = over_keys.size > 0

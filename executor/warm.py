@@ -30,7 +30,12 @@ def load_kernels() -> None:
     src = np.zeros(4, np.uint8)
     dense = np.empty(0, np.int32)
     kernels.lookup(few, dense, np.arange(5), none, np.zeros(1, np.int64), few)
-    kernels.contains_key(few, dense, none, np.zeros(1, np.int64), few)
+    kernels.contains_key(few, dense, few)
+    kernels.holds_pairs(few, dense, np.arange(5), few, few, few)
+    filter_, marks = np.zeros(2, np.uint64), np.zeros(4, np.bool_)
+    kernels.mark_touched(few, filter_, few, marks)
+    kernels.decide(few, filter_, np.arange(5), few, marks, few, few, marks)
+    kernels.decide_keys(few, filter_, few, few, marks)
     kernels.find_in(few, few, ends, few)
     kernels.contains(few, none, src, few, ends, few)
     kernels.expand(few, none, src, few, ends, 4)
@@ -73,6 +78,7 @@ def load_kernels() -> None:
         1,
         table,
         store[:2].copy(),
+        0,
         0,
         0,
         0,

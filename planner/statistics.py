@@ -89,10 +89,10 @@ class Statistics:
         try:
             if isinstance(atom.value, Const | LookupRef):
                 code = value_code(snapshot, attribute, atom.value)
-                fixed = 0.0 if code is None else float(len(snapshot.ve(attribute).row(code)))
+                fixed = 0.0 if code is None else float(snapshot.ve(attribute).count(code))
             elif isinstance(atom.entity, Const | LookupRef):
                 entity = entity_code(snapshot, atom.entity)
-                fixed = 0.0 if entity is None else float(len(snapshot.ev(attribute).row(entity)))
+                fixed = 0.0 if entity is None else float(snapshot.ev(attribute).count(entity))
         except AdalogError:
             fixed = 0.0  # binding the plan reports what is wrong with the constant
         return Size(float(counts.count), max(float(counts.entities), 1.0), max(float(counts.values), 1.0), fixed)

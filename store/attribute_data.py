@@ -1,19 +1,21 @@
 """One attribute's datoms, folded and young, as any moment saw them.
 
-Shared by all snapshots between two folds. The tries of the newest moment asked for are kept and advanced from one
+Shared by all snapshots between two folds. The tries of the newest moments asked for are kept and advanced from one
 moment to the next, so reading after a transaction costs what was written since, and nobody who only writes pays.
 """
 
 from __future__ import annotations
 
 import threading
+from bisect import bisect_right
 from dataclasses import dataclass
+from operator import itemgetter
+from typing import Final
 
-import numpy as np
-
+from store.columns import Columns
 from store.delta import Delta
-from store.relation import Columns, Relation, settle
-from store.trie import Csr, Trie, distinct
+from store.relation import Relation
+from store.trie import Csr, Trie
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,15 +29,35 @@ class AttributeStatistics:
     max_per_value: int
 
 
+# The newest moments whose tries are at hand; they share all but their youngest level.
+_KEPT: Final = 4
+
+
 class _Advancing:
-    """One direction's trie at some length of the delta."""
+    """One direction's tries at some lengths of the delta, the newest last. below: that of the relation."""
 
-    __slots__ = ("length", "lock", "trie")
+    __slots__ = ("lock", "tries")
 
-    def __init__(self, base: Csr) -> None:
-        self.length = 0
-        self.trie = Trie(base)
+    def __init__(self, below: Trie) -> None:
+        self.tries = [(0, below)]
         self.lock = threading.Lock()
+
+    @property
+    def newest(self) -> Trie:
+        return self.tries[-1][1]
+
+    def at(self, length: int, delta: Delta, *, inverse: bool) -> Trie:
+        """The trie after so many events: one that is kept, or the one before it advanced."""
+        with self.lock:
+            place = bisect_right(self.tries, length, key=itemgetter(0)) - 1
+            known, trie = self.tries[place]
+            if known < length:
+                trie = advanced(trie, delta.events(known, length), inverse=inverse)
+                if place == len(self.tries) - 1:
+                    self.tries.append((length, trie))
+                    # The first one stays: whatever is older than the others begins there.
+                    del self.tries[1:-_KEPT]
+            return trie
 
 
 class AttributeData:
@@ -50,39 +72,28 @@ class AttributeData:
     def ev(self, t: int) -> Trie:
         """Entity to values, after transaction t."""
         if t < self.relation.last:
+            tries = self.relation.tries(t)
+            if tries is not None:
+                return tries[0]
             held = self.relation.at(t)
             return Trie(Csr.from_sorted(held.e, held.v))
-        return self._advanced(self._ev, t, inverse=False)
+        return self._ev.at(self.delta.length_at(t), self.delta, inverse=False)
 
     def ve(self, t: int) -> Trie:
         """Value to entities, after transaction t."""
         if t < self.relation.last:
+            tries = self.relation.tries(t)
+            if tries is not None:
+                return tries[1]
             held = self.relation.at(t)
             return Trie(Csr.from_pairs(held.v, held.e))
-        return self._advanced(self._ve, t, inverse=True)
-
-    def _advanced(self, kept: _Advancing, t: int, *, inverse: bool) -> Trie:
-        length = self.delta.length_at(t)
-        with kept.lock:
-            if length < kept.length:
-                base = self.relation.ve if inverse else self.relation.ev
-                return advanced(Trie(base), self.delta.events(0, length), inverse=inverse)
-            if length > kept.length:
-                events = self.delta.events(kept.length, length)
-                kept.trie = advanced(kept.trie, events, inverse=inverse)
-                kept.length = length
-            return kept.trie
+        return self._ve.at(self.delta.length_at(t), self.delta, inverse=True)
 
     def columns(self, t: int) -> Columns:
         """What held after transaction t, sorted by (e, v)."""
         if t < self.relation.last:
             return self.relation.at(t)
-        events = self.delta.events(0, self.delta.length_at(t))
-        current = self.relation.current()
-        if not len(events):
-            return current
-        held, _ = settle(current, self.relation.current_of(distinct(events.e)), events)
-        return held
+        return self.relation.with_events(self.delta.events(0, self.delta.length_at(t)))
 
     def events(self, since: int, until: int) -> Columns:
         """Every assertion and retraction with since < t <= until, sorted by (e, v, t)."""
@@ -108,22 +119,13 @@ class AttributeData:
         return int(events[events <= t].max(initial=0))
 
     def statistics(self, t: int) -> AttributeStatistics:
-        """Counts after transaction t, at the cost of the overlay."""
-        ev, ve = self.ev(t), self.ve(t)
-        return AttributeStatistics(
-            count_of(ev), rows_of(ev), rows_of(ve), self._longest(ev, 0), self._longest(ve, 1)
-        )
-
-    def _longest(self, trie: Trie, direction: int) -> int:
-        base = self.relation.largest_rows[direction] if trie.base in (self.relation.ev, self.relation.ve) else None
-        if base is None:
-            base = int(np.diff(trie.base.offsets).max(initial=0))
-        return max(base, int(np.diff(trie.over.offsets).max(initial=0)))
+        """Counts after transaction t."""
+        return statistics_of(self.ev(t), self.ve(t))
 
     def nbytes(self) -> int:
         """Bytes held."""
-        overlays = self._ev.trie.over.nbytes() + self._ve.trie.over.nbytes()
-        return self.relation.nbytes() + self.delta.nbytes() + overlays
+        levels = self._ev.newest.nbytes() + self._ve.newest.nbytes()
+        return self.relation.nbytes() + self.delta.nbytes() + levels
 
 
 def advanced(trie: Trie, events: Columns, *, inverse: bool) -> Trie:
@@ -133,14 +135,7 @@ def advanced(trie: Trie, events: Columns, *, inverse: bool) -> Trie:
     return trie.advanced(events.e, events.v, events.added)
 
 
-def count_of(trie: Trie) -> int:
-    """Pairs of a trie, at the cost of its overlay."""
-    replaced, _ = trie.base.places(trie.over.keys)
-    return len(trie.base.values) - int(replaced.sum()) + len(trie.over.values)
-
-
-def rows_of(trie: Trie) -> int:
-    """Keys of a trie that have values, at the cost of its overlay."""
-    replaced = trie.base.find(trie.over.keys) >= 0
-    live = np.diff(trie.over.offsets) > 0
-    return len(trie.base.keys) - int(replaced.sum()) + int(live.sum())
+def statistics_of(ev: Trie, ve: Trie) -> AttributeStatistics:
+    """What two tries count, at no cost."""
+    forward, backward = ev.size, ve.size
+    return AttributeStatistics(forward.pairs, forward.rows, backward.rows, forward.longest, backward.longest)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import logging
 import zlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -25,7 +25,7 @@ from store.log import Log
 from store.payload import Logged
 from store.relation import Relation
 from store.segment import DamagedSegment, Segment, open_segment, write_text
-from store.stored import block_of, load_deltas, load_relation
+from store.stored import block_of, load_base, load_deltas, load_run
 
 _VERSION: Final = 4
 _OLDEST: Final = 2
@@ -42,19 +42,19 @@ _MERGED: Final = (
 class Checkpoint:
     """log_checksum: the log's chained checksum at `counters.t`, which ties segments and log together.
 
-    relations: the file of each attribute. blocks: of each tag, (first number, file) in order. young: the file of
-    the events that no relation holds.
+    relations: the files of each attribute, that of its base first, then those of its runs, the newest first.
+    blocks: of each tag, (first number, file) in order. young: the file of the events that no relation holds.
     """
 
     counters: Counters
     log_checksum: int
-    relations: Mapping[int, Segment]
+    relations: Mapping[int, Sequence[Segment]]
     blocks: Mapping[int, list[tuple[int, Segment]]]
     young: Segment
 
     def files(self) -> set[str]:
         """The names of all files in use."""
-        segments = [*self.relations.values(), self.young]
+        segments = [self.young, *(segment for own in self.relations.values() for segment in own)]
         segments += [segment for own in self.blocks.values() for _, segment in own]
         return {segment.file for segment in segments}
 
@@ -65,7 +65,7 @@ class Checkpoint:
                 "counters": _counters_as_json(self.counters),
                 "free": self.counters.free.others,
                 "log_checksum": self.log_checksum,
-                "relations": {id_: _named(segment) for id_, segment in self.relations.items()},
+                "relations": {id_: [_named(segment) for segment in own] for id_, own in self.relations.items()},
                 "blocks": {tag: [(n, _named(segment)) for n, segment in own] for tag, own in self.blocks.items()},
                 "young": _named(self.young),
             }
@@ -114,10 +114,15 @@ def _from_json(body: dict[str, Any], folder: Path) -> Checkpoint:
     return Checkpoint(
         counters=_counters_from_json(list(map(_whole, body["counters"])), body.get("free")),
         log_checksum=_whole(body["log_checksum"]),
-        relations={int(id_): segment(named) for id_, named in body["relations"].items()},
+        relations={int(id_): [segment(each) for each in _several(own)] for id_, own in body["relations"].items()},
         blocks={int(tag): [(_whole(n), segment(named)) for n, named in own] for tag, own in body["blocks"].items()},
         young=segment(body["young"]),
     )
+
+
+def _several(own: list[Any]) -> list[Any]:
+    """An attribute's files; up to format 3 it had one."""
+    return [own] if own and isinstance(own[0], str) else own
 
 
 def _whole(number: Any) -> int:
@@ -143,16 +148,29 @@ def _counters_from_json(counters: list[int], others: list[tuple[int, int]] | Non
     return Counters(t, instant, free, next_ident)
 
 
-def opened(folder: Folder, log: Log) -> tuple[Head, int]:
-    """The newest state, and how many datoms and values of it no checkpoint has, or not as they are kept today.
+@dataclass(frozen=True)
+class Opened:
+    """The newest state. unsaved: how many datoms and values of it no checkpoint has, or not as they are kept today.
+    named: the files that the checkpoint names; None where it could not be read.
+    """
+
+    head: Head
+    unsaved: int
+    named: Collection[str] | None
+
+
+def opened(folder: Folder, log: Log) -> Opened:
+    """The newest state.
 
     From the checkpoint and the log after it, or from the log alone where segments are damaged.
 
     Raises INTERNAL where the log is damaged or lacks transactions that the checkpoint has seen.
     """
     head, checksum = Head.empty(), 0
+    named: Collection[str] | None = None
     try:
         checkpoint = Checkpoint.load(folder)
+        named = () if checkpoint is None else checkpoint.files()
         if checkpoint is not None:
             _check_same_history(checkpoint, log)
             head, checksum = _restored(checkpoint), checkpoint.log_checksum
@@ -165,7 +183,7 @@ def opened(folder: Folder, log: Log) -> tuple[Head, int]:
         unsaved += logged.count
     if head.has_merged():
         _LOGGER.warning(_MERGED, MERGED - 1, MERGED, MERGED, MERGED)
-    return head, unsaved
+    return Opened(head, unsaved, named)
 
 
 def _hashed_anew(head: Head) -> int:
@@ -196,7 +214,10 @@ def _restored(checkpoint: Checkpoint) -> Head:
         tag: Dictionary(block_of(mapped[segment], tag, start, segment) for start, segment in own)
         for tag, own in checkpoint.blocks.items()
     }
-    relations = {id_: load_relation(segment) for id_, segment in checkpoint.relations.items()}
+    relations = {
+        id_: Relation(load_base(base), tuple(map(load_run, runs)))
+        for id_, (base, *runs) in checkpoint.relations.items()
+    }
     deltas = load_deltas(checkpoint.young)
     data = {
         id_: (relations.get(id_, Relation()), deltas.get(id_, Delta())) for id_ in relations.keys() | deltas.keys()

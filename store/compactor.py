@@ -8,35 +8,39 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from datalog.errors import AdalogError
 from store.attribute_data import AttributeData
 from store.checkpoint import Checkpoint
+from store.columns import Columns
 from store.dictionary import Block
 from store.folder import Folder
 from store.head import Counters
+from store.leases import remove_unheld
 from store.log import Log
-from store.relation import Columns, Relation
+from store.relation import Relation
 from store.snapshot import Snapshot
 from store.stored import save_blocks, save_deltas, save_relation
 
 _LOGGER: Final = logging.getLogger("adalog.store")
 
 # A delta is folded when it has this share of its relation, within bounds: below, a fold is not worth its files;
-# above, reading after a write would cost too much.
+# above, it takes more memory than in a file.
 _SHARE: Final = 0.25
 _LEAST: Final = 1024
-_MOST: Final = 200_000
+_MOST: Final = 131_072
 
 # So many new datoms start a fold.
 _ENOUGH: Final = 8192
 
-# Files are kept for a while after they went out of use: a Spark worker may be about to open them.
-_GRACE_SECONDS: Final = 600.0
+# What is young is written again with each checkpoint, so the next waits until it has grown by this share.
+_GROWN: Final = 0.5
+
+# Files that somebody held are looked at again.
+_LOOK_AGAIN_SECONDS: Final = 1.0
 
 
 @dataclass(frozen=True)
@@ -56,10 +60,18 @@ class Folded:
 
 
 class Compactor:
-    """moment: asks for the newest state. adopt: has the writer take a result over, and returns when it has."""
+    """moment: asks for the newest state. adopt: has the writer take a result over, and returns when it has.
+
+    named: the files that the folder's checkpoint names; None where that is not known.
+    """
 
     def __init__(
-        self, log: Log, folder: Folder | None, moment: Callable[[], Moment], adopt: Callable[[Folded], None]
+        self,
+        log: Log,
+        folder: Folder | None,
+        moment: Callable[[], Moment],
+        adopt: Callable[[Folded], None],
+        named: Collection[str] | None,
     ) -> None:
         self._log = log
         self._folder = folder
@@ -69,23 +81,30 @@ class Compactor:
         self._wanted = threading.Event()
         self._closed = False
         self._turn = threading.Lock()
-        self._unused_since: dict[str, float] = {}
+        self._enough = _ENOUGH
+        self._named = named
+        # Files that are not named, but were held when they were looked at.
+        self._left: list[str] = []
+        self._sweep()
         self._thread = threading.Thread(target=self._run, name="adalog-compactor", daemon=True)
         self._thread.start()
 
     def wrote(self, datoms: int) -> None:
         """Count what was written; enough of it starts a fold."""
         self._young += datoms
-        if self._young >= _ENOUGH:
+        if self._young >= self._enough:
             self._wanted.set()
 
     def _run(self) -> None:
         while True:
-            self._wanted.wait()
+            wanted = self._wanted.wait(_LOOK_AGAIN_SECONDS if self._left else None)
             self._wanted.clear()
             if self._closed:
                 return
-            self.run()
+            if wanted:
+                self.run()
+            else:
+                self.make_room()
 
     def run(self) -> None:
         """Fold now. What goes wrong is logged: the log has everything, and the next fold tries again."""
@@ -94,9 +113,34 @@ class Compactor:
             try:
                 self._fold(self._moment())
             except (OSError, AdalogError) as error:
-                _LOGGER.warning("no checkpoint was made: %s", error)
+                _LOGGER.warning("no checkpoint was made: %s", str(error))
             except Exception:
                 _LOGGER.exception("no checkpoint was made")
+            # After the fold's own hold on what it replaced has ended, and also where it failed half way.
+            self._sweep()
+
+    def make_room(self) -> bool:
+        """Removes the files that nobody needs any more, unless a fold is under way, which does it at its end.
+
+        Returns whether there were any.
+        """
+        if not self._turn.acquire(blocking=False):
+            return False
+        try:
+            return self._sweep()
+        finally:
+            self._turn.release()
+
+    def _sweep(self) -> bool:
+        if self._folder is None or self._named is None:
+            return False
+        try:
+            before = sum(1 for _ in self._folder.segments.iterdir())
+            self._left = remove_unheld(self._folder.segments, self._named)
+        except OSError as error:
+            _LOGGER.warning("unused files could not be removed: %s", error)
+            return False
+        return before > len(self._left) + len(self._named)
 
     def close(self) -> None:
         """Finish, with a last checkpoint where opening again would otherwise take long."""
@@ -118,8 +162,7 @@ class Compactor:
         blocks = {tag: dictionary.folded() for tag, dictionary in snapshot.codes.dictionaries().items()}
         if self._folder is not None:
             relations = {
-                id_: (old, save_relation(self._folder.segments, id_, new) if new.segment is None else new)
-                for id_, (old, new) in relations.items()
+                id_: (old, save_relation(self._folder.segments, id_, new)) for id_, (old, new) in relations.items()
             }
             blocks = save_blocks(self._folder.segments, t, blocks)
             self._save(self._folder, moment, relations, blocks)
@@ -129,7 +172,9 @@ class Compactor:
         declared = snapshot.attribute(attribute)
         events = data.delta.events(0, data.delta.length_at(snapshot.t))
         keep_history = declared is None or not declared.no_history
-        return data.relation.folded(events, snapshot.t, keep_history=keep_history)
+        folded = data.relation.folded(events, snapshot.t, keep_history=keep_history)
+        folded.prepare()
+        return folded
 
     def _save(
         self,
@@ -150,20 +195,13 @@ class Compactor:
         checkpoint = Checkpoint(
             moment.counters,
             log_checksum,
-            {id_: each.segment for id_, each in in_use.items() if each.segment is not None},
+            {id_: each.segments for id_, each in in_use.items() if each.segments},
             {tag: [(b.start, b.segment) for b in own if b.segment is not None] for tag, own in blocks.items()},
             save_deltas(folder.segments, t, {id_: events for id_, events in young.items() if len(events)}),
         )
         checkpoint.save(folder)
-        self._remove_unused(folder, checkpoint)
-
-    def _remove_unused(self, folder: Folder, checkpoint: Checkpoint) -> None:
-        now, used = time.monotonic(), checkpoint.files()
-        present = {path.name: path for path in folder.segments.iterdir()}
-        self._unused_since = {name: self._unused_since.get(name, now) for name in present if name not in used}
-        for name, since in self._unused_since.items():
-            if now - since > _GRACE_SECONDS:
-                present[name].unlink(missing_ok=True)
+        self._named = checkpoint.files()
+        self._enough = max(_ENOUGH, int(_GROWN * sum(map(len, young.values()))))
 
 
 def _is_due(data: AttributeData, t: int) -> bool:
@@ -171,5 +209,5 @@ def _is_due(data: AttributeData, t: int) -> bool:
 
 
 def _is_unsaved(relation: Relation) -> bool:
-    """Whether it was made by a bulk load and is in no file yet."""
-    return relation.t > 0 and relation.segment is None
+    """Whether some of it was made by a bulk load and is in no file yet."""
+    return any(part.t > 0 and part.segment is None for part in relation.parts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack
 from datetime import datetime
@@ -19,13 +19,13 @@ from store.attribute import TX_BASE
 from store.bulk import BulkData
 from store.checkpoint import opened
 from store.collecting import put_off
+from store.columns import Columns
 from store.compactor import Compactor, Folded, Moment
 from store.datom import Datom, TxReport
 from store.folder import Folder, check_is_folder
 from store.head import Head
 from store.log import KeyMemory, Log
 from store.payload import Logged
-from store.relation import Columns
 from store.report import report_of
 from store.resolve import Transaction, resolve
 from store.setting import WAITING, Evaluation, Evaluator, SchemaMode, Setting, Watch
@@ -50,7 +50,14 @@ _KEY_CHARACTERS: Final = 256
 class Database:
     """Thread-safe. `Database.open` makes one."""
 
-    def __init__(self, head: Head, log: Log, folder: Folder | None, setting: Setting) -> None:
+    def __init__(
+        self,
+        head: Head,
+        log: Log,
+        folder: Folder | None,
+        setting: Setting,
+        named: Collection[str] | None = None,
+    ) -> None:
         self._setting = setting
         self._log = log
         self._folder = folder
@@ -59,8 +66,8 @@ class Database:
         self._past: OrderedDict[tuple[int, int, bool, str], Snapshot] = OrderedDict()
         self._past_lock = threading.Lock()
         self._listeners: list[Listener] = []
-        self._compactor = Compactor(log, folder, self._moment, self._adopt)
-        self._writer = Writer(head, log, setting, self._publish)
+        self._compactor = Compactor(log, folder, self._moment, self._adopt, named)
+        self._writer = Writer(head, log, setting, self._publish, self._compactor.make_room)
 
     @staticmethod
     def open(
@@ -83,12 +90,13 @@ class Database:
         with ExitStack() as undo:
             folder = Folder(Path(location))
             undo.callback(folder.close)
+            folder.check_log()
             log = Log.in_file(folder.log, keys)
             undo.callback(log.close)
-            head, unsaved = opened(folder, log)
+            found = opened(folder, log)
             undo.pop_all()
-        database = Database(head, log, folder, Setting(schema, limits, waiting))
-        database._compactor.wrote(unsaved)
+        database = Database(found.head, log, folder, Setting(schema, limits, waiting), found.named)
+        database._compactor.wrote(found.unsaved)
         return database
 
     def stop(self) -> None:
@@ -294,15 +302,19 @@ class Database:
         self._head.replace(
             {id_: new for id_, (old, new) in folded.relations.items() if self._head.live(id_).relation is old}
         )
-        self._snapshot = self._head.published()
+        self._snapshot = self._writer.renewed()
 
     def _on_writer(self, work: Callable[[], T]) -> T:
         """Run something between two groups of transactions, and wait for it."""
         done: Future[T] = Future()
 
+        todo = [work]
+        del work
+
         def job() -> None:
             try:
-                done.set_result(work())
+                # The writer's thread remembers its last job: what the work held has to go with it.
+                done.set_result(todo.pop()())
             except Exception as error:  # noqa: BLE001 - goes to who waits
                 done.set_exception(error)
 

@@ -13,7 +13,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from store.relation import Columns, Int64s, Relation
+from store.columns import Columns, Int64s
+from store.relation import Relation
 
 
 class Delta:
@@ -129,29 +130,19 @@ class Live:
     def holds(self, e: int, v: int) -> bool:
         """Whether the entity has the value."""
         touched = self.delta.values(e).get(v)
-        if touched is not None:
-            return touched
-        row = self.relation.ev.row(e)
-        if row is None:
-            return False
-        at = int(row.searchsorted(v))
-        return at < len(row) and int(row[at]) == v
+        return self.relation.ev.holds(e, v) if touched is None else touched
 
     def values(self, e: int) -> list[int]:
         """The entity's value codes."""
-        row = self.relation.ev.row(e)
-        return list(_overlaid([] if row is None else row.tolist(), self.delta.values(e)))
+        return list(_overlaid(self.relation.ev.row(e).tolist(), self.delta.values(e)))
 
     def mentions(self, e: int) -> bool:
-        """Whether the entity has, or lately had, a value; maps no more of the relation's file than that needs."""
-        keys = self.relation.ev.keys
-        at = int(keys.searchsorted(e))
-        return (at < len(keys) and int(keys[at]) == e) or self.delta.mentions(e)
+        """Whether the entity has, or lately had, a value; maps no more of the relation's files than that needs."""
+        return self.relation.ev.mentions(e) or self.delta.mentions(e)
 
     def entities(self, v: int) -> list[int]:
         """The entities that have the value."""
-        row = self.relation.ve.row(v)
-        return list(_overlaid([] if row is None else row.tolist(), self.delta.entities(v)))
+        return list(_overlaid(self.relation.ve.row(v).tolist(), self.delta.entities(v)))
 
 
 def _overlaid(base: list[int], touched: dict[int, bool]) -> Iterator[int]:

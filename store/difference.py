@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from store.relation import Columns, Int64s
+from store.columns import Columns, Int64s
 from store.snapshot import Snapshot
 
 

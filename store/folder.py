@@ -79,6 +79,16 @@ class Folder:
         """The file that names the segments in use."""
         return self.path / "checkpoint.json"
 
+    def check_log(self) -> None:
+        """Raises INTERNAL for a folder that has lost its log: its segments are of a database, but not all of it."""
+        if self.log.exists() or not (self.checkpoint.exists() or any(self.segments.iterdir())):
+            return
+        raise AdalogError(
+            Code.INTERNAL,
+            f"the data folder {self.path} has segments, but its log {self.LOG} is gone. Nothing was changed; "
+            f"restore {self.LOG} from a backup, or name another folder to begin a new database",
+        )
+
     def close(self) -> None:
         """Let another process in. Once is enough; the number of a closed file may be another's."""
         lock, self._lock = self._lock, -1

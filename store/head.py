@@ -17,11 +17,12 @@ from store.attribute import FIRST_OWN_IDENT, MERGED
 from store.attribute_data import AttributeData
 from store.changes import BulkColumn, Effect
 from store.codes import Codes
+from store.columns import Columns
 from store.delta import Delta, Live
 from store.draft import Draft, Waiting
 from store.free_ids import FreeIds, Int64s, after, ids_in, ids_in_columns
 from store.payload import Logged
-from store.relation import Columns, Relation
+from store.relation import Relation
 from store.schema import Schema
 from store.snapshot import Origin, Snapshot
 from store.state import State
@@ -172,7 +173,7 @@ class Head(State):
 
     def _put(self, attribute: int, relation: Relation, delta: Delta) -> None:
         known = self._lives.get(attribute)
-        self._folded += len(relation.ev.values) - (0 if known is None else len(known.relation.ev.values))
+        self._folded += relation.count - (0 if known is None else known.relation.count)
         self.data[attribute] = AttributeData(relation, delta)
         self._lives[attribute] = Live(relation, delta)
 

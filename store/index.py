@@ -19,8 +19,8 @@ from datalog.values import Keyword, sort_key
 from store import layout
 from store.attribute import TX_BASE, Attribute
 from store.codes import Codes
+from store.columns import Columns, Int64s
 from store.datom import Datom
-from store.relation import Columns, Int64s
 from store.trie import distinct
 
 _PAGE: Final = 1024

@@ -8,25 +8,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
-
-from numpy.typing import NDArray
+from typing import cast
+from weakref import WeakValueDictionary
 
 from store.attribute import Attribute
 from store.attribute_data import AttributeData
+from store.base import Base
 from store.codes import Codes
+from store.columns import Columns
 from store.delta import Delta
 from store.dictionary import Block, Dictionary
-from store.relation import Columns, Relation
+from store.relation import Relation
+from store.run import Run
 from store.schema import Schema
 from store.segment import Segment, open_segment
-from store.stored import block_of, load_relation
+from store.stored import block_of, load_base, load_run
+
+Part = Base | Run | Segment
+"""A part of a relation, its base or a run, or the file it is mapped from."""
 
 
 @dataclass(frozen=True, eq=False)
 class Manifest:
-    """A view and its data: per attribute a relation and the events since, per tag blocks and the keys since.
+    """A view and its data: per attribute a relation, the base first, and the events since; per tag blocks and the
+    keys since.
 
     origin_t, forgetful: as `store.snapshot.Origin` has them.
     """
@@ -35,7 +40,7 @@ class Manifest:
     since: int
     history: bool
     attributes: tuple[Attribute, ...]
-    relations: Mapping[int, Relation | Segment]
+    relations: Mapping[int, tuple[Part, ...]]
     events: Mapping[int, Columns]
     blocks: Mapping[int, tuple[Block | tuple[int, Segment], ...]]
     young: Mapping[int, list[bytes]]
@@ -65,7 +70,9 @@ def manifest_of(
         since=since,
         history=history,
         attributes=schema.all(),
-        relations={id_: relation.segment or relation for id_, (relation, _) in shipped.items()},
+        relations={
+            id_: tuple(part.segment or part for part in relation.parts) for id_, (relation, _) in shipped.items()
+        },
         events={id_: events for id_, (_, events) in shipped.items()},
         blocks=blocks,
         young=young,
@@ -77,13 +84,16 @@ def manifest_of(
 def received(manifest: Manifest) -> tuple[dict[int, AttributeData], Codes, Schema]:
     """What a snapshot is made of, opened in this process."""
     data = {}
-    for id_, relation in manifest.relations.items():
+    for id_, (base, *runs) in manifest.relations.items():
         events = manifest.events[id_]
-        opened = _relation(relation) if isinstance(relation, Segment) else relation
-        data[id_] = AttributeData(opened, Delta.of(events.e, events.v, events.t, events.added))
+        relation = Relation(
+            _base(base) if isinstance(base, Segment) else cast(Base, base),
+            tuple(_run(run) if isinstance(run, Segment) else cast(Run, run) for run in runs),
+        )
+        data[id_] = AttributeData(relation, Delta.of(events.e, events.v, events.t, events.added))
     dictionaries = {
         tag: Dictionary(
-            (block if isinstance(block, Block) else block_of(_arrays(block[1]), tag, *block) for block in blocks),
+            (block if isinstance(block, Block) else _block(tag, *block) for block in blocks),
             manifest.young[tag],
         )
         for tag, blocks in manifest.blocks.items()
@@ -91,11 +101,28 @@ def received(manifest: Manifest) -> tuple[dict[int, AttributeData], Codes, Schem
     return data, Codes(dictionaries), Schema(manifest.attributes)
 
 
-@lru_cache(maxsize=4096)
-def _relation(segment: Segment) -> Relation:
-    return load_relation(segment)
+# By file, for as long as a snapshot here has it open: its lease is to end with the last of them.
+_bases: WeakValueDictionary[Segment, Base] = WeakValueDictionary()
+_runs: WeakValueDictionary[Segment, Run] = WeakValueDictionary()
+_blocks: WeakValueDictionary[tuple[int, int, Segment], Block] = WeakValueDictionary()
 
 
-@lru_cache(maxsize=4096)
-def _arrays(segment: Segment) -> Mapping[str, NDArray[Any]]:
-    return open_segment(segment)
+def _base(segment: Segment) -> Base:
+    found = _bases.get(segment)
+    if found is None:
+        found = _bases[segment] = load_base(segment)
+    return found
+
+
+def _block(tag: int, start: int, segment: Segment) -> Block:
+    found = _blocks.get((tag, start, segment))
+    if found is None:
+        found = _blocks[tag, start, segment] = block_of(open_segment(segment), tag, start, segment)
+    return found
+
+
+def _run(segment: Segment) -> Run:
+    found = _runs.get(segment)
+    if found is None:
+        found = _runs[segment] = load_run(segment)
+    return found

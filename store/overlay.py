@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from store.attribute_data import AttributeData, advanced
+from store.base import settle
 from store.changes import Effect
+from store.columns import NO_COLUMNS, Columns
 from store.delta import Delta
-from store.relation import NO_COLUMNS, Columns, Relation, settle
+from store.relation import Relation
 from store.trie import Trie, distinct
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ from datalog.values import Keyword, Symbol
 from store import bootstrap
 from store.attribute import Attribute
 from store.changes import Effect
+from store.columns import Int64s
 from store.functions import check_query, shown
 from store.operations import Path, Refused
-from store.relation import Int64s
 from store.setting import Evaluation
 from store.snapshot import Snapshot
 from store.speculation import applied
@@ -119,7 +119,7 @@ class _Checking:
             )
         for key in sorted(required, key=str):
             attribute = after.attribute(key)
-            if attribute is None or not len(after.ev(attribute).row(entity)):
+            if attribute is None or not after.ev(attribute).count(entity):
                 raise Refused(Code.TX_INVALID, f"entity {entity} lacks {key}, which {name or spec} requires", path)
         for predicate in sorted(predicates, key=str):
             if not self._holds(predicate, entity, path):

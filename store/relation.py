@@ -1,204 +1,168 @@
-"""The folded part of one attribute: its datoms up to some transaction as sorted columns, with their whole history.
+"""The folded part of one attribute: a large base and a few runs of what came since, each smaller than the next.
 
-A value, written once by a fold and never changed; its arrays may be memory-mapped. What came since is a `Delta`.
+A value; what came after its last transaction is a `Delta`. A fold adds a run and merges it with its neighbours of
+like size; what has become large beside the base is folded into it. So each datom is written again a logarithmic
+number of times, however large the attribute.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from store.base import Base, Closed, settle
+from store.columns import NO_COLUMNS, Columns, Int64s
+from store.run import Run
 from store.segment import Segment
-from store.trie import EMPTY, Csr, Trie, distinct
+from store.trie import Trie, distinct
 
-Int64s = NDArray[np.int64]
-Bools = NDArray[np.bool_]
+# Runs become part of the base when they have this share of it, or when it is smaller than a run is worth.
+_SHARE: Final = 0.5
+_LEAST: Final = 4096
 
-_NONE = EMPTY.values
-
-
-def _nothing() -> Int64s:
-    return _NONE
+# Neighbours are merged until the older one has so many times the events of the newer.
+_RATIO: Final = 2
 
 
-@dataclass(frozen=True, eq=False)
-class Columns:
-    """Datoms of one attribute as parallel arrays: entity, value code, transaction number, whether asserted."""
-
-    e: Int64s
-    v: Int64s
-    t: Int64s
-    added: Bools
-
-    def __len__(self) -> int:
-        return len(self.e)
-
-    def take(self, which: Int64s | Bools) -> Columns:
-        """The rows of a mask or of positions."""
-        return Columns(self.e[which], self.v[which], self.t[which], self.added[which])
-
-    def sorted(self) -> Columns:
-        """By (e, v, t)."""
-        return self.take(np.lexsort((self.t, self.v, self.e)))
-
-    @staticmethod
-    def asserted(e: Int64s, v: Int64s, t: Int64s) -> Columns:
-        """Rows that are all assertions."""
-        return Columns(e, v, t, np.ones(len(e), np.bool_))
-
-    @staticmethod
-    def concat(parts: list[Columns]) -> Columns:
-        """One after the other."""
-        return Columns(
-            np.concatenate([part.e for part in parts]),
-            np.concatenate([part.v for part in parts]),
-            np.concatenate([part.t for part in parts]),
-            np.concatenate([part.added for part in parts]),
-        )
-
-
-NO_COLUMNS = Columns(_NONE, _NONE, _NONE, np.empty(0, np.bool_))
-
-
-@dataclass(frozen=True, eq=False)
-class Closed:
-    """Datoms that no longer hold: pair, the transaction that asserted it, the one that retracted it."""
-
-    e: Int64s = field(default_factory=_nothing)
-    v: Int64s = field(default_factory=_nothing)
-    added: Int64s = field(default_factory=_nothing)
-    retracted: Int64s = field(default_factory=_nothing)
+Tries = tuple[Trie, Trie]
+Part = Base | Run
 
 
 @dataclass(frozen=True, eq=False)
 class Relation:
-    """Datoms with t <= `t`. `since[i]` is the transaction that asserted pair i of `ev`; int64[n].
+    """A base and the runs above it, the newest first."""
 
-    last: the last transaction that touched the attribute. segment: the file its arrays are mapped from, if any.
-    """
+    base: Base = field(default_factory=Base)
+    runs: tuple[Run, ...] = ()
 
-    ev: Csr = EMPTY
-    ve: Csr = EMPTY
-    since: Int64s = field(default_factory=_nothing)
-    closed: Closed = field(default_factory=Closed)
-    t: int = 0
-    last: int = 0
-    segment: Segment | None = None
+    @property
+    def t(self) -> int:
+        """It has the events up to this transaction."""
+        return self.runs[0].t if self.runs else self.base.t
+
+    @property
+    def last(self) -> int:
+        """The last transaction that touched the attribute; 0 where none did."""
+        return self.runs[0].last if self.runs else self.base.last
+
+    @cached_property
+    def ev(self) -> Trie:
+        """Entity to values."""
+        return _trie(self.base, self.runs, inverse=False)
+
+    @cached_property
+    def ve(self) -> Trie:
+        """Value to entities."""
+        return _trie(self.base, self.runs, inverse=True)
 
     @property
     def count(self) -> int:
         """Pairs that hold."""
-        return len(self.ev.values)
+        return self.ev.pairs
 
-    @cached_property
-    def largest_rows(self) -> tuple[int, int]:
-        """The most values one entity has, and the most entities one value has."""
-        return tuple(  # type: ignore[return-value]
-            int(np.diff(csr.offsets).max()) if len(csr.keys) else 0 for csr in (self.ev, self.ve)
-        )
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The base, then the runs, the newest first."""
+        return (self.base, *self.runs)
+
+    @property
+    def segments(self) -> list[Segment]:
+        """The files of its parts."""
+        return [part.segment for part in self.parts if part.segment is not None]
 
     def current(self) -> Columns:
         """What holds, sorted by (e, v)."""
-        e, v = self.ev.pairs()
-        return Columns.asserted(e, v, self.since)
+        return self._settled(self._above())
+
+    def with_events(self, events: Columns) -> Columns:
+        """What holds after more events, sorted by (e, v)."""
+        return self._settled(Columns.concat([self._above(), events]))
 
     def current_of(self, entities: Int64s) -> Columns:
         """What holds for some entities, which are sorted and distinct; sorted by (e, v)."""
-        sizes, places = self.ev.places(entities)
-        return Columns.asserted(np.repeat(entities, sizes), self.ev.values[places], self.since[places])
+        held, above = self.base.current_of(entities), self._above()
+        if not len(above):
+            return held
+        at = entities.searchsorted(above.e)
+        at[at == len(entities)] = 0
+        above = above.take(entities[at] == above.e) if len(entities) else NO_COLUMNS
+        return settle(held, self.base.current_of(distinct(above.e)), above)[0] if len(above) else held
 
     def at(self, t: int) -> Columns:
         """What held after transaction t, which is at most `self.t`; sorted by (e, v)."""
-        now, closed = self.current(), self.closed
-        then = (closed.added <= t) & (t < closed.retracted)
-        held = Columns.asserted(closed.e[then], closed.v[then], closed.added[then])
-        now = now.take(now.t <= t)
-        return Columns.concat([now, held]).sorted() if len(held) else now
-
-    def until(self, t: int, current: Columns, *, keep_history: bool = True) -> Relation:
-        """As it was after transaction t, when `current` held: as though nothing had happened since."""
-        closed = self.closed
-        then = (closed.retracted <= t) & keep_history
-        return Relation(
-            ev=Csr.from_sorted(current.e, current.v),
-            ve=Csr.from_pairs(current.v, current.e),
-            since=current.t,
-            closed=Closed(closed.e[then], closed.v[then], closed.added[then], closed.retracted[then]),
-            t=t,
-            last=int(max(current.t.max(initial=0), closed.retracted[then].max(initial=0))),
-        )
+        if t < self.base.last:
+            return self.base.at(t)
+        above = self._above()
+        return self._settled(above.take(above.t <= t))
 
     def events(self) -> Columns:
         """Every assertion and retraction; in no order."""
-        closed = self.closed
-        gone = Columns(closed.e, closed.v, closed.retracted, np.zeros(len(closed.e), np.bool_))
-        return Columns.concat([self.current(), Columns.asserted(closed.e, closed.v, closed.added), gone])
+        return Columns.concat([self.base.events(), self._above()])
+
+    def _above(self) -> Columns:
+        return Columns.concat([run.events() for run in self.runs]) if self.runs else NO_COLUMNS
+
+    def _settled(self, events: Columns) -> Columns:
+        current = self.base.current()
+        if not len(events):
+            return current
+        return settle(current, self.base.current_of(distinct(events.e)), events)[0]
+
+    def until(self, t: int, current: Columns, *, keep_history: bool = True) -> Relation:
+        """As it was after transaction t, when `current` held: as though nothing had happened since."""
+        later, above = Closed(), self._above()
+        if len(above):
+            _, later = settle(self.base.current(), self.base.current_of(distinct(above.e)), above)
+        return Relation(self.base.until(t, current, later, keep_history=keep_history))
+
+    def tries(self, t: int) -> Tries | None:
+        """Both directions after transaction t, which is at most `self.t`, where that costs no more than a run."""
+        if t < self.base.last:
+            return None
+        newer = [run for run in self.runs if run.last > t]
+        below = Relation(self.base, self.runs[len(newer) :])
+        if not newer:
+            return below.ev, below.ve
+        events = newer[-1].events()
+        events = events.take(events.t <= t)
+        events = events.take(np.argsort(events.t, kind="stable"))
+        return (
+            below.ev.advanced(events.e, events.v, events.added),
+            below.ve.advanced(events.v, events.e, events.added),
+        )
 
     def folded(self, events: Columns, t: int, *, keep_history: bool = True) -> Relation:
         """With the events after `self.t` up to t, which are oldest first and each of which changes something."""
         if not len(events):
             return self
-        e, v = events.e, events.v
-        columns, newly_closed = settle(self.current(), self.current_of(distinct(e)), events)
-        return Relation(
-            ev=Csr.from_sorted(columns.e, columns.v),
-            ve=Trie(self.ve).advanced(v, e, events.added).merged,
-            since=columns.t,
-            closed=_joined(self.closed, newly_closed) if keep_history else Closed(),
-            t=t,
-            last=int(events.t[-1]),
-        )
+        above = len(events) + sum(map(len, self.runs))
+        if self.base.count <= _LEAST or above >= _SHARE * self.base.count:
+            ve = self.ve.advanced(events.v, events.e, events.added).merged
+            every = Columns.concat([self._above(), events])
+            return Relation(self.base.folded(every, ve, t, keep_history=keep_history))
+        run, runs = Run.of(events, t, (self.ev, self.ve), keep_history=keep_history), self.runs
+        while runs and len(runs[0]) < _RATIO * len(run):
+            run, runs = runs[0].merged(run, keep_history=keep_history), runs[1:]
+        return Relation(self.base, (run, *runs))
+
+    def prepare(self) -> None:
+        """Makes what would be made when first asked for, so that no reader has to."""
+        self.base.prepare()
+        for run in self.runs:
+            run.prepare()
 
     def nbytes(self) -> int:
         """Bytes of its arrays."""
-        closed = self.closed
-        columns = (self.since, closed.e, closed.v, closed.added, closed.retracted)
-        return self.ev.nbytes() + self.ve.nbytes() + sum(column.nbytes for column in columns)
+        return self.base.nbytes() + sum(run.nbytes() for run in self.runs)
 
 
-def settle(current: Columns, touched: Columns, events: Columns) -> tuple[Columns, Closed]:
-    """What holds after the events, sorted by (e, v), and what stopped holding.
-
-    current: what held before. touched: its rows for the events' entities. Assertions and retractions of one pair
-    alternate, so in the order of (e, v, t) a retraction closes the row before it.
-    """
-    rows = Columns.concat([touched, events]).sorted()
-    again = np.zeros(len(rows), np.bool_)
-    again[:-1] = (rows.e[1:] == rows.e[:-1]) & (rows.v[1:] == rows.v[:-1])
-    ended = np.flatnonzero(rows.added & again)
-    closed = Closed(rows.e[ended], rows.v[ended], rows.t[ended], rows.t[ended + 1])
-    fresh = rows.take(rows.added & ~again)
-    entities = distinct(events.e)
-    untouched = _without(current, entities)
-    # Whole entities are replaced, so where an entity goes is decided by the entity alone.
-    at = np.searchsorted(untouched.e, fresh.e)
-    return (
-        Columns(
-            np.insert(untouched.e, at, fresh.e),
-            np.insert(untouched.v, at, fresh.v),
-            np.insert(untouched.t, at, fresh.t),
-            np.ones(len(untouched) + len(fresh), np.bool_),
-        ),
-        closed,
-    )
-
-
-def _without(columns: Columns, entities: Int64s) -> Columns:
-    starts = np.searchsorted(columns.e, entities)
-    stops = np.searchsorted(columns.e, entities, side="right")
-    keep = np.ones(len(columns), np.bool_)
-    for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
-        keep[start:stop] = False
-    return columns.take(keep)
-
-
-def _joined(old: Closed, new: Closed) -> Closed:
-    if not len(new.e):
-        return old
-    e, v = np.concatenate((old.e, new.e)), np.concatenate((old.v, new.v))
-    added, retracted = np.concatenate((old.added, new.added)), np.concatenate((old.retracted, new.retracted))
-    order = np.lexsort((added, v, e))
-    return Closed(e[order], v[order], added[order], retracted[order])
+def _trie(base: Base, runs: Sequence[Run], *, inverse: bool) -> Trie:
+    bottom = base.ve if inverse else base.ev
+    if not runs:
+        return Trie(bottom)
+    levels = tuple(run.ve if inverse else run.ev for run in runs)
+    return Trie(bottom, tuple(level for level in levels if len(level)), runs[0].sizes[inverse])

@@ -162,12 +162,10 @@ def _check_old_data(old: Attribute, new: Attribute | None, state: State) -> None
         raise _Senseless(
             f"{old.ident} has forgotten values under :db/noHistory, so it cannot begin to have a history",
         )
-    by_entity = snapshot.trie(old.id, inverse=False).merged
-    # A row may be empty: the last of what it held was retracted.
-    holders = by_entity.keys[np.diff(by_entity.offsets) > 0]
-    if not len(holders):
+    by_entity = snapshot.trie(old.id, inverse=False)
+    if not by_entity.rows:
         return
-    holder = int(holders[0])
+    holder = int(by_entity.keys[0])
     if new is None:
         raise _Senseless(f"{old.ident} cannot go while entity {holder} has a value of it")
     if old.value_type is not None and new.value_type != old.value_type:
@@ -176,7 +174,8 @@ def _check_old_data(old: Attribute, new: Attribute | None, state: State) -> None
     if (old.tuple_attrs, old.tuple_types, old.tuple_type) != (new.tuple_attrs, new.tuple_types, new.tuple_type):
         raise _Senseless(f"{old.ident} cannot hold other tuples: entity {holder} has one as declared before")
     if old.is_many and not new.is_many:
-        _refuse_longer_rows(by_entity, f"{old.ident} cannot become cardinality one: entity {{}} has several values")
+        message = f"{old.ident} cannot become cardinality one: entity {{}} has several values"
+        _refuse_longer_rows(by_entity.merged, message)
     if new.unique is not None and old.unique is None:
         by_value = snapshot.trie(old.id, inverse=True).merged
         several = np.flatnonzero(np.diff(by_value.offsets) > 1)

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from datalog.errors import OUT_OF_FILES, AdalogError, Code
+from store import leases
 from store.private import opener
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -53,11 +54,11 @@ def write_segment(folder: Path, stem: str, arrays: Arrays) -> Segment:
             file.write(header)
             checksum, at = zlib.crc32(header), len(header)
             for name, place in places.items():
-                content = arrays[name].tobytes()
+                content = np.ascontiguousarray(arrays[name]).view(np.uint8).data
                 for part in (bytes(place - at), content):
                     file.write(part)
                     checksum = zlib.crc32(part, checksum)
-                at = place + len(content)
+                at = place + content.nbytes
             file.write(_CHECKSUM.pack(checksum))
             file.flush()
             os.fsync(file.fileno())
@@ -87,10 +88,16 @@ def _data_start(header_length: int) -> int:
     return -(-(_PREFIX.size + header_length) // _ALIGNMENT) * _ALIGNMENT
 
 
-def open_segment(segment: Segment) -> dict[str, NDArray[Any]]:
-    """The arrays of a segment, mapped. Raises DamagedSegment for a file that is missing or not what was written."""
+def open_segment(segment: Segment, *, trusted: bool = False) -> dict[str, NDArray[Any]]:
+    """The arrays of a segment, mapped; its file is held for as long as one of them is there.
+
+    trusted: what this process has just written is not read again. Raises DamagedSegment for a file that is missing
+    or not what was written.
+    """
     try:
         with Path(segment.path).open("rb") as file:
+            # The mapping has a copy of the descriptor, and with it the lease.
+            leases.hold(file.fileno())
             # Private and writable, though nobody writes: kernels compiled for ordinary arrays take them.
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
     except (OSError, ValueError) as error:
@@ -99,7 +106,7 @@ def open_segment(segment: Segment) -> dict[str, NDArray[Any]]:
         raise DamagedSegment(segment.file, f"it cannot be read ({error})") from None
     view = memoryview(mapped)
     end = len(view) - _CHECKSUM.size
-    if end < _PREFIX.size or zlib.crc32(view[:end]) != segment.checksum:
+    if end < _PREFIX.size or not (trusted or zlib.crc32(view[:end]) == segment.checksum):
         raise DamagedSegment(segment.file, "its checksum is wrong")
     _, header_length = _PREFIX.unpack_from(view)
     described = msgpack.unpackb(view[_PREFIX.size : _PREFIX.size + header_length])

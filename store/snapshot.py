@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -19,14 +20,15 @@ from datalog.errors import AdalogError, Code
 from datalog.values import Keyword
 from store import bootstrap, index, layout
 from store.attribute import FIRST_OWN_IDENT, SCHEMA_BASE, TX_BASE, Attribute
-from store.attribute_data import AttributeData, AttributeStatistics, count_of, rows_of
+from store.attribute_data import AttributeData, AttributeStatistics, statistics_of
 from store.codes import Codes
 from store.coercion import coerced, coerced_tuple
+from store.columns import Columns, Int64s
 from store.datom import Datom
 from store.delta import Delta
 from store.free_ids import FreeIds
 from store.manifest import Manifest, manifest_of, received
-from store.relation import Columns, Int64s, Relation
+from store.relation import Relation
 from store.schema import Schema
 from store.trie import Csr, Trie, distinct
 from store.wire import milliseconds
@@ -170,10 +172,15 @@ class Snapshot:
         """Whether the attribute ever had a datom."""
         return attribute in self._data
 
-    @cached_property
+    @property
     def plain(self) -> Snapshot:
         """The same moment without `since` and `history`: where names are looked up."""
-        return self if self.since_t == 0 and not self.is_history else self._view(self.t)
+        # Kept only where it is another one: a snapshot that holds itself would outlive its readers.
+        return self if self.since_t == 0 and not self.is_history else self._plain
+
+    @cached_property
+    def _plain(self) -> Snapshot:
+        return self._view(self.t)
 
     def trie(self, attribute: int, *, inverse: bool) -> Trie:
         """Entity to values, or with `inverse` value to entities, of an attribute's entity."""
@@ -233,25 +240,21 @@ class Snapshot:
         for attribute in self.attributes():
             if self.has_data(attribute.id):
                 for trie in (self.ev(attribute), self.ve(attribute)):
-                    _ = trie.base.dense
+                    trie.base.prepare()
                 self.statistics(attribute)
 
     def statistics(self, attribute: Attribute) -> AttributeStatistics:
-        """Counts, at most at the cost of what was written since the last fold."""
+        """Counts: of a history all its events, in a plain view what holds."""
         if self.plain is self and not self._forgets(attribute.id):
             return self.data_of(attribute.id).statistics(self.t)
-        ev, ve = self.ev(attribute), self.ve(attribute)
-        most_values, most_entities = (int(np.diff(trie.base.offsets).max(initial=0)) for trie in (ev, ve))
-        return AttributeStatistics(
-            len(self.columns(attribute)), rows_of(ev), rows_of(ve), most_values, most_entities
-        )
+        return replace(statistics_of(self.ev(attribute), self.ve(attribute)), count=len(self.columns(attribute)))
 
     @cached_property
     def statistics_epoch(self) -> tuple[int, int]:
         """Changes when attributes may have grown or shrunk by a factor: what query plans are kept under."""
         folded = self.origin.folded
         if folded is None:
-            folded = sum(len(data.relation.ev.values) for data in self._data.values())
+            folded = sum(data.relation.count for data in self._data.values())
         return (self.t.bit_length(), folded.bit_length())
 
     def last_touched(self, attribute: Attribute) -> int:
@@ -348,7 +351,7 @@ class Snapshot:
     def datom_count(self) -> int:
         """Datoms that hold, without what is built in."""
         tries = [self.trie(attribute.id, inverse=False) for attribute in self.attributes()]
-        return sum(map(count_of, tries)) - (len(bootstrap.datoms()) if self.plain is self else 0)
+        return sum(trie.pairs for trie in tries) - (len(bootstrap.datoms()) if self.plain is self else 0)
 
     @cached_property
     def entity_count(self) -> int:

@@ -26,9 +26,7 @@ class _TrieRows:
     backward: Trie
 
     def holds(self, e: int, v: int) -> bool:
-        row = self.forward.row(e)
-        at = int(row.searchsorted(v))
-        return at < len(row) and int(row[at]) == v
+        return self.forward.holds(e, v)
 
     def values(self, e: int) -> list[int]:
         row: list[int] = self.forward.row(e).tolist()

@@ -9,47 +9,95 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from store.base import Base, Closed
+from store.columns import Columns
 from store.delta import Delta
 from store.dictionary import Block, BlockArrays
-from store.relation import Closed, Columns, Relation
+from store.relation import Relation
+from store.run import Run
 from store.segment import Arrays, Segment, open_segment, write_segment
-from store.trie import Csr
+from store.signed import Signed
+from store.trie import Csr, Size
 
-_RELATION: Final = "attribute"
+_BASE: Final = "attribute"
+_RUN: Final = "run"
+_LEVEL: Final = ("keys", "offsets", "values", "added", "counts")
 _DICTIONARY: Final = "dictionary"
 _DELTAS: Final = "young"
 _NO_SECRET: Final = np.empty(0, np.uint8)
 
 
 def save_relation(folder: Path, attribute: int, relation: Relation) -> Relation:
-    """Write a relation; the same one comes back, mapped from its file."""
-    closed = relation.closed
+    """Writes those parts of a relation that are in no file yet; the relation comes back, mapped from its files."""
+    base, runs = relation.base, relation.runs
+    if base.segment is None:
+        base = _save_base(folder, attribute, base)
+    runs = tuple(run if run.segment is not None else _save_run(folder, attribute, run) for run in runs)
+    return Relation(base, runs)
+
+
+def _save_base(folder: Path, attribute: int, base: Base) -> Base:
+    closed = base.closed
     arrays = {
-        "ev.keys": relation.ev.keys,
-        "ev.offsets": relation.ev.offsets,
-        "ev.values": relation.ev.values,
-        "ve.keys": relation.ve.keys,
-        "ve.offsets": relation.ve.offsets,
-        "ve.values": relation.ve.values,
-        "since": relation.since,
+        "ev.keys": base.ev.keys,
+        "ev.offsets": base.ev.offsets,
+        "ev.values": base.ev.values,
+        "ve.keys": base.ve.keys,
+        "ve.offsets": base.ve.offsets,
+        "ve.values": base.ve.values,
+        "since": base.since,
         "closed.e": closed.e,
         "closed.v": closed.v,
         "closed.added": closed.added,
         "closed.retracted": closed.retracted,
-        "t": np.array([relation.t, relation.last], np.int64),
+        "t": np.array([base.t, base.last], np.int64),
     }
-    return load_relation(write_segment(folder, f"{_RELATION}-{attribute}-{relation.t}", arrays))
+    return load_base(write_segment(folder, f"{_BASE}-{attribute}-{base.t}", arrays), trusted=True)
 
 
-def load_relation(segment: Segment) -> Relation:
-    """A relation from its file."""
-    arrays = open_segment(segment)
+def load_base(segment: Segment, *, trusted: bool = False) -> Base:
+    """A relation's base from its file; `trusted` as in `open_segment`."""
+    arrays = open_segment(segment, trusted=trusted)
     t, last = arrays["t"].tolist()
-    return Relation(
+    return Base(
         ev=Csr(arrays["ev.keys"], arrays["ev.offsets"], arrays["ev.values"]),
         ve=Csr(arrays["ve.keys"], arrays["ve.offsets"], arrays["ve.values"]),
         since=arrays["since"],
         closed=Closed(*(arrays[f"closed.{part}"] for part in ("e", "v", "added", "retracted"))),
+        t=t,
+        last=last,
+        segment=segment,
+    )
+
+
+def _save_run(folder: Path, attribute: int, run: Run) -> Run:
+    arrays: dict[str, NDArray[Any]] = {}
+    for name, level in (("ev", run.ev), ("ve", run.ve)):
+        arrays |= {f"{name}.{part}": getattr(level, part) for part in _LEVEL}
+    past = run.past
+    arrays |= {
+        "stamps": run.stamps,
+        "past.e": past.e,
+        "past.v": past.v,
+        "past.t": past.t,
+        "past.added": past.added,
+        "sizes": np.array([(size.pairs, size.rows, size.longest) for size in run.sizes], np.int64).ravel(),
+        "t": np.array([run.t, run.last], np.int64),
+    }
+    return load_run(write_segment(folder, f"{_RUN}-{attribute}-{run.t}", arrays), trusted=True)
+
+
+def load_run(segment: Segment, *, trusted: bool = False) -> Run:
+    """A run from its file; `trusted` as in `open_segment`."""
+    arrays = open_segment(segment, trusted=trusted)
+    t, last = arrays["t"].tolist()
+    sizes = arrays["sizes"].tolist()
+    return Run(
+        ev=Signed(*(arrays[f"ev.{part}"] for part in _LEVEL)),
+        ve=Signed(*(arrays[f"ve.{part}"] for part in _LEVEL)),
+        sizes=(Size(*sizes[:3]), Size(*sizes[3:])),
+        stamps=arrays["stamps"],
+        past=Columns(*(arrays[f"past.{part}"] for part in ("e", "v", "t", "added"))),
         t=t,
         last=last,
         segment=segment,
@@ -65,7 +113,7 @@ def save_blocks(folder: Path, t: int, blocks: Mapping[int, Iterable[Block]]) -> 
     if not arrays:
         return {tag: tuple(own) for tag, own in blocks.items()}
     segment = write_segment(folder, f"{_DICTIONARY}-{t}", arrays)
-    mapped = open_segment(segment)
+    mapped = open_segment(segment, trusted=True)
     return {
         tag: tuple(
             block if block.segment is not None else block_of(mapped, tag, block.start, segment) for block in own

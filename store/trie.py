@@ -1,7 +1,8 @@
-"""Two-level tries of int64 codes: from a key to its sorted values, as flat columns.
+"""Tries of int64 codes: from a key to its sorted values, as flat columns.
 
 For the store, which builds them, and the executor's extenders, which read them. A trie is a base (large, shared by
-many snapshots, often memory-mapped) and an overlay that replaces the runs of the few keys touched since.
+many snapshots, often memory-mapped) and a few levels of what came and went since (`store.signed`). A trie never
+changes; `advanced` gives the next one, which shares all but the youngest level with it.
 """
 
 from __future__ import annotations
@@ -12,11 +13,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-Codes = NDArray[np.int64]
+from store.signed import NOTHING_SIGNED, Bools, Codes, Levels, Signed, grouped, pushed, runs, summed
 
 # A direct index is kept where it costs at most two slots a key.
 _DENSE_SLOTS_PER_KEY = 2
 _DENSE_SLACK = 64
+
+# A touched row from this length on is merged by itself, where a copy of it costs more than finding the places.
+_LONG_ROW = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +45,26 @@ class Csr:
         index = np.full(span, -1, np.int32)
         index[self.keys - self.keys[0]] = np.arange(len(self.keys), dtype=np.int32)
         return index
+
+    @cached_property
+    def longest(self) -> int:
+        """The length of the longest row. O(k) the first time."""
+        return int(np.diff(self.offsets).max(initial=0))
+
+    @cached_property
+    def span(self) -> tuple[int, int]:
+        """The least and the greatest value, (0, 0) of none. O(n) the first time."""
+        return (int(self.values.min()), int(self.values.max())) if len(self.values) else (0, 0)
+
+    @cached_property
+    def diagonal(self) -> Codes:
+        """The keys that are among their own values: int64[m], sorted. O(n) the first time."""
+        keys, values = self.pairs()
+        return np.ascontiguousarray(keys[keys == values])
+
+    def prepare(self) -> None:
+        """Makes what would be made when first asked for, so that no reader has to."""
+        _ = self.dense, self.longest, self.span
 
     def nbytes(self) -> int:
         """Bytes of its arrays."""
@@ -104,6 +128,11 @@ class Csr:
         at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
         return np.where(self.keys[at] == keys, at, -1)
 
+    def sizes(self, keys: Codes) -> Codes:
+        """int64[m]: the row length of each of m keys."""
+        at = self.find(keys)
+        return np.where(at >= 0, self.offsets[np.minimum(at + 1, len(self.keys))] - self.offsets[at], 0)
+
     def places(self, keys: Codes) -> tuple[Codes, Codes]:
         """(sizes int64[m], places): the row length of each of m keys, and where in `values` all those rows are."""
         at = self.find(keys)
@@ -129,30 +158,201 @@ def distinct(values: Codes) -> Codes:
 EMPTY = Csr(np.empty(0, np.int64), np.zeros(1, np.int64), np.empty(0, np.int64))
 
 
-@dataclass(frozen=True, eq=False)
-class Trie:
-    """A base and the rows that replace its rows. A key whose overlay row is empty is gone."""
+@dataclass(frozen=True, slots=True)
+class Size:
+    """pairs: that hold. rows: keys that have values. longest: an upper bound of the longest row's length."""
 
-    base: Csr
-    over: Csr = EMPTY
+    pairs: int
+    rows: int
+    longest: int
+
+
+class Trie:
+    """A base and levels of signed pairs above it, the newest first.
+
+    size: of the trie as a whole; that of the base where there are no levels.
+    """
+
+    def __init__(self, base: Csr, levels: Levels = (), size: Size | None = None) -> None:
+        assert size is not None or not levels
+        self.base = base
+        self.levels = levels
+        self._size = size
+        self._long_rows: dict[int, Codes] = {}
+        # Values of touched rows that were written out for readers.
+        self.written = 0
+
+    @property
+    def size(self) -> Size:
+        """Its counts, at no cost."""
+        size = self._size
+        if size is None:
+            base = self.base
+            size = self._size = Size(len(base.values), len(base.keys), base.longest)
+        return size
+
+    @property
+    def pairs(self) -> int:
+        """Pairs that hold."""
+        return len(self.base.values) if self._size is None else self._size.pairs
+
+    @property
+    def rows(self) -> int:
+        """Keys that have values."""
+        return len(self.base.keys) if self._size is None else self._size.rows
+
+    # One row
+
+    def count(self, key: int) -> int:
+        """How many values a key has. O(log)."""
+        for level in self.levels:
+            at = level.position(key)
+            if at >= 0:
+                return int(level.counts[at])
+        row = self.base.row(key)
+        return 0 if row is None else len(row)
+
+    def holds(self, key: int, value: int) -> bool:
+        """Whether a key has a value. O(log)."""
+        for level in self.levels:
+            at = level.position(key)
+            if at >= 0:
+                start, stop = level.offsets[at : at + 2]
+                place = start + int(level.values[start:stop].searchsorted(value))
+                if place < stop and level.values[place] == value:
+                    return bool(level.added[place])
+        row = self.base.row(key)
+        return row is not None and _among(row, value)
+
+    def mentions(self, key: int) -> bool:
+        """Whether the key has, or lately had, values. Makes no index of the base."""
+        keys = self.base.keys
+        at = int(keys.searchsorted(key))
+        return (at < len(keys) and bool(keys[at] == key)) or self.touched(key)
+
+    def touched(self, key: int) -> bool:
+        """Whether the key's row is another one than the base has."""
+        return any(level.position(key) >= 0 for level in self.levels)
 
     def row(self, key: int) -> Codes:
-        """The values of one key, sorted; empty where there are none."""
-        if len(self.over.keys):
-            row = self.over.row(key)
-            if row is not None:
-                return row
+        """The values of one key, sorted; empty where there are none. Costs the row where it is touched."""
         row = self.base.row(key)
-        return EMPTY.values if row is None else row
+        if row is None:
+            row = EMPTY.values
+        if not self.levels or not self.touched(key):
+            return row
+        kept = self._long_rows.get(key)
+        if kept is not None:
+            return kept
+        _, values, added = self._signed(np.array([key], np.int64))
+        merged = _merged(row, values, added)
+        if len(merged) >= _LONG_ROW:
+            self._long_rows[key] = merged
+        return merged
+
+    # Many rows
+
+    def counts(self, keys: Codes) -> Codes:
+        """int64[m]: how many values each of m keys has."""
+        counts = self.base.sizes(keys)
+        for level in reversed(self.levels):
+            at = level.find(keys)
+            counts = np.where(at >= 0, level.counts[at], counts)
+        return counts
+
+    def rows_of(self, keys: Codes) -> tuple[Codes, Codes]:
+        """(sizes int64[m], values): the rows of m keys, sorted and distinct, one after the other."""
+        if len(keys) == 1:
+            row = self.row(int(keys[0]))
+            return np.array([len(row)], np.int64), row
+        sizes, places = self.base.places(keys)
+        values = self.base.values[places]
+        if not self.levels:
+            return sizes, values
+        signed = self._signed(keys)
+        if not len(signed[0]):
+            return sizes, values
+        return self._with_signed(keys, sizes, values, signed)
+
+    def pairs_of(self, keys: Codes) -> tuple[Codes, Codes]:
+        """(keys, values), both int64[n]: the pairs of the given keys, which are sorted and distinct."""
+        sizes, values = self.rows_of(keys)
+        return np.repeat(keys, sizes), values
+
+    def _signed(self, keys: Codes) -> tuple[Codes, Codes, Bools]:
+        """What all levels together say of the keys, which are sorted and distinct: pairs in order, each once."""
+        parts = [level.pairs_of(keys) for level in self.levels]
+        parts = [part for part in parts if len(part[0])]
+        if len(parts) < 2:
+            return parts[0] if parts else (EMPTY.values, EMPTY.values, np.empty(0, np.bool_))
+        keys, values, added = (np.concatenate(each) for each in zip(*parts, strict=True))
+        return summed(keys, values, added)
+
+    def _with_signed(
+        self, keys: Codes, sizes: Codes, values: Codes, signed: tuple[Codes, Codes, Bools]
+    ) -> tuple[Codes, Codes]:
+        """The base's rows of the keys with the signed pairs: long ones row by row, the others all at once."""
+        changes = grouped(*signed)
+        at = keys.searchsorted(changes.keys)
+        starts = np.cumsum(sizes) - sizes
+        long = sizes[at] >= _LONG_ROW
+        pieces: dict[int, Codes] = {}
+        for i in np.flatnonzero(long).tolist():
+            place, (start, stop) = int(at[i]), changes.offsets[i : i + 2]
+            row = values[starts[place] : starts[place] + sizes[place]]
+            pieces[place] = _merged(row, changes.values[start:stop], changes.added[start:stop])
+        short = at[~long]
+        if len(short):
+            own = runs(starts[short], sizes[short])
+            which = np.repeat(~long, np.diff(changes.offsets))
+            pair_keys = np.concatenate((np.repeat(keys[short], sizes[short]), signed[0][which]))
+            pair_values = np.concatenate((values[own], signed[1][which]))
+            added = np.concatenate((np.ones(len(own), np.bool_), signed[2][which]))
+            pair_keys, pair_values, _ = summed(pair_keys, pair_values, added)
+            bounds = np.append(pair_keys.searchsorted(keys[short]), len(pair_keys)).tolist()
+            fresh = pair_values
+        else:
+            bounds, fresh = [0], EMPTY.values
+        return _replaced(sizes, values, (short, bounds, fresh), pieces)
+
+    @cached_property
+    def over(self) -> Csr:
+        """The rows of all keys that the levels touch, empty ones too. Costs these rows; kept."""
+        if not self.levels:
+            return EMPTY
+        keys = self._touched_keys()
+        sizes, values = self.rows_of(keys)
+        offsets = np.zeros(len(keys) + 1, np.int64)
+        np.cumsum(sizes, out=offsets[1:])
+        return Csr(keys, offsets, values)
+
+    @cached_property
+    def over_cost(self) -> int:
+        """About how many values `over` has."""
+        return sum(int(level.counts.sum()) for level in self.levels)
+
+    @property
+    def has_over(self) -> bool:
+        """Whether `over` was made."""
+        return "over" in self.__dict__
+
+    def _touched_keys(self) -> Codes:
+        if len(self.levels) == 1:
+            return self.levels[0].keys
+        keys = np.sort(np.concatenate([level.keys for level in self.levels]), kind="stable")
+        return distinct(keys)
+
+    # Everything
 
     @cached_property
     def merged(self) -> Csr:
-        """Base and overlay as one. O(size) where there is an overlay; kept."""
-        if not len(self.over.keys):
+        """Base and levels as one. O(size) where there are levels; kept."""
+        if not self.levels:
             return self.base
+        over = self.over
         keys, values = self.base.pairs()
-        keep = np.repeat(kept_keys(self.base, self.over), np.diff(self.base.offsets))
-        over_keys, over_values = self.over.pairs()
+        keep = np.repeat(kept_keys(self.base, over), np.diff(self.base.offsets))
+        over_keys, over_values = over.pairs()
         keys = np.concatenate((keys[keep], over_keys))
         values = np.concatenate((values[keep], over_values))
         order = np.argsort(keys, kind="stable")
@@ -160,52 +360,104 @@ class Trie:
 
     @cached_property
     def keys(self) -> Codes:
-        """The keys that have values: int64[k], sorted, distinct."""
-        if not len(self.over.keys):
+        """The keys that have values: int64[k], sorted, distinct. Copies them where some came or went; `rows` is
+        their number."""
+        if not self.levels:
             return self.base.keys
-        kept = self.base.keys[kept_keys(self.base, self.over)]
-        live = self.over.keys[np.diff(self.over.offsets) > 0]
-        return np.sort(np.concatenate((kept, live)))
+        touched = self._touched_keys()
+        lives, at = self.counts(touched) > 0, self.base.find(touched)
+        gone, new = at[(at >= 0) & ~lives], touched[(at < 0) & lives]
+        keys = np.delete(self.base.keys, gone) if len(gone) else self.base.keys
+        return np.insert(keys, keys.searchsorted(new), new) if len(new) else keys
 
-    def pairs_of(self, keys: Codes) -> tuple[Codes, Codes]:
-        """(keys, values), both int64[n]: the pairs of the given keys, which are sorted and distinct."""
-        replaced = self.over.find(keys) >= 0
-        sizes, places = self.over.places(keys[replaced])
-        over = np.repeat(keys[replaced], sizes), self.over.values[places]
-        if replaced.all():
-            return over
-        sizes, places = self.base.places(keys[~replaced])
-        base = np.repeat(keys[~replaced], sizes), self.base.values[places]
-        pair_keys = np.concatenate((base[0], over[0]))
-        pair_values = np.concatenate((base[1], over[1]))
-        order = np.argsort(pair_keys, kind="stable")
-        return pair_keys[order], pair_values[order]
+    @cached_property
+    def diagonal(self) -> Codes:
+        """The keys that are among their own values: int64[m], sorted."""
+        keys = self.base.diagonal
+        for level in reversed(self.levels):
+            pair_keys = np.repeat(level.keys, np.diff(level.offsets))
+            own = pair_keys == level.values
+            came, went = pair_keys[own & level.added], pair_keys[own & ~level.added]
+            keys = np.delete(keys, keys.searchsorted(went))
+            keys = np.insert(keys, keys.searchsorted(came), came)
+        return keys
 
-    def advanced(self, keys: Codes, values: Codes, added: NDArray[np.bool_]) -> Trie:
-        """After these events, oldest first: `added[i]` puts or drops (keys[i], values[i]). Costs overlay + events.
+    # The next one
 
-        An event that changes nothing is ignored.
+    def advanced(self, keys: Codes, values: Codes, added: Bools) -> Trie:
+        """After these events, oldest first: `added[i]` puts or drops (keys[i], values[i]), which changes something.
+
+        Costs the events and the youngest level; that of a merge of levels now and then.
         """
+        fresh, size = self.difference(keys, values, added)
+        return Trie(self.base, pushed(fresh, self.levels), size) if len(fresh) else self
+
+    def difference(self, keys: Codes, values: Codes, added: Bools) -> tuple[Signed, Size]:
+        """What these events, as for `advanced`, change, and the size after it."""
         if len(keys) == 0:
-            return self
-        touched = distinct(keys)
-        old_keys, old_values = self.pairs_of(touched)
-        all_keys = np.concatenate((old_keys, keys))
-        all_values = np.concatenate((old_values, values))
-        alive = np.concatenate((np.ones(len(old_keys), np.bool_), added))
-        order = np.lexsort((all_values, all_keys))
-        all_keys, all_values, alive = all_keys[order], all_values[order], alive[order]
-        last = np.ones(len(order), np.bool_)
-        last[:-1] = (all_keys[1:] != all_keys[:-1]) | (all_values[1:] != all_values[:-1])
-        last &= alive
-        fresh = rows_of(touched, all_keys[last], all_values[last])
-        return Trie(self.base, replace_rows(self.over, fresh))
+            return NOTHING_SIGNED, self.size
+        order = np.lexsort((values, keys))
+        keys, values, added = keys[order], values[order], added[order]
+        last = np.ones(len(keys), np.bool_)
+        last[:-1] = (keys[1:] != keys[:-1]) | (values[1:] != values[:-1])
+        first = np.ones(len(keys), np.bool_)
+        first[1:] = last[:-1]
+        # A pair's first event says whether it held before, its last one whether it does now.
+        changed = added[first] == added[last]
+        if not changed.any():
+            return NOTHING_SIGNED, self.size
+        kept = np.flatnonzero(last)[changed]
+        fresh = grouped(keys[kept], values[kept], added[kept])
+        before = self.counts(fresh.keys)
+        after = before + np.add.reduceat(np.where(fresh.added, 1, -1), fresh.offsets[:-1])
+        assert (after >= 0).all(), "what was not there was taken away"
+        fresh = Signed(fresh.keys, fresh.offsets, fresh.values, fresh.added, after)
+        size = Size(
+            self.pairs + int((after - before).sum()),
+            self.rows + int(np.count_nonzero(after)) - int(np.count_nonzero(before)),
+            max(self.size.longest, int(after.max())),
+        )
+        return fresh, size
+
+    def nbytes(self) -> int:
+        """Bytes of its levels."""
+        return sum(level.nbytes() for level in self.levels)
 
 
-def rows_of(keys: Codes, pair_keys: Codes, pair_values: Codes) -> Csr:
-    """A row for each of `keys` (sorted, distinct), empty ones too, from sorted pairs whose keys are among them."""
-    offsets = np.append(np.searchsorted(pair_keys, keys), len(pair_keys))
-    return Csr(keys, offsets, np.ascontiguousarray(pair_values))
+def _among(row: Codes, value: int) -> bool:
+    at = int(row.searchsorted(value))
+    return at < len(row) and bool(row[at] == value)
+
+
+def _merged(row: Codes, values: Codes, added: Bools) -> Codes:
+    """A row with signed values, sorted and each once."""
+    gone, new = values[~added], values[added]
+    if len(gone):
+        row = np.delete(row, row.searchsorted(gone))
+    return np.insert(row, row.searchsorted(new), new) if len(new) else row
+
+
+def _replaced(
+    sizes: Codes, values: Codes, short: tuple[Codes, list[int], Codes], pieces: dict[int, Codes]
+) -> tuple[Codes, Codes]:
+    """Rows that follow each other, some replaced: those at places `short[0]` by what lies between the bounds
+    `short[1]` of `short[2]`, those in `pieces` each by its own."""
+    places, bounds, fresh = short
+    if len(places) == len(sizes):
+        return np.diff(bounds), fresh
+    if len(pieces) == len(sizes) == 1:
+        (row,) = pieces.values()
+        return np.array([len(row)], np.int64), row
+    sizes = sizes.copy()
+    pool, starts, at = [values], np.cumsum(sizes) - sizes, len(values)
+    for place, row in pieces.items():
+        starts[place], sizes[place] = at, len(row)
+        pool.append(row)
+        at += len(row)
+    starts[places] = at + np.array(bounds[:-1], np.int64)
+    sizes[places] = np.diff(bounds)
+    pool.append(fresh)
+    return sizes, np.concatenate(pool)[runs(starts, sizes)]
 
 
 def kept_keys(old: Csr, fresh: Csr) -> NDArray[np.bool_]:
@@ -214,26 +466,3 @@ def kept_keys(old: Csr, fresh: Csr) -> NDArray[np.bool_]:
     replaced = old.find(fresh.keys)
     kept[replaced[replaced >= 0]] = False
     return kept
-
-
-def replace_rows(old: Csr, fresh: Csr) -> Csr:
-    """`old` with the rows of `fresh` in place of its own, or added."""
-    if not len(old.keys):
-        return fresh
-    kept = kept_keys(old, fresh)
-    sizes = np.diff(old.offsets)
-    keys = np.concatenate((old.keys[kept], fresh.keys))
-    sizes = np.concatenate((sizes[kept], np.diff(fresh.offsets)))
-    values = np.concatenate((old.values[np.repeat(kept, np.diff(old.offsets))], fresh.values))
-    starts = np.cumsum(sizes) - sizes
-    order = np.argsort(keys, kind="stable")
-    offsets = np.zeros(len(order) + 1, np.int64)
-    np.cumsum(sizes[order], out=offsets[1:])
-    return Csr(keys[order], offsets, values[runs(starts[order], sizes[order])])
-
-
-def runs(starts: Codes, sizes: Codes) -> Codes:
-    """The numbers starts[0], starts[0] + 1 … (sizes[0] of them), then those of the next run, and so on."""
-    ends = np.cumsum(sizes)
-    total = int(ends[-1]) if len(ends) else 0
-    return np.arange(total) + np.repeat(starts - ends + sizes, sizes)

@@ -109,7 +109,10 @@ class _Group:
 
 
 class Writer:
-    """Owns the head. `publish` is called with each new snapshot and the reports of what made it, in order."""
+    """Owns the head. `publish` is called with each new snapshot and the reports of what made it, in order.
+
+    make_room: removes files that nobody needs; whether there were any.
+    """
 
     def __init__(
         self,
@@ -117,11 +120,13 @@ class Writer:
         log: Log,
         setting: Setting,
         publish: Callable[[Snapshot, Sequence[TxReport]], None],
+        make_room: Callable[[], bool],
     ) -> None:
         self._head = head
         self._log = log
         self._setting = setting
         self._publish = publish
+        self._make_room = make_room
         self._published = head.published()
         self._jobs: queue.SimpleQueue[Job] = queue.SimpleQueue()
         self._expected = 1
@@ -235,7 +240,7 @@ class Writer:
         if not group.entries:
             return
         try:
-            self._log.append(group.entries)
+            self._append(group.entries)
         except Exception as error:  # noqa: BLE001 - whatever it is, nothing of the group may stay
             self._head.rolled_back(mark)
             if isinstance(error, InDoubtError):
@@ -246,6 +251,20 @@ class Writer:
             return
         self._show(group.reports)
         group.answer()
+
+    def _append(self, entries: Sequence[Entry]) -> None:
+        """Makes entries durable. Where there is no room for them the store's own garbage goes first."""
+        try:
+            self._log.append(entries)
+        except AdalogError:
+            if not self._make_room():
+                raise
+            self._log.append(entries)
+
+    def renewed(self) -> Snapshot:
+        """The newest snapshot, after relations were folded: nobody is to read the old ones anew. On its thread."""
+        self._published = self._head.published()
+        return self._published
 
     def _show(self, reports: Sequence[TxReport]) -> None:
         """Has everybody see what is durable now."""
@@ -352,7 +371,7 @@ class Writer:
                 group, columns = self._resolve_bulk(request, mark)
                 relations = {column.attribute: head.with_column(column) for column in columns}
                 entry, logged = self._with_columns(group.entries[0], columns)
-                self._log.append([entry])
+                self._append([entry])
             except BaseException as error:
                 head.rolled_back(mark)
                 if isinstance(error, InDoubtError):

@@ -129,11 +129,12 @@ def test_following_a_step_is_its_closure(nodes: int, at_once: int, moving: int) 
     rng = np.random.default_rng(nodes)
     base = rng.integers(0, nodes, (2, 2 * nodes))
     events = rng.integers(0, nodes, (2, nodes))
-    added = rng.random(nodes) < 0.5
-    step = Trie(Csr.from_pairs(*base)).advanced(events[0], events[1], added)
     pairs = set(zip(*base.tolist(), strict=True))
-    for *pair, holds in zip(*events.tolist(), added.tolist(), strict=True):
-        (pairs.add if holds else pairs.discard)(tuple(pair))
+    added = []
+    for pair in zip(*events.tolist(), strict=True):
+        added.append(pair not in pairs)
+        pairs ^= {pair}
+    step = Trie(Csr.from_pairs(*base)).advanced(events[0], events[1], np.array(added))
     seeds = rng.integers(0, nodes, (2, 5 if nodes < 300 else 5_000))
     cancel = Looks()
     facts = RowFacts(2, cancel)

@@ -31,15 +31,16 @@ def csr(pairs: Iterable[tuple[int, int]]) -> Csr:
 
 
 def trie(edges: Edges, stale: Edges) -> Trie:
-    """The edges as a base that has `stale` in place of some rows, and an overlay that puts those rows right."""
-    touched = {a for a, _ in edges ^ stale}
-    base = csr(stale)
-    rows = {key: sorted(b for a, b in edges if a == key) for key in touched}
-    keys = np.array(sorted(touched), np.int64)
-    lengths = [len(rows[key]) for key in sorted(touched)]
-    offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
-    values = np.array([x for key in sorted(touched) for x in rows[key]], np.int64)
-    return Trie(base, Csr(keys, offsets, values))
+    """The edges as a base that has `stale` in their place, and levels that put it right."""
+    version = Trie(csr(stale))
+    for some in (
+        [pair for pair in sorted(edges ^ stale) if pair[1] % 2],
+        [p for p in edges ^ stale if not p[1] % 2],
+    ):
+        changes = np.array(some, np.int64).reshape(-1, 2)
+        added = np.array([pair in edges for pair in some], np.bool_)
+        version = version.advanced(changes[:, 0], changes[:, 1], added)
+    return version
 
 
 def join(atoms: list[tuple[str, str]], order: str, edges: Edges, stale: Edges, budget: int) -> GenericJoin:

@@ -121,7 +121,7 @@ def test_walk_stops_where_there_is_no_room(seed: int, spread: int) -> None:
         before = done
         done, count = row_kernels.walk(
             step.keys, step.dense, step.offsets, step.values, EMPTY.keys, EMPTY.offsets, EMPTY.values,
-            1, table, store, done, count, room, rng.choice((1, 5, 1000)), SEED,
+            1, table, store, done, rng.choice((done + 1, count, 5000)), count, room, rng.choice((1, 5, 1000)), SEED,
         )  # fmt: skip
         assert before < done <= count <= room
         assert (store[:, count:] == -7).all()

@@ -32,10 +32,10 @@ N = Keyword("n")
 
 WRITER = """
 import sys, threading
-from store import compactor
+from store import compactor, relation
 from store.database import Database
 
-compactor._LEAST = compactor._ENOUGH = 40
+compactor._LEAST = compactor._ENOUGH = relation._LEAST = 40
 database = Database.open(sys.argv[1])
 print("open", database.snapshot().t, flush=True)
 turn = threading.Lock()

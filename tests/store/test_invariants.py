@@ -11,7 +11,7 @@ import pytest
 
 from datalog.errors import AdalogError, Code
 from datalog.values import Keyword
-from store import compactor
+from store import compactor, relation
 from store.database import Database
 from store.log import Entry, Log
 from store.snapshot import Snapshot
@@ -66,6 +66,7 @@ class FailingLog:
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Folds whatever is young."""
     monkeypatch.setattr(compactor, "_LEAST", 1)
+    monkeypatch.setattr(relation, "_LEAST", 1)
     monkeypatch.setattr(compactor, "_ENOUGH", 50)
     monkeypatch.setattr(compactor, "_SHARE", 0.0)
 

@@ -16,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from datalog.errors import AdalogError, Code
 from datalog.values import identity
 from executor.pool import Pool
-from store import compactor, layout
+from store import compactor, layout, relation
 from store.database import Database
 from store.snapshot import Snapshot, Start
 from store.wire import milliseconds
@@ -144,6 +144,7 @@ class Transactions(RuleBasedStateMachine):
     def fold(self) -> None:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(compactor, "_LEAST", 1)
+            patch.setattr(relation, "_LEAST", 1)
             patch.setattr(compactor, "_SHARE", 0.0)
             self.database.compact()
 

@@ -1,0 +1,54 @@
+"""Datoms of one attribute as parallel columns, and how events change what holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from store.trie import EMPTY
+
+Int64s = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+_NONE = EMPTY.values
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """Datoms of one attribute as parallel arrays: entity, value code, transaction number, whether asserted."""
+
+    e: Int64s
+    v: Int64s
+    t: Int64s
+    added: Bools
+
+    def __len__(self) -> int:
+        return len(self.e)
+
+    def take(self, which: Int64s | Bools) -> Columns:
+        """The rows of a mask or of positions."""
+        return Columns(self.e[which], self.v[which], self.t[which], self.added[which])
+
+    def sorted(self) -> Columns:
+        """By (e, v, t)."""
+        return self.take(np.lexsort((self.t, self.v, self.e)))
+
+    @staticmethod
+    def asserted(e: Int64s, v: Int64s, t: Int64s) -> Columns:
+        """Rows that are all assertions."""
+        return Columns(e, v, t, np.ones(len(e), np.bool_))
+
+    @staticmethod
+    def concat(parts: list[Columns]) -> Columns:
+        """One after the other."""
+        return Columns(
+            np.concatenate([part.e for part in parts]),
+            np.concatenate([part.v for part in parts]),
+            np.concatenate([part.t for part in parts]),
+            np.concatenate([part.added for part in parts]),
+        )
+
+
+NO_COLUMNS = Columns(_NONE, _NONE, _NONE, np.empty(0, np.bool_))

@@ -24,7 +24,7 @@ from executor.cache_kept import Kept, fetched_maps, fetched_rows, kept_maps, kep
 from executor.cache_key import Asked, Key, Keys
 from executor.cache_settings import CacheSettings
 from executor.cache_tally import Tally
-from executor.cancel import Cancel, timed_out
+from executor.cancel import Cancel, abandoned, timed_out
 from executor.client import ASKING
 from executor.pull_find import window
 from executor.question import Question
@@ -265,11 +265,11 @@ class ResultCache:
         try:
             done, _ = await asyncio.wait((landed,), timeout=left)
         except asyncio.CancelledError:
-            landed.cancel()
+            abandoned(landed)
             self._flights.leave(flight)
             raise
         if not done:
-            landed.cancel()
+            abandoned(landed)
             self._flights.leave(flight)
             raise timed_out()
         return landed.result()

@@ -21,7 +21,7 @@ from executor.arguments import arguments_cost
 from executor.budget import MEMORY_BYTES, Memory
 from executor.cache import ResultCache
 from executor.cache_settings import CacheSettings
-from executor.cancel import Cancel, stopping, timed_out
+from executor.cancel import Cancel, abandoned, stopping, timed_out
 from executor.client import ASKING
 from executor.compile import Compiler
 from executor.failure import emptied
@@ -247,6 +247,7 @@ class Pool:
         try:
             return await future
         except asyncio.CancelledError:
+            abandoned(future)
             cancel.cancel()
             task = asyncio.current_task()
             if task is not None and task.cancelling():

@@ -12,9 +12,9 @@ import strawberry
 from datalog import edn
 from datalog.diagnostics import Diagnostic
 from datalog.errors import AdalogError, Code
-from executor.arguments import few
-from executor.cancel import Cancel
-from executor.request import Request
+from executor.bounds.cancel import Cancel
+from executor.question.arguments import few
+from executor.question.request import Request
 from schema import types
 from schema.arguments import BasisInput, describe_arguments, read_arguments
 from schema.background import elsewhere

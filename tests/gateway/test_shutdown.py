@@ -261,8 +261,8 @@ def test_transactions_answered_while_it_stops_are_there(
 # for a minute.
 HOLDING = """
 import threading
-from executor import generic_join
-generic_join.Driver.run = lambda *_: threading.Event().wait()
+from executor.join import driver
+driver.Driver.run = lambda *_: threading.Event().wait()
 """
 
 

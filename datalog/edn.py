@@ -20,6 +20,7 @@ from datalog.edn_writer import write
 from datalog.errors import AdalogError, Code, Position
 from datalog.form import Form, Lines
 from datalog.values import EdnList, EdnMap, EdnSet, Value, identity
+from datalog.watched import look
 
 __all__ = ["DEFAULT", "MAX_DIGITS", "EdnError", "Form", "Limits", "locate", "read", "read_form", "write"]
 
@@ -71,6 +72,7 @@ def read(text: str, limits: Limits = DEFAULT, *, clojure: bool = False) -> Value
                 if first in "])}":
                     if OPENING.get(opener) != first:
                         _misplaced(text, token, index, opener, opened)
+                    look()
                     value = _collection(text, opener, items, index)
                     opener, items, opened = stack.pop()
                     prefixed = is_prefix(opener)

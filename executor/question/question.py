@@ -14,6 +14,7 @@ from typing import Any, Final
 from datalog import ast
 from datalog.diagnostics import MOST, Diagnostic
 from datalog.parser import parse_query
+from datalog.watched import watching
 from executor.bounds.cancel import Cancel
 from executor.bounds.recent import Recent, weight_of_text
 from executor.question.arguments import arguments_cost, few, matched, relations_of, rules_text, settled
@@ -94,10 +95,11 @@ class Questions:
         started = time.perf_counter()
         cancel.expect(_CHARACTER_COST * len(request.query) + arguments_cost(request.args))
         snapshot = request.snapshot or snapshot
-        query = self._parsed(request.query)
-        pairs = matched(query, request.args)
-        rules = rules_text(pairs)
-        outline = self._outline(request.query, query, rules, relations_of(pairs))
+        with watching(cancel.check):
+            query = self._parsed(request.query)
+            pairs = matched(query, request.args)
+            rules = rules_text(pairs)
+            outline = self._outline(request.query, query, rules, relations_of(pairs))
         made = settled(outline, pairs, snapshot, cancel.check)
         timeouts = [each for each in (request.timeout_ms, query.timeout_ms) if each is not None]
         deadline = time.monotonic() + min(timeouts) / 1000 if timeouts else None

@@ -205,7 +205,7 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
         resource.prlimit(made.pid, resource.RLIMIT_AS, (limit, limit))
         yield made
         log = _ended(server)
-        assert "incident" not in log, log[-2000:]
+        assert "Traceback" not in log, log[log.index("Traceback") - 500 :][:5000]
 
 
 def _ended(server: Served) -> str:

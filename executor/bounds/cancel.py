@@ -120,8 +120,8 @@ class Part(Cancel):
 
 
 def abandoned(outcome: asyncio.Future[Any]) -> None:
-    """Cancels an outcome that nobody wants any more. asyncio would log a failure that nobody looked at, also one that
-    a task answers its cancellation with."""
+    """Cancels an outcome that nobody wants any more. asyncio would log a failure that nobody looked at, such as one
+    that a task answers its cancellation with."""
     if outcome.cancel() and not outcome.done():
         outcome.add_done_callback(_looked_at)
     else:

@@ -92,7 +92,7 @@ class Questions:
 
         Raises what is wrong with the text, the rules or the arguments.
         """
-        started = time.perf_counter()
+        started, arrived = time.perf_counter(), time.monotonic()
         cancel.expect(_CHARACTER_COST * len(request.query) + arguments_cost(request.args))
         snapshot = request.snapshot or snapshot
         with watching(cancel.check):
@@ -101,8 +101,10 @@ class Questions:
             rules = rules_text(pairs)
             outline = self._outline(request.query, query, rules, relations_of(pairs))
         made = settled(outline, pairs, snapshot, cancel.check)
-        timeouts = [each for each in (request.timeout_ms, query.timeout_ms) if each is not None]
-        deadline = time.monotonic() + min(timeouts) / 1000 if timeouts else None
+        deadlines = [arrived + each / 1000 for each in (request.timeout_ms, query.timeout_ms) if each is not None]
+        if cancel.deadline is not None:
+            deadlines.append(cancel.deadline)
+        deadline = min(deadlines, default=None)
         return Question(
             request, rules, outline, made.args, made.databases, snapshot, made.diagnostics, started, deadline
         )

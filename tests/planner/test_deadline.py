@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import inspect
+import time
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
 from datalog.errors import AdalogError
+from datalog.watched import watching
 from executor.bounds.cancel import Cancel
+from executor.cache.form import form_of
 from executor.evaluation.compile import Compiler
 from executor.pool import Pool
 from executor.question.question import Questions
@@ -60,6 +64,16 @@ class Counting(Cancel):
         self.looks[caller.f_code.co_name] += 1
 
 
+def test_reading_a_text_is_in_the_time_that_the_query_has(db: World) -> None:
+    cancel = Cancel(time.monotonic() + 10)
+    request = Request("[:find ?a :where [?a :to] :timeout 60000]", timeout_ms=60_000)
+    assert Questions().of(request, db.database.snapshot(), cancel).deadline == cancel.deadline
+    began = time.monotonic()
+    sooner = Questions().of(replace(request, timeout_ms=20), db.database.snapshot(), Cancel()).deadline
+    assert sooner is not None
+    assert began + 0.02 <= sooner <= time.monotonic() + 0.02
+
+
 RULES = 40
 LONG = " ".join(f"[(r{i} ?a) (r{i + 1} ?a)] [(r{i} ?a) [?a :to {i}]]" for i in range(RULES))
 CHAIN = f"[:find ?a :where (r0 ?a) :rules [{LONG} [(r{RULES} ?a) [?a :to _]]]]"
@@ -70,6 +84,10 @@ def test_reading_a_text_and_planning_it_look_at_the_deadline(db: World) -> None:
     reading, planning = Counting(), Counting()
     question = Questions().of(Request(CHAIN), db.database.snapshot(), reading)
     Compiler().compile(question, cancel=planning)
+    naming = Counting()
+    with watching(naming.check):
+        form_of(question.query)
+    assert naming.looks["clause"] >= RULES
     for name in ("read", "clause"):
         assert reading.looks[name] >= RULES, name
     # Most of the rules stand in the place of their calls.

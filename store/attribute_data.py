@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import Final
 
-from store.columns import Columns
+from store.columns import Columns, Int64s, are_of
 from store.delta import Delta
 from store.relation import Relation
 from store.trie import Csr, Trie
@@ -94,6 +94,14 @@ class AttributeData:
         if t < self.relation.last:
             return self.relation.at(t)
         return self.relation.with_events(self.delta.events(0, self.delta.length_at(t)))
+
+    def columns_of(self, entities: Int64s, t: int) -> Columns:
+        """What held for some entities, sorted and distinct, after transaction t; sorted by (e, v)."""
+        if t < self.relation.last:
+            held = self.columns(t)
+            return held.take(are_of(held.e, entities))
+        later = self.delta.events(0, self.delta.length_at(t))
+        return self.relation.current_of(entities, later.take(are_of(later.e, entities)))
 
     def events(self, since: int, until: int) -> Columns:
         """Every assertion and retraction with since < t <= until, sorted by (e, v, t)."""

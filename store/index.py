@@ -241,11 +241,12 @@ def _attribute(snapshot: Snapshot, value: Any) -> Attribute:
 
 
 def _matching(snapshot: Snapshot, attribute: Attribute, known: Mapping[str, Any]) -> Columns:
-    rows = snapshot.columns(attribute)
     if "E" in known:
         found = snapshot.entid(known["E"])
-        entity = -1 if found is None else found
-        rows = rows.take(np.arange(*(int(rows.e.searchsorted(bound)) for bound in (entity, entity + 1))))
+        entities = np.array([] if found is None else [found], np.int64)
+        rows = snapshot.columns_of_entities(attribute.id, entities)
+    else:
+        rows = snapshot.columns(attribute)
     if "V" in known:
         code = snapshot.value_code(attribute, known["V"])
         rows = rows.take(rows.v == code) if code is not None else rows.take(np.empty(0, np.int64))

@@ -82,15 +82,11 @@ class Relation:
         """What holds after more events, sorted by (e, v)."""
         return self._settled(Columns.concat([self._above(), events]))
 
-    def current_of(self, entities: Int64s) -> Columns:
-        """What holds for some entities, which are sorted and distinct; sorted by (e, v)."""
-        held, above = self.base.current_of(entities), self._above()
-        if not len(above):
-            return held
-        at = entities.searchsorted(above.e)
-        at[at == len(entities)] = 0
-        above = above.take(entities[at] == above.e) if len(entities) else NO_COLUMNS
-        return settle(held, self.base.current_of(distinct(above.e)), above)[0] if len(above) else held
+    def current_of(self, entities: Int64s, later: Columns = NO_COLUMNS) -> Columns:
+        """What holds for some entities, sorted and distinct, after later events of them; sorted by (e, v)."""
+        held = self.base.current_of(entities)
+        events = Columns.concat([*(run.events_of(entities) for run in self.runs), later])
+        return settle(held, self.base.current_of(distinct(events.e)), events)[0] if len(events) else held
 
     def at(self, t: int) -> Columns:
         """What held after transaction t, which is at most `self.t`; sorted by (e, v)."""

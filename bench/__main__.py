@@ -11,6 +11,7 @@ import click
 from rich.console import Console
 
 from bench import (
+    attacks,
     batch,
     bystanders,
     cache,
@@ -23,6 +24,7 @@ from bench import (
     reach,
     recursion,
     report,
+    soak,
     storage,
 )
 from bench.arena import compete
@@ -52,8 +54,13 @@ _OTHERS: Final[dict[str, Callable[[bool, Say], list[Line]]]] = {
     "cache-hit-rate": cache.hit_rate,
     "cache-stopped": cache.stopped,
     "beside": bystanders.beside,
+    "attacks": attacks.attacks,
+    "soak": soak.soak,
     "storage": storage.storage,
 }
+
+# Too long to be among all of them.
+_ASKED_FOR: Final = frozenset({"attacks", "soak"})
 
 
 @click.command()
@@ -68,7 +75,7 @@ def main(names: tuple[str, ...], quick: bool, without: tuple[str, ...], listed: 
         out = Console(width=_WIDTH)
     every = (*joins.work(quick), *packages.work(), *recursion.work(quick))
     works = [_without(work, without) for work in every if _chosen(work.name, names)]
-    others = [name for name in _OTHERS if _chosen(name, names)]
+    others = [name for name in _OTHERS if _chosen(name, names) and (names or listed or name not in _ASKED_FOR)]
     if listed:
         for name in (*(work.name for work in works), *others):
             out.print(name)

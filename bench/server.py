@@ -12,9 +12,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 
 from bench.load import Report
+
+Process = subprocess.Popen[bytes]
 
 _START_LIMIT_SECONDS: Final = 60.0
 # For a gateway whose answers are to be computed, not remembered.
@@ -29,10 +31,10 @@ def free_port() -> int:
 
 
 @contextmanager
-def serving(*command: str, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A Python process with these arguments, ended at the end."""
+def serving(*command: str, log: int | IO[bytes] = subprocess.PIPE, **environment: str) -> Iterator[Process]:
+    """A Python process with these arguments, ended at the end. `log`: where its errors go."""
     process = subprocess.Popen(
-        [sys.executable, *command], env=os.environ | environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        [sys.executable, *command], env=os.environ | environment, stdout=subprocess.DEVNULL, stderr=log
     )
     try:
         yield process
@@ -46,9 +48,9 @@ def serving(*command: str, **environment: str) -> Iterator[subprocess.Popen[byte
 
 
 @contextmanager
-def adalog(data: Path, port: int, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
+def adalog(data: Path, port: int, log: int | IO[bytes] = subprocess.PIPE, **environment: str) -> Iterator[Process]:
     """The gateway on a folder."""
-    with serving(*_ADALOG, "--data", str(data), "--port", str(port), **environment) as process:
+    with serving(*_ADALOG, "--data", str(data), "--port", str(port), log=log, **environment) as process:
         yield process
 
 

@@ -47,7 +47,8 @@ def check_arguments(name: str, args: Sequence[Value]) -> None:
 def aggregate(name: str, args: Sequence[Value], values: Sequence[Value], weights: Weights = None) -> Value:
     """The aggregate of the values; `args` are the constants before the variable.
 
-    `weights` say how often each value counts, from 1 on; only aggregates of numbers look at them.
+    `weights` say how often each value counts, which but for sums is from 1 on; only aggregates of numbers look at
+    them.
     """
     if name not in AGGREGATES:
         return merged(name, values)

@@ -7,60 +7,20 @@ is one node. Nothing here is checked beyond its grammar: scoping and safety are 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from datalog.errors import Position
-
-if TYPE_CHECKING:
-    from datalog.pull import PullPattern
+from datalog.pull import PullPattern
+from datalog.terms import Blank as Blank
+from datalog.terms import Const as Const
+from datalog.terms import LookupRef as LookupRef
+from datalog.terms import Source as Source
+from datalog.terms import Term as Term
+from datalog.terms import Var as Var
 
 
 def _position() -> Any:
     return field(default=None, compare=False, repr=False, kw_only=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Var:
-    """A variable, its name as written (`?x`, or a plain symbol `person`)."""
-
-    name: str
-    position: Position | None = _position()
-
-
-@dataclass(frozen=True, slots=True)
-class Blank:
-    """`_`: a fresh variable that nothing else sees."""
-
-    position: Position | None = _position()
-
-
-@dataclass(frozen=True, slots=True)
-class Const:
-    """A literal value, as `datalog.edn` reads it. `key` is its typed identity: 1, 1.0 and true differ."""
-
-    value: Any = field(compare=False)
-    key: Any = field(repr=False)
-    position: Position | None = _position()
-
-
-@dataclass(frozen=True, slots=True)
-class LookupRef:
-    """`[:person/email "x"]` or `[:person/email ?x]` where an entity is expected."""
-
-    attribute: Const
-    value: Const | Var
-    position: Position | None = _position()
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A database or relation by name: `$` or `$name`."""
-
-    name: str = "$"
-    position: Position | None = _position()
-
-
-Term = Var | Blank | Const | LookupRef
 
 
 # Bindings: the shape that a function's result or an input is taken apart into.

@@ -28,6 +28,7 @@ class Code(StrEnum):
     CAS_FAILED = "CAS_FAILED"
     TX_CONFLICT = "TX_CONFLICT"
     BASIS_CONFLICT = "BASIS_CONFLICT"
+    # Of the contract, and raised by nothing: every moment of a database can be read.
     BASIS_GONE = "BASIS_GONE"
     BASIS_FUTURE = "BASIS_FUTURE"
     UNAUTHENTICATED = "UNAUTHENTICATED"

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from datalog.ast import Const
 from datalog.errors import Position
+from datalog.terms import Const
 from datalog.values import Keyword
 
 DEFAULT_LIMIT: Final = 1000

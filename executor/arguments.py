@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 from datalog import ast
 from datalog.diagnostics import Diagnostic, Suspicion
@@ -17,11 +17,16 @@ from datalog.edn import write
 from datalog.errors import AdalogError, Code, Position
 from datalog.parse_nested import input_name
 from datalog.values import EdnList, EdnSet, Keyword, identity
+from datalog.watched import Watched
 from planner.outline import Outline
 from planner.places import Chosen, Kind, Place
 from planner.readings import Fault, Held, Reading, expected, holding, shown
 from store.json_values import keyword
 from store.snapshot import Snapshot
+
+_VALUE_COST: Final = 200.0
+# Beyond so many nobody needs to know how many there are.
+_COUNTED: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,31 +57,41 @@ class Given:
 
 
 def few(args: Sequence[Any], most: int) -> bool:
-    """Whether arguments hold at most so many values, those within values and every fifty characters counted."""
+    """Whether arguments hold at most so many values, as `values_in` counts them."""
+    return values_in(args, most) <= most
+
+
+def arguments_cost(args: Sequence[Any]) -> float:
+    """About what reading these arguments costs, in the planner's unit; with very many, a part of it."""
+    return _VALUE_COST * values_in(args, _COUNTED)
+
+
+def values_in(args: Sequence[Any], most: int) -> int:
+    """The number of values in arguments, those within values and every fifty characters counted; some number above
+    `most` where there are more than that."""
+    count = 0
     left = list(args)
-    while left:
+    while left and count <= most:
         value = left.pop()
-        most -= 1
+        count += 1
         kind = type(value)
         if kind is str or kind is bytes:
-            most -= len(value) // 50
+            count += len(value) // 50
         elif value is None or kind is int or kind is float or kind is bool:
             continue
         elif kind is Given:
             left.append(value.value)
         elif isinstance(value, str | bytes):
-            most -= len(value) // 50
+            count += len(value) // 50
         elif isinstance(value, Mapping):
-            most -= 2 * len(value)
-            if most >= 0:
+            count += 2 * len(value)
+            if count <= most:
                 left += (each for entry in value.items() for each in entry)
         elif isinstance(value, tuple | list | EdnSet):
-            most -= len(value)
-            if most >= 0:
+            count += len(value)
+            if count <= most:
                 left += value
-        if most < 0:
-            return False
-    return most >= 0
+    return count
 
 
 def matched(query: ast.Query, args: Sequence[Any]) -> list[tuple[ast.Input, Any]]:
@@ -132,11 +147,13 @@ class Settled:
     diagnostics: tuple[Diagnostic, ...]
 
 
-def settled(outline: Outline, pairs: Matched, snapshot: Snapshot) -> Settled:
+def settled(
+    outline: Outline, pairs: Matched, snapshot: Snapshot, check: Callable[[], None] = lambda: None
+) -> Settled:
     """The arguments as the places in which their variables stand want them.
 
-    `outline` is that of the query with the rules given for `%`. Raises ARG_INVALID for a basis where a value is
-    wanted.
+    `outline` is that of the query with the rules given for `%`. `check` is called now and then, and may raise.
+    Raises ARG_INVALID for a basis where a value is wanted.
     """
     opened = [_opened(each, value, snapshot) for each, value in pairs]
     databases = {
@@ -144,7 +161,7 @@ def settled(outline: Outline, pairs: Matched, snapshot: Snapshot) -> Settled:
         for place, ((each, _), value) in enumerate(zip(pairs, opened, strict=True))
         if isinstance(each, ast.SourceInput) and (place == 0 or isinstance(value, Snapshot))
     }
-    settling = _Settling(outline, databases, _chosen(outline, pairs, opened))
+    settling = _Settling(outline, databases, _chosen(outline, pairs, opened), check)
     inputs = zip((each for each, _ in pairs), opened, strict=True)
     made = [settling.argument(place, each, value) for place, (each, value) in enumerate(inputs)]
     return Settled(tuple(made[1:]), databases, tuple(settling.diagnostics))
@@ -168,6 +185,7 @@ class _Settling:
     outline: Outline
     databases: Mapping[str, Snapshot]
     chosen: Mapping[str, Keyword]
+    check: Callable[[], None]
     diagnostics: list[Diagnostic] = field(default_factory=list)
 
     def argument(self, place: int, each: ast.Input, given: Any) -> Any:
@@ -232,7 +250,9 @@ class _Settling:
         reading = None if items is None else Reading.of(places, self.databases, json=json)
         if items is None or reading is None:
             return value
-        read = [reading(item) for item in items]
+        if reading.keeps_all(items):
+            return tuple(items)
+        read = [reading(item) for item in Watched(items, self.check)]
         self._found(reading, [fault for _, fault in read if fault is not None], named)
         return tuple(meant for meant, _ in read)
 
@@ -251,7 +271,7 @@ class _Settling:
         if not readings:
             return value
         faults: dict[int, list[Fault]] = {}
-        made = [self._row(row, readings, faults) for row in rows]
+        made = [self._row(row, readings, faults) for row in Watched(rows, self.check)]
         for number, found in faults.items():
             self._found(readings[number], found, named[min(number, len(named) - 1)])
         return tuple(made)

@@ -18,6 +18,7 @@ from datalog.edn import write
 from datalog.errors import AdalogError, Code, Position
 from executor.batch import Batch, Column, Mask
 from executor.cancel import Cancel
+from executor.changes import Moments
 from executor.connectives import Branch, Conjunction, Nest, NotExtender, OrExtender
 from executor.database_access import SnapshotAccess
 from executor.extender import START, Extender
@@ -30,6 +31,7 @@ from executor.patterns import DEAD, HOLDS, Bound, Patterns, rows_extender
 from executor.relation import RelationExtender, UnionExtender
 from planner.explain_nodes import describe
 from planner.logical import (
+    WEIGHT,
     AndNode,
     DatomAtom,
     FunctionAtom,
@@ -40,12 +42,13 @@ from planner.logical import (
     PredicateAtom,
     RelationAtom,
     RuleAtom,
+    Subquery,
     Term,
     UnnestAtom,
 )
-from planner.nested import Subquery
-from planner.plan import Plan
+from planner.plan import Plan, inner_plan
 from planner.resolve import plain_value
+from planner.version import Version
 from store.codes import Scratch
 from store.snapshot import Snapshot
 
@@ -55,6 +58,7 @@ class Reader:
     """An extender over the one part of a derived relation, which can be given another part in the next round."""
 
     relation: str
+    version: Version
     extender: RelationExtender
     places: tuple[int, ...]
 
@@ -62,7 +66,8 @@ class Reader:
 @dataclass
 class Binding:
     """Everything a plan is bound to. `relations`: int64 columns of each input relation and relation source, and
-    parts of each derived one. `readers` are those of the derived relations that are in one part."""
+    parts of each derived one. `moments`: of the databases whose old and new states, or what lies between, are read.
+    `readers` are those of the derived relations that are in one part."""
 
     plan: Plan
     databases: Mapping[str, Snapshot]
@@ -70,6 +75,7 @@ class Binding:
     values: Scratch
     cancel: Cancel
     strict: bool = False
+    moments: Mapping[str, Moments] = field(default_factory=dict)
     rank: dict[str, int] = field(default_factory=dict)
     readers: list[Reader] = field(default_factory=list)
     _nest: Nest | None = field(default=None, init=False)
@@ -97,7 +103,7 @@ class Binding:
             if not body:
                 return None
             body = Conjunction(())
-        extra = frozenset((SEED,)) if seed else frozenset()
+        extra = frozenset(name for name, needed in ((SEED, seed), (WEIGHT, weighted)) if needed)
         return GenericJoin(
             body,
             [Level(x.variable, None if x.keep is None else x.keep | extra, x.merge, x.counted) for x in levels],
@@ -122,6 +128,8 @@ class Binding:
         """The extender of one node of the tree."""
         match node:
             case DatomAtom():
+                if node.version is not Version.ALL:
+                    return self.moments[node.source].extender(node, self.rank, self.strict)
                 return Patterns(self.databases[node.source], self.rank, self.strict).extender(node)
             case RelationAtom():
                 return self._relation(node)
@@ -174,7 +182,7 @@ class Binding:
         names = [term for term in terms if term is not None]
         plain = len(names) == len(set(names)) > 0
         found: list[RelationExtender] = []
-        for part in held.parts:
+        for part in held.versions[atom.version]:
             if plain:
                 bound: Bound = self._levels(atom, terms, part)
             else:
@@ -185,7 +193,7 @@ class Binding:
                 found.append(bound)
         if len(found) == 1:
             if plain:
-                self.readers.append(Reader(atom.relation, found[0], self._places(found[0], terms)))
+                self.readers.append(Reader(atom.relation, atom.version, found[0], self._places(found[0], terms)))
             return found[0]
         return UnionExtender(found) if found else DEAD
 
@@ -228,8 +236,10 @@ class Binding:
         lists = {name: self.relations[outer] for name, outer in inner.sources if outer in self.relations}
         given = {name: list(held) for name, held in lists.items() if not isinstance(held, Parts)}
 
+        plan = inner_plan(inner)
+
         def bind(relations: Mapping[str, Sequence[Column] | Parts]) -> GenericJoin | None:
-            binding = Binding(inner.plan, databases, relations, self.values, self.cancel, self.strict)
+            binding = Binding(plan, databases, relations, self.values, self.cancel, self.strict)
             return binding.join(seeded=True)
 
         inputs = Inputs(None, given, databases)

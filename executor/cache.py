@@ -24,9 +24,9 @@ from executor.cache_kept import Kept, fetched_maps, fetched_rows, kept_maps, kep
 from executor.cache_key import Asked, Key, Keys
 from executor.cache_settings import CacheSettings
 from executor.cache_tally import Tally
-from executor.cancel import Cancel, timed_out
+from executor.cancel import Cancel, abandoned, timed_out
 from executor.client import ASKING
-from executor.pull_find import pulled_column, window
+from executor.pull_find import window
 from executor.question import Question
 from executor.recent import Recent
 from executor.result import Column, Pulled, Result
@@ -54,13 +54,17 @@ class Runner(Protocol):
     def rows(self, question: Question, cancel: Cancel) -> Result:
         """The rows of a query without its pulls."""
 
+    def pulled(self, question: Question, result: Result, place: int, cancel: Cancel) -> Pulled:
+        """What one of its pulls shows of the entities in those rows."""
+
     def submit(self, cancel: Cancel, work: Callable[[Cancel], T]) -> Future[T]:
         """`work` on the runner's threads, when there is a place; RATE_LIMITED where too many wait."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Want:
-    """Something to be had: `text` of the query, how to compute it, how to take it from an entry (None: not it)."""
+    """A value under a key. `text`: of the query it belongs to. `compute` makes the value; `take` reads it from an
+    entry of Redis, and returns None if the entry holds something else."""
 
     key: Key
     text: str
@@ -70,7 +74,8 @@ class _Want:
 
 @dataclass(frozen=True, slots=True)
 class _Had:
-    """`waited`: the seconds that whoever computed it waited for a place; `lane`: where that was."""
+    """A value and how it came. `computed`: now, not earlier. `waited`: the seconds that its computation waited for
+    a place, in the queue `lane`."""
 
     kept: Kept
     computed: bool
@@ -110,7 +115,7 @@ class ResultCache:
         all_had = [had]
         pulled: dict[int, Pulled] = {}
         for place in asked.pulls:
-            want = self._pull(asked, result, place)
+            want = self._pull(runner, asked, result, place)
             had = self._obtain(want, cancel)
             all_had.append(had)
             pulled[place] = _pulled(asked, result, had.kept)
@@ -171,9 +176,9 @@ class ResultCache:
         for place in asked.pulls:
             start, stop = window(question.request.shown, len(result))
             if stop - start <= _INLINE_ENTITIES:
-                want = self._pull(asked, result, place)
+                want = self._pull(runner, asked, result, place)
             else:
-                want = await asyncio.to_thread(self._pull, asked, result, place)
+                want = await asyncio.to_thread(self._pull, runner, asked, result, place)
             had = await self._aobtain(runner, want, question.deadline)
             all_had.append(had)
             pulled[place] = _pulled(asked, result, had.kept)
@@ -204,7 +209,7 @@ class ResultCache:
         return _Had(kept, computed=False)
 
     def _send_off(self, runner: Runner, flight: Flight[_Had], want: _Want) -> None:
-        """Whoever is first can go away: neither a task of his nor a thread holds it."""
+        """Starts a computation that belongs to no request: it goes on if the request that began it is cancelled."""
         if self.redis is None or not self.redis.usable:
             self._compute_elsewhere(runner, flight, want)
             return
@@ -260,11 +265,11 @@ class ResultCache:
         try:
             done, _ = await asyncio.wait((landed,), timeout=left)
         except asyncio.CancelledError:
-            landed.cancel()
+            abandoned(landed)
             self._flights.leave(flight)
             raise
         if not done:
-            landed.cancel()
+            abandoned(landed)
             self._flights.leave(flight)
             raise timed_out()
         return landed.result()
@@ -277,7 +282,7 @@ class ResultCache:
         return kept
 
     def _taken(self, want: _Want, entry: Entry | None) -> Kept | None:
-        """What an entry of Redis holds, kept here from now on."""
+        """Reads an entry of Redis, and keeps its value in this process, too."""
         kept = None if entry is None else want.take(entry)
         if kept is not None:
             self.memory.put(want.key.name, kept, kept.nbytes)
@@ -306,17 +311,12 @@ class ResultCache:
             lambda entry: fetched_rows(entry, len(question.query.find.elements), codes),
         )
 
-    def _pull(self, asked: Asked, result: Result, place: int) -> _Want:
+    def _pull(self, runner: Runner, asked: Asked, result: Result, place: int) -> _Want:
         question = asked.question
         start, stop = window(question.request.shown, len(result))
-        strict = self._database.schema == "strict"
 
         def compute(cancel: Cancel) -> Kept:
-            shown = question.request.shown
-            made = pulled_column(
-                question.query, question.args, question.databases, result, place, shown, cancel, strict=strict
-            )
-            return kept_maps(made.maps)
+            return kept_maps(runner.pulled(question, result, place, cancel).maps)
 
         key = self._keys.pull_key(asked, result, place)
         if key is None:
@@ -376,7 +376,8 @@ def _pulled(asked: Asked, result: Result, kept: Kept) -> Pulled:
 
 
 def _raise_unless_lost(flight: Flight[_Had], want: _Want, error: AdalogError) -> None:
-    """Another's refusal is one's own, unless it is of his text or for his reasons: then one asks again."""
+    """Raises the refusal of a shared computation, if this request would get the same. If the refusal speaks of
+    another text, or only the request that computed was cancelled or late, this request computes the value again."""
     if error.code not in _LOST and flight.text == want.text:
         raise AdalogError(
             error.code, error.message, error.position, retryable=error.retryable, retry_after=error.retry_after

@@ -15,9 +15,10 @@ T = TypeVar("T")
 
 @dataclass(eq=False)
 class Flight(Generic[T]):
-    """A computation on its way. It runs under `cancel`, which has the latest deadline of those who wait.
+    """A computation that is not done. It runs under `cancel`, which has the latest deadline of all waiters.
 
-    `text`: of the query that it began with, which its refusals speak of. `abandon`: called when nobody waits.
+    `text`: the query text that started it; its refusals point into that text. `abandon`: called when no waiter is
+    left.
     """
 
     key: bytes
@@ -33,7 +34,7 @@ class Flight(Generic[T]):
 
 
 class Flights(Generic[T]):
-    """Thread-safe."""
+    """The computations that are not done, by their keys. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -43,7 +44,7 @@ class Flights(Generic[T]):
         return len(self._flying)
 
     def join(self, key: bytes, text: str, deadline: float | None) -> tuple[Flight[T], bool]:
-        """(the flight of a key, whether whoever asks is its first and has to see to it)."""
+        """(the computation of a key, whether the caller is the first to ask and has to start it)."""
         with self._lock:
             flight = self._flying.get(key)
             if flight is None:
@@ -56,7 +57,7 @@ class Flights(Generic[T]):
             return flight, False
 
     def leave(self, flight: Flight[T]) -> None:
-        """One less waits; the last one ends it."""
+        """Takes one waiter away. If none is left, the computation is cancelled."""
         with self._lock:
             flight.waiting -= 1
             if flight.waiting or flight.landed.done():
@@ -67,7 +68,7 @@ class Flights(Generic[T]):
             flight.abandon()
 
     def land(self, flight: Flight[T], outcome: T | BaseException) -> None:
-        """Everybody who waits gets the outcome."""
+        """Gives every waiter the outcome, a value or an error."""
         with self._lock:
             self._forget(flight)
             if flight.landed.done():

@@ -31,12 +31,12 @@ class Kept:
     maps: Sequence[EdnMap | None] = ()
 
     def entry(self) -> Entry:
-        """As it goes to Redis."""
+        """The entry that goes to Redis."""
         return Entry((stored("any", self.maps),)) if self.result is None else entry_of(self.result)
 
 
 def kept_rows(result: Result, codes: Codes) -> Kept:
-    """A computed result, with no more of its query's own values than its rows show."""
+    """A computed result. Of the values that its query made, only those in its rows are kept."""
     columns, values = list(result.codes), result.values
     made = values.made()
     if made:
@@ -63,7 +63,7 @@ def _template(result: Result, columns: tuple[Column, ...], codes: Sequence[Any],
 
 
 def fetched_rows(entry: Entry, width: int, codes: Codes) -> Kept | None:
-    """An entry's rows; None where it has not so many columns."""
+    """An entry's rows; None if it has another number of columns."""
     if len(entry.columns) != width:
         return None
     columns = tuple(Column("", column.type) for column in entry.columns)
@@ -78,7 +78,7 @@ def kept_maps(maps: Sequence[EdnMap | None]) -> Kept:
 
 
 def fetched_maps(entry: Entry, size: int) -> Kept | None:
-    """An entry's maps; None where they are not for so many entities."""
+    """An entry's maps; None if they are of another number of entities."""
     if len(entry.columns) != 1 or len(entry.columns[0]) != size:
         return None
     return kept_maps(entry.columns[0].values())
@@ -90,7 +90,7 @@ def weight(value: Any) -> int:
 
 
 class _Scale:
-    """Weighs what is there in several places once."""
+    """Adds up sizes, those of shared objects once."""
 
     def __init__(self) -> None:
         self._seen: set[int] = set()

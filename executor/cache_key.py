@@ -31,8 +31,8 @@ _FEW: Final = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """`newest`: the last transaction that it speaks of. What it names holds in every database that agrees on the
-    transactions up to there."""
+    """The name of an answer. `newest`: the last transaction that the answer depends on. Databases with the same
+    transactions up to that one have the same answer."""
 
     name: bytes
     newest: int
@@ -60,17 +60,17 @@ class _Shape:
 
 @dataclass
 class Keys:
-    """Makes keys; remembers the shapes of recent queries. Thread-safe."""
+    """Makes keys, and remembers the shapes of recent queries. Thread-safe."""
 
     database: Database
     _shapes: Recent[tuple[str, str | None], _Shape]
 
     def knows(self, question: Question) -> bool:
-        """Whether the key is made in no time: the shape of the text is known, and it has few arguments."""
+        """Whether a key costs little to make: the shape of the text is known, and there are few arguments."""
         return (question.text, question.rules) in self._shapes and few(question.args, _FEW)
 
     def asked(self, question: Question) -> Asked | None:
-        """None where the answer cannot be kept."""
+        """The question with its key; None if its answer must not be kept."""
         request, now = question.request, self.database.snapshot()
         if (
             not request.cached
@@ -120,7 +120,8 @@ class Keys:
         return Key(_digest("rows", shape.form, repr(said), *given), newest)
 
     def pull_key(self, asked: Asked, result: Result, place: int) -> Key | None:
-        """The key of what one pull shows: whatever query found the entities. None where it will be refused."""
+        """The key of what one pull shows, which does not depend on the query that found the entities. None if the
+        pull will be refused."""
         question = asked.question
         element = question.query.find.elements[place]
         assert isinstance(element, ast.FindPull)
@@ -141,7 +142,7 @@ class Keys:
 
 
 def _committed(snapshot: Snapshot, now: Snapshot) -> bool:
-    """Of this database, and no state that a transaction was only tried on or is not durable yet."""
+    """Whether a snapshot is of this database and holds nothing but durable transactions."""
     return snapshot.codes is now.codes and not snapshot.origin.applied and snapshot.origin.t <= now.t
 
 

@@ -1,7 +1,7 @@
 """What a query reads of each of its databases, and the moment up to which that was touched.
 
-For the keys of cached answers: two snapshots in which nothing of it differs give one answer. Where it cannot be
-told what is read, it is everything.
+For the keys of cached answers: two snapshots in which nothing of it differs give one answer. Where the reads
+of a query are not known, it counts as reading everything.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ _Entities = frozenset[tuple[str, str]]
 
 @dataclass
 class Reads:
-    """`named`: attributes, by ident or entity. `unique`: whatever a lookup ref may name. `pulls`: patterns, of
-    which the schema says what they read. `whole`: everything."""
+    """What is read of one database. `named`: attributes, by ident or entity. `unique`: all unique attributes, since
+    a lookup ref may name any of them. `pulls`: pull patterns; the schema says which attributes they read. `whole`:
+    everything."""
 
     named: set[AttributeName] = field(default_factory=set)
     unique: bool = False
@@ -47,7 +48,7 @@ class QueryReads:
 
 
 def reads_of(query: ast.Query) -> QueryReads:
-    """What a query reads; of its own pulls nothing, they come after it."""
+    """What a query reads, without its own pulls, which have keys of their own."""
     collected = _Collector()
     collected.query(query, {})
     for reads in collected.found.values():
@@ -57,7 +58,7 @@ def reads_of(query: ast.Query) -> QueryReads:
 
 
 def lookups_in(value: Any) -> Iterator[Keyword]:
-    """The attributes of what may be lookup refs in a value."""
+    """The attributes of the lookup refs in a value, or of vectors that look like lookup refs."""
     if isinstance(value, tuple | list):
         if len(value) == 2 and isinstance(value[0], Keyword):
             yield value[0]
@@ -96,8 +97,8 @@ class _Query:
     called: dict[tuple[str, str], None] = field(default_factory=dict)
 
     def all(self, source: str) -> None:
-        """The query's own clauses, and those of all rules that they lead to, one rule after the other: rules may
-        call each other deeper than a stack goes."""
+        """Goes through the query's clauses, then through the rules they call, one after the other and without
+        recursion: rules may call each other deeper than Python's stack goes."""
         self.clauses(self.query.where, source, frozenset())
         rules: dict[str, list[ast.Rule]] = {}
         for rule in self.query.rules:
@@ -225,8 +226,8 @@ def _visible(entities: _Entities, listed: Iterable[ast.Var]) -> _Entities:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """`text` is equal for views between which nothing that is read differs; `newest`: the last transaction that it
-    speaks of."""
+    """A part of a key. `text`: equal for two views if nothing that is read differs between them. `newest`: the last
+    transaction that touched something of it."""
 
     text: str
     newest: int
@@ -260,7 +261,7 @@ class _Touched:
         return found
 
     def ids(self, snapshot: Snapshot, reads: Reads, more: Iterable[AttributeName]) -> set[int] | None:
-        """The attributes' entities; None where they may be all."""
+        """The attributes' entities; None if any attribute may be among them."""
         # A name that is none yet becomes one by a change of the schema.
         ids = {each.id for name in (*reads.named, *more) if (each := snapshot.attribute(name)) is not None}
         if reads.unique:
@@ -290,7 +291,7 @@ def _touched_of(snapshot: Snapshot) -> _Touched:
 
 
 def _attributes_of(pattern: PullPattern, snapshot: Snapshot) -> frozenset[int] | None:
-    """What a pattern reads; None: everything."""
+    """The attributes that a pattern reads; None if it may read any."""
     if pattern.wildcard:
         return None
     ids: set[int] = set()
@@ -310,5 +311,6 @@ def _attributes_of(pattern: PullPattern, snapshot: Snapshot) -> frozenset[int] |
 
 
 def _shows_whole(asked: PullAttribute, attribute: Attribute) -> bool:
-    """A component is shown in full where the pattern does not say what of it."""
+    """Whether the entity that the attribute refers to is shown in full: a component without a pattern of its
+    own."""
     return attribute.component and asked.sub is None and not asked.reverse

@@ -56,11 +56,11 @@ class Cost:
     per_byte: float = 0.0
 
     def heard(self, seconds: float) -> None:
-        """A request without anything to carry took so long."""
+        """Learns from a request without a payload, which took so many seconds."""
         self.round_trip += (seconds - self.round_trip) * (_NEWEST if self.round_trip else 1.0)
 
     def carried(self, seconds: float, size: int) -> None:
-        """A request with so many bytes took so long."""
+        """Learns from a request with a payload of so many bytes, which took so many seconds."""
         each = max(0.0, seconds - self.round_trip) / max(size, 1)
         self.per_byte += (each - self.per_byte) * (_NEWEST if self.per_byte else 1.0)
 
@@ -109,7 +109,8 @@ class RedisLayer:
     # Looking up
 
     def get(self, key: bytes) -> Entry | None:
-        """The entry of a key, after LOOKUP_SECONDS at most; None where there is none to be had."""
+        """The entry of a key, after LOOKUP_SECONDS at most; None if there is none, or Redis does not answer in
+        time."""
         future = self._asked(key)
         if future is None:
             return None
@@ -183,7 +184,8 @@ class RedisLayer:
     # Writing, and looking whether it is back
 
     def put(self, key: bytes, make: Callable[[], Entry], seconds: float) -> None:
-        """Keeps what took so long to compute, in the background and if that is worth it. Never waits."""
+        """Writes an entry in the background, if fetching it will cost less than the seconds that it took to
+        compute. Never waits."""
         if not self.usable:
             return
         try:
@@ -209,7 +211,7 @@ class RedisLayer:
         self._drain()
 
     def probe(self) -> bool:
-        """Whether it answers; then requests ask it again."""
+        """Asks Redis whether it answers. If it does, requests use it again."""
         started = self._clock()
         try:
             self._client.ping()
@@ -222,7 +224,7 @@ class RedisLayer:
         return True
 
     def _open(self, why: str) -> None:
-        """The circuit breaker opens."""
+        """Opens the circuit breaker: requests do not use Redis until it answers again."""
         if self.usable and not self._closed.is_set():
             _LOGGER.warning("Redis is not asked until it answers again: %s", why)
         self._usable.clear()
@@ -230,7 +232,7 @@ class RedisLayer:
         self._wake()
 
     def _wake(self) -> None:
-        """Whoever waits for writes looks about; a full queue is looked through anyway."""
+        """Wakes the thread that waits for writes. With a full queue it is awake."""
         with contextlib.suppress(queue.Full):
             self._writes.put_nowait(None)
 

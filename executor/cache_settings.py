@@ -20,8 +20,8 @@ class RedisSettings:
 
 @dataclass(frozen=True, slots=True)
 class CacheSettings:
-    """`memory_bytes`: of all entries in this process; 0 keeps none there. `entry_bytes`: of one of them.
-    `shape_bytes`: of what is remembered about the texts of queries."""
+    """Limits in bytes. `memory_bytes`: of all entries in this process; with 0 none is kept. `entry_bytes`: of one
+    entry. `shape_bytes`: of what is remembered about query texts."""
 
     memory_bytes: int = 64 << 20
     entry_bytes: int = 16 << 20

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from contextlib import AbstractContextManager, nullcontext
-from typing import Protocol
+from typing import Any, Protocol
 
 from datalog.errors import AdalogError, Code
 from executor.budget import Budget
@@ -116,6 +117,12 @@ class Part(Cancel):
     def check(self) -> None:
         self.check_flag(time.monotonic())
         self._whole.check()
+
+
+def abandoned(outcome: asyncio.Future[Any]) -> None:
+    """Takes note that nobody wants an outcome any more: asyncio would log a failure that nobody looked at."""
+    if not outcome.cancel() and not outcome.cancelled():
+        outcome.exception()
 
 
 def timed_out() -> AdalogError:

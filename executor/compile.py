@@ -1,7 +1,8 @@
 """From a question to its plan, with the plans of recent questions kept.
 
-A plan is right for any snapshot and any arguments; what it was made with only steers its order. So the key holds
-the text and coarse sizes, and a plan is made anew when those change by a factor.
+A plan is right for any arguments and for any snapshot with the same schema, if both are histories or neither is:
+which values determine others follows from these. Sizes only steer its order. So the key holds the text, the schemas
+and coarse sizes, and a plan is made anew when those change by a factor.
 """
 
 from __future__ import annotations
@@ -38,7 +39,10 @@ class Compiler:
             options,
             question.relations,
             tuple((name, size.bit_length()) for name, size in sizes.items()),
-            tuple((name, each.statistics_epoch, each.schema_key) for name, each in question.databases.items()),
+            tuple(
+                (name, each.statistics_epoch, each.schema_key, each.is_history)
+                for name, each in question.databases.items()
+            ),
         )
         plan = self.plans.get(key)
         if plan is not None:

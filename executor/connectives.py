@@ -193,6 +193,8 @@ class Conjunction:
                 checks.append(proposer)
             else:
                 narrow.append(Ranges.constant(smallest, batch.size))
+        # Who looks for the prefix at the next level finds out there, at the same cost, whether it is there.
+        checks = [part for part in checks if not part.narrows_next(variable)]
         if len(owners) > 1 and any(each.unwritten for each in narrow):
             spared = _spared(narrow)
             checks += [owner for owner, spare in zip(owners, spared, strict=True) if spare]

@@ -130,6 +130,12 @@ class Ranges:
     def length(self) -> NDArray[np.int64]:
         return self.hi - self.lo
 
+    def singles(self) -> Column | None:
+        """Each prefix's only candidate, if every prefix has just one: an attribute that all have one value of."""
+        if self.src.any() or not (self.lo + 1 == self.hi).all():
+            return None
+        return self.base[self.lo]
+
     def slice(self, start: int, stop: int) -> Ranges:
         return Ranges(
             self.base, self._over, self.src[start:stop], self.lo[start:stop], self.hi[start:stop], self.span
@@ -166,6 +172,11 @@ class RangeExtender(ABC):
     @abstractmethod
     def holds(self, batch: Batch, variable: str) -> Mask:
         """Mask of the rows, `variable` bound, that it accepts."""
+
+    def narrows_next(self, variable: str) -> bool:
+        """Whether the next level binds a variable of it."""
+        following = self.rank[variable] + 1
+        return any(self.rank[name] == following for name in self.variables)
 
     def newest(self, variable: str) -> int:
         """The rank of the latest bound variable that its ranges at `variable` depend on; -1 for none."""

@@ -7,7 +7,7 @@ times.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -23,6 +23,7 @@ from executor.extender import touched_rows
 from executor.kernels import Ints
 from executor.relation import Levels
 from executor.seed import SEED
+from planner.version import Version
 from store.trie import EMPTY, Trie, distinct
 
 MOST_ROWS = 200_000_000
@@ -84,19 +85,27 @@ class Columns:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """A version of a derived relation, as a join reads it."""
+    """A derived relation, as joins read it: the rows of each version that there is, in disjoint parts."""
 
-    parts: Sequence[Columns]
+    versions: Mapping[Version, Sequence[Columns]]
+
+    @staticmethod
+    def of(parts: Sequence[Columns], *versions: Version) -> Parts:
+        """The same rows for some versions; without any, for ALL."""
+        return Parts(dict.fromkeys(versions or (Version.ALL,), parts))
 
     def __len__(self) -> int:
-        return sum(map(len, self.parts))
+        return sum(map(len, self.versions[Version.ALL]))
 
 
 def whole(held: Sequence[Column] | Parts) -> list[Column]:
     """The columns of a relation, of a derived one in one piece."""
     if not isinstance(held, Parts):
         return list(held)
-    return [np.concatenate(columns) for columns in zip(*(part.columns for part in held.parts), strict=True)]
+    return [
+        np.concatenate(columns)
+        for columns in zip(*(part.columns for part in held.versions[Version.ALL]), strict=True)
+    ]
 
 
 def check_size(rows: int) -> None:

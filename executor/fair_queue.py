@@ -31,11 +31,12 @@ class _Share(Generic[T]):
 
 @dataclass(eq=False, slots=True)
 class _Principal(Generic[T]):
-    """The same of all requests of one principal."""
+    """The same of all requests of one principal. `soon`: those of its items that come before all others."""
 
     running: int = 0
     used: float = 0.0
     waiting: int = 0
+    soon: deque[tuple[T, Client]] = field(default_factory=deque)
     requests: dict[int, _Share[T]] = field(default_factory=dict)
 
     @property
@@ -56,16 +57,18 @@ class FairQueue(Generic[T]):
     def __iter__(self) -> Iterator[T]:
         return iter(tuple(self._filed))
 
-    def add(self, item: T, client: Client, *, first: bool = False) -> None:
+    def add(self, item: T, client: Client, *, first: bool = False, soon: bool = False) -> None:
         """Lets an item wait for a client; it may wait for several, and is served once. `first`: before the others
-        of its request."""
+        of its request; `soon`: before the others of its principal."""
         clients = self._filed.setdefault(item, [])
         if client in clients:
             return
         clients.append(client)
         principal, share = self._shares(client)
         principal.waiting += 1
-        if first:
+        if soon:
+            principal.soon.append((item, client))
+        if first or soon:
             share.waiting.appendleft(item)
         else:
             share.waiting.append(item)
@@ -76,6 +79,8 @@ class FairQueue(Generic[T]):
             principal, share = self._shares(client)
             principal.waiting -= 1
             share.waiting.remove(item)
+            if (item, client) in principal.soon:
+                principal.soon.remove((item, client))
             self._forget(client)
 
     def pick(self) -> tuple[T, Client] | None:
@@ -84,6 +89,8 @@ class FairQueue(Generic[T]):
         if not waiting:
             return None
         name = min(waiting)[1]
+        if self._principals[name].soon:
+            return self._principals[name].soon[0]
         requests = self._principals[name].requests
         number = min((share.rank, number) for number, share in requests.items() if share.waiting)[1]
         return requests[number].waiting[0], Client(name, number)

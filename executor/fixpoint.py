@@ -28,8 +28,8 @@ from executor.patterns import DEAD
 from executor.relation import RelationExtender
 from planner.logical import RelationAtom, everything
 from planner.plan import Plan
-from planner.program import Closure, Derived, RulePlan, Stratum, older, recent
-from planner.sharing import Sharing
+from planner.program import Closure, Derived, RulePlan, Sharing, Stratum
+from planner.version import Version
 from store.codes import Scratch
 from store.trie import EMPTY, Csr, Trie, distinct
 
@@ -89,7 +89,7 @@ class Fixpoint:
                 held = facts[each.name].whole()
                 if each.aggregates and not stratum.recursive:
                     held = self._aggregated(each, held)
-                self.relations[each.name] = Parts([held] if len(held) else [])
+                self.relations[each.name] = Parts.of([held] if len(held) else [])
                 self.counts[-1].rows[each.name] = len(held)
             self.counts[-1].seconds = time.perf_counter() - began
         return self.relations
@@ -108,16 +108,22 @@ class Fixpoint:
 
     def _rounds(self, plans: Sequence[RulePlan], stratum: Stratum, facts: Mapping[str, Facts]) -> None:
         rules = [_Rule(self, stratum, plan, facts[plan.target].add) for plan in plans]
-        read = {leaf.relation for plan in plans for leaf in everything(plan.body) if isinstance(leaf, RelationAtom)}
+        read = {
+            (leaf.relation, leaf.version)
+            for plan in plans
+            for leaf in everything(plan.body)
+            if isinstance(leaf, RelationAtom)
+        }
         added = 1
         while added:
             self.cancel.check()
             for name, each in facts.items():
-                self.relations[recent(name)] = Parts([each.recent()])
-                if name in read:
-                    self.relations[name] = Parts(each.all())
-                if older(name) in read:
-                    self.relations[older(name)] = Parts(each.older())
+                versions: dict[Version, Sequence[Columns]] = {Version.RECENT: [each.recent()]}
+                if (name, Version.ALL) in read:
+                    versions[Version.ALL] = each.all()
+                if (name, Version.OLDER) in read:
+                    versions[Version.OLDER] = each.older()
+                self.relations[name] = Parts(versions)
             for rule in rules:
                 if rule.plan.delta is None or len(facts[rule.plan.delta].recent()):
                     rule.run()
@@ -134,10 +140,10 @@ class Fixpoint:
             return {}
         fresh = {name: RowFacts(facts[name].arity, self.cancel) for name in plain}
         for name, each in facts.items():
-            self.relations[name] = Parts(
-                [RowFacts(each.arity, self.cancel).recent() if name in plain else each.whole()]
+            self.relations[name] = Parts.of(
+                [RowFacts(each.arity, self.cancel).recent() if name in plain else each.whole()],
+                *(Version.ALL, Version.OLDER, Version.RECENT),
             )
-            self.relations[recent(name)] = self.relations[older(name)] = self.relations[name]
         rules = [rule for rule in (*stratum.once, *stratum.rounds) if rule.target in plain]
         for rule in rules:
             _Rule(self, stratum, rule, fresh[rule.target].add).run()
@@ -261,12 +267,11 @@ class _Rule:
             for reader in readers:
                 held = self.fixpoint.relations[reader.relation]
                 assert isinstance(held, Parts)
-                reader.extender.levels = held.parts[0].levels(reader.places)
+                reader.extender.levels = held.versions[reader.version][0].levels(reader.places)
             return join
         join = binding.join_of(self.plan.body.items, self.plan.given, self.plan.levels, False)
         if self._lasting and self.plan.delta is not None:
-            delta = recent(self.plan.delta)
-            readers = [reader for reader in binding.readers if reader.relation == delta]
+            readers = [reader for reader in binding.readers if reader.version is Version.RECENT]
             if join is None or readers:
                 self._bound = join, readers
         return join
@@ -275,10 +280,9 @@ class _Rule:
 def _reads_only_recent(stratum: Stratum, plan: RulePlan) -> bool:
     """Whether the recent rows of one relation are all that changes for the rule from round to round."""
     names = {each.name for each in stratum.relations}
-    changing = names | {older(name) for name in names} | {recent(name) for name in names}
     reads = [
-        leaf.relation
+        (leaf.relation, leaf.version)
         for leaf in everything(plan.body)
-        if isinstance(leaf, RelationAtom) and leaf.relation in changing
+        if isinstance(leaf, RelationAtom) and leaf.relation in names
     ]
-    return plan.delta is not None and reads == [recent(plan.delta)]
+    return plan.delta is not None and reads == [(plan.delta, Version.RECENT)]

@@ -197,6 +197,10 @@ class GenericJoin:
                 yield self._weigh(part, count_ranges(ranges, stop - start))
                 continue
             if len(ranges) == 1:
+                single = ranges[0].singles()
+                if single is not None:
+                    yield self.body.accept(part.having(level.variable, single), level.variable, checks)
+                    continue
                 parent, value = expand(ranges[0])
             else:
                 parent, value = intersect_ranges(ranges, least[start:stop])

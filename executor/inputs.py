@@ -13,6 +13,7 @@ from datalog.edn import write
 from datalog.errors import AdalogError, Code
 from datalog.parse_nested import input_name
 from datalog.values import Keyword, type_name
+from datalog.watched import Watched
 from executor.arguments import matched
 from executor.batch import Batch, Column
 from planner.plan import Plan
@@ -54,8 +55,15 @@ def constant_codes(plan: Plan, snapshot: Snapshot | None, values: Scratch) -> di
     return codes
 
 
-def bind_inputs(plan: Plan, args: Sequence[Any], snapshot: Snapshot, values: Scratch) -> Inputs:
-    """Interns the arguments; for variables in entity places idents and lookup refs become entity ids."""
+def bind_inputs(
+    plan: Plan,
+    args: Sequence[Any],
+    snapshot: Snapshot,
+    values: Scratch,
+    check: Callable[[], None] = lambda: None,
+) -> Inputs:
+    """Interns the arguments; for variables in entity places idents and lookup refs become entity ids. `check` is
+    called now and then, and may raise."""
     inputs = Inputs()
     start = constant_codes(plan, snapshot, values)
 
@@ -64,6 +72,12 @@ def bind_inputs(plan: Plan, args: Sequence[Any], snapshot: Snapshot, values: Scr
             value = entity_named(snapshot, value)
         return values.intern(_plain(value))
 
+    def column(target: ast.Var | ast.Blank, items: Sequence[Any]) -> Column:
+        items = Watched(items, check)
+        if isinstance(target, ast.Var) and target.name in plan.entities:
+            return values.intern_many(_plain(entity_named(snapshot, item)) for item in items)
+        return values.intern_many(map(_plain, items))
+
     for place, (each, value) in enumerate(matched(plan.query, args)):
         if isinstance(each, ast.SourceInput):
             if value is None and place == 0:
@@ -71,7 +85,7 @@ def bind_inputs(plan: Plan, args: Sequence[Any], snapshot: Snapshot, values: Scr
             elif isinstance(value, Snapshot):
                 inputs.databases[each.name] = value
             else:
-                inputs.relations[each.name] = _relation(each, None, value, values)
+                inputs.relations[each.name] = _relation(each, None, value, column)
         elif isinstance(each, ast.BindingInput):
             binding = each.binding
             match binding:
@@ -82,11 +96,9 @@ def bind_inputs(plan: Plan, args: Sequence[Any], snapshot: Snapshot, values: Scr
                         _bind(inputs, start, target, code(target, item))
                 case ast.CollectionBinding():
                     items = _sequence(each, value)
-                    inputs.relations[f"in {place}"] = [
-                        np.array([code(binding.target, item) for item in items], np.int64)
-                    ]
+                    inputs.relations[f"in {place}"] = [column(binding.target, items)]
                 case ast.RelationBinding():
-                    inputs.relations[f"in {place}"] = _relation(each, binding.targets, value, values, code)
+                    inputs.relations[f"in {place}"] = _relation(each, binding.targets, value, column)
     if inputs.start is not None:
         inputs.start = Batch(1, {name: np.array([x], np.int64) for name, x in start.items()})
     return inputs
@@ -128,8 +140,7 @@ def _relation(
     each: ast.Input,
     targets: Sequence[ast.Var | ast.Blank] | None,
     value: Any,
-    values: Scratch,
-    code: Callable[[Any, Any], int] | None = None,
+    column: Callable[[ast.Var | ast.Blank, Sequence[Any]], Column],
 ) -> list[Column]:
     pairs = getattr(value, "items", None)
     rows = [tuple(_sequence(each, row)) for row in (list(pairs()) if pairs is not None else _sequence(each, value))]
@@ -139,9 +150,8 @@ def _relation(
     short = next((row for row in rows if len(row) < width or (targets is None and len(row) != width)), None)
     if short is not None:
         raise _refused(each, f"a list of tuples of {width}", short)
-    if targets is None or code is None:
-        return [np.array([values.intern(_plain(row[i])) for row in rows], np.int64) for i in range(width)]
-    return [np.array([code(targets[i], row[i]) for row in rows], np.int64) for i in range(width)]
+    unnamed = ast.Blank(position=each.position)
+    return [column(unnamed if targets is None else targets[i], [row[i] for row in rows]) for i in range(width)]
 
 
 def _refused(each: ast.Input, wanted: str, value: Any) -> AdalogError:

@@ -35,11 +35,14 @@ _UNSETTLED = 1 << 21
 class Collector:
     """Takes finished batches, keeps the answer's columns, and says when it has enough.
 
-    `enough`: stop after so many distinct rows. `most`: refuse more than so many. What it keeps is of the budget.
+    `distinct`: rows may repeat, and are kept once. `weighted`: they have weights, so that merging those that repeat
+    only makes them fewer. `enough`: stop after so many distinct rows. `most`: refuse more than so many. What it
+    keeps is of the budget.
     """
 
     names: tuple[str, ...]
     distinct: bool
+    weighted: bool
     enough: int | None
     most: int | None
     cancel: Cancel
@@ -56,7 +59,7 @@ class Collector:
         self._held.grow(batch.nbytes)
         self._batches.append(batch)
         self._rows += batch.size
-        if self.distinct and self._due():
+        if (self.distinct or self.weighted) and self._due():
             self._settle()
         known = self._settled if self.distinct else self._rows
         if self.enough is not None and known >= self.enough:
@@ -85,7 +88,7 @@ class Collector:
         self._held.become(self._batches[0].nbytes)
 
     def rows(self) -> Batch:
-        """All rows taken, each once."""
+        """All rows taken; each once, but for those with weights."""
         if not self._batches:
             return Batch(0, {name: np.empty(0, np.int64) for name in self.names})
         if self.distinct and self._rows != self._settled:
@@ -98,8 +101,8 @@ class Collector:
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """`rows`: the distinct tuples of the answer's variables, with weights where the plan says so. What happened at
-    each level of the join, and in each stratum of the rules before it."""
+    """`rows`: the distinct tuples of the answer's variables, or where the plan says so the same with weights, some
+    repeatedly. What happened at each level of the join, and in each stratum of the rules before it."""
 
     rows: Batch
     levels: list[LevelCounts]
@@ -140,7 +143,7 @@ def collector_for(plan: Plan, most: int | None, cancel: Cancel) -> Collector:
     single = query.find.shape in ("scalar", "tuple")
     if not aggregates and not query.order_by and not query.with_ and (single or query.limit is not None):
         enough = query.offset + (1 if single else query.limit or 0)
-    return Collector(plan.answer, plan.distinct or plan.weighted, enough, None if aggregates else most, cancel)
+    return Collector(plan.answer, plan.distinct, plan.weighted, enough, None if aggregates else most, cancel)
 
 
 def shape_result(

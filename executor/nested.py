@@ -27,8 +27,8 @@ from executor.generic_join import Driver, GenericJoin
 from executor.inputs import Inputs, constant_codes, entity_named
 from executor.pull_find import pull_shown
 from executor.result import Result, place_of, sorted_rows
-from planner.logical import WEIGHT
-from planner.nested import Subquery
+from planner.logical import WEIGHT, Subquery
+from planner.plan import Plan, inner_plan
 from store.codes import Scratch
 from store.layout import NIL
 from store.snapshot import Snapshot
@@ -97,18 +97,20 @@ class NestedCall:
     cancel: Cancel
     strict: bool
     position: Position | None
+    plan: Plan = field(init=False)
     _known: dict[tuple[int, ...], int] = field(default_factory=dict)
     _database: Snapshot | None = field(init=False)
     _join: GenericJoin | None = field(init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
+        self.plan = inner_plan(self.subquery)
         # Where idents and lookup refs are looked up; a query over lists alone has none.
         self._database = next(iter(self.inputs.databases.values()), None)
         named = zip(self.subquery.inputs, self.arguments, strict=True)
         self.arguments = tuple(self._named(name, argument) for name, argument in named)
         # Without rules it is the same for every first batch.
-        self._join = None if self.subquery.plan.program.strata else self.bind(self.inputs.relations)
+        self._join = None if self.plan.program.strata else self.bind(self.inputs.relations)
 
     @property
     def variables(self) -> frozenset[str]:
@@ -130,8 +132,8 @@ class NestedCall:
 
     def rows(self) -> list[Column]:
         """The columns that the query finds, where no argument is a variable."""
-        query = self.subquery.plan.query
-        most = _MOST_CODES // max(len(self.subquery.plan.answer), 1)
+        query = self.plan.query
+        most = _MOST_CODES // max(len(self.plan.answer), 1)
         # The rows are the outer query's from here on, and stay counted.
         found = self._found(self._joined([self._constants()], most, Held(self.cancel.budget)))
         return (found if query.limit is None and not query.offset else self._ordered(found))[1:]
@@ -157,7 +159,7 @@ class NestedCall:
 
     def _made_of(self, rows: Batch, asked: Sequence[tuple[int, ...]]) -> list[int]:
         seeds, *columns = self._ordered(self._found(rows))
-        find = self.subquery.plan.query.find
+        find = self.plan.query.find
         if find.shape == "scalar" and not isinstance(find.elements[0], FindPull):
             made = np.full(len(asked), NIL, np.int64)
             made[seeds] = columns[0]
@@ -175,7 +177,7 @@ class NestedCall:
 
     def _decoded(self, columns: Sequence[Column]) -> list[Sequence[Any]]:
         """The values of the columns that the query finds, what a pull shows in the place of its entity."""
-        query = self.subquery.plan.query
+        query = self.plan.query
         size = len(columns[0])
         result = Result((), columns, self.values, size, query.find.shape, None, 0, "", 0.0)
         pulls = pull_shown(query, (), self.inputs.databases, result, (0, None), self.cancel, strict=self.strict)
@@ -185,7 +187,7 @@ class NestedCall:
 
     def _shaped(self, rows: Sequence[tuple[Any, ...]]) -> Any:
         """The rows of one argument tuple as the value that the find spec names."""
-        find = self.subquery.plan.query.find
+        find = self.plan.query.find
         if find.keys is not None:
             made: list[Any] = [EdnMap(zip(find.keys, row, strict=True)) for row in rows]
         else:
@@ -197,11 +199,11 @@ class NestedCall:
                 return made[0] if made else None
             case "collection":
                 return tuple(row[0] for row in rows)
-        return tuple(made) if self.subquery.plan.query.order_by else EdnSet(made)
+        return tuple(made) if self.plan.query.order_by else EdnSet(made)
 
     def _found(self, rows: Batch) -> list[Column]:
         """The numbers of the argument tuples, and the columns that the query finds."""
-        query = self.subquery.plan.query
+        query = self.plan.query
         elements: tuple[FindElement, ...] = (FindVar(Var(SEED)), *query.find.elements)
         if any(isinstance(element, FindAggregate) for element in elements):
             return aggregated(rows, elements, self.values, self.cancel)
@@ -212,7 +214,7 @@ class NestedCall:
 
     def _ordered(self, found: list[Column]) -> list[Column]:
         """The rows by number, then as :order-by and the order of all values say; of each number those asked for."""
-        query = self.subquery.plan.query
+        query = self.plan.query
         keys = [
             (0, False),
             *((1 + place_of(query.find.elements, k.var.name), k.descending) for k in query.order_by),
@@ -230,12 +232,12 @@ class NestedCall:
 
     def _joined(self, asked: Sequence[tuple[int, ...]], most: int, held: Held) -> Batch:
         """The distinct rows of all argument tuples, each with its number."""
-        gathered = Gathered(frozenset((SEED, WEIGHT, *self.subquery.plan.answer)), most, self.position, held)
+        gathered = Gathered(frozenset((SEED, WEIGHT, *self.plan.answer)), most, self.position, held)
         columns = {
             name: np.array(codes, np.int64)
             for name, codes in zip(self.subquery.inputs, zip(*asked, strict=True), strict=True)
         }
-        constants = constant_codes(self.subquery.plan, self._database, self.values)
+        constants = constant_codes(self.plan, self._database, self.values)
         columns.update((name, np.full(len(asked), code, np.int64)) for name, code in constants.items())
         start = Batch(len(asked), {**columns, SEED: np.arange(len(asked))})
         join = self._join_from(start)
@@ -245,7 +247,7 @@ class NestedCall:
 
     def _join_from(self, start: Batch) -> GenericJoin | None:
         """The inner join; where it has rules, over what those derive for this first batch."""
-        plan = self.subquery.plan
+        plan = self.plan
         if not plan.program.strata:
             return self._join
         from executor.fixpoint import Fixpoint
@@ -255,6 +257,6 @@ class NestedCall:
 
     def _named(self, name: str, argument: Argument) -> Argument:
         """A constant that is an ident or a lookup ref as an entity id where its input stands for an entity."""
-        if isinstance(argument, str) or name not in self.subquery.plan.entities or self._database is None:
+        if isinstance(argument, str) or name not in self.plan.entities or self._database is None:
             return argument
         return self.values.intern(entity_named(self._database, self.values.decode(argument)))

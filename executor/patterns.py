@@ -32,6 +32,9 @@ HOLDS = True
 Bound = Extender | bool
 """An extender, or what is already decided."""
 
+Terms = tuple[str | int | None, ...]
+"""Of each place of a pattern a variable, the code of a constant, or None."""
+
 
 @dataclass(frozen=True, slots=True)
 class Stamps:
@@ -195,6 +198,29 @@ class Patterns:
         )
         return rows_extender(names, whole, self.rank)
 
+    def sides(self, atom: DatomAtom) -> list[tuple[Attribute, Terms]]:
+        """The attributes that a pattern may be about, each with the pattern's terms for datoms of it."""
+        if isinstance(atom.attribute, Const):
+            found = attribute_of(self.snapshot, atom.attribute)
+            if found is None:
+                if self.strict:
+                    raise unknown_attribute(self.snapshot, atom.attribute)
+                return []
+            attributes: tuple[Attribute, ...] = (found,)
+            value = self._value
+        else:
+            attributes = self.snapshot.attributes()
+            value = self._value_if_any
+        first = self._entity(atom.entity)
+        sides: list[tuple[Attribute, Terms]] = []
+        for each in attributes:
+            second = value(each, atom.value)
+            if first is DEAD or second is DEAD:
+                continue
+            named = atom.attribute if isinstance(atom.attribute, str) else each.ident_code
+            sides.append((each, (first, named, second, _transaction(atom.tx), _added(atom.added))))
+        return sides
+
     def _entity(self, term: Term) -> str | int | bool | None:
         if isinstance(term, Const | LookupRef):
             code = entity_code(self.snapshot, term)
@@ -237,6 +263,17 @@ def rows_extender(terms: Sequence[str | int | None], columns: Sequence[Column], 
 
     terms: of each column a variable, the code of a constant, or None; columns past the terms are left out.
     """
+    named, size = selected(terms, columns)
+    if not named:
+        return size > 0
+    return RelationExtender.of(list(named), list(named.values()), rank)
+
+
+def selected(terms: Sequence[str | int | None], columns: Sequence[Column]) -> tuple[dict[str, Column], int]:
+    """(a column for each variable, how many rows): the rows that constants and repeated variables leave.
+
+    Terms past the columns, and columns past the terms, are left out.
+    """
     keep = np.ones(len(columns[0]) if columns else 0, np.bool_)
     named: dict[str, Column] = {}
     for term, column in zip(terms, columns, strict=False):
@@ -247,7 +284,5 @@ def rows_extender(terms: Sequence[str | int | None], columns: Sequence[Column], 
                 named[term] = column
         elif term is not None:
             keep &= column == term
-    if not named:
-        return bool(keep.any())
     rows = np.flatnonzero(keep)
-    return RelationExtender.of(list(named), [c[rows] for c in named.values()], rank)
+    return {name: column[rows] for name, column in named.items()}, len(rows)

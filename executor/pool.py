@@ -17,20 +17,22 @@ from datalog.diagnostics import Diagnostic
 from datalog.errors import AdalogError, Code
 from datalog.parse_pull import read_pull
 from datalog.values import EdnMap
+from executor.arguments import arguments_cost
 from executor.budget import MEMORY_BYTES, Memory
 from executor.cache import ResultCache
 from executor.cache_settings import CacheSettings
-from executor.cancel import Cancel, stopping, timed_out
+from executor.cancel import Cancel, abandoned, stopping, timed_out
 from executor.client import ASKING
 from executor.compile import Compiler
+from executor.failure import emptied
 from executor.inputs import bind_inputs
 from executor.local import Ran, run_join, shape_result
 from executor.pull import Puller
-from executor.pull_find import pull_shown
+from executor.pull_find import pull_shown, pulled_column
 from executor.question import Question, Questions
 from executor.recent import Recent
 from executor.request import Request
-from executor.result import Result
+from executor.result import Pulled, Result
 from executor.scheduler import Places, Scheduler
 from executor.stored_queries import StoredQueries
 from planner.explain import explain_plan, text_of
@@ -173,7 +175,9 @@ class Pool:
             question = self.question(request)
         else:
             # A long text or long arguments: the event loop has other clients to answer.
-            question = await self.threaded(Cancel.after(request.timeout_ms), lambda _: self.question(request))
+            question = await self.threaded(
+                Cancel.after(request.timeout_ms), lambda cancel: self.question(request, cancel)
+            )
         known = None if self.cache is None else await self.cache.arun(self, question)
         if known is not None:
             return known
@@ -184,9 +188,18 @@ class Pool:
         with self.memory.lent(cancel):
             return self._joined(question, cancel).result
 
-    def question(self, request: Request) -> Question:
+    def pulled(self, question: Question, result: Result, place: int, cancel: Cancel) -> Pulled:
+        """What one pull of a query shows of the entities in its rows."""
+        strict = self.database.schema == "strict"
+        shown = question.request.shown
+        with self.memory.lent(cancel):
+            return pulled_column(
+                question.query, question.args, question.databases, result, place, shown, cancel, strict=strict
+            )
+
+    def question(self, request: Request, cancel: Cancel | None = None) -> Question:
         """The request made ready. Raises what is wrong with its text or its arguments."""
-        return self._questions.of(request, self.database.snapshot())
+        return self._questions.of(request, self.database.snapshot(), cancel or Cancel())
 
     def diagnostics(self, question: Question) -> tuple[Diagnostic, ...]:
         """What is allowed in a question and probably not meant."""
@@ -219,13 +232,14 @@ class Pool:
         """`pull` on the pool's threads; cancelling the task stops it."""
         return await self.threaded(Cancel.after(request.timeout_ms), lambda cancel: self.pull(request, cancel))
 
-    async def threaded(self, cancel: Cancel, work: Callable[[Cancel], T]) -> T:
-        """`work` on the pool's threads, when it is its turn; cancelling the task stops it.
+    async def threaded(self, cancel: Cancel, work: Callable[[Cancel], T], cost: float = 0.0) -> T:
+        """`work` on the pool's threads, when it is its turn; cancelling the task stops it. `cost`: what is known of
+        it, in the planner's measure.
 
         It may be begun more than once, and is to have no effect but its outcome. Raises RATE_LIMITED where too many
         wait, and TIMEOUT at the deadline of `cancel`, whatever the work does then.
         """
-        future = asyncio.wrap_future(self.submit(cancel, work))
+        future = asyncio.wrap_future(self.submit(cancel, work, cost))
         timer = None
         if cancel.deadline is not None:
             left = max(0.0, cancel.deadline - time.monotonic())
@@ -233,6 +247,7 @@ class Pool:
         try:
             return await future
         except asyncio.CancelledError:
+            abandoned(future)
             cancel.cancel()
             task = asyncio.current_task()
             if task is not None and task.cancelling():
@@ -242,12 +257,20 @@ class Pool:
             if timer is not None:
                 timer.cancel()
 
-    def submit(self, cancel: Cancel, work: Callable[[Cancel], T]) -> Future[T]:
+    def submit(self, cancel: Cancel, work: Callable[[Cancel], T], cost: float = 0.0) -> Future[T]:
         """`threaded` for who does not wait."""
         with self._lock:
             self._register(cancel)
+
+        def tidy(cancel: Cancel) -> T:
+            try:
+                return work(cancel)
+            except BaseException as failure:
+                emptied(failure)
+                raise
+
         try:
-            return self.scheduler.submit(cancel, work, ASKING.get()).future
+            return self.scheduler.submit(cancel, tidy, ASKING.get(), cost).future
         except RuntimeError:
             # The interpreter ends, and starts no threads.
             raise stopping() from None
@@ -283,13 +306,14 @@ class Pool:
         if engine is Engine.SPARK and plan.program.strata:
             plan = self._compiler.compile(question, share=True, cancel=cancel)
         values = Scratch(snapshot.codes, take=cancel.budget.take)
-        inputs = bind_inputs(plan, question.args, snapshot, values)
+        if engine is Engine.LOCAL:
+            cancel.expect(plan.cost + arguments_cost(question.args))
+        inputs = bind_inputs(plan, question.args, snapshot, values, cancel.check)
         strict = self.database.schema == "strict"
         if engine is Engine.SPARK:
             assert self.spark is not None
             ran = self.spark.run_join(plan, inputs, values, cancel, most=request.max_rows, strict=strict)
         else:
-            cancel.expect(plan.cost)
             ran = run_join(
                 plan,
                 inputs,

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from datalog.errors import AdalogError, Code
 from datalog.pull import PullPattern
 from datalog.values import EdnMap, Value
-from executor.allocation import uncollected
 from executor.budget import Held
 from executor.cancel import Cancel
 from executor.decoding import decoded
@@ -24,6 +23,7 @@ from executor.pull_level import ENTITY, MOST_LEVELS, MOST_VALUES, VALUE, Ids, Le
 from executor.pull_paths import Paths
 from executor.pull_steps import Node, Resolver, Step
 from executor.result import ranks
+from store.collecting import uncollected
 from store.layout import is_long
 from store.snapshot import Snapshot
 from store.trie import distinct

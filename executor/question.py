@@ -14,7 +14,8 @@ from typing import Any, Final
 from datalog import ast
 from datalog.diagnostics import MOST, Diagnostic
 from datalog.parser import parse_query
-from executor.arguments import few, matched, relations_of, rules_text, settled
+from executor.arguments import arguments_cost, few, matched, relations_of, rules_text, settled
+from executor.cancel import Cancel
 from executor.recent import Recent, weight_of_text
 from executor.request import Request
 from planner.outline import Outline, outline_of
@@ -26,6 +27,8 @@ _KEPT_BYTES: Final = 16 << 20
 # Texts that come without arguments worth mentioning are made ready on the spot.
 _FEW: Final = 2_000
 _SHORT: Final = 20_000
+# What parsing and planning cost, in the planner's unit.
+_CHARACTER_COST: Final = 20.0
 
 
 @dataclass(frozen=True)
@@ -83,18 +86,19 @@ class Questions:
             return False
         return len(request.query) <= _SHORT and few(request.args, _FEW)
 
-    def of(self, request: Request, snapshot: Snapshot) -> Question:
+    def of(self, request: Request, snapshot: Snapshot, cancel: Cancel) -> Question:
         """The question of a request; `snapshot` is read where the request names none.
 
         Raises what is wrong with the text, the rules or the arguments.
         """
         started = time.perf_counter()
+        cancel.expect(_CHARACTER_COST * len(request.query) + arguments_cost(request.args))
         snapshot = request.snapshot or snapshot
         query = self._parsed(request.query)
         pairs = matched(query, request.args)
         rules = rules_text(pairs)
         outline = self._outline(request.query, query, rules, relations_of(pairs))
-        made = settled(outline, pairs, snapshot)
+        made = settled(outline, pairs, snapshot, cancel.check)
         timeouts = [each for each in (request.timeout_ms, query.timeout_ms) if each is not None]
         deadline = time.monotonic() + min(timeouts) / 1000 if timeouts else None
         return Question(

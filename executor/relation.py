@@ -78,7 +78,7 @@ class RelationExtender(RangeExtender):
         order = sorted(range(len(names)), key=lambda i: rank[names[i]])
         return RelationExtender([names[i] for i in order], Levels([columns[i] for i in order]), rank)
 
-    def _walk(self, batch: Batch, depth: int) -> tuple[Column, Column]:
+    def under(self, batch: Batch, depth: int) -> tuple[Column, Column]:
         """(lo, hi) of the nodes of level `depth` under each prefix."""
         lo = np.zeros(batch.size, np.int64)
         hi = np.full(batch.size, len(self.levels.values[0]), np.int64)
@@ -98,7 +98,7 @@ class RelationExtender(RangeExtender):
 
     def ranges(self, batch: Batch, variable: str) -> Ranges:
         depth = self.order.index(variable)
-        lo, hi = self._walk(batch, depth)
+        lo, hi = self.under(batch, depth)
         values = self.levels.values[depth]
         return Ranges(
             values,
@@ -111,7 +111,7 @@ class RelationExtender(RangeExtender):
 
     def holds(self, batch: Batch, variable: str) -> Mask:
         depth = len(self.order) - 1 if variable == START else self.order.index(variable)
-        lo, hi = self._walk(batch, depth)
+        lo, hi = self.under(batch, depth)
         return kernels.find_in(self.levels.values[depth], lo, hi, batch.columns[self.order[depth]]) >= 0
 
 

@@ -27,7 +27,10 @@ def _hash_at(columns: Ints, k: int, row: Any, seed: Any) -> Any:
 
 @njit(cache=True, nogil=True)
 def rehash(table: Ints, store: Ints, k: int, start: int, stop: int, seed: Any) -> None:
-    """Enters rows start to stop of `store`, all distinct in their first k columns, into a table without them."""
+    """Enters the rows start to stop of `store` into a hash table by their first k columns.
+
+    These rows are distinct, and none of them is in the table.
+    """
     mask = np.uint64(table.size - 1)
     for row in range(start, stop):
         at = _hash_at(store, k, row, seed) & mask
@@ -40,8 +43,8 @@ def rehash(table: Ints, store: Ints, k: int, start: int, stop: int, seed: Any) -
 def insert(table: Ints, store: Ints, count: int, rows: Ints, seed: Any) -> int:
     """Appends the rows that `store` (its first `count` rows) lacks; returns the new count.
 
-    store: int64[k, capacity], with room; table: int64[power of two], more than half empty. The places of some rows
-    are read ahead, one not waiting for the other, since memory is what takes the time.
+    store: int64[k, capacity], with room; table: int64[power of two], more than half empty. The hash places
+    of a few rows are read before they are needed: reads that do not wait for each other hide the latency of memory.
     """
     k, n = rows.shape
     mask = np.uint64(table.size - 1)
@@ -91,10 +94,10 @@ def improve(
     sign: int,
     seed: Any,
 ) -> int:
-    """Appends the rows start to stop whose rank, the last column, is better than that known of their group.
+    """Appends those of the rows start to stop that are better than the best known row of their group.
 
-    keys: the first so many columns are the group. sign: 1 keeps the least, -1 the greatest. `current` marks the
-    best row of each group. Returns the new count.
+    keys: how many columns, from the first on, name the group. The last column is the rank; sign: 1 if the least
+    rank is the best, -1 if the greatest is. `current` marks the best row of each group. Returns the new count.
     """
     k = rows.shape[0] - 1
     mask = np.uint64(table.size - 1)
@@ -202,9 +205,9 @@ def reach(
 ) -> int:
     """The nodes reached from each start's seeds, the seeds included, into `out`, sorted; counts[i] for each start.
 
-    A graph of nodes 0..n-1 as CSR; the seeds of start i are seeds[seed_offsets[i]:seed_offsets[i + 1]]. Stops
-    before the first start that `out`, of at least n, might have no room for, or after about `most` steps; returns
-    the start after the last.
+    The graph has the nodes 0..n-1, as CSR. The seeds of start i are seeds[seed_offsets[i]:seed_offsets[i + 1]].
+    Returns the number of the first start that was not done: the walk ends early where `out`, of n rows or more,
+    might have no room for a start's nodes, or after about `most` steps.
     """
     n = offsets.size - 1
     steps = np.int64(0)

@@ -31,6 +31,8 @@ T = TypeVar("T")
 _LOOK_SECONDS: Final = 0.002
 # How much longer a principal keeps its only place from one that has none.
 _LAST_QUANTA: Final = 4
+# How many slices of computing a query may have that holds up nobody, before it is heavy.
+_UNHURRIED_SLICES: Final = 5
 # What the mean of recent service times forgets with each new one.
 _FORGETS: Final = 0.2
 
@@ -46,10 +48,11 @@ class Lane(StrEnum):
 class Places:
     """`light` and `heavy` queries that run at once, `waiting` more before the rest are refused.
 
-    `slice_seconds`: computing time after which work is heavy; one that never looks at its turn is counted as heavy
-    after twice that. `cost`: what the planner expects of work that takes about so long. `quantum_seconds`: how long
-    a heavy query keeps its place from a client with fewer. `begun`: queries that may wait with what they have
-    computed so far. `away`: those that may compute elsewhere at once.
+    `slice_seconds`: computing time after which work is heavy if others wait for its place, and five times that if
+    nobody does; one that never looks at its turn is counted as heavy after twice that. `cost`: what the planner
+    expects of work that takes about so long. `quantum_seconds`: how long a heavy query keeps its place from a
+    client with fewer. `begun`: queries that may wait with what they have computed so far. `away`: those that may
+    compute elsewhere at once.
     """
 
     light: int = 4
@@ -106,6 +109,8 @@ class Ticket(Generic[T]):
         self.state = _State.WAITING
         # Beyond the lane's places, because nobody asked it before it was moved there.
         self.surplus = False
+        # Heavy against expectation, and without a heavy place since: it may be about to end.
+        self.surprising = False
         # The moment of its last change between waiting and running.
         self.since = time.monotonic()
         self.held = 0.0
@@ -204,20 +209,27 @@ class Scheduler:
         self._parked = 0
         self._away = 0
         self._threads: list[threading.Thread] = []
+        self._starter: threading.Thread | None = None
+        # How many threads are to be started; 0: no more.
+        self._wanted: queue.SimpleQueue[int] = queue.SimpleQueue()
         self._idle = 0
         self._closed = False
 
-    def submit(self, cancel: Cancel, work: Callable[[Cancel], T], client: Client) -> Ticket[T]:
-        """Work to be run as soon as there is a place for it. It may be begun more than once, and is to have no
-        effect but its outcome. Raises RATE_LIMITED where it would come too late, or too many wait."""
+    def submit(self, cancel: Cancel, work: Callable[[Cancel], T], client: Client, cost: float = 0.0) -> Ticket[T]:
+        """Work to be run as soon as there is a place for it, in the heavy lane if its cost is known to be high. It
+        may be begun more than once, and is to have no effect but its outcome. Raises RATE_LIMITED where it would
+        come too late, or too many wait."""
         ticket = Ticket(self, cancel, work, client)
         cancel.turn = ticket
+        lane = Lane.HEAVY if cost >= self.places.cost else Lane.LIGHT
         with self._lock:
             if self._closed:
                 raise stopping()
-            evicted = self._admit(ticket, Lane.LIGHT)
+            if lane is Lane.HEAVY:
+                self._moves["expected"] += 1
+            evicted = self._admit(ticket, lane)
         if evicted is not None:
-            evicted.refuse(self._too_many(Lane.LIGHT))
+            evicted.refuse(self._too_many(lane))
         return ticket
 
     def close(self) -> None:
@@ -232,6 +244,9 @@ class Scheduler:
                 self._ready.put(None)
         for ticket in waiting:
             ticket.refuse(stopping())
+        if self._starter is not None:
+            self._wanted.put(0)
+            self._starter.join()
         for thread in self._threads:
             thread.join()
 
@@ -261,7 +276,8 @@ class Scheduler:
         """A query that runs has computed for so long."""
         places = self.places
         if ticket.lane is Lane.LIGHT:
-            if used > places.slice_seconds:
+            slices = 1 if self._queues[Lane.LIGHT] else _UNHURRIED_SLICES
+            if used > slices * places.slice_seconds:
                 self._demote(ticket, "demoted")
         elif ticket.surplus or (self._queues[Lane.HEAVY] and now - ticket.since > places.quantum_seconds):
             with self._lock:
@@ -344,7 +360,7 @@ class Scheduler:
         evicted = None
         if self.waiting >= self.places.waiting:
             evicted = self._evicted(ticket)
-        self._queues[lane].add(ticket, ticket.client)
+        self._queues[lane].add(ticket, ticket.client, soon=ticket.surprising)
         if lane is Lane.LIGHT:
             # Somebody has to see to it that light places are not kept for long.
             self._hand(None)
@@ -397,7 +413,7 @@ class Scheduler:
         figures.started += 1
         figures.waited += now - ticket.since
         ticket.waited += now - ticket.since
-        ticket.since, ticket.client, ticket.surplus = now, client, False
+        ticket.since, ticket.client, ticket.surplus, ticket.surprising = now, client, False, False
         parked, ticket.state = ticket.state is _State.PARKED, _State.RUNNING
         self._running[lane].add(ticket)
         self._queues[lane].took(client)
@@ -431,7 +447,7 @@ class Scheduler:
         ticket.granted = threading.Event()
         ticket.state = _State.PARKED
         self._parked += 1
-        self._queues[ticket.lane].add(ticket, ticket.client, first=first)
+        self._queues[ticket.lane].add(ticket, ticket.client, first=first, soon=ticket.surprising)
 
     def _unpark(self, ticket: Ticket[Any]) -> None:
         """It ends without a place."""
@@ -456,7 +472,9 @@ class Scheduler:
                 self._lanes[Lane.HEAVY].started += 1
                 return
             ticket.state = _State.LEAVING
-            self._check_in_time(ticket)
+            ticket.surprising = why == "demoted"
+            if not ticket.surprising:
+                self._check_in_time(ticket)
             # What has computed nothing yet has nothing to lose.
             if why != "expected" and self._parked < self.places.begun:
                 self._park(ticket)
@@ -473,11 +491,11 @@ class Scheduler:
         picked = heavy.pick()
         if picked is None:
             return
-        lead = heavy.lead(ticket.client, picked[1])
-        if lead <= 0 or (
-            lead == 1 and time.monotonic() - ticket.since < _LAST_QUANTA * self.places.quantum_seconds
-        ):
-            return
+        if not (picked[0].surprising and picked[1].principal == ticket.client.principal):
+            lead = heavy.lead(ticket.client, picked[1])
+            patience = _LAST_QUANTA * self.places.quantum_seconds if lead == 1 else 0.0
+            if lead <= 0 or time.monotonic() - ticket.since < patience:
+                return
         if picked[0].state is _State.PARKED or self._parked < self.places.begun:
             self._moves["preempted"] += 1
             heavy.remove(picked[0])
@@ -519,7 +537,21 @@ class Scheduler:
         self._ready.put(ticket)
         if self._idle:
             self._idle -= 1
+        elif self._starter is None:
+            self._starter = threading.Thread(target=self._start_threads, name="query-starter", daemon=True)
+            self._wanted.put(1)
+            self._starter.start()
         else:
+            self._wanted.put(1)
+
+    def _start_threads(self) -> None:
+        """Starting a thread waits until it runs: nobody else may wait for that, least of all with the lock."""
+        while self._wanted.get():
+            with self._lock:
+                if self._idle:
+                    # One has become free meanwhile, and will find the work.
+                    self._idle -= 1
+                    continue
             thread = threading.Thread(target=self._serve, name="query", daemon=True)
             self._threads.append(thread)
             thread.start()

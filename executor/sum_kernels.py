@@ -116,8 +116,9 @@ def exact_sums(numbers: Doubles, group: Ints, weight: Ints, groups: int, average
     """float64[groups]: of each group the double nearest to the exact sum of number * weight; with `average` to that
     sum through the sum of the weights.
 
-    Fewer than 2^28 rows, so that no limb overflows before it is settled; weights from 1 on that sum up to less than
-    2^62. A sum beyond the largest double is an infinity; a NaN, or infinities of both signs, make a NaN.
+    Fewer than 2^28 rows, so that no limb overflows before it is settled; weights whose magnitudes sum up to less
+    than 2^62, for an average with a sum above zero. A sum beyond the largest double is an infinity; a NaN, or
+    infinities of both signs, make a NaN.
     """
     numbers, weight, begins = _by_group(numbers, group, weight, groups)
     bits = numbers.view(np.int64)
@@ -131,7 +132,7 @@ def exact_sums(numbers: Doubles, group: Ints, weight: Ints, groups: int, average
         for i in range(begins[g], begins[g + 1]):
             exponent = (bits[i] >> 52) & 0x7FF
             if exponent == 0x7FF:
-                infinite += numbers[i]
+                infinite += numbers[i] if weight[i] > 0 else -numbers[i]
                 continue
             magnitude = np.uint64(bits[i] & ((1 << 52) - 1))
             if exponent > 0:
@@ -139,8 +140,10 @@ def exact_sums(numbers: Doubles, group: Ints, weight: Ints, groups: int, average
                 exponent -= 1
             sign = np.int64(1) | (bits[i] >> 63)
             low = min(low, exponent >> 5)
-            more = weight[i]
-            times += more
+            more = abs(weight[i])
+            times += weight[i]
+            if weight[i] < 0:
+                sign = -sign
             while more > 1:
                 part = np.uint64(more & ((1 << _WEIGHT_BITS) - 1))
                 _add(limbs, magnitude * part, exponent, sign)

@@ -23,6 +23,7 @@ from gateway.guards import SECURITY_HEADERS, Guard, SecurityHeaders
 from gateway.metrics import CONTENT_TYPE, Metrics
 from gateway.origins import Origins
 from gateway.wire import Wire
+from schema.budget import Responses
 from schema.context import Services
 from schema.cursor import Cursors
 from schema.errors import describe, internal
@@ -43,7 +44,11 @@ def create_app(
     explorer = Explorer(load())
     wire = Wire(settings)
     metrics = _metrics(database, pool, tokens, wire)
-    services = Services(database, pool, settings.limits, Cursors(cursor_key(settings)))
+    responses = Responses(settings.responses_bytes)
+    services = Services(database, pool, settings.limits, Cursors(cursor_key(settings)), responses)
+    metrics.gauge(
+        "adalog_response_bytes", "Bytes of large responses that are not sent yet.", lambda: responses.held
+    )
     stop = Stop(database, pool)
     graphql = GraphQLEndpoint(
         Operations(build_schema(), settings.limits),

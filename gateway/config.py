@@ -20,7 +20,10 @@ _LEAST_MEMORY = 16 * 1024 * 1024
 _REDIS_SCHEMES = ("redis://", "rediss://", "unix://")
 _SECRET_LETTERS = 32
 _SECONDS = ("head_seconds", "body_seconds", "idle_seconds", "send_seconds")
-_AT_LEAST_ONE = ("connections", "connections_per_address", "head_bytes", "bodies_bytes")
+_AT_LEAST_ONE = (
+    *("connections", "connections_per_address", "head_bytes", "bodies_bytes", "responses_bytes"),
+    *("idempotency_seconds", "idempotency_transactions"),
+)
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
@@ -58,7 +61,10 @@ class Settings:
     heavy_queries_at_once: int = 2
     queries_waiting: int = 256
     transactions_waiting: int = 1024
+    idempotency_seconds: int = 86_400
+    idempotency_transactions: int = 1_000_000
     memory_bytes: int = 1024 * 1024 * 1024
+    responses_bytes: int = 256 * 1024 * 1024
     cache_bytes: int = 64 * 1024 * 1024
     cache_entry_bytes: int = 16 * 1024 * 1024
     plan_cache_bytes: int = 32 * 1024 * 1024

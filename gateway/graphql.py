@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
 from itertools import count
 from time import perf_counter
 from typing import Any
@@ -80,19 +81,23 @@ class GraphQLEndpoint:
         self._requests = count(1)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers = _headers(scope)
-        accept = headers.get(b"accept", b"").decode("latin-1")
-        method = scope["method"]
-        if method in ("GET", "HEAD") and negotiation.wants_page(accept):
+        accept = _headers(scope).get(b"accept", b"").decode("latin-1")
+        if scope["method"] in ("GET", "HEAD") and negotiation.wants_page(accept):
             await self.explorer(scope, receive, send)
             return
+        with ExitStack() as sending:
+            await self._respond(scope, receive, send, accept, sending)
+
+    async def _respond(self, scope: Scope, receive: Receive, send: Send, accept: str, sending: ExitStack) -> None:
+        """`sending` is left once the response is sent, or will not be."""
+        headers, method = _headers(scope), scope["method"]
         media = negotiation.accepted(accept)
         try:
             if media is None:
                 raise BadRequestError(
                     406, f"answers are {GRAPHQL_JSON} or application/json; {quoted(accept)} takes neither"
                 )
-            status, body, settled, extra = await self._answer(scope, receive, headers, media)
+            status, body, settled, extra = await self._answer(scope, receive, headers, media, sending)
             if settled and method == "GET":
                 extra = await _validated(media, body)
             if "ETag" in extra and unchanged(headers.get(b"if-none-match"), extra["ETag"]):
@@ -115,7 +120,7 @@ class GraphQLEndpoint:
         await _send(send, status, body, media or negotiation.JSON, extra)
 
     async def _answer(
-        self, scope: Scope, receive: Receive, headers: dict[bytes, bytes], media: str
+        self, scope: Scope, receive: Receive, headers: dict[bytes, bytes], media: str, sending: ExitStack
     ) -> tuple[int, list[bytes], bool, dict[str, str]]:
         """(the status, the body in chunks, whether it is an answer without errors, headers)."""
         started = perf_counter()
@@ -133,6 +138,7 @@ class GraphQLEndpoint:
             if writes:
                 self._check_mutation(scope, principal)
         context = Context(self.services)
+        sending.callback(context.budget.close)
         run = self.operations.run(prepared, context, request.variables, request.operation_name)
         try:
             answer = await self._unless_stopped(asyncio.ensure_future(run), receive, writes)

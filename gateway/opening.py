@@ -12,13 +12,18 @@ from gateway.config import Settings
 from gateway.texts import shown_path
 from store.database import Database
 from store.folder import holds_database
+from store.log import KeyMemory
 
 
 def open_database(settings: Settings) -> Database:
     """The settings' database. Raises BACKEND_UNAVAILABLE when another process has its folder."""
     limits = edn.Limits(size=settings.transaction_bytes)
     return Database.open(
-        settings.data, schema=settings.schema, limits=limits, waiting=settings.transactions_waiting
+        settings.data,
+        schema=settings.schema,
+        limits=limits,
+        waiting=settings.transactions_waiting,
+        keys=KeyMemory(settings.idempotency_transactions, settings.idempotency_seconds),
     )
 
 

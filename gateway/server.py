@@ -23,6 +23,7 @@ from gateway.connection import Connection
 from gateway.ending import CUT, FINISH, Ending, Stop
 from gateway.opening import open_database, start_pool
 from gateway.rehearsal import Rehearsal
+from gateway.trimming import Trimming
 from gateway.wire import Wire
 
 # How long a thread keeps the interpreter from others that want it. Python's own 5 ms are counted for each change of
@@ -36,7 +37,7 @@ def run(settings: Settings, out: Console) -> None:
     os.umask(0o077)
     descriptors.allow_many()
     sys.setswitchinterval(_SWITCH_SECONDS)
-    ending, rehearsal = Ending(), Rehearsal(settings)
+    ending, rehearsal, trimming = Ending(), Rehearsal(settings), Trimming()
     with listening(settings) as listener, open_database(settings) as database:
         # What is ended before is ended by the signal: nothing is served, and the log is whole.
         ending.install()
@@ -55,8 +56,10 @@ def run(settings: Settings, out: Console) -> None:
                 markup=False,
                 soft_wrap=True,
             )
+            trimming.start()
             server.run(sockets=[listener])
         finally:
+            trimming.stop()
             rehearsal.stop()
             pool.close()
 

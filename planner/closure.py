@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from planner.logical import AndNode, DatomAtom, Node, RelationAtom, everything, variables
+from planner.logical import AndNode, DatomAtom, Node, RelationAtom, everything, variables, with_terms
 from planner.magic import Adorned, magic_of
 from planner.program import Branch, Closure, Derived
 
@@ -155,11 +155,7 @@ def _renamed(node: Node, start: str, end: object) -> Node | None:
     names = {start: "start", end: "end"}
     if not isinstance(node, DatomAtom | RelationAtom) or variables(node) != names.keys():
         return None
-    terms = tuple(names.get(term, term) if isinstance(term, str) else term for term in node.terms)
-    if isinstance(node, RelationAtom):
-        return replace(node, terms=terms)
-    entity, attribute, value, tx, added = terms
-    return replace(node, entity=entity, attribute=attribute, value=value, tx=tx, added=added)
+    return with_terms(node, lambda term: names.get(term, term) if isinstance(term, str) else term)
 
 
 def closure_of(relation: Derived, recursive: Sequence[Branch]) -> Closure | None:

@@ -11,32 +11,34 @@ from dataclasses import replace
 
 from datalog.errors import AdalogError, Code
 from planner.closure import closure_of, from_seeds
+from planner.deltas import Atom, before_change, delta_bodies, occurrences
 from planner.joins import plan_join
 from planner.logical import (
     AndNode,
     DatomAtom,
-    Leaf,
     Node,
     NotNode,
-    OrNode,
     RelationAtom,
     leaves,
-    rewritten,
     variables,
 )
 from planner.magic import Adorned, MagicSets
 from planner.plan import Options
-from planner.program import IDEMPOTENT, Branch, Derived, Program, RulePlan, Stratum, older, recent
+from planner.program import IDEMPOTENT, Branch, Derived, Program, RulePlan, Stratum
 from planner.projection import blank_singletons
 from planner.statistics import Statistics
 from planner.strata import Dependency, components, forbidden_cycle
 from planner.tree import Tree
+from planner.version import ROUND, Split, Version
 
-# What a relation is taken to hold while its own rules are planned: recent rows, those of a magic set or restricted
-# by one, or all; and what a recursion is taken to make of the rows it begins with.
-_RECENT, _RESTRICTED, _WHOLE, _GROWTH = 64, 1_000, 100_000, 8
+# What a relation is taken to hold while its own rules are planned: those rows of a magic set or restricted by one,
+# or all; and what a recursion is taken to make of the rows it begins with.
+_RESTRICTED, _WHOLE, _GROWTH = 1_000, 100_000, 8
 
 MOST_ESTIMATED = 1 << 40
+
+# What a better value has displaced is not among the older rows: the rows that hold now are read instead.
+_OF_LATTICES = Split(Version.ALL, Version.RECENT, Version.ALL)
 
 Rules = Mapping[str, Sequence[Branch]]
 
@@ -128,7 +130,7 @@ def _sizes(relations: Mapping[str, Derived]) -> dict[str, int]:
     sizes: dict[str, int] = {}
     for name, relation in relations.items():
         rows = _RESTRICTED if relation.magic or relation.bound else _WHOLE
-        sizes |= {name: rows, older(name): rows, recent(name): _RECENT}
+        sizes[name] = rows
     return sizes
 
 
@@ -145,7 +147,7 @@ def _domains(
             for i in range(relation.arity)
         )
         if all(places):
-            found |= {name: places, older(name): places}
+            found[name] = places
     return found
 
 
@@ -178,22 +180,26 @@ def _stratum(
         cost += spent * (_GROWTH if recurs else 1)
         return plan
 
-    recurs = any(_occurrences(branch.body, inside) for name in names for branch in rules[name])
+    def growing(atom: Atom) -> Split | None:
+        if not isinstance(atom, RelationAtom) or atom.relation not in inside:
+            return None
+        return _OF_LATTICES if atom.relation in lattices else ROUND
+
+    recurs = any(occurrences(branch.body, growing) for name in names for branch in rules[name])
     for name in names:
         for branch in rules[name]:
-            count = _occurrences(branch.body, inside)
-            start = _before_rounds(branch.body, inside)
+            start = before_change(branch.body, growing)
             if start is not None:
                 once.append(planned(name, branch, start, None))
-            if not count:
+            if not occurrences(branch.body, growing):
                 continue
-            if options.semi_naive:
-                recursive.append(branch)
-                for k in range(count):
-                    delta, body = _variant(branch.body, k, inside, lattices)
-                    rounds.append(planned(name, branch, body, delta))
-            else:
+            if not options.semi_naive:
                 rounds.append(planned(name, branch, branch.body, None))
+                continue
+            recursive.append(branch)
+            for each in delta_bodies(branch.body, growing):
+                assert isinstance(each.changed, RelationAtom), "no relation reads itself through a not"
+                rounds.append(planned(name, branch, each.body, each.changed.relation))
     closure = closure_of(relations[names[0]], recursive) if len(names) == 1 and options.semi_naive else None
     stratum = Stratum(tuple(relations[name] for name in names), tuple(once), tuple(rounds), closure)
     sizes = {name: min(int(size) + 1, MOST_ESTIMATED) for name, size in rows.items()}
@@ -214,76 +220,3 @@ def _planned(
         levels = (*levels[:-1], replace(levels[-1], merge=False))
     made = RulePlan(target, branch.head, plan.body, branch.given, levels, delta)
     return made, plan.rows, plan.cost
-
-
-# The rules of a round
-
-
-def _occurrences(node: Node, inside: frozenset[str]) -> int:
-    return sum(isinstance(leaf, RelationAtom) and leaf.relation in inside for leaf in leaves(node))
-
-
-def _before_rounds(body: AndNode, inside: frozenset[str]) -> AndNode | None:
-    """What of a body can hold before the first round: an `or` without its recursive branches; None: nothing can."""
-    items: list[Node] = []
-    for item in body.items:
-        left: Node | None = item
-        match item:
-            case RelationAtom() if item.relation in inside:
-                left = None
-            case AndNode():
-                left = _before_rounds(item, inside)
-            case OrNode():
-                kept = {
-                    i: each for i, branch in enumerate(item.branches) if (each := _before_rounds(branch, inside))
-                }
-                place = {old: new for new, old in enumerate(kept)}
-                local_to = tuple((name, place[owner]) for name, owner in item.local_to if owner in place)
-                left = replace(item, branches=tuple(kept.values()), local_to=local_to) if kept else None
-            case _:
-                pass
-        if left is None:
-            return None
-        items.append(left)
-    return AndNode(tuple(items))
-
-
-def _variant(body: AndNode, k: int, inside: frozenset[str], lattices: frozenset[str]) -> tuple[str, AndNode]:
-    """(the relation of occurrence k, the body that reads its recent rows there).
-
-    Occurrences before it read all rows, those after it the older ones, so that no derivation is made twice; of an
-    `or` around it only its branch is left, the others having nothing new to say.
-    """
-    deltas: list[str] = []
-
-    def aged(node: Node) -> Node:
-        def change(leaf: Leaf) -> Node:
-            if isinstance(leaf, RelationAtom) and leaf.relation in inside and leaf.relation not in lattices:
-                return replace(leaf, relation=older(leaf.relation))
-            return leaf
-
-        return rewritten(node, change)
-
-    def chosen(node: Node, k: int) -> Iterator[Node]:
-        match node:
-            case RelationAtom():
-                deltas.append(node.relation)
-                yield replace(node, relation=recent(node.relation))
-            case AndNode():
-                for item in node.items:
-                    count = _occurrences(item, inside)
-                    if 0 <= k < count:
-                        yield from chosen(item, k)
-                    else:
-                        yield aged(item) if k < 0 else item
-                    k -= count
-            case OrNode():
-                for branch in node.branches:
-                    count = _occurrences(branch, inside)
-                    if 0 <= k < count:
-                        yield from chosen(branch, k)
-                        return
-                    k -= count
-
-    items = tuple(chosen(body, k))
-    return deltas[0], AndNode(items)

@@ -14,7 +14,7 @@ from planner.logical import (
     variables,
 )
 from planner.ordering import can_bind
-from planner.plan import Plan
+from planner.plan import Plan, inner_plan
 from planner.resolve import plain_value
 
 
@@ -53,7 +53,7 @@ def explain_plan(plan: Plan, engine: str, reason: str) -> dict[str, Any]:
         "levels": levels,
         "extenders": tree(plan.body),
         "queries": [
-            {"clause": describe(leaf), "plan": explain_plan(leaf.subquery.plan, engine, "within the query")}
+            {"clause": describe(leaf), "plan": explain_plan(inner_plan(leaf.subquery), engine, "within the query")}
             for leaf in everything(plan.body)
             if isinstance(leaf, FunctionAtom | RelationAtom) and leaf.subquery is not None
         ],

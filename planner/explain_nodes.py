@@ -17,10 +17,11 @@ from planner.logical import (
     PredicateAtom,
     RelationAtom,
     RuleAtom,
+    Subquery,
     Term,
     UnnestAtom,
 )
-from planner.nested import Subquery
+from planner.version import Version
 
 
 def show(term: Term | ast.Source) -> str:
@@ -46,14 +47,15 @@ def describe(node: Node) -> str:
             terms = list(node.terms)
             while len(terms) > 3 and terms[-1] is None:
                 terms.pop()
-            source = "" if node.source == "$" else node.source + " "
+            plain = node.source == "$" and node.version is Version.ALL
+            source = "" if plain else f"{_versioned(node.source, node.version)} "
             return f"[{source}{_list(terms)}]"
         case RelationAtom(subquery=Subquery() as inner):
             return f"[{_call_of(inner, inner.given)} [[{_list(node.terms)}]]]"
         case RelationAtom(derived=True):
-            return f"({node.relation} {_list(node.terms)})"
+            return f"({_versioned(node.relation, node.version)} {_list(node.terms)})"
         case RelationAtom():
-            return f"[{node.relation} {_list(node.terms)}]"
+            return f"[{_versioned(node.relation, node.version)} {_list(node.terms)}]"
         case RuleAtom():
             return f"({node.rule} {_list(node.terms)})"
         case PredicateAtom():
@@ -70,6 +72,10 @@ def describe(node: Node) -> str:
             return f"(or {' '.join(describe(branch) for branch in node.branches)})"
         case NotNode():
             return f"(not {' '.join(describe(item) for item in node.items)})"
+
+
+def _versioned(name: str, version: Version) -> str:
+    return name if version is Version.ALL else f"{name} ({version})"
 
 
 def _call_of(inner: Subquery, values: tuple[Term | ast.Source, ...]) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from planner.logical import AndNode, LevelPlan, Node, NotNode, leaves
+from planner.dependencies import dependencies_of
+from planner.logical import AndNode, Leaf, LevelPlan, Node, NotNode, in_body, leaves
 from planner.ordering import order_variables
 from planner.plan import Options
-from planner.projection import blank_singletons, project, with_inner
+from planner.projection import blank_singletons, project
 from planner.statistics import Statistics
 
 
@@ -34,7 +35,11 @@ def plan_join(
     assert found is not None, "a safe body has an order"
     body = _plan_negations(body, statistics, options)
     if options.project:
-        levels = project(body, given, found.order, found.prefixes, needed, counted)
+        dependencies = dependencies_of(body, statistics)
+        levels = project(body, given, found.order, found.prefixes, needed, counted, dependencies)
+        if counted and levels and not levels[-1].counted:
+            # Whoever takes the rows adds up their weights anyway.
+            levels = (*levels[:-1], replace(levels[-1], merge=False))
     else:
         levels = tuple(LevelPlan(name, estimate=e) for name, e in zip(found.order, found.prefixes, strict=True))
     return JoinPlan(body, levels, found.cost, found.prefixes[-1] if found.prefixes else 1.0)
@@ -42,18 +47,21 @@ def plan_join(
 
 def _plan_negations(body: AndNode, statistics: Statistics, options: Options) -> AndNode:
     """Orders the inner join of every `not`: it starts from the shared bindings and keeps only those."""
-    planned: dict[int, NotNode] = {}
-    for node in negations(body):
-        shared = frozenset(node.shared)
-        inner = AndNode(node.items)
+
+    def planned(leaf: Leaf) -> Node:
+        if not isinstance(leaf, NotNode):
+            return leaf
+        shared = frozenset(leaf.shared)
+        inner = AndNode(leaf.items)
         if options.project:
             inner = blank_singletons(inner, shared)
         found = order_variables(inner, shared, shared, statistics, reorder=options.reorder)
         assert found is not None, "a safe not has an order"
-        inner = _plan_negations(inner, statistics, options)
-        levels = project(inner, node.shared, found.order, found.prefixes, shared, frozenset())
-        planned[id(node)] = replace(node, items=inner.items, levels=levels)
-    return with_inner(body, planned) if planned else body  # type: ignore[return-value]
+        dependencies = dependencies_of(inner, statistics)
+        levels = project(inner, leaf.shared, found.order, found.prefixes, shared, frozenset(), dependencies)
+        return replace(leaf, items=inner.items, levels=levels)
+
+    return in_body(body, planned) if negations(body) else body
 
 
 def negations(node: Node) -> list[NotNode]:

@@ -8,13 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-from datalog.ast import Const, LookupRef, Source
+from datalog.ast import (
+    Binding,
+    CollectionBinding,
+    Const,
+    FindPull,
+    LookupRef,
+    Query,
+    RelationBinding,
+    Source,
+)
 from datalog.errors import Position
-
-if TYPE_CHECKING:
-    from planner.nested import Subquery
+from planner.places import Places
+from planner.version import Version
 
 # A column that travels through a join beside the variables, whose name they cannot have.
 WEIGHT = "#weight"
@@ -23,9 +31,44 @@ Term = str | Const | LookupRef | None
 """A variable's unique name, a constant, a lookup ref by constants, or None for a blank."""
 
 
+class InnerPlan(Protocol):
+    """What the tree around a query within a query knows of its plan: a `planner.plan.Plan`."""
+
+    @property
+    def rows(self) -> float:
+        """The estimated rows."""
+
+    @property
+    def places(self) -> Places:
+        """Where the values of its variables stand."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subquery:
+    """`inputs`: the plan's variable for each argument, in order. `sources`: (name within, name outside).
+
+    `given`: the arguments, where it stands as a relation and none of them is a variable.
+    """
+
+    query: Query
+    sources: tuple[tuple[str, str], ...]
+    inputs: tuple[str, ...]
+    plan: InnerPlan = field(compare=False)
+    given: tuple[Term | Source, ...] = ()
+
+    def is_relation(self, binding: Binding) -> bool:
+        """Whether the binding takes apart just what the find spec puts together: rows, or a column."""
+        find = self.query.find
+        if any(isinstance(element, FindPull) for element in find.elements):
+            return False
+        if isinstance(binding, RelationBinding):
+            return find.shape == "relation" and find.keys is None
+        return isinstance(binding, CollectionBinding) and find.shape == "collection"
+
+
 @dataclass(frozen=True, slots=True)
 class DatomAtom:
-    """A data pattern over a database: always five terms."""
+    """A data pattern over a version of a database: always five terms."""
 
     source: str
     entity: Term
@@ -34,6 +77,7 @@ class DatomAtom:
     tx: Term = None
     added: Term = None
     position: Position | None = field(default=None, compare=False)
+    version: Version = Version.ALL
 
     @property
     def terms(self) -> tuple[Term, ...]:
@@ -42,14 +86,15 @@ class DatomAtom:
 
 @dataclass(frozen=True, slots=True)
 class RelationAtom:
-    """A pattern over a relation: an input (`:in` place number), a source that is a list of tuples, what rules
-    derive (`derived`), or the rows of a query within the query."""
+    """A pattern over a version of a relation: an input (`:in` place number), a source that is a list of tuples,
+    what rules derive (`derived`), or the rows of a query within the query."""
 
     relation: str
     terms: tuple[Term, ...]
     position: Position | None = field(default=None, compare=False)
     subquery: Subquery | None = None
     derived: bool = False
+    version: Version = Version.ALL
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,14 +242,49 @@ def rewritten(node: Node, change: Callable[[Leaf], Node]) -> Node:
     """The tree with every leaf changed; the leaves inside a `not` before the `not` itself."""
     match node:
         case AndNode():
-            return AndNode(tuple(rewritten(item, change) for item in node.items))
+            return in_body(node, change)
         case OrNode():
-            branches = tuple(rewritten(branch, change) for branch in node.branches)
-            return replace(node, branches=branches)  # type: ignore[arg-type]
+            branches = tuple(in_body(branch, change) for branch in node.branches)
+            local_to = tuple((name, owner) for name, owner in node.local_to if name in branches[owner].names)
+            return replace(node, branches=branches, local_to=local_to)
         case NotNode():
             return change(replace(node, items=tuple(rewritten(item, change) for item in node.items)))
         case _:
             return change(node)
+
+
+def in_body(body: AndNode, change: Callable[[Leaf], Node]) -> AndNode:
+    """`rewritten` of a conjunction, which is one again."""
+    return AndNode(tuple(rewritten(item, change) for item in body.items))
+
+
+def with_terms(leaf: Leaf, change: Callable[[Term], Term]) -> Leaf:
+    """The leaf with every term changed; a variable that a clause binds or shares can only become another one."""
+
+    def name(variable: str) -> str:
+        changed = change(variable)
+        assert isinstance(changed, str)
+        return changed
+
+    match leaf:
+        case DatomAtom():
+            entity, attribute, value, tx, added = map(change, leaf.terms)
+            return replace(leaf, entity=entity, attribute=attribute, value=value, tx=tx, added=added)
+        case RelationAtom() | RuleAtom():
+            return replace(leaf, terms=tuple(map(change, leaf.terms)))
+        case PredicateAtom():
+            return replace(leaf, args=tuple(_changed(change, each) for each in leaf.args))
+        case FunctionAtom():
+            args = tuple(_changed(change, each) for each in leaf.args)
+            return replace(leaf, args=args, out=name(leaf.out))
+        case UnnestAtom():
+            return replace(leaf, collection=name(leaf.collection), out=name(leaf.out))
+        case NotNode():
+            return replace(leaf, shared=tuple(map(name, leaf.shared)))
+
+
+def _changed(change: Callable[[Term], Term], argument: Term | Source) -> Term | Source:
+    return argument if isinstance(argument, Source) else change(argument)
 
 
 def everything(node: Node) -> Iterator[Leaf]:

@@ -57,7 +57,8 @@ def _components(predicates: Sequence[Predicate]) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A rule of a magic set. `origin`: the relation whose rules ask, or QUERY; `size`: about how many it gives."""
+    """A rule of a magic set. `origin`: the relation whose rules contain the call, or QUERY. `size`: the estimated
+    number of tuples that it derives."""
 
     branch: Branch
     origin: str
@@ -66,7 +67,7 @@ class Asked:
 
 @dataclass
 class Adorned:
-    """The query's body and the rules of a program after the pass. `magic` maps a magic set to who asks."""
+    """The query's body and the rules of the program after the pass. `magic`: the rules of each magic set."""
 
     body: AndNode
     relations: dict[str, Derived] = field(default_factory=dict)
@@ -85,9 +86,9 @@ def calls_rule(node: Node) -> bool:
 
 @dataclass
 class _Prefix:
-    """What is evaluated before a call: nodes whose rule calls are relations already, and what they bind.
+    """The nodes that are evaluated before a call, and the variables that they bind. They call no rules any more.
 
-    `given`: variables of one value: scalar inputs and the constants of rule calls.
+    `given`: the variables with one value, which are scalar inputs and constants of rule calls.
     """
 
     given: frozenset[str]
@@ -105,7 +106,8 @@ class _Prefix:
             self.bound |= variables(item)
 
     def absorb(self, waiting: list[Node], *, anchored_only: bool) -> None:
-        """Moves over the nodes that can be evaluated next; if `anchored_only`, those that something narrows."""
+        """Moves nodes that can be evaluated next from `waiting` into the prefix. With `anchored_only` it takes only
+        those that share a bound variable or have a constant."""
         found = True
         while found:
             found = False
@@ -180,9 +182,13 @@ class _Prefix:
 
 
 class MagicSets:
-    """One run of the pass. `through`: also restrict what a `not` or a whole aggregate reads, which may make a
-    stratified program unstratified; the caller then asks again without. `use`: off restricts required places only.
-    `apart`: calls from elsewhere share no relations, so that what one asks for does not depend on another's answer.
+    """One run of the pass.
+
+    `through`: the relations that a `not` or an aggregate over all tuples reads are restricted, too. That may make a
+    stratified program unstratified; then the caller runs the pass again without it. `use`: every bound place
+    restricts a relation; without it only the places that a rule requires do. `apart`: calls that are not part of
+    one recursion read relations of their own, so that the magic set of one does not depend on the answer of
+    another.
     """
 
     def __init__(
@@ -322,7 +328,7 @@ class MagicSets:
         return RelationAtom(name, atom.terms, atom.position, derived=True)
 
     def _ask(self, name: str, branch: Branch, origin: str, prefix: _Prefix) -> None:
-        """One more rule of a magic set, unless it only says that the set is in the set."""
+        """Adds a rule to a magic set, unless the rule is a tautology: the set contained in itself."""
         items = branch.body.items
         if items == (RelationAtom(name, branch.head, derived=True),):
             return
@@ -330,20 +336,20 @@ class MagicSets:
         self.made.magic.setdefault(name, []).append(Asked(branch, origin, size))
 
     def _size(self, items: Sequence[Node], names: frozenset[str], prefix: _Prefix) -> float:
-        """About how many values of `names` the items give."""
+        """The estimated number of values of `names` that the items derive."""
         if not names:
             return 1.0
         found = order_variables(AndNode(tuple(items)), prefix.given, names, self.statistics)
         return found.prefixes[-1] if found is not None and found.prefixes else 1.0
 
     def _together(self, predicate: Predicate, origin: str) -> bool:
-        """Whether the call is part of a recursion."""
+        """Whether the call and the rule that makes it are part of one recursion."""
         return origin != QUERY and (
             self._component[self.made.relations[origin].rule] == self._component[predicate.name]
         )
 
     def _copy(self, predicate: Predicate, origin: str) -> int:
-        """The number of the relations that a call reads; 0: those of everybody."""
+        """The number of the copy of the relations that a call reads; 0 is the copy that calls share."""
         if self._together(predicate, origin):
             return self._copies[origin]
         if not self.apart or len(self.made.relations) > _MOST_RELATIONS:
@@ -353,7 +359,7 @@ class MagicSets:
     def _before_recursion(
         self, items: tuple[Node, ...], names: frozenset[str], given: frozenset[str], origin: str
     ) -> tuple[Node, ...]:
-        """The items without the calls that are part of the caller's recursion, if the others bind `names` too."""
+        """The items without the calls of the caller's own recursion, if the remaining items bind `names`."""
         own = self._component.get(self.made.relations[origin].rule) if origin != QUERY else None
         waiting = [item for item in items if own not in self._read(item)]
         prefix = _Prefix(given, given)
@@ -361,7 +367,7 @@ class MagicSets:
         return tuple(prefix.items) if names <= prefix.bound else items
 
     def _read(self, node: Node) -> set[int]:
-        """The components of the rules, magic sets aside, that a node reads."""
+        """The components of the rules that a node reads, without those of magic sets."""
         read = (leaf.relation for leaf in everything(node) if isinstance(leaf, RelationAtom) and leaf.derived)
         relations = (self.made.relations[name] for name in read)
         return {self._component[each.rule] for each in relations if not each.magic}

@@ -7,36 +7,12 @@ any number of argument tuples can be its first batch.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from datalog import ast
 from datalog.errors import AdalogError, Code
-from planner.logical import Term
+from planner.logical import Subquery
 from planner.plan import Plan
-
-
-@dataclass(frozen=True, slots=True)
-class Subquery:
-    """`inputs`: the plan's variable for each argument, in order. `sources`: (name within, name outside).
-
-    `given`: the arguments, where it stands as a relation and none of them is a variable.
-    """
-
-    query: ast.Query
-    sources: tuple[tuple[str, str], ...]
-    inputs: tuple[str, ...]
-    plan: Plan = field(compare=False)
-    given: tuple[Term | ast.Source, ...] = ()
-
-    def is_relation(self, binding: ast.Binding) -> bool:
-        """Whether the binding takes apart just what the find spec puts together: rows, or a column."""
-        find = self.query.find
-        if any(isinstance(element, ast.FindPull) for element in find.elements):
-            return False
-        if isinstance(binding, ast.RelationBinding):
-            return find.shape == "relation" and find.keys is None
-        return isinstance(binding, ast.CollectionBinding) and find.shape == "collection"
-
 
 PlanInner = Callable[[ast.Query, tuple[tuple[str, str], ...]], Plan]
 

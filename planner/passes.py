@@ -1,17 +1,20 @@
-"""The planner's pipeline, one visible sequence: scope, check, derive rules, simplify, order, project."""
+"""The planner's pipeline, one visible sequence: scope, check, share, stratify, simplify, order and project."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 from datalog import ast
+from planner.dependencies import dependencies_of
 from planner.derive import plan_rules
 from planner.joins import plan_join
 from planner.nested import planned_within
 from planner.plan import Options, Plan
-from planner.projection import blank_singletons, hidden_variables
+from planner.projection import blank_singletons, repeats
 from planner.requirements import check_safe, settled
 from planner.sharing import shared_out
+from planner.stages import Checked, Passes, Scoped, Setting, Simplified, Stratified
 from planner.standing import places_of
 from planner.statistics import Statistics
 from planner.tree import tree_of
@@ -35,6 +38,13 @@ def plan_query(
 
     Raises UNBOUND_VARIABLE where no order can bind every variable, UNSTRATIFIABLE where rules go in circles.
     """
+    return PASSES(query, setting_of(statistics, relations, options, share=share))
+
+
+def setting_of(
+    statistics: Statistics, relations: frozenset[str], options: Options, *, share: bool = False
+) -> Setting:
+    """The setting of a query, within which its inner queries are planned."""
 
     def plan_inner(inner: ast.Query, sources: tuple[tuple[str, str], ...]) -> Plan:
         databases = {name: statistics.databases[outer] for name, outer in sources if outer in statistics.databases}
@@ -44,49 +54,84 @@ def plan_query(
             lambda: plan_query(inner, Statistics(databases, rows, check=statistics.check), lists, options)
         )
 
-    tree = settled(tree_of(query, relations, plan_inner, linear=options.magic))
-    given = tree.given
-    answer = tuple(dict.fromkeys([*(e.var.name for e in query.find.elements), *(v.name for v in query.with_)]))
-    needed = frozenset(answer)
-    check_safe(tree.body, frozenset(given), needed, tree)
-    places = places_of(query, tree)
-    sharing = None
-    if share and tree.predicates and (found := shared_out(tree, statistics, options)) is not None:
-        tree, sharing = found
-    body, program, sizes = plan_rules(tree, statistics, options)
-    statistics = replace(statistics, relation_rows={**statistics.relation_rows, **sizes})
-    counted = _counted(query, answer)
-    if options.project:
-        body = blank_singletons(body, needed.union(given))
+    return Setting(statistics, relations, options, plan_inner, share)
+
+
+def scope(query: ast.Query, setting: Setting) -> Scoped:
+    """Resolves names, inlines simple rules, plans the queries within."""
+    tree = tree_of(query, setting.relations, setting.plan_inner, linear=setting.options.magic)
+    return Scoped(query, tree)
+
+
+def check(scoped: Scoped, setting: Setting) -> Checked:
+    """Finds what every rule needs from its callers, and refuses what no order can bind."""
+    query, tree = scoped.query, settled(scoped.tree)
+    names = (*(each.var.name for each in query.find.elements), *(each.name for each in query.with_))
+    answer = tuple(dict.fromkeys(names))
+    check_safe(tree.body, frozenset(tree.given), frozenset(answer), tree)
+    return Checked(query, tree, answer, places_of(query, tree))
+
+
+def share(checked: Checked, setting: Setting) -> Checked:
+    """Restricts the tree to a share of one variable's values, where tasks are to answer it."""
+    if not (setting.share and checked.tree.predicates):
+        return checked
+    found = shared_out(checked.tree, setting.statistics, setting.options)
+    return checked if found is None else replace(checked, tree=found[0], sharing=found[1])
+
+
+def stratify(checked: Checked, setting: Setting) -> Stratified:
+    """Makes a program of the rules: magic sets, strata, rounds."""
+    body, program, sizes = plan_rules(checked.tree, setting.statistics, setting.options)
+    statistics = replace(setting.statistics, relation_rows={**setting.statistics.relation_rows, **sizes})
+    return Stratified(checked, body, program, statistics)
+
+
+def simplify(stratified: Stratified, setting: Setting) -> Simplified:
+    """Blanks what occurs once, and decides whether rows are made distinct or counted."""
+    checked, body, statistics = stratified.checked, stratified.body, stratified.statistics
     # No two rows differ in what the arguments give one value.
-    distinct = hidden_variables(body, needed.union(given))
-    if distinct or not options.project:
-        counted = frozenset()
-    plan = plan_join(body, given, needed, statistics, options, counted)
+    shown = frozenset((*checked.answer, *checked.tree.given))
+    if setting.options.project:
+        body = blank_singletons(body, shown)
+    distinct = repeats(body, shown, dependencies_of(body, statistics))
+    counted = _counted(checked) if setting.options.project and not distinct else frozenset()
+    return Simplified(checked, body, stratified.program, statistics, counted, distinct)
+
+
+def order(simplified: Simplified, setting: Setting) -> Plan:
+    """Orders the variables, and says what each level keeps."""
+    checked, tree, program = simplified.checked, simplified.checked.tree, simplified.program
+    needed, counted = frozenset(checked.answer), simplified.counted
+    plan = plan_join(simplified.body, tree.given, needed, simplified.statistics, setting.options, counted)
     return Plan(
-        query,
+        checked.query,
         plan.body,
-        given,
+        tree.given,
         plan.levels,
-        answer,
+        checked.answer,
         bool(counted),
-        distinct,
+        simplified.distinct,
         plan.cost + program.cost,
         plan.rows,
-        options,
+        setting.options,
         tuple(tree.constants.items()),
-        places,
-        places.entities(statistics.databases),
-        sharing,
+        checked.places,
+        checked.places.entities(setting.statistics.databases),
+        checked.sharing,
         program,
     )
 
 
-def _counted(query: ast.Query, answer: tuple[str, ...]) -> frozenset[str]:
+PASSES: Final = Passes.of(scope).then(check).then(share).then(stratify).then(simplify).then(order)
+
+
+def _counted(checked: Checked) -> frozenset[str]:
     """The variables that the answer only counts, where all its aggregates can do with weights; else none."""
-    aggregates = [e for e in query.find.elements if isinstance(e, ast.FindAggregate)]
-    if not aggregates or any(e.name not in WEIGHABLE or e.args for e in aggregates):
+    elements = checked.query.find.elements
+    aggregates = [each for each in elements if isinstance(each, ast.FindAggregate)]
+    if not aggregates or any(each.name not in WEIGHABLE or each.args for each in aggregates):
         return frozenset()
-    shown = {e.var.name for e in query.find.elements if not isinstance(e, ast.FindAggregate)}
-    shown |= {e.var.name for e in aggregates if e.name != "count"}
-    return frozenset(answer) - shown
+    shown = {each.var.name for each in elements if not isinstance(each, ast.FindAggregate)}
+    shown |= {each.var.name for each in aggregates if each.name != "count"}
+    return frozenset(checked.answer) - shown

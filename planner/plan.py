@@ -1,21 +1,17 @@
 """A planned query: plain data that says how to run it, on this machine or another.
 
-The stages are types: text → `ast.Query` → (scoping, safety) `AndNode` → (ordering, projection) `Plan`.
+The last of the stages that `planner.stages` has types for.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from datalog.ast import Const, LookupRef, Query
-from planner.logical import AndNode, LevelPlan
+from planner.logical import AndNode, LevelPlan, Subquery
 from planner.places import Places
-from planner.program import Program
-
-if TYPE_CHECKING:
-    from planner.sharing import Sharing
+from planner.program import Program, Sharing
 
 
 class Engine(StrEnum):
@@ -25,7 +21,7 @@ class Engine(StrEnum):
     SPARK = "SPARK"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """Switches that change how a query is evaluated, never what it answers: the tests compare them."""
 
@@ -66,3 +62,9 @@ class Plan:
     @property
     def order(self) -> tuple[str, ...]:
         return tuple(level.variable for level in self.levels)
+
+
+def inner_plan(subquery: Subquery) -> Plan:
+    """The plan of a query within a query, which the tree around it knows as little of as it can."""
+    assert isinstance(subquery.plan, Plan)
+    return subquery.plan

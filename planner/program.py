@@ -49,24 +49,6 @@ class Predicate:
 # After magic sets
 
 
-_RECENT = " (recent)"
-
-
-def recent(relation: str) -> str:
-    """The name under which a rule reads what the last round added."""
-    return relation + _RECENT
-
-
-def is_recent(relation: str) -> bool:
-    """Whether a relation is read by that name."""
-    return relation.endswith(_RECENT)
-
-
-def older(relation: str) -> str:
-    """The name under which a rule reads what was known before the last round."""
-    return relation + " (older)"
-
-
 @dataclass(frozen=True, slots=True)
 class Derived:
     """A relation that rules derive. `bound`: the places that its magic set restricts; `magic`: it is such a set."""
@@ -101,6 +83,14 @@ class RulePlan:
     @property
     def order(self) -> tuple[str, ...]:
         return tuple(level.variable for level in self.levels)
+
+
+@dataclass(frozen=True, slots=True)
+class Sharing:
+    """`domain`: joins that together give every value which the variable can have (and maybe more)."""
+
+    variable: str
+    domain: tuple[RulePlan, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,28 +1,31 @@
 """What each level may forget: variables that nothing later needs, and counts that need no rows.
 
 Datalog's answers are sets, so a variable that the answer does not show can be dropped as soon as its last atom is
-done, and rows that become equal are one. A variable that the answer only counts (it is in `:with`, or the argument
-of `count`) can be dropped too, the rows keeping a weight: but only where every variable is in the answer. Rows that
-only a hidden variable tells apart must not be counted twice, and chunks do not know of each other's rows.
+done, and rows that become equal are one. None do where what is kept determines what is dropped. A variable that the
+answer only counts (it is in `:with`, or the argument of `count`) can be dropped too, the rows keeping a weight: but
+only where the answer's variables determine all others. Rows that only a hidden variable tells apart must not be
+counted twice, and chunks do not know of each other's rows.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
+from collections.abc import Sequence
 
+from planner.dependencies import Dependency, determined_by
 from planner.logical import (
     WEIGHT,
     AndNode,
     DatomAtom,
+    Leaf,
     LevelPlan,
     Node,
-    NotNode,
-    OrNode,
     RelationAtom,
     disjunctions,
+    in_body,
     leaves,
     variables,
+    with_terms,
 )
 
 
@@ -36,28 +39,15 @@ def blank_singletons(body: AndNode, needed: frozenset[str]) -> AndNode:
         else:
             kept |= variables(leaf)
     alone = {name for name, count in uses.items() if count == 1 and name not in kept}
-    return _blank(body, alone) if alone else body  # type: ignore[return-value]
+    if not alone:
+        return body
 
+    def blanked(leaf: Leaf) -> Node:
+        if not isinstance(leaf, DatomAtom | RelationAtom):
+            return leaf
+        return with_terms(leaf, lambda term: None if isinstance(term, str) and term in alone else term)
 
-def _blank(node: Node, alone: set[str]) -> Node:
-    match node:
-        case DatomAtom():
-            entity, attribute, value, tx, added = (
-                None if isinstance(term, str) and term in alone else term for term in node.terms
-            )
-            return DatomAtom(node.source, entity, attribute, value, tx, added, position=node.position)
-        case RelationAtom():
-            return replace(
-                node, terms=tuple(None if isinstance(term, str) and term in alone else term for term in node.terms)
-            )
-        case AndNode():
-            return AndNode(tuple(_blank(item, alone) for item in node.items))
-        case OrNode():
-            branches = tuple(_blank(branch, alone) for branch in node.branches)
-            local = tuple((name, owner) for name, owner in node.local_to if name not in alone)
-            return replace(node, branches=branches, local_to=local)  # type: ignore[arg-type]
-        case _:
-            return node
+    return in_body(body, blanked)
 
 
 def project(
@@ -67,8 +57,12 @@ def project(
     estimates: tuple[float, ...],
     needed: frozenset[str],
     counted: frozenset[str],
+    dependencies: Sequence[Dependency],
 ) -> tuple[LevelPlan, ...]:
-    """The levels of an order. `counted`: those of `needed` that the answer only counts (a weighted join)."""
+    """The levels of an order. `counted`: those of `needed` that the answer only counts (a weighted join).
+
+    `dependencies`: of the body.
+    """
     rank = dict.fromkeys(given, -1) | {name: i for i, name in enumerate(order)}
 
     def end(node: Node) -> int:
@@ -87,27 +81,15 @@ def project(
         kept = frozenset(x for x in alive if x in needed or last_use.get(x, -1) > i)
         kept -= frozenset(x for x in counted if last_use.get(x, -1) <= i)
         keep = kept | (frozenset((WEIGHT,)) if counted else frozenset()) if kept != alive else None
-        merge = kept != alive or i in ends
+        bound = [each for each in dependencies if all(rank[x] <= i for x in each.span)]
+        merge = i in ends or not alive <= determined_by(kept.union(given), bound)
         only_counted = bool(counted) and name in counted and name not in kept
         levels.append(LevelPlan(name, keep, merge, only_counted, estimates[i]))
         alive = kept
     return tuple(levels)
 
 
-def hidden_variables(body: AndNode, needed: frozenset[str]) -> bool:
-    """Whether rows can repeat: some variable of the join is not in the answer."""
-    return any(name not in needed for item in leaves(body) for name in variables(item))
-
-
-def with_inner(node: Node, inner: dict[int, NotNode]) -> Node:
-    """The tree with each `not` (by identity) replaced by its planned form."""
-    match node:
-        case NotNode():
-            return inner[id(node)]
-        case AndNode():
-            return AndNode(tuple(with_inner(item, inner) for item in node.items))
-        case OrNode():
-            branches = tuple(with_inner(branch, inner) for branch in node.branches)
-            return replace(node, branches=branches)  # type: ignore[arg-type]
-        case _:
-            return node
+def repeats(body: AndNode, needed: frozenset[str], dependencies: Sequence[Dependency]) -> bool:
+    """Whether rows can repeat: the answer's variables do not determine some variable of the join."""
+    known = determined_by(needed, dependencies)
+    return any(name not in known for item in leaves(body) for name in variables(item))

@@ -87,6 +87,13 @@ class Reading:
         chosen = next((read for read in readings if read.plain), readings[0])
         return chosen.value, Fault(value, ambiguous=True)
 
+    def keeps_all(self, values: Sequence[Any]) -> bool:
+        """Whether all of these values mean what they are, since nothing but attributes of their type is held."""
+        names = {type_name(value) for value in {type(value): value for value in values}.values()}
+        return names != {"tuple"} and all(
+            isinstance(held, Attribute) and names == {held.value_type} for held, _ in self.held
+        )
+
     def _unknown(self, value: Any) -> Fault | None:
         """What is wrong with a name: of an attribute, of one in a lookup ref, of an entity."""
         unknown = [_unknown(held, database, value) for held, database in self.held]

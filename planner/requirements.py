@@ -19,8 +19,8 @@ from planner.logical import (
     OrNode,
     PredicateAtom,
     RuleAtom,
+    in_body,
     leaves,
-    rewritten,
     variables,
 )
 from planner.ordering import can_bind
@@ -48,9 +48,7 @@ def _annotated(body: AndNode, required: Mapping[str, frozenset[int]]) -> AndNode
     def change(leaf: Leaf) -> Node:
         return replace(leaf, required=required[leaf.rule]) if isinstance(leaf, RuleAtom) else leaf
 
-    changed = rewritten(body, change)
-    assert isinstance(changed, AndNode)
-    return changed
+    return in_body(body, change)
 
 
 def _requiring(predicate: Predicate, required: Mapping[str, frozenset[int]]) -> Predicate:

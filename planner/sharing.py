@@ -7,26 +7,18 @@ fixpoint to its share. Any rows are right that way; a good variable is one that 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from planner.joins import plan_join
 from planner.logical import AndNode, DatomAtom, Leaf, Node, RelationAtom, RuleAtom, leaves, variables
 from planner.plan import Options
-from planner.program import Branch, Predicate, RulePlan
+from planner.program import Branch, Predicate, RulePlan, Sharing
 from planner.projection import blank_singletons
 from planner.statistics import Statistics
 from planner.tree import Tree
 
 SHARE = "in share"
 """The relation of the values that a task was given."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sharing:
-    """`domain`: joins that together give every value which the variable can have (and maybe more)."""
-
-    variable: str
-    domain: tuple[RulePlan, ...]
 
 
 def shared_out(tree: Tree, statistics: Statistics, options: Options) -> tuple[Tree, Sharing] | None:

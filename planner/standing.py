@@ -8,8 +8,17 @@ from typing import Final
 
 from datalog import ast
 from datalog.values import Keyword
-from planner.logical import DatomAtom, FunctionAtom, Leaf, PredicateAtom, RelationAtom, RuleAtom, Term, everything
-from planner.nested import Subquery
+from planner.logical import (
+    DatomAtom,
+    FunctionAtom,
+    Leaf,
+    PredicateAtom,
+    RelationAtom,
+    RuleAtom,
+    Subquery,
+    Term,
+    everything,
+)
 from planner.places import Chosen, Kind, Place, Places
 from planner.tree import Tree
 

@@ -24,12 +24,11 @@ from planner.logical import (
     UnnestAtom,
     variables,
 )
-from planner.program import is_recent
 from planner.resolve import attribute_of, entity_code, value_code
 from store.snapshot import Snapshot
 
-# Extensions of a bound value by what the last round of a recursion added.
-_SCATTERED = 2.0
+# What a change is taken to be: its rows, and the extensions of a bound value by it.
+_CHANGED, _SCATTERED = 64.0, 2.0
 
 FILTER = 1e18
 """The estimated count of what cannot propose."""
@@ -74,6 +73,8 @@ class Statistics:
         return known
 
     def _size(self, atom: DatomAtom) -> Size:
+        if atom.version.is_change:
+            return Size(_CHANGED, _CHANGED / _SCATTERED, _CHANGED / _SCATTERED)
         snapshot = self.databases[atom.source]
         if not isinstance(atom.attribute, Const):
             everything = [snapshot.statistics(attribute) for attribute in snapshot.attributes()]
@@ -134,8 +135,8 @@ class Statistics:
 
     def _derived_count(self, atom: RelationAtom, variable: str, rows: float, bound: frozenset[str]) -> float:
         """Of what rules derived: what a round added is taken to be scattered, all of it to be spread evenly."""
-        if is_recent(atom.relation):
-            return _SCATTERED if variables(atom) & bound else max(rows, 1.0)
+        if atom.version.is_change:
+            return _SCATTERED if variables(atom) & bound else _CHANGED
         domains = self.relation_domains.get(atom.relation)
         if domains is None:
             return max(float(rows ** (1.0 / max(len(atom.terms), 1))), 1.0)

@@ -14,6 +14,7 @@ from executor.arguments import Given
 from schema.basis import moment, read_instant, unwrapped
 from schema.encoding import NestingError, TagError, decode
 from schema.scalars import Long
+from store.database import check_moment
 
 if TYPE_CHECKING:
     from store.database import Database
@@ -43,8 +44,8 @@ def snapshot_of(database: Database, basis: BasisInput | None) -> Snapshot:
     if basis.t is not None and basis.as_of is not None:
         raise AdalogError(Code.ARG_INVALID, "basis has both t and asOf; give at most one of them")
     for name, number in (("t", basis.t), ("since", basis.since)):
-        if number is not None and number < 0:
-            raise AdalogError(Code.ARG_INVALID, f"basis.{name} is {number}; transaction numbers start at 0")
+        if number is not None:
+            check_moment(f"basis.{name}", number)
     if basis.as_of is not None:
         return database.at(as_of=read_instant(basis.as_of), since=basis.since, history=bool(basis.history))
     return database.at(t=basis.t, since=basis.since, history=bool(basis.history))

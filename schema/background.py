@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from executor.cancel import Cancel
+from executor.failure import emptied
 
 T = TypeVar("T")
 
@@ -14,8 +15,16 @@ T = TypeVar("T")
 async def elsewhere(work: Callable[[Cancel], T], cancel: Cancel | None = None) -> T:
     """What `work` returns. It should look at the flag it is given between steps."""
     cancel = cancel or Cancel()
+
+    def tidy() -> T:
+        try:
+            return work(cancel)
+        except BaseException as failure:
+            emptied(failure)
+            raise
+
     try:
-        return await asyncio.to_thread(work, cancel)
+        return await asyncio.to_thread(tidy)
     except asyncio.CancelledError:
         cancel.cancel()
         raise

@@ -16,6 +16,7 @@ from datalog.errors import AdalogError, Code, quoted, shown
 from datalog.hints import nearest
 from executor.arguments import Given, Moment
 from schema.scalars import read_long
+from store.database import check_moment
 
 if TYPE_CHECKING:
     from store.database import Database
@@ -106,8 +107,7 @@ def _number(place: str, value: Any) -> int:
         number = read_long(value)
     except GraphQLError:
         raise AdalogError(Code.ARG_INVALID, f"{place} is a transaction's number, not {quoted(value)}") from None
-    if number < 0:
-        raise AdalogError(Code.ARG_INVALID, f"{place} is {number}; transaction numbers start at 0")
+    check_moment(place, number)
     return number
 
 

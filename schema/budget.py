@@ -7,25 +7,71 @@ LIMIT_EXCEEDED. Pieces stay pieces until they are sent: nobody joins them into a
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
 import orjson
 
+from datalog.errors import AdalogError, Code
 from schema.limits import exceeded
 
 # No JSON that orjson writes has this byte.
 _PLACE: Final = b"\x00"
 _CHUNK_BYTES: Final = 64 * 1024
+# Of a response that is sent whatever others hold, and what larger ones draw at once.
+_SMALL_BYTES: Final = 256 * 1024
+_PIECE_BYTES: Final = 1024 * 1024
+
+
+class Responses:
+    """What all responses of a process hold until they are sent, small ones aside. Thread-safe.
+
+    One principal's may hold half of it: who reads slowly, or not at all, is in his own way first.
+    """
+
+    def __init__(self, nbytes: int) -> None:
+        self.held = 0
+        self._most = nbytes
+        self._of: Counter[str] = Counter()
+        self._lock = threading.Lock()
+
+    def draw(self, principal: str, nbytes: int) -> None:
+        """Raises RATE_LIMITED, retryable, where others are being sent."""
+        with self._lock:
+            own = self._of[principal] + nbytes
+            if self.held + nbytes > self._most or own > self._most // 2:
+                raise AdalogError(
+                    Code.RATE_LIMITED,
+                    "the responses that are being sent hold the memory that this one needs; try again shortly",
+                    retry_after=1,
+                )
+            self._of[principal] = own
+            self.held += nbytes
+
+    def put_back(self, principal: str, nbytes: int) -> None:
+        """A response was sent, or is not wanted any more."""
+        with self._lock:
+            self.held -= nbytes
+            self._of[principal] -= nbytes
+            if not self._of[principal]:
+                del self._of[principal]
 
 
 class Budget:
-    """Bytes that a response may still come to. Thread-safe."""
+    """Bytes that a response may still come to. Thread-safe.
 
-    def __init__(self, nbytes: int) -> None:
+    Beyond a small one's it draws from `responses`, until it is closed.
+    """
+
+    def __init__(self, nbytes: int, responses: Responses | None = None, principal: str = "") -> None:
         self._limit = nbytes
+        self._responses = responses
+        self._principal = principal
         self._taken = 0
+        self._drawn = 0
+        self._closed = False
         self._lock = threading.Lock()
 
     def estimate(self) -> Budget:
@@ -33,12 +79,28 @@ class Budget:
         return Budget(self._limit)
 
     def take(self, nbytes: int) -> None:
-        """Raises LIMIT_EXCEEDED where there are not so many left."""
+        """Raises LIMIT_EXCEEDED where there are not so many left, and RATE_LIMITED where other responses hold too
+        many."""
         with self._lock:
             self._taken += nbytes
             over = self._taken > self._limit
+            if not over and self._taken > self._drawn + _SMALL_BYTES and self._responses is not None:
+                self._draw(self._responses)
         if over:
             raise exceeded("bytes in the response; ask for pages with `first`", self._limit, "result_bytes")
+
+    def _draw(self, responses: Responses) -> None:
+        wanted = min(max(_PIECE_BYTES, self._taken - _SMALL_BYTES - self._drawn), self._limit)
+        if not self._closed:
+            responses.draw(self._principal, wanted)
+            self._drawn += wanted
+
+    def close(self) -> None:
+        """The response was sent, or will not be. What a late thread still takes is not drawn any more."""
+        with self._lock:
+            drawn, self._drawn, self._closed = self._drawn, 0, True
+        if drawn and self._responses is not None:
+            self._responses.put_back(self._principal, drawn)
 
 
 class Prepaid:

@@ -31,7 +31,8 @@ class Piece(Protocol):
 
 
 class Columnar(Protocol):
-    """A list of objects, a piece at a time. `short`: written in no time. `prepaid`: for what is held of it."""
+    """A list of objects, a piece at a time. `short`: written in no time. `prepaid`: for what is held of it. `cost`:
+    of writing it, in the planner's measure."""
 
     @property
     def short(self) -> bool: ...
@@ -39,11 +40,14 @@ class Columnar(Protocol):
     @property
     def prepaid(self) -> Prepaid | None: ...
 
+    @property
+    def cost(self) -> float: ...
+
     def cancel(self) -> Cancel:
         """The deadline of those who want it."""
 
-    def pieces(self, check: Callable[[], None]) -> Iterator[Piece]:
-        """The pieces in order; `check` is called as they are made and may raise."""
+    def pieces(self, cancel: Cancel) -> Iterator[Piece]:
+        """The pieces in order; the flag is looked at as they are made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +60,15 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """`take`: is told of bytes as they are written; `check`: of time as it goes by. Either may raise."""
+    """`take` is told of bytes as they are written, and may raise."""
 
     take: Callable[[int], None]
-    check: Callable[[], None]
+    cancel: Cancel
 
     def written(self, items: Columnar, shape: Shape) -> Written:
         """The list as JSON."""
         chunks = []
-        for piece in items.pieces(self.check):
+        for piece in items.pieces(self.cancel):
             before = self._within(piece, shape)
             chunk = orjson.dumps(before.rows)[1:-1]
             self.take(len(chunk) - before.nbytes)
@@ -106,6 +110,7 @@ class Objects:
     read: Reading
     deadline: float | None = None
     prepaid: ClassVar[None] = None
+    cost: ClassVar[float] = 0.0
 
     @property
     def short(self) -> bool:
@@ -120,7 +125,7 @@ class Objects:
     def column(self, field: str) -> Sequence[Any]:
         return list(map(self.read[field], self.items))
 
-    def pieces(self, check: Callable[[], None]) -> Iterator[Piece]:
+    def pieces(self, cancel: Cancel) -> Iterator[Piece]:
         for start in range(0, len(self.items), _PIECE):
-            check()
+            cancel.check()
             yield Objects(self.items[start : start + _PIECE], self.read)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from schema.budget import Budget
+from executor.client import ASKING
+from schema.budget import Budget, Responses
 from schema.cursor import Cursors
 from schema.limits import Limits
 
@@ -22,6 +23,7 @@ class Services:
     pool: Pool
     limits: Limits
     cursors: Cursors
+    responses: Responses | None = None
 
 
 @dataclass(slots=True)
@@ -38,4 +40,5 @@ class Context:
     response: Any = None
 
     def __post_init__(self) -> None:
-        self.budget = Budget(self.services.limits.result_bytes)
+        limits, responses = self.services.limits, self.services.responses
+        self.budget = Budget(limits.result_bytes, responses, ASKING.get().principal)

@@ -29,9 +29,9 @@ from graphql import (
 from graphql.execution import Executor
 
 from datalog.errors import AdalogError
-from executor.allocation import uncollected
 from executor.arguments import few
 from executor.cancel import Cancel
+from executor.failure import emptied
 from executor.recent import Recent
 from schema.background import elsewhere
 from schema.budget import Repeated, Written, assembled
@@ -40,6 +40,7 @@ from schema.context import Context
 from schema.errors import describe, format_error
 from schema.limits import Limits
 from schema.measure import introspected, parse_within
+from store.collecting import uncollected
 
 _VALIDATION_ERRORS: Final = 20
 # Of the tree that is made of one token of a document.
@@ -88,16 +89,18 @@ class PreparingExecutor(Executor[Any]):
         # What a transaction did has to be told, whatever its size: it is as large as the request that made it.
         take = _free if mutation else (items.prepaid or context.budget).take
         if items.short:
-            return Writing(take, Cancel().check).written(items, shape)
+            return Writing(take, Cancel()).written(items, shape)
 
         held = Repeated(take)
 
         def write(cancel: Cancel) -> Written:
             held.begin()
             with uncollected():
-                return Writing(held.take, cancel.check).written(items, shape)
+                return Writing(held.take, cancel).written(items, shape)
 
-        return elsewhere(write) if mutation else context.services.pool.threaded(items.cancel(), write)
+        if mutation:
+            return elsewhere(write)
+        return context.services.pool.threaded(items.cancel(), write, items.cost)
 
 
 class IntrospectingExecutor(PreparingExecutor):
@@ -244,6 +247,9 @@ def _answer(result: ExecutionResult) -> Answer:
     body: dict[str, Any] = {}
     if result.errors:
         body["errors"] = [format_error(error) for error in result.errors]
+        for error in result.errors:
+            # Its frames refer to it, and hold what the other fields came to.
+            emptied(error)
     if executed:
         body["data"] = result.data
     return Answer(body, executed)

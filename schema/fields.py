@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -41,6 +42,12 @@ _MOST_ARGUMENTS = 1_000
 _DATOM_BYTES = 29
 # Values, and every fifty characters, that are read in no time.
 _INLINE_VALUES = 500
+# The same, when reading them is heavy work.
+_HEAVY_VALUES = 20_000
+# Of the pool's cost, for a datom that is found in an index.
+_DATOM_COST = 5.0
+# The same, of a small transaction that is read and written.
+_TRANSACTION_COST = 10 * types.DATOM_COST
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +77,8 @@ async def _read(
 
     if few((args or (), args_edn or (), parts or ()), _INLINE_VALUES):
         return read(within)
-    return await services.pool.threaded(Cancel(within.deadline), read)
+    cost = 0.0 if few((args or (), args_edn or ()), _HEAVY_VALUES) else math.inf
+    return await services.pool.threaded(Cancel(within.deadline), read, cost)
 
 
 def _check_first(first: int | None, most: int) -> None:
@@ -161,7 +169,7 @@ class Query:
             end = services.cursors.write(cursor_on(snapshot, asked, stop))
         return types.QueryResult(
             result=result,
-            page=Page(result, start, max(start, stop), encoding or Encoding.PLAIN, context.budget),
+            page=Page(result, start, max(start, stop), encoding or Encoding.PLAIN, context.budget, services.pool),
             told=told,
             basis_t=Long(result.t),
             page_info=types.PageInfo(has_next_page=stop < len(result), end_cursor=end),
@@ -275,7 +283,9 @@ class Query:
                 found.append(span)
             return found
 
-        spans = await services.pool.threaded(Cancel(within.deadline), find)
+        # How many there are is not known without counting them.
+        cost = _DATOM_COST * first
+        spans = await services.pool.threaded(Cancel(within.deadline), find, cost)
         count = sum(map(len, spans))
         if count > first:
             last = spans.pop()
@@ -304,8 +314,14 @@ class Query:
         database = services.database
         start = 0 if from_ is None else int(from_)
         stop = database.snapshot().t + 1 if to is None else int(to)
+        # Of small ones; a large one says so itself.
+        cost = _TRANSACTION_COST * min(first, max(0, stop - start))
         return types.TxReports(  # type: ignore[return-value]
-            lambda: database.told(start, stop, first), encoding or Encoding.PLAIN, within.deadline
+            lambda take: database.told(start, stop, first, take),
+            encoding or Encoding.PLAIN,
+            services.pool.memory,
+            cost,
+            within.deadline,
         )
 
     @strawberry.field
@@ -355,10 +371,10 @@ def _component(number: int, text: str) -> Any:
 
 def _database(services: Services) -> types.Database:
     snapshot = services.database.snapshot()
-    last = services.database.transactions(snapshot.t, snapshot.t + 1, 1)
+    made = services.database.tx_instant(snapshot.t)
     return types.Database(
         basis_t=Long(snapshot.t),
-        tx_instant=iso(last[0].tx_instant) if last else None,
+        tx_instant=None if made is None else iso(made),
         datom_count=Long(snapshot.datom_count),
         entity_count=Long(snapshot.entity_count),
     )

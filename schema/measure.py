@@ -90,9 +90,20 @@ def parse_within(text: str, limits: Limits, lists: Mapping[str, int] | None = No
         if "Document contains more than" in error.message:
             raise exceeded("tokens in the GraphQL document", limits.query_tokens, "query_tokens") from None
         raise
+    _unlink_tokens(document)
     if _MANY_DIGITS.search(text):
         _check_numbers(document)
     return document, Measure(document, limits, lists or {}).check()
+
+
+def _unlink_tokens(document: DocumentNode) -> None:
+    """Takes apart the list of the document's tokens, which nobody follows any more.
+
+    As a ring of references it would keep every document until the next great collection."""
+    token = None if document.loc is None else document.loc.start_token
+    while token is not None:
+        following, token.next, token.prev = token.next, None, None
+        token = following
 
 
 def _check_numbers(document: DocumentNode) -> None:

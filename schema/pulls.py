@@ -10,7 +10,6 @@ import orjson
 from datalog import edn
 from datalog.errors import AdalogError
 from datalog.values import EdnMap
-from executor.allocation import uncollected
 from executor.arguments import few
 from executor.cancel import Cancel
 from executor.pool import PullRequest
@@ -18,6 +17,7 @@ from planner.readings import entity_named
 from schema.budget import Budget, Repeated, Written
 from schema.encoding import Encoding, MapWriter
 from schema.limits import exceeded
+from store.collecting import uncollected
 
 if TYPE_CHECKING:
     from schema.context import Context

@@ -6,18 +6,18 @@ Works in slices, so that a result too large is noticed before it is built, and o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
 from executor.arguments import few
 from executor.cancel import Cancel
-from schema.background import elsewhere
-from schema.budget import Budget, Written
+from schema.budget import Budget, Repeated, Written
 from schema.encoding import Encoding, encode_column, encode_maps, encode_rows
 
 if TYPE_CHECKING:
+    from executor.pool import Pool
     from executor.result import Result
 
 # Cells, and bytes of text in them, that are written at once.
@@ -28,37 +28,55 @@ _INLINE_CELLS: Final = 4_000
 _INLINE_COLUMNS: Final = 100
 _INLINE_BYTES: Final = 200_000
 
+# Of the pool's cost: about half a microsecond.
+_CELL_COST: Final = 8
+
 _Columns = list[Sequence[Any]]
 
 
 @dataclass(frozen=True)
 class Page:
-    """Rows start..stop of a result, to be written in one encoding."""
+    """Rows start..stop of a result, to be written in one encoding. `pool`: who writes long ones; `take`: is told of
+    bytes instead of the budget, where work may be begun more than once."""
 
     result: Result
     start: int
     stop: int
     encoding: Encoding
     budget: Budget
+    pool: Pool
+    take: Callable[[int], None] | None = None
 
     async def rows(self) -> Written | orjson.Fragment:
         """The rows, a JSON array each (an EDN string each under EDN)."""
-        return await self._make(self._rows)
+        return await self._make(Page._rows)
 
     async def value(self) -> Written | orjson.Fragment:
         """The page in the shape of the query's find spec."""
-        return await self._make(self._value)
+        return await self._make(Page._value)
 
-    async def _make(self, build: Callable[[Iterator[_Columns]], Written]) -> Written | orjson.Fragment:
-        question = self.result.question
-        cancel = Cancel(None if question is None else question.deadline)
+    async def _make(self, build: Callable[[Page, Iterator[_Columns]], Written]) -> Written | orjson.Fragment:
         width = len(self.result.columns)
         if (self.stop - self.start) * width > _INLINE_CELLS or width > _INLINE_COLUMNS:
-            return await elsewhere(lambda cancel: build(self._slices(cancel)), cancel)
+            return await self._threaded(lambda page, cancel: build(page, self._slices(cancel)))
         made = self._made(self.start, self.stop)
         if self._light(made):
-            return orjson.Fragment(b"".join(build(iter((made,))).chunks))
-        return await elsewhere(lambda _: build(self._parts(made)), cancel)
+            return orjson.Fragment(b"".join(build(self, iter((made,))).chunks))
+        return await self._threaded(lambda page, _: build(page, self._parts(made)))
+
+    async def _threaded(self, work: Callable[[Page, Cancel], Written]) -> Written:
+        """On the pool's threads, when it is this client's turn; it may be begun more than once."""
+        held = Repeated(self.budget.take)
+
+        def write(cancel: Cancel) -> Written:
+            held.begin()
+            return work(replace(self, take=held.take), cancel)
+
+        question = self.result.question
+        cancel = Cancel(None if question is None else question.deadline)
+        return await self.pool.threaded(
+            cancel, write, _CELL_COST * (self.stop - self.start) * len(self.result.columns)
+        )
 
     def _made(self, start: int, stop: int) -> _Columns:
         return [self.result.column(index, start, stop) for index in range(len(self.result.columns))]
@@ -145,5 +163,5 @@ class Page:
 
     def _weigh(self, chunk: bytes) -> bytes:
         """The chunk, while all that the response holds stays within its bytes."""
-        self.budget.take(len(chunk))
+        (self.take or self.budget.take)(len(chunk))
         return chunk

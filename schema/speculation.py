@@ -30,6 +30,10 @@ With = Annotated[
 ]
 
 
+# Of the pool's cost: some two microseconds for each that is read and applied.
+_CHARACTER_COST = 30
+
+
 async def read_snapshot(
     services: Services,
     basis: BasisInput | None,
@@ -76,7 +80,7 @@ async def _applied(
         return services.database.speculate(basis, tx, start, cancel)
 
     try:
-        after, report = await services.pool.threaded(Cancel(deadline), apply)
+        after, report = await services.pool.threaded(Cancel(deadline), apply, _CHARACTER_COST * len(tx))
     except AdalogError as error:
         raise AdalogError(
             error.code,

@@ -13,6 +13,7 @@ import strawberry
 
 from datalog import edn
 from datalog.diagnostics import Diagnostic
+from executor.budget import Held, Memory
 from executor.cancel import Cancel
 from executor.result import Result
 from schema.background import elsewhere
@@ -169,6 +170,8 @@ class Datom:
 
 
 _DATOMS_AT_ONCE: Final = 2_000
+# Of the pool's cost: about three microseconds.
+DATOM_COST: Final = 45.0
 # Below this many the event loop is not worth leaving.
 _FEW_DATOMS: Final = 200
 
@@ -186,13 +189,17 @@ class Datoms:
     def short(self) -> bool:
         return sum(map(len, self.parts)) <= _FEW_DATOMS
 
+    @property
+    def cost(self) -> float:
+        return DATOM_COST * sum(map(len, self.parts))
+
     def cancel(self) -> Cancel:
         return Cancel(self.deadline)
 
-    def pieces(self, check: Callable[[], None]) -> Iterator[_SomeDatoms]:
+    def pieces(self, cancel: Cancel) -> Iterator[_SomeDatoms]:
         for part in self.parts:
             for start in range(0, len(part), _DATOMS_AT_ONCE):
-                check()
+                cancel.check()
                 stop = start + _DATOMS_AT_ONCE
                 some = part.cut(start, stop).datoms() if isinstance(part, Span) else part[start:stop]
                 yield from (_SomeDatoms(each, self.encoding) for each in light_parts(some))
@@ -292,10 +299,13 @@ class TxReport:
 
 @dataclass(frozen=True, slots=True)
 class TxReports:
-    """Transactions as columns, read from the log as they are written."""
+    """Transactions as columns, read from the log as they are written. `read` tells what it is given of the bytes of
+    each before it is decoded; they are drawn from `memory` until the next."""
 
-    read: Callable[[], Iterator[StoreReport]]
+    read: Callable[[Callable[[int], None]], Iterator[StoreReport]]
     encoding: Encoding
+    memory: Memory
+    cost: float
     deadline: float | None = None
     prepaid: ClassVar[None] = None
     short: ClassVar[bool] = False
@@ -303,10 +313,21 @@ class TxReports:
     def cancel(self) -> Cancel:
         return Cancel(self.deadline)
 
-    def pieces(self, check: Callable[[], None]) -> Iterator[_OneReport]:
-        for report in self.read():
-            check()
-            yield _OneReport(report, self.encoding)
+    def pieces(self, cancel: Cancel) -> Iterator[_OneReport]:
+        most, budget = self.memory.share, self.memory.budget()
+        with Held(budget) as held:
+
+            def take(nbytes: int) -> None:
+                cancel.expect(nbytes)
+                cancel.check()
+                held.become(min(nbytes, most))
+
+            try:
+                for report in self.read(take):
+                    cancel.check()
+                    yield _OneReport(report, self.encoding)
+            finally:
+                budget.close()
 
 
 @dataclass(frozen=True, slots=True)

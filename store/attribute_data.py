@@ -106,8 +106,16 @@ class AttributeData:
     def events(self, since: int, until: int) -> Columns:
         """Every assertion and retraction with since < t <= until, sorted by (e, v, t)."""
         young = self.delta.events(0, self.delta.length_at(until))
-        every = Columns.concat([self.relation.events(), young])
+        every = Columns.concat([self.relation.events(since), young])
         return every.take((every.t > since) & (every.t <= until)).sorted()
+
+    def changes(self, since: int, until: int) -> Columns:
+        """The same in no order; costs what there is of them, and the runs of the relation that have some."""
+        young = self.delta.events(self.delta.length_at(since), self.delta.length_at(until))
+        if since >= self.relation.last:
+            return young
+        every = Columns.concat([self.relation.events(since), young])
+        return every.take(every.t <= until)
 
     def shipped(self, t: int) -> tuple[Relation, Columns]:
         """What another process makes the same data from: a relation and the events since, up to t."""

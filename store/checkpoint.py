@@ -150,8 +150,8 @@ def _counters_from_json(counters: list[int], others: list[tuple[int, int]] | Non
 
 @dataclass(frozen=True)
 class Opened:
-    """The newest state. unsaved: how many datoms of it no checkpoint has. named: the files that the checkpoint
-    names; None where it could not be read.
+    """The newest state. unsaved: how many datoms and values of it no checkpoint has, or not as they are kept today.
+    named: the files that the checkpoint names; None where it could not be read.
     """
 
     head: Head
@@ -176,14 +176,19 @@ def opened(folder: Folder, log: Log) -> Opened:
             head, checksum = _restored(checkpoint), checkpoint.log_checksum
     except DamagedSegment as error:
         _LOGGER.warning("%s; rebuilding from the log", error.message)
-    replayed = 0
+    unsaved = _hashed_anew(head)
     for entry in log.replay(head.t, checksum):
         logged = Logged.decoded(entry.payload)
         head.replay(entry.t, entry.instant, logged)
-        replayed += logged.count
+        unsaved += logged.count
     if head.has_merged():
         _LOGGER.warning(_MERGED, MERGED - 1, MERGED, MERGED, MERGED)
-    return Opened(head, replayed, named)
+    return Opened(head, unsaved, named)
+
+
+def _hashed_anew(head: Head) -> int:
+    blocks = (block for each in head.codes.dictionaries().values() for block in each.parts()[0])
+    return sum(len(block.arrays.order) for block in blocks if block.segment is None)
 
 
 def _check_same_history(checkpoint: Checkpoint, log: Log) -> None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Callable, Mapping, Sequence
-from decimal import Decimal
+from decimal import Context, Decimal, DecimalException, Inexact, InvalidOperation, Overflow
 from typing import Any, Final
 
 from datalog.values import LONG_MAX, LONG_MIN, BigInt, Float, type_name
+
+_MAX_DIGITS: Final = 20_000
+_EXACT: Final = Context(prec=_MAX_DIGITS, traps=[Inexact, Overflow, InvalidOperation])
 
 
 def coerced(value_type: str, value: Any) -> Any | None:
@@ -25,12 +28,16 @@ def coerced(value_type: str, value: Any) -> Any | None:
     return None if convert is None else convert(value)
 
 
-def added(old: Any, more: Any) -> Any:
-    """The sum of two numbers of whatever types; a missing one counts as nothing."""
+def added(old: Any, more: Any) -> Any | None:
+    """The sum of two numbers of whatever types; a missing one counts as nothing. None for more digits than a bigdec
+    may have."""
     if old is None:
         return more
     if isinstance(old, Decimal) or isinstance(more, Decimal):
-        return Decimal(old) + Decimal(more)
+        try:
+            return _EXACT.add(Decimal(old), Decimal(more))
+        except DecimalException:
+            return None
     total = old + more
     return BigInt(total) if isinstance(old, BigInt) and isinstance(total, int) else total
 
@@ -49,6 +56,8 @@ def coerced_tuple(types: Sequence[str], value: Any) -> tuple[Any, ...] | None:
 
 
 def _whole(value: float | Decimal) -> int | None:
+    if isinstance(value, Decimal) and value.adjusted() > _MAX_DIGITS:
+        return None
     return int(value) if math.isfinite(value) and value == int(value) else None
 
 

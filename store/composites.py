@@ -32,12 +32,11 @@ class Composites:
     by_component: Mapping[int, tuple[Composite, ...]] = field(default_factory=dict)
 
     @staticmethod
-    def of(attributes: Mapping[Keyword, Attribute], state: State) -> Composites:
-        """The composites among these attributes, as far as their components are declared."""
+    def of(composites: Iterable[Attribute], attributes: Mapping[Keyword, Attribute], state: State) -> Composites:
+        """The composites, as far as their components are among the attributes."""
         found = []
-        for attribute in attributes.values():
-            if attribute.tuple_attrs is None:
-                continue
+        for attribute in composites:
+            assert attribute.tuple_attrs is not None, "of a composite"
             components = tuple(attributes[name] for name in attribute.tuple_attrs if name in attributes)
             if len(components) == len(attribute.tuple_attrs):
                 known = state.schema.get(attribute.id)

@@ -24,13 +24,14 @@ from store.compactor import Compactor, Folded, Moment
 from store.datom import Datom, TxReport
 from store.folder import Folder, check_is_folder
 from store.head import Head
-from store.log import Log
+from store.log import KeyMemory, Log
 from store.payload import Logged
 from store.report import report_of
 from store.resolve import Transaction, resolve
 from store.setting import WAITING, Evaluation, Evaluator, SchemaMode, Setting, Watch
 from store.snapshot import Snapshot, Start
 from store.speculation import Fork, outcome
+from store.wire import instant
 from store.writer import BulkRequest, Request, Writer
 
 Listener = Callable[[TxReport, Snapshot], None]
@@ -42,6 +43,8 @@ _LOGGER: Final = logging.getLogger("adalog.store")
 IN_MEMORY: Final = ":memory:"
 # Past views are kept for those who page through them or ask again; each holds the tries that were read of it.
 _PAST_VIEWS: Final = 16
+_KEYS: Final = KeyMemory()
+_KEY_CHARACTERS: Final = 256
 
 
 class Database:
@@ -59,7 +62,7 @@ class Database:
         self._log = log
         self._folder = folder
         self._head = head
-        self._snapshot = head.snapshot()
+        self._snapshot = head.published()
         self._past: OrderedDict[tuple[int, int, bool, str], Snapshot] = OrderedDict()
         self._past_lock = threading.Lock()
         self._listeners: list[Listener] = []
@@ -68,22 +71,27 @@ class Database:
 
     @staticmethod
     def open(
-        location: str, *, schema: SchemaMode = "open", limits: edn.Limits = edn.DEFAULT, waiting: int = WAITING
+        location: str,
+        *,
+        schema: SchemaMode = "open",
+        limits: edn.Limits = edn.DEFAULT,
+        waiting: int = WAITING,
+        keys: KeyMemory = _KEYS,
     ) -> Database:
         """From a folder, made if need be, or `:memory:`. limits: of transactions given as text. waiting: the most
-        transactions that are not answered yet.
+        transactions that are not answered yet. keys: how long idempotency keys are remembered.
 
         Raises BACKEND_UNAVAILABLE where another process has the folder, or it is a server's address, and INTERNAL
         where it is damaged.
         """
         if location == IN_MEMORY:
-            return Database(Head.empty(), Log.in_memory(), None, Setting(schema, limits, waiting))
+            return Database(Head.empty(), Log.in_memory(keys), None, Setting(schema, limits, waiting))
         check_is_folder(location)
         with ExitStack() as undo:
             folder = Folder(Path(location))
             undo.callback(folder.close)
             folder.check_log()
-            log = Log.in_file(folder.log)
+            log = Log.in_file(folder.log, keys)
             undo.callback(log.close)
             found = opened(folder, log)
             undo.pop_all()
@@ -161,8 +169,8 @@ class Database:
         moment = now.as_of_instant(moment) if isinstance(moment, datetime) else moment
         moment, since = _numbered(moment), _numbered(since)
         for name, number in (("t", moment), ("since", since)):
-            if number is not None and number < 0:
-                raise AdalogError(Code.ARG_INVALID, f"{name} is {number}; transactions are numbered from 1")
+            if number is not None:
+                check_moment(name, number)
         if moment is not None and moment > now.t:
             raise AdalogError(
                 Code.BASIS_FUTURE, f"t = {moment} is not reached yet: the newest transaction is {now.t}"
@@ -203,11 +211,20 @@ class Database:
         """At most `limit` transactions with start <= t < stop, oldest first, from the log."""
         return list(self.told(start, stop, limit))
 
-    def told(self, start: int, stop: int, limit: int) -> Iterator[TxReport]:
-        """The same, one at a time, as they are read."""
+    def told(
+        self, start: int, stop: int, limit: int, take: Callable[[int], None] = lambda _: None
+    ) -> Iterator[TxReport]:
+        """The same, one at a time, as they are read. `take` is called with about the bytes of each before it is
+        decoded, and may raise."""
         now = self._snapshot
         for entry in self._log.entries(max(start, 1), min(stop, now.t + 1), limit):
+            take(Logged.weight(entry.payload))
             yield report_of(entry, Logged.decoded(entry.payload), now.name_of)
+
+    def tx_instant(self, t: int) -> datetime | None:
+        """When a transaction was made, whatever its size; None where there is none of that number."""
+        found = self._log.instant_at(t)
+        return None if found is None else instant(found)
 
     # Writing
 
@@ -232,14 +249,10 @@ class Database:
         """Queue transaction data. The future has the report once it is durable, or the refusal.
 
         BASIS_CONFLICT where `expected_basis_t` is no longer the newest; a used `idempotency_key` gets the report of
-        the transaction that used it, and nothing is applied again.
+        the transaction that used it, and nothing is applied again: ARG_INVALID where that one was another.
         """
-        if idempotency_key is not None and not idempotency_key.strip():
-            # An empty form field is no key: the second transaction sent with it would be lost.
-            raise AdalogError(
-                Code.ARG_INVALID,
-                "the idempotency key is empty; give each transaction one of its own, such as a uuid, or none",
-            )
+        if idempotency_key is not None:
+            _check_key(idempotency_key)
         request = Request(tx, expected_basis_t, idempotency_key)
         self._writer.submit(request)
         return request.future
@@ -278,13 +291,13 @@ class Database:
         self._compactor.run()
 
     def _moment(self) -> Moment:
-        return self._on_writer(lambda: Moment(self._head.snapshot(), self._head.counters))
+        return self._on_writer(lambda: Moment(self._head.published(), self._head.counters))
 
     def _adopt(self, folded: Folded) -> None:
         self._on_writer(lambda: self._take_over(folded))
 
     def _take_over(self, folded: Folded) -> None:
-        self._head.codes.adopt(folded.blocks)
+        self._head.codes.durable.adopt(folded.blocks)
         # A bulk load may have replaced a relation meanwhile; its own is newer.
         self._head.replace(
             {id_: new for id_, (old, new) in folded.relations.items() if self._head.live(id_).relation is old}
@@ -340,6 +353,34 @@ class Database:
     def memory_bytes(self) -> int:
         """Bytes of tries and dictionaries, those of mapped files included."""
         return self._snapshot.nbytes()
+
+
+def check_moment(place: str, number: int) -> None:
+    """Refuses a number that no transaction has. `place`: where the number stands."""
+    if number < 0:
+        raise AdalogError(
+            Code.ARG_INVALID,
+            f"{place} is {number}; transactions are numbered from 1, and 0 is the moment before the first",
+        )
+
+
+def _check_key(idempotency_key: str) -> None:
+    if not idempotency_key.strip():
+        # An empty form field is no key: the second transaction sent with it would be lost.
+        raise AdalogError(
+            Code.ARG_INVALID,
+            "the idempotency key is empty; give each transaction one of its own, such as a uuid, or none",
+        )
+    if len(idempotency_key) > _KEY_CHARACTERS:
+        raise AdalogError(
+            Code.ARG_INVALID,
+            f"the idempotency key has {len(idempotency_key):,} characters; it has at most {_KEY_CHARACTERS}, such "
+            "as the 36 of a uuid",
+        )
+    if not idempotency_key.isascii() and any("\ud800" <= letter <= "\udfff" for letter in idempotency_key):
+        raise AdalogError(
+            Code.ARG_INVALID, "the idempotency key holds half a surrogate pair, which is no character"
+        )
 
 
 def _numbered(transaction: int | None) -> int | None:

@@ -6,9 +6,10 @@ everywhere in it.
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from datalog.edn_writer import write
 from datalog.errors import Code
@@ -136,7 +137,12 @@ class Declarations:
     def attributes(self) -> Mapping[Keyword, Attribute]:
         """Every attribute by its ident."""
         known = self._state.schema.by_ident()
-        return {**known, **self._attributes} if self._attributes else known
+        return ChainMap(self._attributes, cast("dict[Keyword, Attribute]", known)) if self._attributes else known
+
+    def composites(self) -> list[Attribute]:
+        """The composite tuples among them."""
+        known = [each for each in self._state.schema.composites if each.ident not in self._attributes]
+        return [*known, *(each for each in self._attributes.values() if each.tuple_attrs)]
 
     def used_with(self, key: Any, value_type: str | None, path: Path) -> Attribute:
         """The attribute, declared now if this is its first use and the schema is open.
@@ -164,20 +170,12 @@ class Declarations:
             raise Refused(
                 Code.TX_INVALID, f"{write(key)} is not an attribute; write a keyword such as :person/name", path
             )
-        names = [str(each.ident) for each in self._state.schema.all()]
         reserved = key.namespace is not None and (key.namespace == "db" or key.namespace.startswith("db."))
-        if reserved:
-            raise Refused(
-                Code.UNKNOWN_ATTRIBUTE,
-                f"no attribute {key}{nearest(str(key), names)}; names in db are built in",
-                path,
-            )
-        if self._mode == "strict":
-            raise Refused(
-                Code.UNKNOWN_ATTRIBUTE,
-                f"no attribute {key}{nearest(str(key), names)}; the schema is strict, so declare it first",
-                path,
-            )
+        if not reserved and self._mode != "strict":
+            return
+        hint = nearest(str(key), (str(each.ident) for each in self._state.schema.all()))
+        why = "names in db are built in" if reserved else "the schema is strict, so declare it first"
+        raise Refused(Code.UNKNOWN_ATTRIBUTE, f"no attribute {key}{hint}; {why}", path)
 
     def _declared_by_use(self, key: Keyword, known: Attribute | None, value_type: str, path: Path) -> Attribute:
         ident_code = self._state.codes.intern(key)

@@ -1,14 +1,18 @@
 """One type's values by number: an append-only list of distinct byte keys, found by number and by content.
 
 The old part is a few immutable blocks (often memory-mapped), the young part Python objects. One thread adds; any
-number read, each from the state it sees when it starts. Knows bytes and numbers, not what they stand for.
+number read, each from the state it sees when it starts. Knows bytes and numbers, not what they stand for. Keys come
+from clients, so a block's index hashes them with a secret.
 """
 
 from __future__ import annotations
 
-import zlib
+import secrets
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2s
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -20,6 +24,21 @@ from store.segment import Segment
 # A block takes in its younger neighbour once that has grown to this share of its size: log(n) blocks, each key
 # rewritten log(n) times.
 _MERGE_SHARE: Final = 0.5
+# Bytes of a secret: with it, keys of up to 48 bytes are one block of the hash function.
+_SECRET: Final = 16
+_HASH_BITS: Final = 32
+# The logarithm of how many hashes a block's directory takes together, more or less.
+_ROW_BITS: Final = 6
+
+
+def hash_of(key: bytes, secret: bytes) -> int:
+    """32 bits of BLAKE2s, keyed by prefix: whoever does not know the secret finds no keys that share a hash."""
+    return int.from_bytes(blake2s(secret + key, digest_size=4).digest(), "little")
+
+
+def _hashes(keys: Iterable[bytes], count: int, secret: bytes) -> NDArray[np.uint32]:
+    digests = b"".join([blake2s(secret + key, digest_size=4).digest() for key in keys])
+    return np.frombuffer(digests, "<u4", count)
 
 
 class BlockArrays(NamedTuple):
@@ -29,14 +48,16 @@ class BlockArrays(NamedTuple):
     heap: NDArray[np.uint8]
     hashes: NDArray[np.uint32]
     order: NDArray[np.int32]
+    secret: NDArray[np.uint8]
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
     """Keys number `start` to `stop`: key i is `heap[offsets[i - start]:offsets[i - start + 1]]`.
 
-    hashes: the keys' CRC-32, sorted. order: the position of the key each hash belongs to. segment: the
-    file that the arrays are mapped from, if any.
+    hashes: the keys' `hash_of`, sorted. order: the position of the key each hash belongs to. secret: of the
+    hashes; empty in files of versions that had none, whose hashes are no use. segment: the file that the arrays are
+    mapped from, if any.
     """
 
     start: int
@@ -53,16 +74,35 @@ class Block:
         at = number - self.start
         return self.arrays.heap[offsets[at] : offsets[at + 1]].tobytes()
 
+    @property
+    def secret(self) -> bytes:
+        """The secret of its hashes."""
+        return self.arrays.secret.tobytes()
+
     def find(self, key: bytes, key_hash: int) -> int | None:
-        """The number of a key, given its CRC-32."""
-        hashes = self.arrays.hashes
-        at = int(hashes.searchsorted(np.uint32(key_hash)))
-        while at < len(hashes) and hashes[at] == key_hash:
+        """The number of a key, given its hash."""
+        hashes, starts, shift = self._directory
+        first = key_hash >> shift
+        at, stop = starts[first], starts[first + 1]
+        at = bisect_left(hashes, key_hash, at, stop)
+        while at < stop and hashes[at] == key_hash:
             number = self.start + int(self.arrays.order[at])
             if self.key(number) == key:
                 return number
             at += 1
         return None
+
+    @cached_property
+    def _directory(self) -> tuple[memoryview, list[int], int]:
+        """The hashes, and where those with each value of their first bits begin: few steps instead of twenty."""
+        hashes = self.arrays.hashes
+        bits = max(len(hashes).bit_length() - _ROW_BITS, 0)
+        shift = _HASH_BITS - bits
+        firsts = (np.arange(1 << bits, dtype=np.uint64) << np.uint64(shift)).astype(np.uint32)
+        return hashes.data, [*np.searchsorted(hashes, firsts).tolist(), len(hashes)], shift
+
+    def __getstate__(self) -> dict[str, object]:
+        return {"start": self.start, "arrays": self.arrays, "segment": self.segment}
 
     def arrow(self) -> pa.LargeBinaryArray:
         """All its keys, without a copy."""
@@ -71,34 +111,44 @@ class Block:
         return pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(arrays.order), buffers)
 
     @staticmethod
-    def build(start: int, keys: Sequence[bytes]) -> Block:
+    def build(start: int, keys: Sequence[bytes], secret: bytes) -> Block:
         """A block of the given keys."""
         offsets = np.zeros(len(keys) + 1, np.int64)
         np.cumsum(np.fromiter(map(len, keys), np.int64, len(keys)), out=offsets[1:])
-        hashes = np.fromiter(map(zlib.crc32, keys), np.uint32, len(keys))
-        return _indexed(start, offsets, np.frombuffer(b"".join(keys), np.uint8), hashes)
+        heap = np.frombuffer(b"".join(keys), np.uint8)
+        return _indexed(start, offsets, heap, _hashes(keys, len(keys), secret), secret)
 
     @staticmethod
     def merge(blocks: Sequence[Block]) -> Block:
-        """Neighbouring blocks, oldest first, as one."""
+        """Neighbouring blocks with one secret, oldest first, as one."""
         hashes, offsets, shift = [], [np.zeros(1, np.int64)], 0
         for block in blocks:
+            assert block.secret == blocks[0].secret, "blocks of one dictionary have one secret"
             own = np.empty(len(block.arrays.order), np.uint32)
             own[block.arrays.order] = block.arrays.hashes
             hashes.append(own)
             offsets.append(block.arrays.offsets[1:] + shift)
             shift += len(block.arrays.heap)
         heap = np.concatenate([block.arrays.heap for block in blocks])
-        return _indexed(blocks[0].start, np.concatenate(offsets), heap, np.concatenate(hashes))
+        offsets_of_all, hashes_of_all = np.concatenate(offsets), np.concatenate(hashes)
+        return _indexed(blocks[0].start, offsets_of_all, heap, hashes_of_all, blocks[0].secret)
+
+    def rehashed(self, secret: bytes) -> Block:
+        """The same keys by another secret, in no file."""
+        arrays, keys = self.arrays, self.arrow().to_pylist()
+        return _indexed(self.start, arrays.offsets, arrays.heap, _hashes(keys, len(keys), secret), secret)
 
     def nbytes(self) -> int:
         """Bytes of all its arrays."""
         return sum(array.nbytes for array in self.arrays)
 
 
-def _indexed(start: int, offsets: NDArray[np.int64], heap: NDArray[np.uint8], hashes: NDArray[np.uint32]) -> Block:
-    order = np.argsort(hashes, kind="stable")
-    return Block(start, BlockArrays(offsets, heap, hashes[order], order.astype(np.int32)))
+def _indexed(
+    start: int, offsets: NDArray[np.int64], heap: NDArray[np.uint8], hashes: NDArray[np.uint32], secret: bytes
+) -> Block:
+    order = np.argsort(hashes)
+    secret_bytes = np.frombuffer(secret, np.uint8)
+    return Block(start, BlockArrays(offsets, heap, hashes[order], order.astype(np.int32), secret_bytes))
 
 
 class _State(NamedTuple):
@@ -112,7 +162,12 @@ class Dictionary:
     """Distinct keys numbered 0, 1, 2 …"""
 
     def __init__(self, blocks: Iterable[Block] = (), young: Iterable[bytes] = ()) -> None:
-        self._state = _young_state(tuple(blocks), list(young))
+        """Blocks without a secret are hashed anew, which takes a second for a million keys."""
+        blocks = tuple(blocks)
+        known = [block.secret for block in blocks if block.secret]
+        self._secret = known[0] if known else secrets.token_bytes(_SECRET)
+        blocks = tuple(block if block.secret else block.rehashed(self._secret) for block in blocks)
+        self._state = _young_state(blocks, list(young))
 
     def __len__(self) -> int:
         state = self._state
@@ -126,8 +181,10 @@ class Dictionary:
     def add(self, key: bytes) -> int:
         """The key's number, a new one where it has none. For one thread at a time."""
         number = self.find(key)
-        if number is not None:
-            return number
+        return self._append(key) if number is None else number
+
+    def _append(self, key: bytes) -> int:
+        """The number of a key that has none yet."""
         state = self._state
         number = state.start + len(state.keys)
         # Readers find a key by `numbers` only, so it must be in `keys` before it can be found.
@@ -135,13 +192,19 @@ class Dictionary:
         state.numbers[key] = number
         return number
 
+    def extend(self, keys: list[bytes], numbers: dict[bytes, int]) -> None:
+        """Add keys that it does not have, which are given the next numbers. For the adding thread."""
+        state = self._state
+        state.keys.extend(keys)
+        state.numbers.update(numbers)
+
     def find(self, key: bytes) -> int | None:
         """The key's number, or None."""
         state = self._state
         number = state.numbers.get(key)
         if number is not None or not state.blocks:
             return number
-        key_hash = zlib.crc32(key)
+        key_hash = hash_of(key, self._secret)
         for block in state.blocks:
             number = block.find(key, key_hash)
             if number is not None:
@@ -186,7 +249,7 @@ class Dictionary:
         state = self._state
         if not state.keys:
             return state.blocks
-        blocks = [*state.blocks, Block.build(state.start, state.keys[:])]
+        blocks = [*state.blocks, Block.build(state.start, state.keys[:], self._secret)]
         first = len(blocks) - 1
         size = len(blocks[first].arrays.order)
         while first and size >= _MERGE_SHARE * len(blocks[first - 1].arrays.order):
@@ -210,7 +273,7 @@ class Dictionary:
     def fork(self) -> Dictionary:
         """One that goes on from here by itself; neither sees what is added to the other. Copies nothing."""
         frozen = Dictionary()
-        frozen._state = self._state
+        frozen._state, frozen._secret = self._state, self._secret
         return Fork(frozen)
 
 
@@ -218,9 +281,14 @@ class Fork(Dictionary):
     """The keys that another dictionary had at some moment, and keys of its own after them."""
 
     def __init__(self, base: Dictionary) -> None:
-        self._base = base
-        self._length = len(base)
         super().__init__()
+        self._base = base
+        self._restart()
+
+    def _restart(self) -> None:
+        """Begin, with no keys of its own, where the other one ends now."""
+        self._length = len(self._base)
+        self._state = _young_state((), [])
 
     def __len__(self) -> int:
         return self._length + super().__len__()
@@ -232,7 +300,7 @@ class Fork(Dictionary):
 
     def add(self, key: bytes) -> int:
         number = self.find(key)
-        return self._length + super().add(key) if number is None else number
+        return self._length + self._append(key) if number is None else number
 
     def find(self, key: bytes) -> int | None:
         # Own keys first: the base may be given the same key later, under a number that means another one here.

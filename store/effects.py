@@ -131,7 +131,8 @@ class Effects:
         if operation.function == "toggle":
             new: Any = not old
         else:
-            new = coerced(str(attribute.value_type), added(old, operation.operand))
+            total = added(old, operation.operand)
+            new = None if total is None else coerced(str(attribute.value_type), total)
             if new is None:
                 raise Refused(
                     Code.TX_INVALID,

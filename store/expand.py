@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from datalog.edn_writer import write
-from datalog.errors import Code
+from datalog.errors import AdalogError, Code
 from datalog.values import NUMERIC, EdnList, EdnMap, EdnSet, Keyword, Symbol, type_name
 from store import bootstrap
 from store.attribute import SCHEMA_BASE, TX_BASE, VALUE_TYPES, Attribute
@@ -371,6 +371,8 @@ class Expansion:
             return self._state.codes.intern(converted)
         except (UnicodeEncodeError, TypeError, OverflowError):
             raise Refused(Code.TX_INVALID, f"{shown(value)} cannot be stored", path) from None
+        except AdalogError as error:
+            raise Refused(error.code, error.message, path) from None
 
 
 def _described_type(attribute: Attribute) -> str:

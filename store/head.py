@@ -19,6 +19,7 @@ from store.changes import BulkColumn, Effect
 from store.codes import Codes
 from store.columns import Columns
 from store.delta import Delta, Live
+from store.draft import Draft, Waiting
 from store.free_ids import FreeIds, Int64s, after, ids_in, ids_in_columns
 from store.payload import Logged
 from store.relation import Relation
@@ -42,16 +43,23 @@ class Mark:
 
     counters: Counters
     schema: Schema
+    codes: Waiting
+    # Of the attributes written since, the deltas as they were.
     lengths: Mapping[int, int]
 
 
 class Head(State):
-    """The newest state."""
+    """The newest state. What it interns waits in its codes until `settle`."""
+
+    codes: Draft
 
     def __init__(self, codes: Codes) -> None:
-        super().__init__(codes, t=0, instant=0, free=FreeIds(), next_ident=FIRST_OWN_IDENT)
+        super().__init__(Draft(codes), t=0, instant=0, free=FreeIds(), next_ident=FIRST_OWN_IDENT)
         self.data: dict[int, AttributeData] = {}
         self._lives: dict[int, Live] = {}
+        self._lengths: dict[int, int] = {}
+        # Datoms in relations.
+        self._folded = 0
 
     @staticmethod
     def empty() -> Head:
@@ -60,6 +68,7 @@ class Head(State):
         effects = [Effect(e, a, head.codes.intern(v), True) for e, a, v in bootstrap.datoms()]
         head._write(effects, 0)
         head._read_schema({effect.e for effect in effects})
+        head.settle()
         return head
 
     @staticmethod
@@ -93,8 +102,15 @@ class Head(State):
         return any(live.mentions(MERGED) for live in self._lives.values()) and super().has_merged()
 
     def snapshot(self) -> Snapshot:
-        origin = Origin(self.t, self.schema.forgetful, self.free, self.next_ident)
-        return Snapshot(self.data, self.codes, self.schema, self.t, origin=origin)
+        return self._snapshot(self.codes)
+
+    def published(self) -> Snapshot:
+        """The snapshot for everybody, of a moment at which all is settled."""
+        return self._snapshot(self.codes.durable)
+
+    def _snapshot(self, codes: Codes) -> Snapshot:
+        origin = Origin(self.t, self.schema.forgetful, self.free, self.next_ident, folded=self._folded)
+        return Snapshot(self.data, codes, self.schema, self.t, origin=origin)
 
     # Writing
 
@@ -115,6 +131,11 @@ class Head(State):
             bulk = [BulkColumn(each.attribute, each.e, each.codes(self.codes)) for each in logged.columns]
             self.use(ids_in_columns(bulk, self.schema, self.codes))
             self.replace({column.attribute: self.with_column(column) for column in bulk})
+        self.settle()
+
+    def settle(self) -> None:
+        """What was applied is durable."""
+        self.codes.settle()
 
     def with_column(self, column: BulkColumn) -> Relation:
         """The attribute's relation with its delta and the column's datoms, asserted by the current transaction."""
@@ -127,7 +148,10 @@ class Head(State):
     def _write(self, effects: Iterable[Effect], t: int) -> None:
         # Within one transaction a delta wants retractions before assertions.
         by_attribute: dict[int, list[Effect]] = {}
+        lengths = self._lengths
         for effect in effects:
+            if effect.a not in lengths:
+                lengths[effect.a] = len(self.live(effect.a).delta)
             if effect.added:
                 by_attribute.setdefault(effect.a, []).append(effect)
             else:
@@ -148,6 +172,8 @@ class Head(State):
         self.schema = self.schema.updated(touched, self.values, self.codes)
 
     def _put(self, attribute: int, relation: Relation, delta: Delta) -> None:
+        known = self._lives.get(attribute)
+        self._folded += relation.count - (0 if known is None else known.relation.count)
         self.data[attribute] = AttributeData(relation, delta)
         self._lives[attribute] = Live(relation, delta)
 
@@ -161,15 +187,20 @@ class Head(State):
     # Undoing
 
     def mark(self) -> Mark:
-        """This moment, to return to."""
-        lengths = {id_: len(live.delta) for id_, live in self._lives.items()}
-        return Mark(self.counters, self.schema, lengths)
+        """This moment, to return to; the last such one counts."""
+        self._lengths = {}
+        return Mark(self.counters, self.schema, self.codes.mark(), self._lengths)
 
     def rolled_back(self, mark: Mark) -> None:
         """Return to a moment after which no relation was replaced. Snapshots given out since must be dropped."""
+        self.undo(mark)
+        self.codes.rolled_back(mark.codes)
+
+    def undo(self, mark: Mark) -> None:
+        """The same, but for the values: their codes stay."""
         self.data = dict(self.data)
-        for id_, live in list(self._lives.items()):
-            length = mark.lengths.get(id_, 0)
+        for id_, length in mark.lengths.items():
+            live = self.live(id_)
             if len(live.delta) > length:
                 self._put(id_, live.relation, live.delta.copy(0, length))
         self.t, self.instant, self.free, self.next_ident = mark.counters

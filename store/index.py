@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 import pyarrow.compute as pc
@@ -23,16 +23,37 @@ from store.columns import Columns, Int64s
 from store.datom import Datom
 from store.trie import distinct
 
-if TYPE_CHECKING:
-    from store.snapshot import Snapshot
-
 _PAGE: Final = 1024
 
 # Types whose Arrow columns sort as the dialect does.
 _ARROW_ORDERED: Final = frozenset({layout.TAG_STRING, layout.TAG_DOUBLE, layout.TAG_INSTANT, layout.TAG_URI})
 
 
-def datoms(snapshot: Snapshot, index: str, components: Sequence[Any], start: int) -> Iterator[Datom]:
+class View(Protocol):
+    """What is read of a snapshot."""
+
+    codes: Codes
+
+    def attribute(self, key: Keyword | int) -> Attribute | None:
+        """The attribute of an ident or an entity id."""
+
+    def attributes(self) -> tuple[Attribute, ...]:
+        """Every attribute."""
+
+    def columns(self, attribute: Attribute) -> Columns:
+        """The datoms of an attribute, sorted by (e, v, t)."""
+
+    def columns_of_entities(self, attribute: int, entities: Int64s) -> Columns:
+        """The same of some entities, which are sorted and distinct, of an attribute by its entity."""
+
+    def entid(self, value: Any) -> int | None:
+        """The entity that a number, an ident or a lookup ref means."""
+
+    def value_code(self, attribute: Attribute, value: Any) -> int | None:
+        """The code of a value as the attribute's type."""
+
+
+def datoms(snapshot: View, index: str, components: Sequence[Any], start: int) -> Iterator[Datom]:
     """Datoms of EAVT, AEVT, AVET or VAET in its order, without the first `start`; components fix its first places.
 
     Raises ARG_INVALID for another index or a component that is none, UNKNOWN_ATTRIBUTE for an unknown attribute.
@@ -69,7 +90,7 @@ class Span:
 
 
 def spans(
-    snapshot: Snapshot,
+    snapshot: View,
     index: str,
     components: Sequence[Any],
     start: int = 0,
@@ -112,7 +133,7 @@ class _Window:
 
 
 def _by_attribute(
-    snapshot: Snapshot,
+    snapshot: View,
     index: str,
     attributes: Sequence[Attribute],
     known: Mapping[str, Any],
@@ -138,7 +159,7 @@ def _by_attribute(
 
 
 def _across(
-    snapshot: Snapshot,
+    snapshot: View,
     index: str,
     attributes: Sequence[Attribute],
     known: Mapping[str, Any],
@@ -231,7 +252,7 @@ def _by_value(rows: Columns, a: Int64s, codes: Codes) -> Int64s:
     return order
 
 
-def _attribute(snapshot: Snapshot, value: Any) -> Attribute:
+def _attribute(snapshot: View, value: Any) -> Attribute:
     if not isinstance(value, Keyword | int):
         raise AdalogError(Code.ARG_INVALID, f"{write(value)} is no attribute; write a keyword such as :person/name")
     attribute = snapshot.attribute(value)
@@ -240,7 +261,7 @@ def _attribute(snapshot: Snapshot, value: Any) -> Attribute:
     return attribute
 
 
-def _matching(snapshot: Snapshot, attribute: Attribute, known: Mapping[str, Any]) -> Columns:
+def _matching(snapshot: View, attribute: Attribute, known: Mapping[str, Any]) -> Columns:
     if "E" in known:
         found = snapshot.entid(known["E"])
         entities = np.array([] if found is None else [found], np.int64)

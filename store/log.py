@@ -3,6 +3,8 @@
 An append is one insert per transaction and one commit for all of them; `t` is the primary key, so of two writers
 one loses and hears of it. Rows carry a chained checksum: a row changed, lost or put in by other hands is noticed. A
 commit that fails may have happened: that is `InDoubtError`, and `settle` finds out.
+
+Idempotency keys are in a table beside it, written by the same commits, which remembers them for a while only.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+import time
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -17,7 +20,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from uuid import uuid4
 
 import sqlalchemy as sa
@@ -32,9 +35,19 @@ _TRANSACTIONS: Final = sa.Table(
     _METADATA,
     sa.Column("t", sa.BigInteger, primary_key=True, autoincrement=False),
     sa.Column("instant", sa.BigInteger, nullable=False),
+    # Of versions that remembered keys for ever; later ones leave it empty.
     sa.Column("idempotency_key", sa.Text, unique=True, nullable=True),
     sa.Column("payload", sa.LargeBinary, nullable=False),
     sa.Column("checksum", sa.BigInteger, nullable=False),
+)
+# at: when it was used, in milliseconds since 1970. digest: NULL where an older version used it.
+_KEYS: Final = sa.Table(
+    "idempotency_keys",
+    _METADATA,
+    sa.Column("t", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("key", sa.Text, unique=True, nullable=False),
+    sa.Column("digest", sa.Text, nullable=True),
+    sa.Column("at", sa.BigInteger, nullable=False, index=True),
 )
 _IDENTITY: Final = sa.Table("identity", _METADATA, sa.Column("id", sa.Text, primary_key=True))
 _PAGE: Final = 2000
@@ -42,7 +55,15 @@ _PAGE: Final = 2000
 _FEW: Final = 16
 _END: Final = 1 << 62
 _INSERT: Final = _TRANSACTIONS.insert()
+_INSERT_KEYS: Final = _KEYS.insert().prefix_with("OR REPLACE")
 _COLUMNS: Final = _TRANSACTIONS.c
+# Of a key, whether it was used too long ago.
+_FORGOTTEN: Final = sa.or_(_KEYS.c.t <= sa.bindparam("last_t"), _KEYS.c.at <= sa.bindparam("last_at"))
+# At most so many at once, which is more than an append adds: nobody waits long for it.
+_FORGET: Final = sa.delete(_KEYS).where(_KEYS.c.t.in_(sa.select(_KEYS.c.t).where(_FORGOTTEN).limit(1000)))
+_USE: Final = sa.select(_KEYS.c.t, _KEYS.c.key, _KEYS.c.digest).where(
+    _KEYS.c.key == sa.bindparam("used_key"), ~_FORGOTTEN
+)
 
 
 # Errors of a commit that end it before its last page is in the file, without which nothing of it counts.
@@ -54,21 +75,42 @@ class InDoubtError(Exception):
     """A commit failed, and the log may hold its entries or not. The message is the disk's or server's."""
 
 
+class KeyMemory(NamedTuple):
+    """How long idempotency keys are remembered: those of so many last transactions, for so many seconds."""
+
+    transactions: int = 1_000_000
+    seconds: int = 86_400
+
+
+class UsedKey(NamedTuple):
+    """An idempotency key, and the digest of what was sent with it, None where that is not known."""
+
+    key: str
+    digest: str | None
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One transaction as the log keeps it. instant: milliseconds since 1970."""
+    """One transaction as the log keeps it. instant: milliseconds since 1970. row_key: its idempotency key where an
+    older version put it into the row. used: its idempotency key; what is read back has none.
+    """
 
     t: int
     instant: int
-    idempotency_key: str | None
+    row_key: str | None
     payload: bytes
+    used: UsedKey | None = None
+
+
+_KEY_MEMORY: Final = KeyMemory()
 
 
 class Log:
     """Entries 1, 2, 3 … without a gap. One thread appends; any number read."""
 
-    def __init__(self, engine: sa.Engine) -> None:
+    def __init__(self, engine: sa.Engine, keys: KeyMemory) -> None:
         self._engine = engine
+        self._keys = keys
         self.checksum = 0
         # Appends that failed, by what came of them.
         self.failures = Counter({"not_applied": 0, "unknown": 0})
@@ -76,17 +118,24 @@ class Log:
         self._in_memory = isinstance(engine.pool, StaticPool)
         self._turn: AbstractContextManager[object] = threading.RLock() if self._in_memory else nullcontext()
         with self._connection() as connection:
+            has_keys = sa.inspect(connection).has_table(_KEYS.name)
             _METADATA.create_all(connection)
+            if not has_keys:
+                old = sa.select(_COLUMNS.t, _COLUMNS.idempotency_key, sa.null(), _COLUMNS.instant)
+                connection.execute(
+                    _KEYS.insert().from_select(list(_KEYS.c), old.where(_COLUMNS.idempotency_key.is_not(None)))
+                )
             self.identity = _identity_in(connection)
             connection.commit()
 
     @staticmethod
-    def in_memory() -> Log:
+    def in_memory(keys: KeyMemory = _KEY_MEMORY) -> Log:
         """A log that ends with the process."""
-        return Log(sa.create_engine("sqlite://", poolclass=StaticPool, connect_args={"check_same_thread": False}))
+        arguments = {"check_same_thread": False}
+        return Log(sa.create_engine("sqlite://", poolclass=StaticPool, connect_args=arguments), keys)
 
     @staticmethod
-    def in_file(path: Path) -> Log:
+    def in_file(path: Path, keys: KeyMemory = _KEY_MEMORY) -> Log:
         """A log in an SQLite file; a commit that returned is on disk."""
         if not path.exists():
             # SQLite would make it readable to all, and its journals are as open as it is.
@@ -94,7 +143,7 @@ class Log:
         engine = sa.create_engine(f"sqlite:///{path}", connect_args={"timeout": 30})
         sa.event.listen(engine, "connect", _configure_sqlite)
         try:
-            return Log(engine)
+            return Log(engine, keys)
         except sa.exc.DatabaseError as error:
             engine.dispose()
             raise _unreadable(path.name, error) from None
@@ -117,15 +166,22 @@ class Log:
                 {
                     "t": entry.t,
                     "instant": entry.instant,
-                    "idempotency_key": entry.idempotency_key,
                     "payload": entry.payload,
                     "checksum": checksum,
                 }
             )
+        used = [
+            {"t": entry.t, "key": entry.used.key, "digest": entry.used.digest, "at": _now()}
+            for entry in entries
+            if entry.used is not None
+        ]
         committing = False
         try:
             with self._connection() as connection:
                 connection.execute(_INSERT, rows)
+                if used:
+                    connection.execute(_FORGET, self._oldest(entries[-1].t))
+                    connection.execute(_INSERT_KEYS, used)
                 committing = True
                 connection.commit()
         except sa.exc.SQLAlchemyError as error:
@@ -218,15 +274,21 @@ class Log:
                 yield Entry(t, instant, key, payload), checksum
             size = len(page)
 
-    def t_of_key(self, idempotency_key: str) -> int | None:
-        """The transaction that an idempotency key was used for."""
-        query = sa.select(_COLUMNS.t).where(_COLUMNS.idempotency_key == idempotency_key)
+    def use_of(self, idempotency_key: str, last: int) -> tuple[int, UsedKey] | None:
+        """The transaction that a key was used for, if that is remembered. last: the newest transaction."""
         try:
             with self._connection() as connection:
-                found: int | None = connection.execute(query).scalar()
+                found = connection.execute(_USE, {"used_key": idempotency_key, **self._oldest(last)}).first()
         except sa.exc.DatabaseError as error:
             raise _unreadable("the log", error) from None
-        return found
+        if found is None:
+            return None
+        t, key, digest = found
+        return t, UsedKey(key, digest)
+
+    def _oldest(self, last: int) -> dict[str, int]:
+        """The last transaction and moment whose keys are forgotten when `last` is the newest transaction."""
+        return {"last_t": last - self._keys.transactions, "last_at": _now() - 1000 * self._keys.seconds - 1}
 
     def checksum_at(self, t: int) -> int | None:
         """The chained checksum of entry t, 0 before the first, None where the log has no such entry."""
@@ -236,9 +298,24 @@ class Log:
             found: int | None = connection.execute(sa.select(_COLUMNS.checksum).where(_COLUMNS.t == t)).scalar()
         return found
 
+    def instant_at(self, t: int) -> int | None:
+        """When entry t was written, in milliseconds since 1970; None where the log has no such entry."""
+        query = sa.select(_COLUMNS.instant).where(_COLUMNS.t == t)
+        try:
+            with self._connection() as connection:
+                found: int | None = connection.execute(query).scalar()
+        except sa.exc.DatabaseError as error:
+            raise _unreadable("the log", error) from None
+        return found
+
     def close(self) -> None:
         """Let go of the file."""
         self._engine.dispose()
+
+
+def _now() -> int:
+    """Milliseconds since 1970."""
+    return int(time.time() * 1000)
 
 
 def _identity_in(connection: sa.Connection) -> str:
@@ -258,7 +335,7 @@ def _configure_sqlite(connection: Any, _record: object) -> None:
 
 
 def _chained(previous: int, entry: Entry) -> int:
-    head = f"{entry.t} {entry.instant} {entry.idempotency_key!r} ".encode()
+    head = f"{entry.t} {entry.instant} {entry.row_key!r} ".encode()
     return zlib.crc32(entry.payload, zlib.crc32(head, previous))
 
 

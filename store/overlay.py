@@ -76,6 +76,9 @@ class OverlaidData(AttributeData):
         own = self._events.take((self._events.t > since) & (self._events.t <= until))
         return Columns.concat([below, own]).sorted() if len(own) else below
 
+    def changes(self, since: int, until: int) -> Columns:
+        return self.events(since, until)
+
     def shipped(self, t: int) -> tuple[Relation, Columns]:
         relation, events = self._below.shipped(self._basis.t)
         if self._basis.is_past:

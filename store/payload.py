@@ -21,6 +21,8 @@ Int64s = NDArray[np.int64]
 _PLAIN: Final = b"\0"
 _ZSTD: Final = b"\1"
 _COMPRESS_FROM: Final = 4096
+# Of the log's bytes without compression, and of what is made of them.
+_WEIGHT: Final = 3
 
 # Types whose Arrow column gives every value back as it was.
 _ARROW_TAGS: Final = frozenset({layout.TAG_STRING, layout.TAG_DOUBLE})
@@ -107,6 +109,12 @@ class Logged:
             return _PLAIN + data
         compressed: bytes = pa.compress(data, codec="zstd", asbytes=True)
         return _ZSTD + struct.pack("<Q", len(data)) + compressed
+
+    @staticmethod
+    def weight(data: bytes) -> int:
+        """About the bytes that `decoded` will hold."""
+        size = struct.unpack_from("<Q", data, 1)[0] if data[:1] == _ZSTD else len(data)
+        return _WEIGHT * int(size)
 
     @staticmethod
     def decoded(data: bytes) -> Logged:

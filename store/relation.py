@@ -95,9 +95,11 @@ class Relation:
         above = self._above()
         return self._settled(above.take(above.t <= t))
 
-    def events(self) -> Columns:
-        """Every assertion and retraction; in no order."""
-        return Columns.concat([self.base.events(), self._above()])
+    def events(self, since: int = -1) -> Columns:
+        """Every assertion and retraction after transaction `since`; in no order. Costs the parts that have any."""
+        parts = [part.events() for part in self.parts if part.last > since]
+        every = Columns.concat(parts) if parts else NO_COLUMNS
+        return every.take(every.t > since)
 
     def _above(self) -> Columns:
         return Columns.concat([run.events() for run in self.runs]) if self.runs else NO_COLUMNS

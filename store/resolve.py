@@ -29,6 +29,7 @@ from store.state import State
 from store.suspects import Suspects
 from store.tempids import resolved
 from store.wire import instant as instant_of
+from store.wire import pack
 
 # Operations between two looks at whether to go on.
 _CHECK_EVERY: Final = 256
@@ -56,8 +57,7 @@ class Transaction:
 
     def digest(self) -> str:
         """A short name of its data: other data, another name."""
-        written = write(self.forms) if self.text is None else self.text
-        return hashlib.sha256(written.encode()).hexdigest()[:16]
+        return digest_of(self.forms if self.text is None else self.text)
 
     def position(self, path: Path, inside: Position | None = None) -> Position | None:
         """Where in the text a part stands, or a place inside the string that it is."""
@@ -73,6 +73,15 @@ class Transaction:
         if PRODUCED in refused.path:
             message += f" (in what {write(self.forms[refused.path[0]][0])} made)"
         return AdalogError(refused.code, message, self.position(refused.path, refused.inside))
+
+
+def digest_of(data: str | Sequence[Any]) -> str:
+    """A short name of transaction data: other data, another name. Empty for what no transaction can hold."""
+    try:
+        content = data.encode() if isinstance(data, str) else pack(_as_edn(data))
+    except (TypeError, ValueError, OverflowError, AdalogError):
+        return ""
+    return hashlib.sha256(content).hexdigest()[:32]
 
 
 def _as_edn(data: Any) -> Any:
@@ -110,7 +119,7 @@ def _resolve(
     declarations = Declarations(state, mode, suspects)
     declarations.scan(forms)
     operations = list(_watched(Expansion(state, declarations, t).operations(forms), evaluation))
-    composites = Composites.of(declarations.attributes(), state)
+    composites = Composites.of(declarations.composites(), declarations.attributes(), state)
     own, new = resolved(operations, state, composites)
     ids = {**declarations.ids, **own}
     collected = Effects(state, ids, composites, new)

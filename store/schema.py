@@ -10,29 +10,38 @@ from datalog.values import Keyword
 from store import bootstrap
 from store.attribute import Attribute
 from store.codes import Codes
+from store.layered import Layered
 
 # The values that an entity has for an attribute, decoded; refs as entity ids.
 Reader = Callable[[int, int], list[Any]]
 
 
 class Schema:
-    """An immutable set of attributes."""
+    """An immutable set of attributes; one that differs in a few is made at the cost of those."""
 
-    def __init__(self, attributes: Iterable[Attribute]) -> None:
-        self._by_id = {attribute.id: attribute for attribute in attributes}
-        self._by_ident: Mapping[Keyword, Attribute] = {each.ident: each for each in self._by_id.values()}
-        # Those with :db/noHistory.
-        self.forgetful = frozenset(each.id for each in self._by_id.values() if each.no_history)
-        self.has_predicates = any(each.preds for each in self._by_id.values())
+    def __init__(self, attributes: Iterable[Attribute] = ()) -> None:
+        self._by_id: Layered[int, Attribute] = Layered({each.id: each for each in attributes})
+        self._by_ident: Layered[Keyword, Attribute] = Layered({each.ident: each for each in self._by_id.values()})
+        every = tuple(self._by_id.values())
+        # Those with :db/noHistory, those with predicates, and the composite tuples in their order.
+        self.forgetful = frozenset(each.id for each in every if each.no_history)
+        self._checked = frozenset(each.id for each in every if each.preds)
+        self.composites = tuple(sorted((each for each in every if each.tuple_attrs), key=_id))
+        self._hashes = sum(map(hash, every))
+
+    @property
+    def has_predicates(self) -> bool:
+        """Whether the values of any attribute have to satisfy something."""
+        return bool(self._checked)
 
     def get(self, key: Keyword | int) -> Attribute | None:
         """The attribute of an ident or an entity id."""
         return self._by_id.get(key) if isinstance(key, int) else self._by_ident.get(key)
 
-    @cached_property
+    @property
     def key(self) -> int:
         """Equal for equal schemas."""
-        return hash(self.all())
+        return self._hashes
 
     def by_ident(self) -> Mapping[Keyword, Attribute]:
         """Every attribute by its ident."""
@@ -44,18 +53,42 @@ class Schema:
 
     def all(self) -> tuple[Attribute, ...]:
         """Every attribute, in the order of their declaration."""
-        return tuple(self._by_id[id_] for id_ in sorted(self._by_id))
+        return self._all
+
+    @cached_property
+    def _all(self) -> tuple[Attribute, ...]:
+        return tuple(sorted(self._by_id.values(), key=_id))
 
     def updated(self, entities: Iterable[int], read: Reader, codes: Codes) -> Schema:
         """With the attributes among these entities read again."""
-        by_id = dict(self._by_id)
-        for entity in entities:
-            attribute = attribute_from(entity, read, codes)
-            if attribute is None:
-                by_id.pop(entity, None)
-            else:
-                by_id[entity] = attribute
-        return Schema(by_id.values())
+        new = {entity: attribute_from(entity, read, codes) for entity in entities}
+        old = {entity: self._by_id.get(entity) for entity in new}
+        names: dict[Keyword, Attribute | None] = {each.ident: None for each in old.values() if each is not None}
+        names |= {each.ident: each for each in new.values() if each is not None}
+        schema = Schema()
+        schema._by_id, schema._by_ident = self._by_id.changed(new), self._by_ident.changed(names)
+        schema._hashes = self._hashes + sum(hash(each) for each in new.values() if each is not None)
+        schema._hashes -= sum(hash(each) for each in old.values() if each is not None)
+        schema.forgetful = _among(
+            self.forgetful, {id_ for id_, each in new.items() if each and each.no_history}, new
+        )
+        schema._checked = _among(self._checked, {id_ for id_, each in new.items() if each and each.preds}, new)
+        schema.composites = self.composites
+        if any(each is not None and each.tuple_attrs for each in (*old.values(), *new.values())):
+            kept = [each for each in self.composites if each.id not in new]
+            made = [each for each in new.values() if each is not None and each.tuple_attrs]
+            schema.composites = tuple(sorted((*kept, *made), key=_id))
+        return schema
+
+
+def _id(attribute: Attribute) -> int:
+    return attribute.id
+
+
+def _among(known: frozenset[int], now: set[int], touched: Iterable[int]) -> frozenset[int]:
+    """The set with those of the touched ids that are in it now; the same one where nothing changes."""
+    gone = {id_ for id_ in touched if id_ in known} - now
+    return known if not gone and now <= known else (known - gone) | now
 
 
 def attribute_from(entity: int, read: Reader, codes: Codes) -> Attribute | None:

@@ -12,7 +12,7 @@ from store import bootstrap
 from store.attribute import Attribute
 from store.changes import Effect
 from store.operations import Path, Refused
-from store.schema import attribute_from
+from store.schema import Schema, attribute_from
 from store.setting import SchemaMode
 from store.speculation import ChangedValues
 from store.state import State
@@ -45,7 +45,7 @@ def check(effects: Sequence[Effect], paths: Paths, state: State, mode: SchemaMod
         return
     read = ChangedValues(effects, state)
     after = {entity: attribute_from(entity, read, state.codes) for entity in changes}
-    named = _named(after, state)
+    named = _Named(after, state.schema)
     for entity, attribute in after.items():
         old = state.schema.get(entity)
         try:
@@ -59,10 +59,24 @@ def check(effects: Sequence[Effect], paths: Paths, state: State, mode: SchemaMod
             raise Refused(Code.TX_INVALID, fault.message, _blamed(changes[entity], paths, fault.about)) from None
 
 
-def _named(after: Mapping[int, Attribute | None], state: State) -> Mapping[Keyword, Attribute]:
-    """The attributes by the idents that the transaction leaves them."""
-    merged = {**{each.id: each for each in state.schema.all()}, **after}
-    return {each.ident: each for each in merged.values() if each is not None}
+class _Named:
+    """The attributes by the idents that the transaction leaves them. after: those that it touches."""
+
+    def __init__(self, after: Mapping[int, Attribute | None], schema: Schema) -> None:
+        self._after = after
+        self._schema = schema
+        self._new = {each.ident: each for each in after.values() if each is not None}
+
+    def get(self, ident: Keyword) -> Attribute | None:
+        """The attribute with this ident."""
+        new = self._new.get(ident)
+        old = self._schema.get(ident) if new is None else None
+        return old if old is not None and old.id not in self._after else new
+
+    def composites(self) -> list[Attribute]:
+        """The composite tuples."""
+        old = [each for each in self._schema.composites if each.id not in self._after]
+        return [*old, *(each for each in self._new.values() if each.tuple_attrs)]
 
 
 class _Senseless(Exception):
@@ -109,7 +123,7 @@ def _check_sense(attribute: Attribute, mode: SchemaMode) -> None:
         raise _Senseless(f"{name} is a component, so its type has to be :db.type/ref", bootstrap.IS_COMPONENT)
 
 
-def _check_tuple(attribute: Attribute, named: Mapping[Keyword, Attribute]) -> None:
+def _check_tuple(attribute: Attribute, named: _Named) -> None:
     name = attribute.ident
     given = [each for each in (attribute.tuple_attrs, attribute.tuple_types, attribute.tuple_type) if each]
     if not given:
@@ -132,8 +146,8 @@ def _check_tuple(attribute: Attribute, named: Mapping[Keyword, Attribute]) -> No
             raise _Senseless(f"the tuple {name} is made of {component}, which is a composite itself", *_TUPLE)
 
 
-def _check_composites_of(old: Attribute, new: Attribute | None, named: Mapping[Keyword, Attribute]) -> None:
-    for composite in named.values():
+def _check_composites_of(old: Attribute, new: Attribute | None, named: _Named) -> None:
+    for composite in named.composites():
         if old.ident not in (composite.tuple_attrs or ()):
             continue
         if new is None or new.ident != old.ident:

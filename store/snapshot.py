@@ -49,6 +49,7 @@ class Start(NamedTuple):
 class Origin(NamedTuple):
     """The newest state that a snapshot was taken from: its transaction, the attributes with :db/noHistory, the ids
     that new entities would get. applied: what tells a speculative state from every other. start: where that began.
+    folded: how many datoms the relations hold, where that is known.
     """
 
     t: int
@@ -57,6 +58,7 @@ class Origin(NamedTuple):
     next_ident: int = FIRST_OWN_IDENT
     applied: str = ""
     start: Start | None = None
+    folded: int | None = None
 
 
 class Snapshot:
@@ -138,6 +140,11 @@ class Snapshot:
     def attribute(self, key: Keyword | int) -> Attribute | None:
         """The attribute of an ident or an entity id."""
         return self._schema.get(key)
+
+    @property
+    def schema(self) -> Schema:
+        """All its attributes."""
+        return self._schema
 
     @property
     def schema_key(self) -> int:
@@ -262,7 +269,9 @@ class Snapshot:
     @cached_property
     def statistics_epoch(self) -> tuple[int, int]:
         """Changes when attributes may have grown or shrunk by a factor: what query plans are kept under."""
-        folded = sum(data.relation.count for data in self._data.values())
+        folded = self.origin.folded
+        if folded is None:
+            folded = sum(data.relation.count for data in self._data.values())
         return (self.t.bit_length(), folded.bit_length())
 
     def last_touched(self, attribute: Attribute) -> int:

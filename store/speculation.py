@@ -47,7 +47,7 @@ class Fork(State):
         if start is not None:
             free, next_ident = FreeIds(Interval(start.next_entity, start.last_entity + 1)), start.next_ident
         super().__init__(basis.codes.fork(), basis.t, _last_instant(self._basis), free, next_ident)
-        self.schema = Schema(self._basis.attributes())
+        self.schema = self._basis.schema
         self._rows: dict[int, Rows] = {}
 
     def live(self, attribute: int) -> Rows:
@@ -73,7 +73,7 @@ def applied(state: State, effects: Sequence[Effect], name: str = "", start: Star
     schema = _schema_after(state, effects)
     t = state.t + 1
     free, next_ident = after(state.free, state.next_ident, ids_in(effects, schema, state.codes))
-    origin = Origin(t, schema.forgetful, free, next_ident, basis.origin.applied + name, start)
+    origin = Origin(t, schema.forgetful, free, next_ident, basis.origin.applied + name, start, basis.origin.folded)
     return Snapshot(data, state.codes, schema, t, origin=origin)
 
 

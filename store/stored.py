@@ -24,6 +24,7 @@ _RUN: Final = "run"
 _LEVEL: Final = ("keys", "offsets", "values", "added", "counts")
 _DICTIONARY: Final = "dictionary"
 _DELTAS: Final = "young"
+_NO_SECRET: Final = np.empty(0, np.uint8)
 
 
 def save_relation(folder: Path, attribute: int, relation: Relation) -> Relation:
@@ -122,9 +123,10 @@ def save_blocks(folder: Path, t: int, blocks: Mapping[int, Iterable[Block]]) -> 
 
 
 def block_of(arrays: Arrays, tag: int, start: int, segment: Segment) -> Block:
-    """A block from the arrays of `save_blocks`."""
-    parts = (arrays[f"{tag}.{start}.{part}"] for part in BlockArrays._fields)
-    return Block(start, BlockArrays(*parts), segment)
+    """A block from the arrays of `save_blocks`, of older versions without a secret."""
+    parts = {part: arrays[f"{tag}.{start}.{part}"] for part in BlockArrays._fields if part != "secret"}
+    secret = arrays.get(f"{tag}.{start}.secret", _NO_SECRET)
+    return Block(start, BlockArrays(**parts, secret=secret), segment)
 
 
 def save_deltas(folder: Path, t: int, deltas: Mapping[int, Columns]) -> Segment:

@@ -16,6 +16,7 @@ from uuid import UUID
 
 import msgpack  # type: ignore[import-untyped]
 
+from datalog.errors import AdalogError, Code
 from datalog.values import BigInt, Char, EdnList, EdnMap, EdnSet, Float, Keyword, Symbol, Uri
 
 _KEYWORD: Final = 1
@@ -34,6 +35,7 @@ _SET: Final = 12
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND: Final = timedelta(milliseconds=1)
 _MAX_NESTING: Final = 128
+_MAX_DIGITS: Final = 20_000
 
 
 def pack(value: object) -> bytes:
@@ -64,7 +66,10 @@ def instant(since_epoch: int) -> datetime:
 
 
 def canonical_decimal(value: Decimal) -> Decimal:
-    """The one form of all decimals equal in number: no zeros at the end of a fraction, no positive exponent."""
+    """The one form of all decimals equal in number: no zeros at the end of a fraction, no positive exponent.
+
+    Raises LIMIT_EXCEEDED, before it is made, for a form with more digits than any literal or operation gives.
+    """
     if not value.is_finite():
         return value
     if value == 0:
@@ -72,6 +77,11 @@ def canonical_decimal(value: Decimal) -> Decimal:
     sign, digits, exponent = value.as_tuple()
     assert isinstance(exponent, int)
     if exponent > 0:
+        if len(digits) + exponent > _MAX_DIGITS:
+            raise AdalogError(
+                Code.LIMIT_EXCEEDED,
+                f"a bigdec of {len(digits) + exponent:,} digits is too long; it has at most {_MAX_DIGITS:,}",
+            )
         return Decimal((sign, digits + (0,) * exponent, 0))
     end = len(digits)
     while exponent < 0 and digits[end - 1] == 0:

@@ -26,10 +26,10 @@ from store.changes import BulkColumn
 from store.collecting import put_off
 from store.datom import TxReport
 from store.head import Head, Mark
-from store.log import Entry, InDoubtError, Log
+from store.log import Entry, InDoubtError, Log, UsedKey
 from store.payload import Logged, LoggedColumn
 from store.report import report_of
-from store.resolve import Transaction, resolve
+from store.resolve import Transaction, digest_of, resolve
 from store.setting import SECONDS, Evaluation, Overran, Rehearsal, Setting, Watch, overdue
 from store.snapshot import Snapshot
 from store.speculation import Fork
@@ -60,6 +60,10 @@ class Request:
     # Who asks, as those know it who run what is slow about it.
     asking: Context = field(default_factory=copy_context)
     rehearsal: Rehearsal | None = None
+
+    def used_key(self) -> UsedKey | None:
+        """The idempotency key with the digest of the data."""
+        return None if self.idempotency_key is None else UsedKey(self.idempotency_key, digest_of(self.data))
 
     def begin(self) -> bool:
         """Whether somebody still waits for it."""
@@ -97,7 +101,7 @@ class _Group:
     def doubt(self, why: str) -> None:
         """Tell everybody that it is not known whether their transaction was applied."""
         for future, place in self.waiting:
-            future.set_exception(_in_doubt(why, self.entries[place].idempotency_key))
+            future.set_exception(_in_doubt(why, has_key=self.entries[place].used is not None))
 
     def answer(self) -> None:
         for future, place in self.waiting:
@@ -123,7 +127,7 @@ class Writer:
         self._setting = setting
         self._publish = publish
         self._make_room = make_room
-        self._published = head.snapshot()
+        self._published = head.published()
         self._jobs: queue.SimpleQueue[Job] = queue.SimpleQueue()
         self._expected = 1
         # Why nothing can be written, and when to look at the log again.
@@ -259,12 +263,13 @@ class Writer:
 
     def renewed(self) -> Snapshot:
         """The newest snapshot, after relations were folded: nobody is to read the old ones anew. On its thread."""
-        self._published = self._head.snapshot()
+        self._published = self._head.published()
         return self._published
 
     def _show(self, reports: Sequence[TxReport]) -> None:
         """Has everybody see what is durable now."""
-        self._published = self._head.snapshot()
+        self._head.settle()
+        self._published = self._head.published()
         self._publish(self._published, reports)
 
     # Slow stored queries: everybody else goes on meanwhile
@@ -322,25 +327,37 @@ class Writer:
             )
         transaction = Transaction.of(request.data, self._setting.limits)
         evaluation = Evaluation(self._setting, brief=brief, rehearsal=request.rehearsal)
-        resolved = resolve(transaction, head, evaluation, self._setting.mode)
-        logged = Logged.of(resolved.effects, resolved.tempids, head.codes)
-        entry = Entry(t, resolved.instant, request.idempotency_key, logged.encoded())
-        head.apply(resolved.effects, t, resolved.instant)
+        known = head.codes.mark()
+        try:
+            resolved = resolve(transaction, head, evaluation, self._setting.mode)
+            effects = head.codes.trimmed(resolved.effects, known)
+            logged = Logged.of(effects, resolved.tempids, head.codes)
+            entry = Entry(t, resolved.instant, None, logged.encoded(), request.used_key())
+        except BaseException:
+            head.codes.rolled_back(known)
+            raise
+        head.apply(effects, t, resolved.instant)
         report = report_of(entry, logged, head.name_of, resolved.diagnostics)
         group.add(request.future, entry, report)
 
     def _answered_before(self, request: Request, group: _Group) -> bool:
-        """Whether the request's idempotency key was used before; it then gets that transaction's report."""
+        """Whether the request's idempotency key was used before; it then gets that transaction's report.
+
+        Raises ARG_INVALID where something else was sent with it.
+        """
         key = request.idempotency_key
         if key is None or self.doubt is not None:
             return False
         for place, entry in enumerate(group.entries):
-            if entry.idempotency_key == key:
+            if entry.used is not None and entry.used.key == key:
+                _check_same(request, entry.t, entry.used)
                 group.waiting.append((request.future, place))
                 return True
-        t = self._log.t_of_key(key)
-        if t is None:
+        found = self._log.use_of(key, self._head.t)
+        if found is None:
             return False
+        t, used = found
+        _check_same(request, t, used)
         entry = next(self._log.entries(t, t + 1, 1))
         request.future.set_result(report_of(entry, Logged.decoded(entry.payload), self._head.name_of))
         return True
@@ -359,12 +376,11 @@ class Writer:
                 head.rolled_back(mark)
                 if isinstance(error, InDoubtError):
                     self._begin_doubt(str(error))
-                    raise _in_doubt(str(error), None) from error
+                    raise _in_doubt(str(error), has_key=False) from error
                 raise
             head.replace(relations)
             report = report_of(entry, logged, head.name_of)
-            self._published = head.snapshot()
-            self._publish(self._published, [report])
+            self._show([report])
             request.future.set_result(report)
 
     def _resolve_bulk(self, request: BulkRequest, mark: Mark) -> tuple[_Group, list[BulkColumn]]:
@@ -377,7 +393,7 @@ class Writer:
         mark.counters.free.check_chosen(chosen)
         if len(head.free.among_sorted(ids)) < len(chosen):
             # The columns' ids are known only once the forms have declared their attributes.
-            head.rolled_back(mark)
+            head.undo(mark)
             head.use(ids)
             group = _Group()
             self._resolve(request, group)
@@ -389,7 +405,7 @@ class Writer:
         plain = Logged.decoded(entry.payload)
         logged_columns = [LoggedColumn.of(c.attribute, c.e, c.v, self._head.codes) for c in columns]
         logged = Logged(plain.datoms, plain.tempids, logged_columns)
-        return Entry(entry.t, entry.instant, entry.idempotency_key, logged.encoded()), logged
+        return Entry(entry.t, entry.instant, None, logged.encoded()), logged
 
     # Doubt
 
@@ -437,17 +453,26 @@ def _answering(future: Future[TxReport]) -> Iterator[None]:
         future.set_exception(_refusal(error))
 
 
-def _in_doubt(why: str, idempotency_key: str | None) -> AdalogError:
+def _check_same(request: Request, t: int, used: UsedKey) -> None:
+    if used.digest not in (None, digest_of(request.data)):
+        raise AdalogError(
+            Code.ARG_INVALID,
+            f"the idempotency key was used for transaction {t}, with other data, and this was not applied; give it "
+            "a key of its own, or send the same data again to have that transaction's report",
+        )
+
+
+def _in_doubt(why: str, *, has_key: bool) -> AdalogError:
     what_next = (
         "read what you need before you transact it again; with an idempotencyKey that would be safe"
-        if idempotency_key is None
+        if not has_key
         else "transact it again with the same idempotencyKey, and it is applied once"
     )
     return AdalogError(
         Code.BACKEND_UNAVAILABLE,
         f"it is unknown whether the transaction was applied, as the disk failed while it was written ({why}); "
         f"{what_next}",
-        retryable=idempotency_key is not None,
+        retryable=has_key,
     )
 
 

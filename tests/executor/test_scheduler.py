@@ -123,6 +123,43 @@ def test_light_work_runs_beside_heavy_work_that_waits() -> None:
         assert (ticket_of(first).lane, ticket_of(light).lane) == (Lane.HEAVY, Lane.LIGHT)
 
 
+def test_what_is_known_to_be_heavy_begins_in_a_heavy_place() -> None:
+    with stage() as on:
+        first = on.job("first")
+        assert first.running.wait(20)
+        known = Job("known", on.log)
+        on.jobs.append(known)
+        known.ticket = on.scheduler.submit(known.cancel, known, ANN, HEAVY)
+        on.heavy_waiting(1)
+        light = on.job("light", cost=LIGHT)
+        light.go.set()
+        assert outcome(light) == "light"
+        assert known.began == 0, "it has taken nobody's light place"
+        first.go.set()
+        known.go.set()
+        assert outcome(known) == "known"
+        assert known.began == 1
+
+
+def test_who_submits_waits_for_no_thread_to_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    may_start = threading.Event()
+    start = threading.Thread.start
+
+    def held_up(thread: threading.Thread) -> None:
+        if thread.name == "query":
+            assert may_start.wait(20)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", held_up)
+    with stage(light=2) as on:
+        jobs = [on.job(f"job {number}", cost=LIGHT) for number in range(3)]
+        assert on.log == []
+        may_start.set()
+        for job in jobs:
+            job.go.set()
+        assert {outcome(job) for job in jobs} == {"job 0", "job 1", "job 2"}
+
+
 def test_what_computes_too_long_is_heavy_whatever_was_expected() -> None:
     with stage(slice_seconds=0.0) as on:
         slow = on.job("slow", cost=LIGHT)
@@ -367,10 +404,36 @@ def test_after_the_end_there_is_no_place() -> None:
         on.heavy_waiting(1)
         closing = threading.Thread(target=on.scheduler.close)
         closing.start()
-        assert outcome(waiting) is Code.CANCELLED
+        assert outcome(waiting) is Code.BACKEND_UNAVAILABLE
         running.go.set()
         assert outcome(running) == "running"
         closing.join(20)
         with pytest.raises(AdalogError) as caught:
             on.job("late")
         assert caught.value.code is Code.BACKEND_UNAVAILABLE
+
+
+def test_what_is_heavy_against_expectation_does_not_wait_for_all_that_is_expected_to_be() -> None:
+    with stage(heavy=1, light=2, slice_seconds=0.0, quantum_seconds=0.01) as on:
+        heavy = on.job("heavy", Client("ann", 1))
+        assert heavy.running.wait(20)
+        for number in range(2, 5):
+            on.job(f"queued {number}", Client("ann", number))
+        on.heavy_waiting(3)
+        surprise = on.job("surprise", Client("ann", 9), cost=LIGHT)
+        until(lambda: on.moved("preempted") == 1)
+        surprise.go.set()
+        assert outcome(surprise) == "surprise"
+        assert not ticket_of(heavy).future.done()
+        assert on.log[:2] == ["heavy", "surprise"]
+
+
+def test_work_that_holds_up_nobody_has_more_time_before_it_is_heavy() -> None:
+    with stage(heavy=1, light=1, slice_seconds=10.0) as on:
+        job = on.job("alone", cost=LIGHT)
+        assert job.running.wait(20)
+        ticket = ticket_of(job)
+        on.scheduler.looked(ticket, 20.0, 0.0)
+        assert ticket.lane is Lane.LIGHT, "nobody waits for its place"
+        on.scheduler.looked(ticket, 51.0, 0.0)
+        assert ticket.lane is Lane.HEAVY

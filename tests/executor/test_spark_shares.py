@@ -58,7 +58,7 @@ def graph() -> Iterator[Snapshot]:
 
 
 def bound(snapshot: Snapshot, query: str) -> tuple[GenericJoin, Batch]:
-    plan = Compiler().compile(Questions().of(Request(query), snapshot))
+    plan = Compiler().compile(Questions().of(Request(query), snapshot, Cancel()))
     values = Scratch(snapshot.codes)
     inputs = bind_inputs(plan, (), snapshot, values)
     join = Binding(plan, inputs.databases, inputs.relations, values, Cancel()).join()

@@ -15,6 +15,7 @@ import executor.local
 from datalog.errors import AdalogError, Code
 from executor.aggregates import aggregated
 from executor.batch import Batch
+from executor.cache_settings import CacheSettings
 from executor.cancel import Cancel
 from executor.generic_join import Driver
 from executor.pool import Pool, PoolSettings, PullRequest
@@ -99,6 +100,30 @@ def test_while_others_hold_the_memory_a_query_is_asked_for_again(small: World) -
     for each in others:
         each.close()
     assert small.q("[:find (sum ?x) . :where [_ :n ?x]]") == str(N * (N + 1) // 2)
+
+
+def test_pulls_of_answers_that_are_kept_draw_on_the_memory(small: World) -> None:
+    pool = Pool(small.database, PoolSettings(memory_bytes=16 * MIB), cache=CacheSettings())
+    kept = World(small.database, pool)
+    query = "[:find (pull ?a [:n {:to [:n {:to [:n]}]}]) :where [?a :n]]"
+    others = [pool.memory.budget(), pool.memory.budget()]
+    kept.run("[:find ?a :where [?a :n]]")
+    try:
+        for each in others:
+            each.take(8 * MIB)
+        with pytest.raises(AdalogError) as caught:
+            kept.run(query)
+        assert caught.value.code is Code.RATE_LIMITED
+        for each in others:
+            each.close()
+        assert len(kept.run(query)) == N
+        with pytest.raises(AdalogError) as caught:
+            kept.run(ATTACKS["pull"])
+        assert caught.value.code is Code.LIMIT_EXCEEDED
+        assert "the share of one query" in caught.value.message
+        assert pool.memory.held == 0
+    finally:
+        pool.close()
 
 
 class Looks(Cancel):

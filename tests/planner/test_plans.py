@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from executor.pool import Request
+from executor.request import Request
 from planner.plan import Options
 from tests.support import World
 
@@ -91,7 +91,13 @@ def test_the_same_snapshot_and_text_give_the_same_plan(graph: World) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [Options(reorder=False), Options(project=False), Options(budget=1), Options(False, False, 3)]
+    "options",
+    [
+        Options(reorder=False),
+        Options(project=False),
+        Options(budget=1),
+        Options(reorder=False, project=False, budget=3),
+    ],
 )
 def test_switches_change_the_way_never_the_answer(graph: World, options: Options) -> None:
     for query in (

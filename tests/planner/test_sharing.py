@@ -38,7 +38,7 @@ class Shared:
     def __init__(self, world: World, query: str, *args: str) -> None:
         self.snapshot = world.database.snapshot()
         self.args = tuple(read(arg) for arg in args)
-        question = Questions().of(Request(query, self.args), self.snapshot)
+        question = Questions().of(Request(query, self.args), self.snapshot, Cancel())
         self.plan: Plan = Compiler().compile(question, share=True)
         self.values = Scratch(self.snapshot.codes)
         self.inputs = bind_inputs(self.plan, self.args, self.snapshot, self.values)
@@ -51,7 +51,8 @@ class Shared:
         assert self.plan.sharing is not None
         assert self.inputs.start is not None
         fixpoint = Fixpoint(self.plan, self.inputs, self.inputs.start, self.values, Cancel())
-        return fixpoint.domain(self.plan.sharing).tolist()
+        domain: list[Any] = fixpoint.domain(self.plan.sharing).tolist()
+        return domain
 
     def rows(self, values: list[int]) -> set[tuple[Any, ...]]:
         """What the shares of these values answer, each decoded."""

@@ -14,6 +14,7 @@ from datalog.edn import read
 from datalog.errors import AdalogError, Code
 from datalog.parser import parse_query
 from datalog.values import identity, sort_key
+from executor.cancel import Cancel
 from executor.pool import Pool
 from executor.question import Questions
 from executor.request import Request
@@ -144,7 +145,7 @@ def meant(asked: Asked, args: list[Any], snapshot: Snapshot, facts: View) -> lis
     are."""
     given = args[: len(asked.args)]
     with suppress(AdalogError):  # the oracle is to say what is wrong
-        given = list(Questions().of(Request(asked.text, args, snapshot), snapshot).args[: len(given)])
+        given = list(Questions().of(Request(asked.text, args, snapshot), snapshot, Cancel()).args[: len(given)])
     return [facts.past if isinstance(arg, Snapshot) else arg for arg in given]
 
 

@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from datalog.errors import AdalogError, Code
-from schema.budget import Budget, Prepaid, Repeated, Written, assembled
+from schema.budget import Budget, Prepaid, Repeated, Responses, Written, assembled
 
 
 def test_fields_draw_from_one_budget() -> None:
@@ -64,3 +64,28 @@ def test_work_that_is_begun_again_pays_once() -> None:
     budget.take(10)
     with pytest.raises(AdalogError):
         held.take(1)
+
+
+MIB = 1 << 20
+
+
+def test_large_responses_draw_on_what_the_process_has_for_them() -> None:
+    responses = Responses(32 * MIB)
+    one, other = (Budget(64 * MIB, responses, name) for name in ("ann", "ben"))
+    one.take(100_000)
+    assert responses.held == 0, "a small one is sent whatever others hold"
+    one.take(15 * MIB)
+    assert responses.held >= 15 * MIB - 256 * 1024
+    with pytest.raises(AdalogError) as refused:
+        one.take(2 * MIB)
+    assert (refused.value.code, refused.value.retryable) == (Code.RATE_LIMITED, True)
+    other.take(15 * MIB)
+    Budget(64 * MIB, responses, "ann").take(200_000)
+    with pytest.raises(AdalogError):
+        Budget(64 * MIB, responses, "cid").take(4 * MIB)
+    for each in (one, other):
+        each.close()
+        each.close()
+    assert responses.held == 0
+    one.take(MIB)
+    assert responses.held == 0, "nobody will send it any more"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import pytest
 from graphql import GraphQLError, get_introspection_query
 
@@ -120,3 +123,17 @@ def test_introspection_is_weighed_by_what_the_schema_has() -> None:
         parse_within("{" + many + "}", Limits(query_fields=10_000), lists)
     _, none = parse_within("{ database { basisT } }", Limits(), lists)
     assert none == 0
+
+
+def test_a_document_is_freed_with_its_last_reference() -> None:
+    """Its tokens hold each other in graphql-core, so that documents never seen before would pile up."""
+    gc.collect()
+    gc.disable()
+    try:
+        document, _ = parse_within("{ database { basisT } }", Limits())
+        assert document.loc is not None
+        field = weakref.ref(document.definitions[0])
+        del document
+        assert field() is None
+    finally:
+        gc.enable()

@@ -1,6 +1,9 @@
 """Equal codes are equal values, whatever the type, before and after the young part is folded."""
 
 import math
+import pickle
+import zlib
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from uuid import UUID
@@ -15,6 +18,8 @@ from datalog.errors import AdalogError, Code
 from datalog.values import BigInt, Char, EdnList, EdnMap, EdnSet, Float, Keyword, Symbol, Uri, identity
 from store import layout
 from store.codes import Codes, Scratch
+from store.dictionary import Block, BlockArrays, Dictionary
+from store.wire import pack_as_written, unpack
 
 ONE_OF_EACH = [
     1,
@@ -131,6 +136,89 @@ def test_zeros_and_decimals_have_one_form() -> None:
     assert codes.intern(Decimal("1.00")) == codes.intern(Decimal(1))
     assert codes.intern(Decimal("1E+2")) == codes.intern(Decimal("100.0"))
     assert codes.lookup(1) != codes.lookup(1.0)
+
+
+def colliding(count: int) -> list[bytes]:
+    """Keys with one CRC-32."""
+    table = [0] * 256
+    for byte in range(256):
+        value = byte
+        for _ in range(8):
+            value = (value >> 1) ^ (0xEDB88320 if value & 1 else 0)
+        table[byte] = value
+    by_first = {value >> 24: byte for byte, value in enumerate(table)}
+    keys = []
+    for number in range(count):
+        key = b"key %d " % number
+        # Backwards from the wanted checksum: which table entries its last four steps took.
+        steps, wanted = [], 0xDEADBEEF
+        for _ in range(4):
+            steps.append(by_first[wanted >> 24])
+            wanted = ((wanted ^ table[steps[-1]]) << 8) & 0xFFFFFFFF
+        state = zlib.crc32(key) ^ 0xFFFFFFFF
+        for step in reversed(steps):
+            key += bytes([(state ^ step) & 0xFF])
+            state = (state >> 8) ^ table[step]
+        keys.append(key)
+    assert {zlib.crc32(key) for key in keys} == {0xDEADBEEF ^ 0xFFFFFFFF}
+    return keys
+
+
+def test_keys_that_somebody_chose_share_no_hash() -> None:
+    keys = colliding(2000)
+    codes = Codes()
+    interned = [codes.intern(key) for key in keys]
+    folded(codes)
+    (block,), _ = codes.dictionaries()[layout.TAG_BYTES].parts()
+    hashes = block.arrays.hashes.tolist()
+    assert max(Counter(hashes).values()) <= 2
+    assert [codes.lookup(key) for key in keys] == interned
+    other = Codes()
+    for key in keys:
+        other.intern(key)
+    folded(other)
+    (elsewhere,), _ = other.dictionaries()[layout.TAG_BYTES].parts()
+    assert len(set(hashes) & set(elsewhere.arrays.hashes.tolist())) <= 2
+
+
+def test_blocks_without_a_secret_are_hashed_anew() -> None:
+    """As versions before had them: with CRC-32."""
+    keys = [b"a", b"", b"b", b"key"]
+    old = Block.build(3, keys, b"any")
+    crcs = np.array([zlib.crc32(key) for key in keys], np.uint32)
+    order = np.argsort(crcs).astype(np.int32)
+    nothing = np.empty(0, np.uint8)
+    old = Block(3, BlockArrays(old.arrays.offsets, old.arrays.heap, crcs[order], order, nothing))
+    first = Block(0, Block.build(0, [b"x", b"y", b"z"], b"any").arrays._replace(secret=nothing))
+    dictionary = Dictionary([first, old], [b"young"])
+    everything = [b"x", b"y", b"z", *keys, b"young"]
+    assert [dictionary.find(key) for key in everything] == list(range(8))
+    assert dictionary.find(b"c") is None
+    dictionary.adopt(dictionary.folded())
+    assert [dictionary.find(key) for key in everything] == list(range(8))
+
+
+def test_a_block_that_was_shipped_finds_its_keys() -> None:
+    block = Block.build(0, [b"%d" % number for number in range(1000)], b"secret")
+    dictionary = Dictionary([block])
+    assert dictionary.find(b"17") == 17
+    received = pickle.loads(pickle.dumps(block))
+    assert [Dictionary([received]).find(b"%d" % number) for number in (0, 999, 1000)] == [0, 999, None]
+
+
+@pytest.mark.parametrize("text", ["1e999999999", "-1.5E+99999", "1e20001"])
+def test_a_decimal_is_measured_before_it_is_written_out(text: str) -> None:
+    for value in (Decimal(text), (Decimal(text), 1), EdnMap({Keyword("a"): Decimal(text)})):
+        with pytest.raises(AdalogError, match=r"a bigdec of [0-9,]+ digits is too long") as refused:
+            Codes().lookup(value)
+        assert refused.value.code is Code.LIMIT_EXCEEDED
+    assert unpack(pack_as_written(Decimal(text))) == Decimal(text)
+
+
+def test_small_decimals_keep_their_exponent() -> None:
+    codes = Codes()
+    for text in ("1e-999999999", "1e8000", "-1.5e-8000"):
+        assert codes.decode(codes.intern(Decimal(text))) == Decimal(text)
 
 
 def test_blocks_merge_and_keep_every_number() -> None:

@@ -13,14 +13,19 @@ import sys
 import time
 import zlib
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from datalog.errors import AdalogError, Code
 from datalog.values import Keyword
 from store import compactor
 from store.database import Database
+from store.segment import Segment, open_segment, write_segment
 from tests.store.model import Model, check
 
 N = Keyword("n")
@@ -246,6 +251,8 @@ def test_a_full_disk_refuses_and_recovers(tmp_path: Path, caplog: pytest.LogCapt
                 assert "nothing was applied" in refused.value.message
             assert database.snapshot().t == 1
             assert database.snapshot().attribute(Keyword("other")) is None
+            # Nothing of the refused ones is in it, so that it is small.
+            resource.setrlimit(resource.RLIMIT_FSIZE, (512, unlimited[1]))
             database.compact()
             assert "no checkpoint was made" in caplog.text
         finally:
@@ -267,6 +274,46 @@ def test_a_checkpoint_of_an_older_format_is_made_again_from_the_log(tmp_path: Pa
     file.write_text(json.dumps({**whole, "version": 1}), "utf-8")
     with Database.open(str(tmp_path)) as database:
         assert [datom.v for datom in database.snapshot().datoms("AEVT", [Keyword("name")])] == ["Ada"]
+
+
+def test_a_checkpoint_whose_dictionaries_have_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the version before: what it holds is found, and the next checkpoint, made at once, has secrets."""
+    with Database.open(str(tmp_path)) as database:
+        database.transact("[" + " ".join(f'[:db/add {n} :name "name {n}"]' for n in range(1, 200)) + "]")
+        database.compact()
+    file = tmp_path / "checkpoint.json"
+    body = json.loads(json.loads(file.read_text("utf-8"))["body"])
+    for tag, own in body["blocks"].items():
+        for place, (start, (name, checksum)) in enumerate(own):
+            arrays = open_segment(Segment(str(tmp_path / "segments" / name), checksum))
+            own[place] = (start, _without_secret(tmp_path / "segments", tag, arrays))
+    text = json.dumps(body)
+    file.write_text(json.dumps({"version": 3, "checksum": zlib.crc32(text.encode()), "body": text}), "utf-8")
+    monkeypatch.setattr(compactor, "_ENOUGH", 190)
+    with Database.open(str(tmp_path)):
+        pass
+    assert json.loads(file.read_text("utf-8"))["version"] == 4
+    for _ in range(2):
+        with Database.open(str(tmp_path)) as database:
+            codes = database.snapshot().codes
+            assert all(codes.lookup(f"name {n}") is not None for n in range(1, 200))
+            t = database.transact('[[:db/add 1 :name "name 7"]]').t
+            assert [datom.v for datom in database.snapshot().datoms("EAVT", [1])] == ["name 7"]
+            database.compact()
+        saved = json.loads(file.read_text("utf-8"))
+        assert (saved["version"], json.loads(saved["body"])["counters"][0]) == (4, t)
+
+
+def _without_secret(folder: Path, tag: str, arrays: dict[str, NDArray[Any]]) -> tuple[str, int]:
+    own = {name: array for name, array in arrays.items() if not name.endswith(".secret")}
+    for name in [name for name in own if name.endswith(".hashes")]:
+        stem = name.removesuffix("hashes")
+        offsets, heap = own[f"{stem}offsets"], own[f"{stem}heap"].tobytes()
+        crcs = [zlib.crc32(heap[start:stop]) for start, stop in pairwise(offsets)]
+        order = np.argsort(np.array(crcs, np.uint32))
+        own[name], own[f"{stem}order"] = np.array(crcs, np.uint32)[order], order.astype(np.int32)
+    segment = write_segment(folder, f"old-{tag}", own)
+    return segment.file, segment.checksum
 
 
 CHECKPOINTS: list[Callable[[dict[str, object]], object]] = [

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import gc
 import threading
+import weakref
 
 import pytest
 
-from executor.allocation import uncollected
+from store import collecting
+from store.collecting import uncollected
 
 
 def test_the_pause_ends() -> None:
@@ -52,3 +54,19 @@ def test_what_was_off_stays_off() -> None:
         assert not gc.isenabled()
     finally:
         gc.enable()
+
+
+def test_work_that_never_ceases_does_not_keep_garbage(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(collecting, "_LONGEST_SECONDS", 0.0)
+
+    class Ring:
+        def __init__(self) -> None:
+            self.itself = self
+
+    with uncollected():
+        ring = weakref.ref(Ring())
+        with uncollected():
+            pass
+        assert ring() is None
+        assert not gc.isenabled()
+    assert gc.isenabled()

@@ -1,0 +1,101 @@
+"""What a query is between two passes of the planner: a type for each stage, so that none is left out or early.
+
+`ast.Query` → Scoped → Checked → Stratified → Simplified → Plan. mypy refuses passes in any other order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from datalog import ast
+from planner.logical import AndNode
+from planner.nested import PlanInner
+from planner.places import Places
+from planner.plan import Options
+from planner.program import Program, Sharing
+from planner.statistics import Statistics
+from planner.tree import Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a query is planned for: databases and relations of known size. `relations`: the sources that are lists
+    of tuples. `share`: tasks each answer for a share of one variable's values, where rules allow it."""
+
+    statistics: Statistics
+    relations: frozenset[str]
+    options: Options
+    plan_inner: PlanInner
+    share: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Scoped:
+    """Variables have unique names, bindings are taken apart, simple rules stand in the place of their call."""
+
+    query: ast.Query
+    tree: Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """Some order binds every variable, and every rule call knows which places it needs bound. `answer`: the
+    variables of find and with. `sharing`: whose values the tree answers for a share of, if it does."""
+
+    query: ast.Query
+    tree: Tree
+    answer: tuple[str, ...]
+    places: Places
+    sharing: Sharing | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stratified:
+    """The rules are a program of planned strata, whose relations the body reads. `statistics`: with their sizes."""
+
+    checked: Checked
+    body: AndNode
+    program: Program
+    statistics: Statistics
+
+
+@dataclass(frozen=True, slots=True)
+class Simplified:
+    """What occurs once is a blank. `counted`: the variables that the answer only counts, if its rows can have
+    weights. `distinct`: rows may repeat."""
+
+    checked: Checked
+    body: AndNode
+    program: Program
+    statistics: Statistics
+    counted: frozenset[str]
+    distinct: bool
+
+
+A = TypeVar("A")
+B = TypeVar("B")
+C = TypeVar("C")
+
+
+class Passes(Generic[A, B]):
+    """Passes one after the other, each of which takes what the one before it gives."""
+
+    def __init__(self, *steps: Callable[..., object]) -> None:
+        self.steps = steps
+
+    @staticmethod
+    def of(step: Callable[[A, Setting], B]) -> Passes[A, B]:
+        """A single pass."""
+        return Passes(step)
+
+    def then(self, step: Callable[[B, Setting], C]) -> Passes[A, C]:
+        """With one more at the end."""
+        return Passes(*self.steps, step)
+
+    def __call__(self, given: A, setting: Setting) -> B:
+        made: object = given
+        for step in self.steps:
+            made = step(made, setting)
+        return made  # type: ignore[return-value]

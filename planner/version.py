@@ -1,0 +1,47 @@
+"""Which rows an atom reads: of a relation that a recursion grows, or of a database between two moments.
+
+A version is a field of an atom. Names for people are made of it where a plan is shown, and nowhere read back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Version(StrEnum):
+    """ALL: whatever there is, of a database the snapshot that the query runs on.
+
+    OLDER, RECENT: what a relation held before the last round, and what that round added; together they are ALL.
+    OLD, NEW: a database at the first and at the second of two moments. DELTA: what lies between them, each row with
+    the weight 1 if it was added and -1 if it was removed.
+    """
+
+    ALL = "all"
+    OLDER = "older"
+    RECENT = "recent"
+    OLD = "old"
+    NEW = "new"
+    DELTA = "delta"
+
+    @property
+    def is_change(self) -> bool:
+        """Whether it holds only what is different: few rows, as a rule."""
+        return self in (Version.RECENT, Version.DELTA)
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """How the change of a product is split up into one term for each factor: the version of the factors before the
+    one that changed, of that one, and of those after it."""
+
+    before: Version
+    at: Version
+    after: Version
+
+
+ROUND = Split(Version.ALL, Version.RECENT, Version.OLDER)
+"""Of a round of a recursion: each combination of rows that has a recent one is found once."""
+
+STEP = Split(Version.NEW, Version.DELTA, Version.OLD)
+"""Of a database's way from one moment to another: A'B' - AB = dA B + A' dB."""

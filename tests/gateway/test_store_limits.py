@@ -1,0 +1,77 @@
+"""What outsiders can make the store keep, over HTTP: nothing of what is refused, and of keys only so many."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from executor.pool import Pool
+from gateway.config import SettingError, Settings, settings_from
+from gateway.opening import open_database
+from store.database import Database
+from tests.gateway.support import Gateway
+
+TRANSACT = "mutation($tx: EDN!, $k: String) { transact(tx: $tx, idempotencyKey: $k) { t datoms { v } } }"
+WITH = 'query($tx: EDN!) { q(query: "[:find ?v . :where [1 :text ?v]]", with: $tx) { value } }'
+ASK = "query($q: EDN!, $args: [JSON!]) { q(query: $q, args: $args) { rows } }"
+
+
+def held(database: Database) -> tuple[int, int]:
+    """Keys of all dictionaries, and their bytes."""
+    dictionaries = database.snapshot().codes.dictionaries().values()
+    parts = [dictionary.parts() for dictionary in dictionaries]
+    heaps = sum(len(block.arrays.heap) for blocks, _ in parts for block in blocks)
+    return sum(map(len, dictionaries)), heaps + sum(len(key) for _, young in parts for key in young)
+
+
+def test_refused_transactions_and_queries_leave_nothing(empty: Gateway) -> None:
+    empty.data(TRANSACT, tx='[[:db/add 1 :text "a"] [:db/add 1 :n 1]]')
+    before = held(empty.database)
+    for number in range(20):
+        text = f"{number} " + "x" * 50_000
+        assert empty.code(TRANSACT, tx=f'[[:db/add 1 :text "{text}"] [:db/add 1 :n "one"]]') == "TX_INVALID"
+        assert empty.code(TRANSACT, tx=f'[[:db/cas 1 :text "{text}" "b"]]') == "CAS_FAILED"
+        assert empty.data(WITH, tx=f'[[:db/add 1 :text "{text}"]]')["q"]["value"] == text
+        assert empty.data(ASK, q=f'[:find ?e :where [?e :text "{text}"]]')["q"]["rows"] == []
+        (row,) = empty.data(ASK, q="[:find ?s :in ?t :where [(str ?t ?t) ?s]]", args=[text])["q"]["rows"]
+        assert row == [text + text]
+    assert held(empty.database) == before
+    assert empty.data(TRANSACT, tx='[[:db/retract 1 :text "never there"]]')["transact"]["t"] == 2
+    assert held(empty.database) == before
+
+
+def test_a_key_is_used_for_one_change(empty: Gateway) -> None:
+    first = empty.data(TRANSACT, tx="[[:db/add 1 :n 1]]", k="key")
+    assert empty.data(TRANSACT, tx="[[:db/add 1 :n 1]]", k="key") == first
+    error = empty.error(TRANSACT, tx="[[:db/add 1 :n 2]]", k="key")
+    assert error["extensions"]["code"] == "ARG_INVALID"
+    assert error["extensions"]["retryable"] is False
+    assert "was used for transaction 1, with other data, and this was not applied" in error["message"]
+    long = empty.error(TRANSACT, tx="[[:db/add 1 :n 2]]", k="k" * 100_000)
+    assert long["extensions"]["code"] == "ARG_INVALID"
+    assert "has 100,000 characters; it has at most 256" in long["message"]
+    assert empty.q("[:find ?n :where [1 :n ?n]]") == [[1]]
+
+
+def test_keys_are_remembered_as_the_settings_say(tmp_path: Path) -> None:
+    variables = {"ADALOG_DATA": str(tmp_path / "data"), "ADALOG_IDEMPOTENCY_TRANSACTIONS": "3"}
+    settings = settings_from(variables)
+    for _ in range(2):
+        with open_database(settings) as database, closing(Pool(database)) as pool:
+            gateway = Gateway(database, pool, settings)
+            before = database.snapshot().t
+            for number in range(5):
+                assert gateway.data(TRANSACT, tx=f"[[:db/add 1 :n {number}]]", k=f"k{number}")["transact"]["t"]
+            # Of the second process the last three keys are remembered, and then forgotten one after the other.
+            assert database.snapshot().t == before + 5
+            assert gateway.code(TRANSACT, tx="[]", k="k4") == "ARG_INVALID"
+            gateway.http.close()
+
+
+@pytest.mark.parametrize("name", ["idempotency_seconds", "idempotency_transactions"])
+def test_keys_are_remembered_for_a_while_at_least(name: str) -> None:
+    with pytest.raises(SettingError, match=f"ADALOG_{name.upper()} is 0; it is at least 1"):
+        settings_from({f"ADALOG_{name.upper()}": "0"}).checked()
+    assert getattr(Settings(), name) > 1

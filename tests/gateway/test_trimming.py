@@ -1,0 +1,69 @@
+"""Freed memory is returned to the system: when, and how often it is tried where nothing is to be had."""
+
+from __future__ import annotations
+
+from gateway.trimming import Trimming, heap_trimmer, resident
+
+MIB = 1 << 20
+
+
+class Process:
+    """`used` bytes, and `free` ones that its allocator keeps."""
+
+    def __init__(self, used: int, free: int = 0) -> None:
+        self.used = used
+        self.free = free
+        self.trims = 0
+
+    def resident(self) -> int:
+        return self.used + self.free
+
+    def trim(self) -> None:
+        self.trims += 1
+        self.free = 0
+
+
+def test_what_is_free_is_returned() -> None:
+    process = Process(400 * MIB, 100 * MIB)
+    trimming = Trimming(process.resident, process.trim)
+    trimming.look()
+    assert (process.resident(), process.trims) == (400 * MIB, 1)
+    trimming.look()
+    assert process.trims == 1, "nothing was added since"
+
+
+def test_what_was_in_use_is_returned_once_it_is_free() -> None:
+    process = Process(400 * MIB)
+    trimming = Trimming(process.resident, process.trim)
+    trimming.look()
+    process.used += 500 * MIB
+    trimming.look()
+    process.used, process.free = 400 * MIB, 500 * MIB
+    trimming.look()
+    assert process.resident() == 400 * MIB
+
+
+def test_where_nothing_is_free_it_is_tried_less_and_less_often() -> None:
+    process = Process(400 * MIB)
+    trimming = Trimming(process.resident, process.trim)
+    trimming.look()
+    process.used += 100 * MIB
+    pauses = [trimming.look() for _ in range(8)]
+    assert pauses == sorted(pauses)
+    assert pauses[-1] == pauses[-2] >= 8 * pauses[0]
+    process.free = 50 * MIB
+    assert trimming.look() == 1.0, "much was returned: it is worth another look soon"
+
+
+def test_a_process_ends_with_its_thread() -> None:
+    trimming = Trimming()
+    trimming.start()
+    trimming.stop()
+    trimming.stop()
+
+
+def test_glibc_trims_its_heap() -> None:
+    trim = heap_trimmer()
+    if trim is not None:
+        trim()
+    assert resident() is None or resident() > MIB

@@ -51,4 +51,13 @@ class Columns:
         )
 
 
+def are_of(e: Int64s, entities: Int64s) -> Bools:
+    """Which of the ids are among the entities, which are sorted and distinct."""
+    if not len(entities):
+        return np.zeros(len(e), np.bool_)
+    at = np.minimum(entities.searchsorted(e), len(entities) - 1)
+    found: Bools = entities[at] == e
+    return found
+
+
 NO_COLUMNS = Columns(_NONE, _NONE, _NONE, np.empty(0, np.bool_))

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import pytest
 
+from datalog.edn import read
 from datalog.errors import AdalogError
 from datalog.watched import watching
 from executor.bounds.cancel import Cancel
@@ -88,11 +89,17 @@ def test_reading_a_text_and_planning_it_look_at_the_deadline(db: World) -> None:
     with watching(naming.check):
         form_of(question.query)
     assert naming.looks["clause"] >= RULES
-    for name in ("read", "clause"):
-        assert reading.looks[name] >= RULES, name
+    assert reading.looks["clause"] >= RULES
     # Most of the rules stand in the place of their calls.
     for name, least in (("clause", RULES), ("_requiring", 1), ("_conjunction", RULES // 2)):
         assert planning.looks[name] >= least, name
+
+
+def test_reading_many_forms_looks_at_the_deadline() -> None:
+    reading = Counting()
+    with watching(reading.check):
+        read("[" + "1 " * 10_000 + "]")
+    assert reading.looks.total() >= 2
 
 
 def test_an_or_of_many_branches_looks_at_the_deadline_for_each(db: World) -> None:

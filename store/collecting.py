@@ -1,10 +1,10 @@
 """A pause of Python's cycle collector, for work that makes a great many objects and no garbage.
 
-The collector would look through all of them again and again while they are made; that is half the cost of a large
-pull. Forms, datoms and rows have no cycles, and what is reference-counted is freed as ever.
+The collector would look through all of them again and again while they are made; that is half the cost of a
+large pull. Forms, datoms and rows have no cycles, and what is reference-counted is freed as ever.
 
-The first collection after a pause would look through all that was made, and no other thread runs for that half second.
-So very many objects are set aside, until few of them are left.
+The first collection after a pause would look through all that was made, and no other thread runs for that
+half second. So very many objects are set aside, until few of them are left.
 """
 
 from __future__ import annotations

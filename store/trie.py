@@ -419,9 +419,19 @@ class Trie:
         )
         return fresh, size
 
+    def forget(self) -> None:
+        """Lets go of what was written out for readers; who asks again has it written again."""
+        for name in ("over", "merged", "keys", "diagonal"):
+            self.__dict__.pop(name, None)
+        self._long_rows.clear()
+
     def nbytes(self) -> int:
-        """Bytes of its levels."""
-        return sum(level.nbytes() for level in self.levels)
+        """Bytes of its levels, and of what was written out for readers."""
+        written = sum(row.nbytes for row in tuple(self._long_rows.values()))
+        for name in ("over", "merged"):
+            csr = self.__dict__.get(name)
+            written += 0 if csr is None or csr is self.base else csr.nbytes()
+        return sum(level.nbytes() for level in self.levels) + written
 
 
 def _among(row: Codes, value: int) -> bool:

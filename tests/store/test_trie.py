@@ -26,6 +26,7 @@ def sizes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(signed, "YOUNG", young)
     monkeypatch.setattr(signed, "_RATIO", ratio)
     monkeypatch.setattr(trie, "_LONG_ROW", long_row)
+    monkeypatch.setattr(signed, "_FEW_ROWS", 0 if young < 1024 else 256)
 
 
 def columns(held: Pairs) -> tuple[trie.Codes, trie.Codes]:
@@ -112,6 +113,16 @@ def test_what_was_written_out_can_be_forgotten() -> None:
         version.forget()
         assert version.nbytes() < more
         assert not version.has_over
+
+
+wide = st.integers(-(1 << 63), (1 << 63) - 1) | st.integers(-3, 3)
+
+
+@given(st.lists(st.tuples(wide, wide, wide), max_size=12), st.integers(1, 3))
+def test_rows_in_order_and_equal_ones_as_they_were(rows: list[tuple[int, int, int]], width: int) -> None:
+    given_columns = np.array(rows, np.int64).reshape(-1, 3).T[:width].copy()
+    order = signed.order_of(*given_columns)
+    assert order.tolist() == sorted(range(len(rows)), key=lambda i: rows[i][:width])
 
 
 def test_levels_are_few_and_geometric(monkeypatch: pytest.MonkeyPatch) -> None:

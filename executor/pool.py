@@ -17,24 +17,24 @@ from datalog.diagnostics import Diagnostic
 from datalog.errors import AdalogError, Code
 from datalog.parse_pull import read_pull
 from datalog.values import EdnMap
-from executor.arguments import arguments_cost
-from executor.budget import MEMORY_BYTES, Memory
-from executor.cache import ResultCache
-from executor.cache_settings import CacheSettings
-from executor.cancel import Cancel, abandoned, stopping, timed_out
-from executor.client import ASKING
-from executor.compile import Compiler
-from executor.failure import emptied
-from executor.inputs import bind_inputs
-from executor.local import Ran, run_join, shape_result
-from executor.pull import Puller
-from executor.pull_find import pull_shown, pulled_column
-from executor.question import Question, Questions
-from executor.recent import Recent
-from executor.request import Request
-from executor.result import Pulled, Result
-from executor.scheduler import Places, Scheduler
+from executor.answer.result import Pulled, Result
+from executor.bounds.budget import MEMORY_BYTES, Memory
+from executor.bounds.cancel import Cancel, abandoned, stopping, timed_out
+from executor.bounds.client import ASKING
+from executor.bounds.failure import emptied
+from executor.bounds.recent import Recent
+from executor.cache.answers import ResultCache
+from executor.cache.settings import CacheSettings
+from executor.evaluation.compile import Compiler
+from executor.evaluation.local import Ran, run_join, shape_result
+from executor.pull.find import pull_shown, pulled_column
+from executor.pull.puller import Puller
+from executor.question.arguments import arguments_cost
+from executor.question.inputs import bind_inputs
+from executor.question.question import Question, Questions
+from executor.question.request import Request
 from executor.stored_queries import StoredQueries
+from executor.turns.scheduler import Places, Scheduler
 from planner.explain import explain_plan, text_of
 from planner.plan import Engine, Plan
 from store.codes import Scratch

@@ -4,29 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol, TypeVar
 
-from executor.cache_key import Keys
-from executor.cancel import Cancel, Part
-from executor.recent import Recent
-from executor.request import Request
+from executor.answer.result import Result
+from executor.bounds.cancel import Cancel, Part
+from executor.bounds.recent import Recent
+from executor.cache.key import Keys
+from executor.question.question import Question
+from executor.question.request import Request
+from store.database import Database
 from store.setting import Watch
 from store.snapshot import Snapshot
 
-if TYPE_CHECKING:
-    from executor.pool import Pool
+T = TypeVar("T")
 
 _MOST_ROWS: Final = 100_000
 # Of what is remembered of their texts.
 _SHAPE_BYTES: Final = 4 << 20
 
 
+class Runner(Protocol):
+    """What runs queries over one database: the pool."""
+
+    database: Database
+
+    def question(self, request: Request) -> Question:
+        """The request made ready."""
+
+    def run(self, request: Request, cancel: Cancel) -> Result:
+        """The answer, computed on the caller's thread."""
+
+    def submit(self, cancel: Cancel, work: Callable[[Cancel], T]) -> Future[T]:
+        """The outcome of work that waits for its turn."""
+
+
 class StoredQueries:
     """Local, in the thread of whoever applies the transaction, rows in the total order of values."""
 
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
-        self._keys = Keys(pool.database, Recent(_SHAPE_BYTES))
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
+        self._keys = Keys(runner.database, Recent(_SHAPE_BYTES))
 
     def rows(
         self, query: str, args: Sequence[Any], snapshot: Snapshot, until: float, watch: Watch | None
@@ -34,16 +51,16 @@ class StoredQueries:
         """The rows of a stored query; by the deadline, and by that of `watch`."""
         cancel = Part(watch, until) if isinstance(watch, Cancel) else Cancel(until)
         # The state it reads is not durable yet, and may never be.
-        return self._pool.run(_request(query, args, snapshot, cached=False), cancel).rows()
+        return self._runner.run(_request(query, args, snapshot, cached=False), cancel).rows()
 
     def mark(self, query: str, args: Sequence[Any], snapshot: Snapshot) -> bytes | None:
         """The key of the answer, where the snapshot is durable."""
-        asked = self._keys.asked(self._pool.question(_request(query, args, snapshot, cached=True)))
+        asked = self._keys.asked(self._runner.question(_request(query, args, snapshot, cached=True)))
         return None if asked is None else asked.key.name
 
     def aside(self, work: Callable[[Watch], None], until: float) -> Future[None]:
         """The work as one of the pool's, for whoever asks."""
-        return self._pool.submit(Cancel(until), work)
+        return self._runner.submit(Cancel(until), work)
 
 
 def _request(query: str, args: Sequence[Any], snapshot: Snapshot, *, cached: bool) -> Request:

@@ -14,8 +14,8 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from datalog.errors import AdalogError, Code, quoted
-from executor.cancel import stopping
-from executor.client import ASKING, Client
+from executor.bounds.cancel import stopping
+from executor.bounds.client import ASKING, Client
 from gateway import negotiation
 from gateway.auth import ANYONE, Principal, Tokens, address_of, check_write
 from gateway.conditional import unchanged, validated

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from datalog import edn
 from datalog.errors import AdalogError, Code
-from executor.cache_settings import CacheSettings, RedisSettings
+from executor.cache.settings import CacheSettings, RedisSettings
 from executor.pool import Pool, PoolSettings
 from gateway.config import Settings
 from gateway.texts import shown_path

@@ -13,8 +13,8 @@ from typing import Final
 import orjson
 from starlette.types import ASGIApp, Message
 
+from executor.kernels.loading import load_kernels
 from executor.pool import Pool
-from executor.warm import load_kernels
 from gateway.app import create_app
 from gateway.config import Settings
 from gateway.opening import cache_settings

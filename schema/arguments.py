@@ -10,7 +10,7 @@ import strawberry
 
 from datalog import edn, values
 from datalog.errors import AdalogError, Code
-from executor.arguments import Given
+from executor.question.arguments import Given
 from schema.basis import moment, read_instant, unwrapped
 from schema.encoding import NestingError, TagError, decode
 from schema.scalars import Long

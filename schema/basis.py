@@ -14,7 +14,7 @@ from graphql import GraphQLError
 from datalog import edn, values
 from datalog.errors import AdalogError, Code, quoted, shown
 from datalog.hints import nearest
-from executor.arguments import Given, Moment
+from executor.question.arguments import Given, Moment
 from schema.scalars import read_long
 from store.database import check_moment
 

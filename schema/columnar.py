@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Final, Protocol
 
 import orjson
 
-from executor.cancel import Cancel
+from executor.bounds.cancel import Cancel
 from schema.budget import Prepaid, Written
 
 Reading = Mapping[str, Callable[[Any], Any]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from executor.client import ASKING
+from executor.bounds.client import ASKING
 from schema.budget import Budget, Responses
 from schema.cursor import Cursors
 from schema.limits import Limits

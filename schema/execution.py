@@ -29,10 +29,10 @@ from graphql import (
 from graphql.execution import Executor
 
 from datalog.errors import AdalogError
-from executor.arguments import few
-from executor.cancel import Cancel
-from executor.failure import emptied
-from executor.recent import Recent
+from executor.bounds.cancel import Cancel
+from executor.bounds.failure import emptied
+from executor.bounds.recent import Recent
+from executor.question.arguments import few
 from schema.background import elsewhere
 from schema.budget import Repeated, Written, assembled
 from schema.columnar import Columnar, Shape, Writing

@@ -12,9 +12,9 @@ import strawberry
 from datalog import edn
 from datalog.diagnostics import Diagnostic
 from datalog.errors import AdalogError, Code
-from executor.arguments import few
-from executor.cancel import Cancel
-from executor.request import Request
+from executor.bounds.cancel import Cancel
+from executor.question.arguments import few
+from executor.question.request import Request
 from schema import types
 from schema.arguments import BasisInput, describe_arguments, read_arguments
 from schema.background import elsewhere
@@ -46,8 +46,8 @@ _INLINE_VALUES = 500
 _HEAVY_VALUES = 20_000
 # Of the pool's cost, for a datom that is found in an index.
 _DATOM_COST = 5.0
-# The same, of a small transaction that is read and written.
-_TRANSACTION_COST = 10 * types.DATOM_COST
+# The same, for a byte of the log: some five to a datom.
+_LOGGED_COST = 9.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,8 +314,10 @@ class Query:
         database = services.database
         start = 0 if from_ is None else int(from_)
         stop = database.snapshot().t + 1 if to is None else int(to)
-        # Of small ones; a large one says so itself.
-        cost = _TRANSACTION_COST * min(first, max(0, stop - start))
+        size = await services.pool.threaded(
+            Cancel(within.deadline), lambda _: database.logged_bytes(start, stop, first)
+        )
+        cost = _LOGGED_COST * size
         return types.TxReports(  # type: ignore[return-value]
             lambda take: database.told(start, stop, first, take),
             encoding or Encoding.PLAIN,

@@ -10,9 +10,9 @@ import orjson
 from datalog import edn
 from datalog.errors import AdalogError
 from datalog.values import EdnMap
-from executor.arguments import few
-from executor.cancel import Cancel
+from executor.bounds.cancel import Cancel
 from executor.pool import PullRequest
+from executor.question.arguments import few
 from planner.readings import entity_named
 from schema.budget import Budget, Repeated, Written
 from schema.encoding import Encoding, MapWriter

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from executor.arguments import few
-from executor.cancel import Cancel
+from executor.bounds.cancel import Cancel
+from executor.question.arguments import few
 from schema.budget import Budget, Repeated, Written
 from schema.encoding import Encoding, encode_column, encode_maps, encode_rows
 
 if TYPE_CHECKING:
+    from executor.answer.result import Result
     from executor.pool import Pool
-    from executor.result import Result
 
 # Cells, and bytes of text in them, that are written at once.
 _SLICE: Final = 20_000

@@ -9,7 +9,7 @@ import strawberry
 
 from datalog.diagnostics import Diagnostic
 from datalog.errors import AdalogError, Position
-from executor.cancel import Cancel
+from executor.bounds.cancel import Cancel
 from schema.arguments import BasisInput, snapshot_of
 from schema.context import Services
 from schema.cursor import Cursor

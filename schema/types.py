@@ -13,9 +13,9 @@ import strawberry
 
 from datalog import edn
 from datalog.diagnostics import Diagnostic
-from executor.budget import Held, Memory
-from executor.cancel import Cancel
-from executor.result import Result
+from executor.answer.result import Result
+from executor.bounds.budget import Held, Memory
+from executor.bounds.cancel import Cancel
 from schema.background import elsewhere
 from schema.budget import Prepaid, Written
 from schema.columnar import Objects, Reading

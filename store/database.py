@@ -221,6 +221,10 @@ class Database:
             take(Logged.weight(entry.payload))
             yield report_of(entry, Logged.decoded(entry.payload), now.name_of)
 
+    def logged_bytes(self, start: int, stop: int, limit: int) -> int:
+        """The bytes of the log that `told` will read."""
+        return self._log.nbytes(max(start, 1), min(stop, self._snapshot.t + 1), limit)
+
     def tx_instant(self, t: int) -> datetime | None:
         """When a transaction was made, whatever its size; None where there is none of that number."""
         found = self._log.instant_at(t)

@@ -298,6 +298,19 @@ class Log:
             found: int | None = connection.execute(sa.select(_COLUMNS.checksum).where(_COLUMNS.t == t)).scalar()
         return found
 
+    def nbytes(self, start: int, stop: int, limit: int) -> int:
+        """The bytes of the payloads of at most `limit` entries with start <= t < stop, none of which is read."""
+        found = sa.select(sa.func.length(_COLUMNS.payload).label("size")).where(
+            _COLUMNS.t >= start, _COLUMNS.t < stop
+        )
+        first = found.order_by(_COLUMNS.t).limit(limit).subquery()
+        try:
+            with self._connection() as connection:
+                size: int | None = connection.execute(sa.select(sa.func.sum(first.c.size))).scalar()
+        except sa.exc.DatabaseError as error:
+            raise _unreadable("the log", error) from None
+        return size or 0
+
     def instant_at(self, t: int) -> int | None:
         """When entry t was written, in milliseconds since 1970; None where the log has no such entry."""
         query = sa.select(_COLUMNS.instant).where(_COLUMNS.t == t)

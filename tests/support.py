@@ -13,8 +13,8 @@ import pytest
 from datalog.edn import read, write
 from datalog.errors import AdalogError
 from datalog.values import identity
+from executor.answer.result import Result
 from executor.pool import Pool, PullRequest, Request
-from executor.result import Result
 from store.database import Database, TxReport
 
 MARK = "‸"

@@ -16,11 +16,11 @@ def main() -> None:
     import pyspark.worker
 
     import executor.spark.task
-    from executor import warm
+    from executor.kernels.loading import load_kernels
 
     assert pyspark.worker is not None
     assert executor.spark.task is not None
-    warm.main()
+    load_kernels()
     # The daemon collects garbage after each task, and would walk all of this each time.
     gc.collect()
     gc.freeze()

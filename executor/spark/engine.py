@@ -23,14 +23,14 @@ import numpy as np
 import pyarrow as pa
 
 from datalog.errors import AdalogError, Code
-from executor.batch import Batch
-from executor.bind import Binding
-from executor.cancel import Cancel
-from executor.facts import whole
-from executor.fixpoint import Fixpoint, StratumCounts
-from executor.generic_join import LevelCounts
-from executor.inputs import Inputs
-from executor.local import Ran, collector_for
+from executor.bounds.cancel import Cancel
+from executor.evaluation.bind import Binding
+from executor.evaluation.fixpoint import Fixpoint, StratumCounts, derived
+from executor.evaluation.local import Ran, collector_for
+from executor.join.batch import Batch
+from executor.join.generic_join import LevelCounts
+from executor.question.inputs import Inputs
+from executor.rules.facts import whole
 from executor.spark.configuration import is_local
 from executor.spark.job import each_in_a_task
 from executor.spark.session import Live, Session
@@ -88,7 +88,7 @@ class SparkEngine:
         most: int | None,
         strict: bool = False,
     ) -> Ran:
-        """As `executor.local.run_join`. Raises BACKEND_UNAVAILABLE where there is no session, or it ends."""
+        """As `run_join` in this process. Raises BACKEND_UNAVAILABLE where there is no session, or it ends."""
         collector = collector_for(plan, most, cancel)
         counts = [LevelCounts() for _ in plan.levels]
         if inputs.start is None:
@@ -103,14 +103,14 @@ class SparkEngine:
             shares = dealt(plan.sharing.variable, domain, wanted)
         else:
             fixpoint = Fixpoint(plan, inputs, inputs.start, values, cancel, live.cores, strict)
-            derived = fixpoint.run()
+            facts = fixpoint.run()
             strata = fixpoint.counts
-            join = Binding(plan, inputs.databases, derived, values, cancel, strict).join()
+            join = Binding(plan, inputs.databases, facts, values, cancel, strict, derive=derived).join()
             if join is None:
                 return Ran(collector.rows(), counts, strata)
             counts = join.counts
             shares = split(join, inputs.start, wanted, cancel)
-            relations = {name: whole(held) for name, held in derived.items()}
+            relations = {name: whole(held) for name, held in facts.items()}
         if shares:
             made = values.made()
             key = uuid.uuid4().hex

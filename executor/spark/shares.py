@@ -12,10 +12,10 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from executor.batch import Batch, Column, concatenate
-from executor.cancel import Cancel
-from executor.extender import UNBOUNDED
-from executor.generic_join import GenericJoin
+from executor.bounds.cancel import Cancel
+from executor.join.batch import Batch, Column, concatenate
+from executor.join.extender import UNBOUNDED
+from executor.join.generic_join import GenericJoin
 
 _DEEPEST = 3
 _MOST_PREFIXES = 1 << 21

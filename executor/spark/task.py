@@ -18,13 +18,15 @@ import numpy as np
 import pyarrow as pa
 
 from datalog.errors import AdalogError, Code, Position
-from executor.batch import Batch, Column
-from executor.bind import Binding
-from executor.budget import Memory
-from executor.cancel import Cancel
-from executor.generic_join import Driver, GenericJoin, LevelCounts
-from executor.inputs import Inputs
-from executor.local import Ran, collector_for, run_join
+from executor.bounds.budget import Memory
+from executor.bounds.cancel import Cancel
+from executor.evaluation.bind import Binding
+from executor.evaluation.fixpoint import derived
+from executor.evaluation.local import Ran, collector_for, run_join
+from executor.join.batch import Batch, Column
+from executor.join.driver import Driver
+from executor.join.generic_join import GenericJoin, LevelCounts
+from executor.question.inputs import Inputs
 from executor.spark.shipping import Shipped
 from executor.spark.wire import column_of, from_bytes, to_bytes
 from planner.plan import Plan
@@ -175,7 +177,7 @@ def _bind(job: Job) -> _Bound:
         values.adopt(job.made)
         join = None
         if job.plan.sharing is None:
-            join = Binding(job.plan, databases, job.relations, values, cancel, job.strict).join()
+            join = Binding(job.plan, databases, job.relations, values, cancel, job.strict, derive=derived).join()
             assert join is not None, "the driver bound it, and sends no task where a part without variables fails"
         found = _bound[job.key] = _Bound(join, databases, values, cancel)
         while len(_bound) > _KEPT_BOUND:

@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from executor.batch import Batch
+from executor.join.batch import Batch
 from store.wire import pack, unpack
 
 _SAID: Final = b"said"

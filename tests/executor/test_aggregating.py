@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from datalog.values import BigInt, identity, sort_key
-from executor.aggregating import Aggregating, BestFacts
-from executor.cancel import Cancel
+from executor.bounds.cancel import Cancel
+from executor.rules.aggregating import Aggregating, BestFacts
 from store.codes import Scratch
 from store.database import Database
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from datalog.errors import AdalogError, Code
-from executor.budget import Budget, Held, Memory
-from executor.cancel import Cancel
-from executor.failure import emptied
+from executor.bounds.budget import Budget, Held, Memory
+from executor.bounds.cancel import Cancel
+from executor.bounds.failure import emptied
 
 MIB = 1 << 20
 

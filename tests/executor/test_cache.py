@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from datalog.errors import AdalogError
-from executor.cache_settings import CacheSettings
+from executor.bounds.recent import ENTRY_BYTES, Recent
+from executor.cache.settings import CacheSettings
 from executor.pool import Pool, Request
-from executor.recent import ENTRY_BYTES, Recent
 from planner.plan import Options
 from store.database import Database
 from tests.support import World, refused

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from datalog.edn import write
 from datalog.values import Float, Keyword, identity
-from executor.cache_codec import (
+from executor.cache.codec import (
     KEY_BYTES,
     UNSIGNED,
     Entry,
@@ -21,7 +21,7 @@ from executor.cache_codec import (
     entry_of,
     stored,
 )
-from executor.cache_kept import fetched_rows, kept_rows
+from executor.cache.kept import fetched_rows, kept_rows
 from executor.pool import Request
 from store.wire import pack_as_written, unpack
 from tests.datalog.strategies import values

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from datalog.errors import AdalogError, Code
-from executor.cache_settings import CacheSettings
-from executor.cancel import Cancel
+from executor.answer.result import Result
+from executor.bounds.cancel import Cancel
+from executor.cache.settings import CacheSettings
 from executor.pool import Pool, PoolSettings, Request
-from executor.result import Result
 from store.database import Database
 
 QUERY = "[:find (count ?e) . :where [?e :n ?v]]"

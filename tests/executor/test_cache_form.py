@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from datalog import ast
 from datalog.errors import AdalogError
 from datalog.parser import parse_query
-from executor.cache_form import form_of
+from executor.cache.form import form_of
 from tests.property.generated import query as random_query
 
 SAME = [

@@ -19,15 +19,15 @@ from typing import Any
 import pytest
 
 from datalog.errors import AdalogError, Code
-from executor import cache_redis
-from executor.cache import ResultCache
-from executor.cache_codec import KEY_BYTES, Entry, encode, stored
-from executor.cache_redis import LOOKUP_SECONDS, Cost, RedisLayer
-from executor.cache_settings import CacheSettings, RedisSettings
-from executor.cache_tally import Tally
-from executor.cancel import Cancel
+from executor.answer.result import Result
+from executor.bounds.cancel import Cancel
+from executor.cache import redis_layer
+from executor.cache.answers import ResultCache
+from executor.cache.codec import KEY_BYTES, Entry, encode, stored
+from executor.cache.redis_layer import LOOKUP_SECONDS, Cost, RedisLayer
+from executor.cache.settings import CacheSettings, RedisSettings
+from executor.cache.tally import Tally
 from executor.pool import Pool, Request
-from executor.result import Result
 from store.database import Database
 from tests.redis_servers import SERVERS, RedisServer, running
 
@@ -238,7 +238,7 @@ def test_it_is_frozen_and_thawed(wiped: RedisServer, database: Database, monkeyp
     with gateway(database, wiped.url) as opened:
         opened.ask_all()
         opened.redis.flush()
-        monkeypatch.setattr(cache_redis, "_FIRST_PAUSE", 3600.0)
+        monkeypatch.setattr(redis_layer, "_FIRST_PAUSE", 3600.0)
         wiped.freeze()
         try:
             assert opened.ask_all() == {"MISS"}
@@ -415,8 +415,8 @@ def test_it_wants_a_password(database: Database, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", SERVERS)
 def test_it_is_restarted_mid_storm(database: Database, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache_redis, "_FIRST_PAUSE", 0.01)
-    monkeypatch.setattr(cache_redis, "_LONGEST_PAUSE", 0.02)
+    monkeypatch.setattr(redis_layer, "_FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(redis_layer, "_LONGEST_PAUSE", 0.02)
     with running(kind) as server, gateway(database, server.url) as opened:
         expected = {query: opened.plain.run(Request(query)).rows() for query in QUERIES}
         wrong: list[Any] = []
@@ -449,7 +449,7 @@ def test_it_is_restarted_mid_storm(database: Database, kind: str, monkeypatch: p
         assert not wrong
         with server.client() as client:
             # Ours, and the one that asks.
-            assert len(client.client_list()) <= cache_redis._LOOKUPS_AT_ONCE + 2
+            assert len(client.client_list()) <= redis_layer._LOOKUPS_AT_ONCE + 2
 
 
 def descriptors() -> int:

@@ -7,7 +7,7 @@ import gc
 from typing import Any
 
 from datalog.errors import AdalogError, Code
-from executor.cancel import abandoned
+from executor.bounds.cancel import abandoned
 
 
 def test_an_abandoned_failure_is_not_logged() -> None:

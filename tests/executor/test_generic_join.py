@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 from datalog.errors import AdalogError, Code
-from executor.batch import Batch, unit
-from executor.cancel import Cancel
-from executor.connectives import Conjunction
-from executor.extender import PairExtender
-from executor.generic_join import Driver, GenericJoin, Level
+from executor.bounds.cancel import Cancel
+from executor.join.batch import Batch, unit
+from executor.join.connectives import Conjunction
+from executor.join.driver import Driver
+from executor.join.extender import PairExtender
+from executor.join.generic_join import GenericJoin, Level
 from planner.logical import WEIGHT
 from store.trie import Csr, Trie
 
@@ -107,7 +108,7 @@ def test_a_sum_over_many_extensions_is_made_in_pieces(monkeypatch: pytest.Monkey
     body = join([("a", "b")], "ab", edges, edges, 1 << 19).body
     looks: list[None] = []
     for most in (1 << 24, 50):
-        monkeypatch.setattr("executor.generic_join._SCATTERED", most)
+        monkeypatch.setattr("executor.join.generic_join._SCATTERED", most)
         found: list[tuple[int, int]] = []
 
         def sink(batch: Batch, found: list[tuple[int, int]] = found) -> bool:

@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from executor import group_kernels, kernels
-from executor.distinct_rows import first_rows
+from executor.kernels import group_kernels, range_kernels
+from executor.kernels.distinct_rows import first_rows
 
 run = st.lists(st.integers(0, 120), max_size=60).map(lambda xs: sorted(set(xs)))
 far = st.sampled_from([0, -(1 << 62), (1 << 61) + 5])
@@ -50,12 +50,12 @@ def test_intersect_is_set_intersection(groups: list[Any], marked: bool, shift: i
     parent, value = np.empty(room, np.int64), np.empty(room, np.int64)
     bitmap = np.zeros(3 if marked else 0, np.uint64)
     stacked = np.stack(src), np.stack(lo), np.stack(hi)
-    counts = kernels.intersect(arrays, *stacked, bitmap, shift, True, parent, value)
+    counts = range_kernels.intersect(arrays, *stacked, bitmap, shift, True, parent, value)
     expected = [(i, x) for i, row in enumerate(rows) for x in sorted(set(row[0]).intersection(*row[1:]))]
     total = int(counts.sum())
     assert list(zip(parent[:total].tolist(), value[:total].tolist(), strict=True)) == expected
     assert not bitmap.any()
-    again = kernels.intersect(arrays, *stacked, bitmap, shift, False, parent[:1], value[:1])
+    again = range_kernels.intersect(arrays, *stacked, bitmap, shift, False, parent[:1], value[:1])
     assert (again == counts).all()
 
 
@@ -96,12 +96,12 @@ def test_lookup_prefers_the_overlay_and_knows_what_is_gone() -> None:
     keys, offsets = np.array([1, 5, 9]), np.array([0, 2, 3, 6])
     over_keys, over_offsets = np.array([5, 7]), np.array([0, 0, 2])
     for dense in (np.empty(0, np.int32), np.array([0, -1, -1, -1, 1, -1, -1, -1, 2], np.int32)):
-        src, lo, hi = kernels.lookup(
+        src, lo, hi = range_kernels.lookup(
             keys, dense, offsets, over_keys, over_offsets, np.array([1, 5, 7, 9, 4, 99, -3])
         )
         assert src.tolist() == [0, 1, 1, 0, 0, 0, 0]
         assert list(zip(lo.tolist(), hi.tolist(), strict=True)) == [
             (0, 2), (0, 0), (0, 2), (3, 6), (0, 0), (0, 0), (0, 0),
         ]  # fmt: skip
-        found = kernels.contains_key(keys, dense, np.array([1, 5, 7, 4]))
+        found = range_kernels.contains_key(keys, dense, np.array([1, 5, 7, 4]))
         assert found.tolist() == [True, True, False, False]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from executor.compile import Compiler
+from executor.bounds.recent import ENTRY_BYTES, Recent, weight_of_text
+from executor.evaluation.compile import Compiler
 from executor.pool import Pool, PoolSettings, Request
-from executor.question import Questions
-from executor.recent import ENTRY_BYTES, Recent, weight_of_text
+from executor.question.question import Questions
 from schema.execution import Operations
 from schema.limits import Limits
 from schema.surface import build_schema

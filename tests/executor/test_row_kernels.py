@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from executor import row_kernels
-from executor.seed import SEED
+from executor.kernels import row_kernels
+from executor.kernels.seed import SEED
 from store.trie import EMPTY, Csr
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]

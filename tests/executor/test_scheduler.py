@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from datalog.errors import AdalogError, Code
-from executor.cancel import Cancel
-from executor.client import Client
-from executor.scheduler import Lane, Places, Scheduler, Ticket
+from executor.bounds.cancel import Cancel
+from executor.bounds.client import Client
+from executor.turns.scheduler import Lane, Places, Scheduler, Ticket
 
 ANN, BOB = Client("ann", 1), Client("bob", 2)
 HEAVY, LIGHT = 1e9, 0.0

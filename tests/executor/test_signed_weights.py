@@ -9,14 +9,15 @@ import pytest
 
 from datalog.ast import FindAggregate, FindVar, Var
 from datalog.errors import AdalogError
-from executor.aggregates import aggregated
-from executor.batch import Batch, check_total
-from executor.cancel import Cancel
-from executor.changes import SignedExtender
-from executor.connectives import Conjunction
-from executor.generic_join import Driver, GenericJoin, Level
-from executor.relation import RelationExtender
-from executor.sum_kernels import exact_sums
+from executor.answer.aggregates import aggregated
+from executor.bounds.cancel import Cancel
+from executor.extenders.changes import SignedExtender
+from executor.extenders.relation import RelationExtender
+from executor.join.batch import Batch, check_total
+from executor.join.connectives import Conjunction
+from executor.join.driver import Driver
+from executor.join.generic_join import GenericJoin, Level
+from executor.kernels.sum_kernels import exact_sums
 from planner.logical import WEIGHT
 from store.codes import Codes, Scratch
 

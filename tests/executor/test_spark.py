@@ -18,9 +18,9 @@ import pytest
 
 from datalog.errors import AdalogError, Code
 from datalog.values import identity
-from executor.cancel import Cancel
+from executor.answer.result import Result
+from executor.bounds.cancel import Cancel
 from executor.pool import Pool, PoolSettings, Request
-from executor.result import Result
 from executor.spark.engine import SparkEngine
 from executor.spark.session import Live
 from store.database import Database

@@ -13,14 +13,16 @@ import pytest
 
 from datalog.errors import AdalogError, Code, Position
 from datalog.values import Keyword
-from executor.batch import Batch, concatenate
-from executor.bind import Binding
-from executor.cancel import Cancel
-from executor.compile import Compiler
-from executor.generic_join import Driver, GenericJoin
-from executor.inputs import bind_inputs
-from executor.question import Questions
-from executor.request import Request
+from executor.bounds.cancel import Cancel
+from executor.evaluation.bind import Binding
+from executor.evaluation.compile import Compiler
+from executor.evaluation.fixpoint import derived
+from executor.join.batch import Batch, concatenate
+from executor.join.driver import Driver
+from executor.join.generic_join import GenericJoin
+from executor.question.inputs import bind_inputs
+from executor.question.question import Questions
+from executor.question.request import Request
 from executor.spark.configuration import private_folder
 from executor.spark.java import java_home
 from executor.spark.shares import Share, cut, split
@@ -61,7 +63,7 @@ def bound(snapshot: Snapshot, query: str) -> tuple[GenericJoin, Batch]:
     plan = Compiler().compile(Questions().of(Request(query), snapshot, Cancel()))
     values = Scratch(snapshot.codes)
     inputs = bind_inputs(plan, (), snapshot, values)
-    join = Binding(plan, inputs.databases, inputs.relations, values, Cancel()).join()
+    join = Binding(plan, inputs.databases, inputs.relations, values, Cancel(), derive=derived).join()
     assert join is not None
     assert inputs.start is not None
     return join, inputs.start

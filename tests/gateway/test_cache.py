@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from executor.cache_settings import CacheSettings, RedisSettings
+from executor.cache.settings import CacheSettings, RedisSettings
 from executor.pool import Pool
 from gateway.config import SettingError, Settings, settings_from
 from gateway.opening import cache_settings, start_pool

@@ -15,7 +15,7 @@ from starlette.middleware import Middleware
 from starlette.responses import Response
 from starlette.routing import Route
 
-from executor.cache_settings import CacheSettings
+from executor.cache.settings import CacheSettings
 from executor.pool import Pool
 from gateway.compression import Compression, acceptable
 from store.database import Database

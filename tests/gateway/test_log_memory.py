@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from executor.budget import Memory
+from executor.bounds.budget import Memory
 from gateway.config import Settings
 from schema.limits import Limits
 from store.payload import Logged

@@ -204,7 +204,8 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
         limit = made.status("VmSize") + MARGIN
         resource.prlimit(made.pid, resource.RLIMIT_AS, (limit, limit))
         yield made
-        assert "Traceback" not in _ended(server)
+        log = _ended(server)
+        assert "incident" not in log, log[-2000:]
 
 
 def _ended(server: Served) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from datalog.errors import AdalogError, Code
-from executor.client import ASKING, Client
+from executor.bounds.client import ASKING, Client
 from gateway.auth import address_of
 from gateway.config import Settings
 from schema.limits import Limits

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-import executor.local
+import executor.evaluation.local
 from datalog.errors import AdalogError, Code
-from executor.aggregates import aggregated
-from executor.batch import Batch
-from executor.cache_settings import CacheSettings
-from executor.cancel import Cancel
-from executor.generic_join import Driver
+from executor.answer.aggregates import aggregated
+from executor.bounds.cancel import Cancel
+from executor.cache.settings import CacheSettings
+from executor.join.batch import Batch
+from executor.join.driver import Driver
 from executor.pool import Pool, PoolSettings, PullRequest
 from store.codes import Codes, Scratch
 from store.database import Database
@@ -180,7 +180,7 @@ def _elements(query: str) -> Any:
 
 
 def test_rows_are_sorted_with_looks_at_the_deadline(strings: tuple[Batch, Scratch]) -> None:
-    from executor.result import sorted_rows
+    from executor.answer.result import sorted_rows
 
     batch, values = strings
     cancel = Looks()

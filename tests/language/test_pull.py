@@ -7,7 +7,7 @@ import re
 import pytest
 
 from datalog.errors import AdalogError
-from executor.cancel import Cancel
+from executor.bounds.cancel import Cancel
 from executor.pool import PullRequest
 from tests.support import World
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from executor.pull import Puller
+from executor.pull.puller import Puller
 from tests.support import World
 
 SCHEMA = """

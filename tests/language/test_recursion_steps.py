@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from executor import facts
+from executor.rules import facts
 from planner.plan import Options
 
 SWITCHES = [Options(), Options(magic=False), Options(semi_naive=False)]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from datalog.errors import AdalogError
-from executor.cancel import Cancel
-from executor.compile import Compiler
-from executor.question import Questions
-from executor.request import Request
+from executor.bounds.cancel import Cancel
+from executor.evaluation.compile import Compiler
+from executor.question.question import Questions
+from executor.question.request import Request
 from tests.support import World
 
 # Each rule calls the next one twice: the bodies are long, and magic sets plan a part of them for each call.

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from executor.request import Request
+from executor.question.request import Request
 from planner.plan import Options
 from tests.support import World
 

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from datalog.edn import read
-from executor.cancel import Cancel
-from executor.compile import Compiler
-from executor.fixpoint import Fixpoint
-from executor.inputs import bind_inputs
-from executor.local import run_join
-from executor.question import Questions
-from executor.request import Request
+from executor.bounds.cancel import Cancel
+from executor.evaluation.compile import Compiler
+from executor.evaluation.fixpoint import Fixpoint
+from executor.evaluation.local import run_join
+from executor.question.inputs import bind_inputs
+from executor.question.question import Questions
+from executor.question.request import Request
 from planner.plan import Plan
 from planner.sharing import SHARE
 from store.codes import Scratch

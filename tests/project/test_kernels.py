@@ -12,7 +12,7 @@ FILES = sorted(path for path in (ROOT / "executor").glob("*.py") if "@njit" in p
 
 _UNLOADED = """
 import importlib, sys
-from executor.warm import load_kernels
+from executor.kernels.loading import load_kernels
 
 load_kernels()
 for name in sys.argv[1:]:
@@ -23,7 +23,7 @@ for name in sys.argv[1:]:
                 print(f"{name}.{kernel.__name__}")
 """
 # Kernels that only other kernels call are compiled into those.
-_WITHIN = {"executor.group_kernels.sorted_by"}
+_WITHIN = {"executor.kernels.group_kernels.sorted_by"}
 
 
 def test_make_compiles_anew_when_a_kernel_changes() -> None:

@@ -14,10 +14,10 @@ from datalog.edn import read
 from datalog.errors import AdalogError, Code
 from datalog.parser import parse_query
 from datalog.values import identity, sort_key
-from executor.cancel import Cancel
+from executor.bounds.cancel import Cancel
 from executor.pool import Pool
-from executor.question import Questions
-from executor.request import Request
+from executor.question.question import Questions
+from executor.question.request import Request
 from planner.plan import Options
 from store.database import Database
 from store.snapshot import TX_BASE, Snapshot

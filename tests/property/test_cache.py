@@ -12,8 +12,8 @@ from datalog.ast import Query
 from datalog.edn import read
 from datalog.errors import AdalogError
 from datalog.values import identity
-from executor.cache_reads import reads_of
-from executor.cache_settings import CacheSettings
+from executor.cache.reads import reads_of
+from executor.cache.settings import CacheSettings
 from executor.pool import Pool, Request
 from planner.plan import Options
 from store.database import Database

@@ -11,11 +11,12 @@ import pytest
 
 from datalog.errors import AdalogError
 from datalog.parser import parse_query
-from executor.batch import Batch
-from executor.bind import Binding
-from executor.cancel import Cancel
-from executor.changes import Moments
-from executor.generic_join import Driver
+from executor.bounds.cancel import Cancel
+from executor.evaluation.bind import Binding
+from executor.evaluation.fixpoint import derived
+from executor.extenders.changes import Moments
+from executor.join.batch import Batch
+from executor.join.driver import Driver
 from planner.deltas import alternatives, delta_bodies, of_databases
 from planner.joins import plan_join
 from planner.logical import WEIGHT, AndNode, DatomAtom, Leaf, Node, in_body, variables
@@ -76,7 +77,7 @@ class Asked:
         """The weights of the rows over `needed`."""
         found: Counter[tuple[int, ...]] = Counter()
         plan = plan_join(body, (), needed, self.statistics, self.options)
-        binding = Binding(self.plan, {}, {}, self.values, Cancel(), moments={"$": self.moments})
+        binding = Binding(self.plan, {}, {}, self.values, Cancel(), moments={"$": self.moments}, derive=derived)
         join = binding.join_of(plan.body.items, (), plan.levels, weighted=True)
         if join is None:
             return found

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from executor.extender import keys_hold, pairs_hold, touched_rows, trie_ranges
+from executor.join.extender import keys_hold, pairs_hold, touched_rows, trie_ranges
 from store import signed, trie
 from store.trie import Csr, Trie
 

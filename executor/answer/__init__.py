@@ -1,0 +1,1 @@
+"""From rows to answers: aggregates, order, decoded columns."""

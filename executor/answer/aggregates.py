@@ -1,0 +1,210 @@
+"""Aggregates over groups of distinct tuples, on columns where numbers allow it.
+
+Weights say how many tuples a row stands for. What has no columnar form is left to `datalog.aggregates`, group by
+group, on decoded values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from datalog.aggregates import WEIGHTED, aggregate
+from datalog.ast import FindAggregate, FindElement
+from datalog.errors import AdalogError
+from datalog.watched import Watched
+from executor.answer.decoding import decoded
+from executor.bounds.budget import Held
+from executor.bounds.cancel import Cancel
+from executor.join.batch import Batch, Column, check_total, stack
+from executor.kernels import group_kernels
+from executor.kernels.sum_kernels import exact_sums
+from planner.logical import WEIGHT
+from store.codes import Scratch
+from store.layout import LONG_MAX, LONG_MIN, TAG_DOUBLE, TAG_FLOAT, tags_of
+
+# Sums of longs below this cannot wrap around.
+_EXACT = 1 << 62
+# Every integer up to here is a double.
+_DOUBLE = 1 << 53
+# Bytes for each row: to number rows by group, to sum doubles beside that, and to bring values into the order of
+# their groups. And for each value that a collection made of them holds, its place in the collection and in the key
+# that the collection is known by.
+_NUMBERING = 64
+_SUMMING = 32
+_GROUPING = 48
+_ITEM = 48
+# Values that are gone through between two looks at the deadline; a group by itself is worth so many.
+_WORK = 1 << 14
+_GROUP = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """Per row its group and its weight, int64[n]; the number of groups."""
+
+    group: NDArray[np.int64]
+    weight: NDArray[np.int64]
+    count: int
+    values: Scratch
+    cancel: Cancel
+
+
+def aggregated(rows: Batch, elements: Sequence[FindElement], values: Scratch, cancel: Cancel) -> list[Column]:
+    """One code column for each find element, a row for each group; none where there are no tuples.
+
+    What it needs is drawn from the query's budget before it is made.
+    """
+    if not rows.size:
+        return [np.empty(0, np.int64) for _ in elements]
+    plain = sum(not isinstance(element, FindAggregate) for element in elements)
+    with Held(cancel.budget, (_NUMBERING + 8 * plain) * rows.size):
+        return _aggregated(rows, elements, values, cancel)
+
+
+def _aggregated(rows: Batch, elements: Sequence[FindElement], values: Scratch, cancel: Cancel) -> list[Column]:
+    plain = [element.var.name for element in elements if not isinstance(element, FindAggregate)]
+    if plain:
+        group, first = group_kernels.group_rows(stack(rows.columns[name] for name in plain), cancel.check)
+    else:
+        group, first = np.zeros(rows.size, np.int64), np.zeros(1, np.int64)
+    weight = rows.columns.get(WEIGHT)
+    if weight is not None:
+        check_total(weight)
+    groups = Groups(group, np.ones(rows.size, np.int64) if weight is None else weight, len(first), values, cancel)
+    made: list[Column] = []
+    for element in elements:
+        cancel.check()
+        assert weight is None or _signed(element) or weight.min() > 0, "of a change only sums and counts are known"
+        if not isinstance(element, FindAggregate):
+            made.append(rows.columns[element.var.name][first])
+        elif element.name == "count":
+            made.append(_count(groups))  # its variable may have been dropped: the weights are left
+        else:
+            made.append(_one(element, rows.columns[element.var.name], groups))
+    return made
+
+
+def _signed(element: FindElement) -> bool:
+    """Whether weights below one make sense to it: what it is of a sum of lists is the sum of what it is of each."""
+    return not isinstance(element, FindAggregate) or element.name in ("count", "sum")
+
+
+def _count(groups: Groups) -> Column:
+    return _longs(group_kernels.sum_by_group(groups.group, groups.weight, groups.count), groups.values)
+
+
+def _one(element: FindAggregate, codes: Column, groups: Groups) -> Column:
+    if element.name == "count-distinct":
+        with Held(groups.cancel.budget, (_NUMBERING + 16) * len(codes)):
+            _pairs, firsts = group_kernels.group_rows(stack((groups.group, codes)), groups.cancel.check)
+        return np.bincount(groups.group[firsts], minlength=groups.count)
+    quick = _on_longs(element, codes, groups)
+    if quick is None:
+        quick = _on_doubles(element, codes, groups)
+    return _by_values(element, codes, groups) if quick is None else quick
+
+
+def _longs(numbers: NDArray[np.int64], values: Scratch) -> Column:
+    """Plain numbers as codes."""
+    if numbers.size and (numbers.min() < LONG_MIN or numbers.max() > LONG_MAX):
+        return values.intern_many(numbers.tolist())
+    return numbers
+
+
+def _doubles(numbers: NDArray[np.float64], values: Scratch) -> Column:
+    return values.intern_many(numbers.tolist())
+
+
+def _on_longs(element: FindAggregate, codes: Column, groups: Groups) -> Column | None:
+    group, weight, values = groups.group, groups.weight, groups.values
+    if element.args or element.name not in ("sum", "avg", "min", "max"):
+        return None
+    low, high = int(codes.min()), int(codes.max())
+    if low < LONG_MIN or high > LONG_MAX:
+        return None
+    if element.name in ("min", "max"):
+        return group_kernels.best_by_group(group, codes, groups.count, 1 if element.name == "min" else -1)
+    if max(abs(low), abs(high)) * int(np.abs(weight).sum()) >= _EXACT:
+        return None
+    total = group_kernels.sum_by_group(group, codes * weight, groups.count)
+    if element.name == "sum":
+        return _longs(total, values)
+    return _doubles(_quotients(total, group_kernels.sum_by_group(group, weight, groups.count)), values)
+
+
+def _quotients(dividend: NDArray[np.int64], divisor: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The doubles nearest to the quotients."""
+    quotients = dividend / divisor
+    # NumPy would round integers of more than 53 bits before it divides them.
+    for i in np.flatnonzero((np.abs(dividend) > _DOUBLE) | (divisor > _DOUBLE)).tolist():
+        quotients[i] = int(dividend[i]) / int(divisor[i])
+    return quotients
+
+
+def _on_doubles(element: FindAggregate, codes: Column, groups: Groups) -> Column | None:
+    if element.args or element.name not in ("sum", "avg"):
+        return None
+    tags = tags_of(codes)
+    if not ((tags == TAG_DOUBLE) | (tags == TAG_FLOAT)).all():
+        return None
+    average = element.name == "avg"
+    with Held(groups.cancel.budget, (_NUMBERING + _SUMMING) * len(codes)):
+        where, firsts = group_kernels.group_rows(stack((codes,)), groups.cancel.check)
+        numbers = _as_doubles(codes[firsts], groups.values)[where]
+        groups.cancel.check()
+        sums = exact_sums(numbers, groups.group, groups.weight, groups.count, average)
+    return _doubles(sums, groups.values)
+
+
+def _as_doubles(codes: Column, values: Scratch) -> NDArray[np.float64]:
+    """The numbers of doubles and floats."""
+    if (tags_of(codes) == TAG_DOUBLE).all():
+        return values.doubles(codes)
+    return np.array(values.decode_many(codes), np.float64)
+
+
+def _by_values(element: FindAggregate, codes: Column, groups: Groups) -> Column:
+    values, cancel = groups.values, groups.cancel
+    arguments = [argument.value for argument in element.args]
+    sizes = np.bincount(groups.group, minlength=groups.count)
+    with Held(cancel.budget, _GROUPING * len(codes) + _ITEM * _most_items(element.name, arguments, sizes)) as held:
+        number = int(arguments[0]) if arguments else 0
+        order = np.argsort(groups.group, kind="stable")
+        objects = decoded(codes[order], values, cancel, held)
+        repeats = groups.weight[order]
+        weighty = element.name in WEIGHTED and bool((repeats != 1).any())
+        ends = np.cumsum(sizes).tolist()
+
+        def results() -> Iterator[Any]:
+            start = work = 0
+            for end in ends:
+                work += _GROUP + number + end - start
+                if work >= _WORK:
+                    cancel.check()
+                    work = 0
+                weights = repeats[start:end].tolist() if weighty else None
+                group: list[Any] = objects[start:end].tolist()
+                if end - start > _WORK:
+                    group = Watched(group, cancel.check)
+                try:
+                    yield aggregate(element.name, arguments, group, weights)
+                except AdalogError as error:
+                    raise AdalogError(error.code, error.message, error.position or element.position) from error
+                start = end
+
+        return values.intern_many(results())
+
+
+def _most_items(name: str, arguments: Sequence[Any], sizes: NDArray[np.int64]) -> int:
+    """The most values that the collections which an aggregate makes have together."""
+    if name == "distinct":
+        return int(sizes.sum())
+    if not arguments:
+        return 0
+    number = int(arguments[0])
+    return number * len(sizes) if name == "rand" else int(np.minimum(sizes, number).sum())

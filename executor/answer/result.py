@@ -1,0 +1,224 @@
+"""The answer to a query: columns of codes, decoded when somebody looks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from datalog.ast import FindElement
+from datalog.values import EdnMap, sort_key
+from datalog.watched import in_order
+from executor.answer.decoding import decoded_distinct
+from executor.bounds.budget import Held
+from executor.bounds.cancel import Cancel
+from executor.join.batch import Column as Codes
+from store.codes import Coder, Scratch
+from store.layout import (
+    TAG_BIGDEC,
+    TAG_BIGINT,
+    TAG_BOOLEAN,
+    TAG_BYTES,
+    TAG_DOUBLE,
+    TAG_FLOAT,
+    TAG_INSTANT,
+    TAG_KEYWORD,
+    TAG_LONG,
+    TAG_STRING,
+    TAG_SYMBOL,
+    TAG_URI,
+    TAG_UUID,
+    tags_of,
+)
+
+if TYPE_CHECKING:
+    from executor.question.question import Question
+
+_TYPES = {
+    0: "long",
+    TAG_LONG: "long",
+    TAG_STRING: "string",
+    TAG_KEYWORD: "keyword",
+    TAG_SYMBOL: "symbol",
+    TAG_DOUBLE: "double",
+    TAG_FLOAT: "float",
+    TAG_BOOLEAN: "boolean",
+    TAG_INSTANT: "instant",
+    TAG_UUID: "uuid",
+    TAG_BIGINT: "bigint",
+    TAG_BIGDEC: "bigdec",
+    TAG_URI: "uri",
+    TAG_BYTES: "bytes",
+}
+
+# Bytes for each code of rows that are sorted: ranks, what they are made from, and the order.
+_SORTING = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """`type` is the name of the one type that all its values have, or `any`."""
+
+    name: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pulled:
+    """What a pull shows in the rows from number `start` on: those that were to be shown."""
+
+    start: int
+    maps: Sequence[EdnMap | None]
+
+
+class Decoded(Protocol):
+    """A column of values that came from elsewhere: the codes of another process mean nothing here."""
+
+    def values(self, start: int = 0, stop: int | None = None) -> list[Any]: ...
+
+
+@dataclass(slots=True)
+class Result:
+    """Rows as int64 code columns, each row once; `shape` says what the find spec makes of them.
+
+    `pulled`: by the number of their column what pulls show; the codes there are the entities. `decoded`: the
+    columns where they are values, and there are no codes. `cache`: HIT, MISS or BYPASS. `question`: what it
+    answers.
+    """
+
+    columns: tuple[Column, ...]
+    codes: Sequence[Codes]
+    values: Scratch
+    size: int
+    shape: str
+    keys: tuple[Any, ...] | None
+    t: int
+    engine: str
+    elapsed_ms: float
+    cache: str = "BYPASS"
+    waited_ms: float = 0.0
+    lane: str | None = None
+    pulled: Mapping[int, Pulled] = field(default_factory=dict)
+    decoded: Sequence[Decoded] = ()
+    question: Question | None = None
+
+    def __len__(self) -> int:
+        return self.size
+
+    def column(self, index: int, start: int = 0, stop: int | None = None) -> list[Any]:
+        """The values of one column, decoded."""
+        pulled = self.pulled.get(index)
+        if pulled is not None:
+            stop = self.size if stop is None else min(stop, self.size)
+            assert pulled.start <= start, "these rows were not to be shown"
+            assert stop <= pulled.start + len(pulled.maps), "these rows were not to be shown"
+            return list(pulled.maps[start - pulled.start : max(start, stop) - pulled.start])
+        if self.decoded:
+            return self.decoded[index].values(start, stop)
+        codes = self.codes[index][start:stop]
+        if self.columns[index].type == "long" and not len(codes):
+            return []
+        return self.values.decode_many(codes)
+
+    def codes_of(self, index: int, start: int, stop: int) -> Codes:
+        """The codes of one column's rows start..stop."""
+        if self.decoded:
+            values = self.decoded[index].values(start, stop)
+            return np.array([self.values.intern(value) for value in values], np.int64)
+        return self.codes[index][start:stop]
+
+    def rows(self, start: int = 0, stop: int | None = None) -> list[tuple[Any, ...]]:
+        """The rows as tuples of values."""
+        return list(zip(*(self.column(i, start, stop) for i in range(len(self.columns))), strict=True))
+
+    def to_arrow(self) -> pa.Table:
+        """One Arrow column each; columns of several types are written as EDN text."""
+        from datalog.edn import write
+
+        arrays = []
+        for i in range(len(self.columns)):
+            try:
+                if i in self.pulled:
+                    raise ValueError("maps have no Arrow type")
+                arrays.append(self.values.to_arrow(self.codes_of(i, 0, self.size)))
+            except ValueError:
+                arrays.append(pa.array([write(value) for value in self.column(i)], pa.string()))
+        return pa.table(arrays, names=[column.name for column in self.columns])
+
+
+def type_of(codes: Codes) -> str:
+    """The type that all codes share, or `any`."""
+    if not len(codes):
+        return "any"
+    first = int(tags_of(codes[:1])[0])
+    tags = tags_of(codes)
+    if (tags == first).all():
+        return _TYPES.get(first, "any")
+    if np.isin(tags, (0, TAG_LONG)).all():
+        return "long"
+    return "any"
+
+
+def place_of(elements: Sequence[FindElement], label: str) -> int:
+    """Which of the elements is written so, or else pulls the variable of that name."""
+    labels = [element.label for element in elements]
+    return labels.index(label) if label in labels else [element.var.name for element in elements].index(label)
+
+
+def sorted_rows(
+    codes: Sequence[Codes],
+    values: Scratch,
+    keys: Sequence[tuple[int, bool]],
+    first: int | None = None,
+    cancel: Cancel | None = None,
+) -> NDArray[np.int64]:
+    """The row positions in order of `keys`: (column, descending), ties broken by the other columns in turn.
+
+    The order is total: by type, then by value. With `first` at least so many rows from the front, so that the
+    other columns are ranked, which costs most, only where they can matter.
+    """
+    if not codes:
+        return np.arange(0)
+    cancel = cancel or Cancel()
+    with Held(cancel.budget, _SORTING * len(codes[0]) * len(codes)):
+        return _sorted_rows(codes, values, keys, first, cancel)
+
+
+def _sorted_rows(
+    codes: Sequence[Codes], values: Scratch, keys: Sequence[tuple[int, bool]], first: int | None, cancel: Cancel
+) -> NDArray[np.int64]:
+    rows = np.arange(len(codes[0]))
+    ranked: list[NDArray[np.int64]] = []
+    for column, descending in keys:
+        rank = ranks(codes[column], values, cancel)
+        ranked.append(-rank if descending else rank)
+    if ranked and first is not None and first < len(rows):
+        rows = rows[np.lexsort(tuple(reversed(ranked)))]
+        last = rows[max(first - 1, 0)]
+        tied = np.all([rank[rows] == rank[last] for rank in ranked], axis=0)
+        rows = rows[: max(first, int(np.flatnonzero(tied)[-1]) + 1)]
+    ranked = [rank[rows] for rank in ranked]
+    ranked += [ranks(codes[i][rows], values, cancel) for i in range(len(codes)) if all(i != k for k, _ in keys)]
+    return rows[np.lexsort(tuple(reversed(ranked)))]
+
+
+def ranks(codes: Codes, values: Coder, cancel: Cancel) -> NDArray[np.int64]:
+    """Per row the place of its value in the total order."""
+    cancel.check()
+    unique, inverse = np.unique(codes, return_inverse=True)
+    tags = tags_of(unique)
+    if not tags.any():
+        return inverse.astype(np.int64)
+    with Held(cancel.budget) as held:
+        decoded = decoded_distinct(unique, values, cancel, held)
+        if len(tags) and (tags == TAG_STRING).all():
+            place = in_order(range(len(decoded)), decoded.__getitem__, cancel.check)
+        else:
+            place = in_order(range(len(decoded)), lambda i: sort_key(decoded[i]), cancel.check)
+    rank = np.empty(len(place), np.int64)
+    rank[place] = np.arange(len(place))
+    return rank[inverse]

@@ -1,0 +1,137 @@
+"""What a running query looks at between chunks: a cancel flag, a deadline, the bytes it may hold, and its turn."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, Protocol
+
+from datalog.errors import AdalogError, Code
+from executor.bounds.budget import Budget
+from executor.bounds.client import Client
+
+
+class StartAgain(BaseException):
+    """Ends work that will be begun again from its start, once there is a place for it. Not to be caught."""
+
+
+class Turn(Protocol):
+    """A query's place among others. `look_at`: the time from which on it is worth a look.
+
+    `waited`: the seconds so far in which it did not run; `lane`: what it waits among.
+    """
+
+    look_at: float
+    waited: float
+
+    @property
+    def lane(self) -> str: ...
+
+    def look(self, now: float) -> None:
+        """Waits here while others go first."""
+
+    def expect(self, cost: float) -> None:
+        """Takes the planner's word for how heavy the query is, before it costs anything."""
+
+    def away(self) -> AbstractContextManager[None]:
+        """For the time of the block the query computes elsewhere and needs no place."""
+
+    def share(self, client: Client) -> None:
+        """Lets it wait for one more client, who may be next before the first is."""
+
+    def cancelled(self) -> None:
+        """Ends its waiting."""
+
+
+class Cancel:
+    """`deadline` in seconds of `time.monotonic()`, or None. `budget`: the bytes that the query may hold. `turn`:
+    set while the query runs among others."""
+
+    def __init__(self, deadline: float | None = None, budget: Budget | None = None) -> None:
+        self.deadline = deadline
+        self.turn: Turn | None = None
+        self.budget = budget or Budget()
+        self._cancelled: AdalogError | None = None
+
+    @staticmethod
+    def after(timeout_ms: int | None) -> Cancel:
+        """A flag whose deadline is so many milliseconds from now."""
+        return Cancel(None if timeout_ms is None else time.monotonic() + timeout_ms / 1000)
+
+    @property
+    def left_ms(self) -> int | None:
+        """The whole milliseconds before the deadline, at least one."""
+        return None if self.deadline is None else max(1, int((self.deadline - time.monotonic()) * 1000))
+
+    @property
+    def waited(self) -> float:
+        """The seconds so far in which the query waited for its turn."""
+        return 0.0 if self.turn is None else self.turn.waited
+
+    @property
+    def lane(self) -> str | None:
+        """What the query waits and runs among, if it does."""
+        return None if self.turn is None else self.turn.lane
+
+    def cancel(self, why: AdalogError | None = None) -> None:
+        """Makes the next check raise `why`, or CANCELLED. Safe from any thread."""
+        self._cancelled = why or AdalogError(Code.CANCELLED, "the query was cancelled")
+        if self.turn is not None:
+            self.turn.cancelled()
+
+    def check(self) -> None:
+        """Raises what it was cancelled with, or TIMEOUT, when the query should stop; lets others go first when it
+        is their turn."""
+        now = time.monotonic()
+        self.check_flag(now)
+        turn = self.turn
+        if turn is not None and now >= turn.look_at:
+            turn.look(now)
+
+    def check_flag(self, now: float) -> None:
+        """Raises what it was cancelled with, or TIMEOUT, when the query should stop."""
+        if self._cancelled is not None:
+            why = self._cancelled
+            raise AdalogError(why.code, why.message, retryable=why.retryable)
+        if self.deadline is not None and now > self.deadline:
+            raise timed_out()
+
+    def expect(self, cost: float) -> None:
+        """Says how much work the planner expects, before any of it is done."""
+        if self.turn is not None:
+            self.turn.expect(cost)
+
+    def away(self) -> AbstractContextManager[None]:
+        """For the time of the block the query computes elsewhere and needs no place here."""
+        return nullcontext() if self.turn is None else self.turn.away()
+
+
+class Part(Cancel):
+    """A flag for a part of some work, with a deadline of its own."""
+
+    def __init__(self, whole: Cancel, deadline: float | None) -> None:
+        super().__init__(deadline)
+        self._whole = whole
+
+    def check(self) -> None:
+        self.check_flag(time.monotonic())
+        self._whole.check()
+
+
+def abandoned(outcome: asyncio.Future[Any]) -> None:
+    """Takes note that nobody wants an outcome any more: asyncio would log a failure that nobody looked at."""
+    if not outcome.cancel() and not outcome.cancelled():
+        outcome.exception()
+
+
+def timed_out() -> AdalogError:
+    """What a query that passes its deadline is answered."""
+    return AdalogError(
+        Code.TIMEOUT, "the query did not finish within its timeout; narrow it, or allow it more time"
+    )
+
+
+def stopping() -> AdalogError:
+    """What is answered to who asks a server that stops."""
+    return AdalogError(Code.BACKEND_UNAVAILABLE, "the server is shutting down; ask again in a moment")

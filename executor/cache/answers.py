@@ -1,0 +1,388 @@
+"""Answers that were given on the same data, given again: from this process, then from Redis, else computed once.
+
+A snapshot never changes, and a key says what of it was read, so entries need no invalidation. Who computes knows
+nothing of it: `Pool` runs queries, this decides whether it has to.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeoutError
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+
+from datalog import ast
+from datalog.errors import AdalogError, Code
+from executor.answer.result import Column, Pulled, Result
+from executor.bounds.cancel import Cancel, abandoned, timed_out
+from executor.bounds.client import ASKING
+from executor.bounds.recent import Recent
+from executor.cache.codec import KEY_BYTES, Entry
+from executor.cache.flight import Flight, Flights
+from executor.cache.kept import Kept, fetched_maps, fetched_rows, kept_maps, kept_rows
+from executor.cache.key import Asked, Key, Keys
+from executor.cache.settings import CacheSettings
+from executor.cache.tally import Tally
+from executor.pull.find import window
+from executor.question.question import Question
+from store.database import Database
+
+if TYPE_CHECKING:
+    from executor.cache.redis_layer import RedisLayer
+    from executor.cache.settings import RedisSettings
+
+T = TypeVar("T")
+
+_MARKS_KEPT: Final = 4096
+# Entities whose pull's key is made on the event loop.
+_INLINE_ENTITIES: Final = 4_000
+_WATCH_SECONDS: Final = 0.05
+# What went wrong for another's reasons: his deadline, his leaving, his place in the queue.
+_LOST: Final = frozenset({Code.CANCELLED, Code.TIMEOUT, Code.RATE_LIMITED})
+# How much larger an answer may be here than as an entry of Redis, which is compressed.
+_UNFOLDED: Final = 8
+
+
+class Runner(Protocol):
+    """Who runs queries."""
+
+    def rows(self, question: Question, cancel: Cancel) -> Result:
+        """The rows of a query without its pulls."""
+
+    def pulled(self, question: Question, result: Result, place: int, cancel: Cancel) -> Pulled:
+        """What one of its pulls shows of the entities in those rows."""
+
+    def submit(self, cancel: Cancel, work: Callable[[Cancel], T]) -> Future[T]:
+        """`work` on the runner's threads, when there is a place; RATE_LIMITED where too many wait."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Want:
+    """A value under a key. `text`: of the query it belongs to. `compute` makes the value; `take` reads it from an
+    entry of Redis, and returns None if the entry holds something else."""
+
+    key: Key
+    text: str
+    compute: Callable[[Cancel], Kept]
+    take: Callable[[Entry], Kept | None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Had:
+    """A value and how it came. `computed`: now, not earlier. `waited`: the seconds that its computation waited for
+    a place, in the queue `lane`."""
+
+    kept: Kept
+    computed: bool
+    waited: float = 0.0
+    lane: str | None = None
+
+
+class ResultCache:
+    """Thread-safe; `close` ends its threads and connections."""
+
+    def __init__(self, database: Database, settings: CacheSettings) -> None:
+        """Raises ARG_INVALID for a Redis URL that is none."""
+        self.settings = settings
+        self.tally = Tally()
+        self.memory: Recent[bytes, Kept] = Recent(settings.memory_bytes, settings.entry_bytes)
+        self.redis = None if settings.redis is None else _connected(settings.redis, self.tally)
+        self._database = database
+        self._keys = Keys(database, Recent(settings.shape_bytes))
+        self._flights: Flights[_Had] = Flights()
+        self._looking: set[asyncio.Task[None]] = set()
+        self._marks: OrderedDict[int, str] = OrderedDict()
+
+    def close(self) -> None:
+        if self.redis is not None:
+            self.redis.close()
+
+    # For a thread
+
+    def run(self, runner: Runner, question: Question, cancel: Cancel) -> Result | None:
+        """Returns the answer, or None if an answer to this question must not be kept."""
+        asked = self._keys.asked(question)
+        if asked is None:
+            self.tally.add("query", "bypass")
+            return None
+        had = self._obtain(self._rows(runner, asked), cancel)
+        result = _shown(asked, had.kept)
+        all_had = [had]
+        pulled: dict[int, Pulled] = {}
+        for place in asked.pulls:
+            want = self._pull(runner, asked, result, place)
+            had = self._obtain(want, cancel)
+            all_had.append(had)
+            pulled[place] = _pulled(asked, result, had.kept)
+        return self._answer(asked, result, pulled, all_had)
+
+    def _obtain(self, want: _Want, cancel: Cancel) -> _Had:
+        kept = self._remembered(want)
+        while kept is None:
+            flight, first = self._flights.join(want.key.name, want.text, cancel.deadline)
+            if first:
+                return self._lead_here(flight, want, cancel)
+            self.tally.add("query", "shared")
+            try:
+                return replace(self._watched(flight, cancel), computed=False)
+            except AdalogError as error:
+                cancel.check()
+                _raise_unless_lost(flight, want, error)
+        return _Had(kept, computed=False)
+
+    def _lead_here(self, flight: Flight[_Had], want: _Want, cancel: Cancel) -> _Had:
+        try:
+            kept, computed = self.memory.get(want.key.name), False
+            if kept is None and self.redis is not None and self.redis.usable:
+                kept = self._taken(want, self.redis.get(self._shared(want.key)))
+            if kept is None:
+                kept, computed = self._computed(want, cancel), True
+            had = _Had(kept, computed)
+        except BaseException as error:
+            self._flights.land(flight, error)
+            raise
+        self._flights.land(flight, had)
+        return had
+
+    def _watched(self, flight: Flight[_Had], cancel: Cancel) -> _Had:
+        while True:
+            try:
+                return flight.landed.result(_WATCH_SECONDS)
+            except FutureTimeoutError:
+                try:
+                    cancel.check()
+                except AdalogError:
+                    self._flights.leave(flight)
+                    raise
+
+    # For an event loop
+
+    async def arun(self, runner: Runner, question: Question) -> Result | None:
+        """Returns the answer, or None if an answer to this question must not be kept. If one waiter is cancelled,
+        the computation continues for the others."""
+        asked = self._keys.asked(question) if self._keys.knows(question) else await self._asked_elsewhere(question)
+        if asked is None:
+            self.tally.add("query", "bypass")
+            return None
+        had = await self._aobtain(runner, self._rows(runner, asked), question.deadline)
+        result = _shown(asked, had.kept)
+        all_had = [had]
+        pulled: dict[int, Pulled] = {}
+        for place in asked.pulls:
+            start, stop = window(question.request.shown, len(result))
+            if stop - start <= _INLINE_ENTITIES:
+                want = self._pull(runner, asked, result, place)
+            else:
+                want = await asyncio.to_thread(self._pull, runner, asked, result, place)
+            had = await self._aobtain(runner, want, question.deadline)
+            all_had.append(had)
+            pulled[place] = _pulled(asked, result, had.kept)
+        return self._answer(asked, result, pulled, all_had)
+
+    def _asked_elsewhere(self, question: Question) -> Awaitable[Asked | None]:
+        return asyncio.to_thread(self._keys.asked, question)
+
+    async def _aobtain(self, runner: Runner, want: _Want, deadline: float | None) -> _Had:
+        kept = self._remembered(want)
+        while kept is None:
+            flight, first = self._flights.join(want.key.name, want.text, deadline)
+            if first:
+                self._send_off(runner, flight, want)
+            else:
+                self.tally.add("query", "shared")
+                if flight.cancel.turn is not None:
+                    flight.cancel.turn.share(ASKING.get())
+            try:
+                had = await self._landed(flight, deadline)
+                return had if first else replace(had, computed=False)
+            except AdalogError as error:
+                if first:
+                    raise
+                if deadline is not None and time.monotonic() > deadline:
+                    raise timed_out() from None
+                _raise_unless_lost(flight, want, error)
+        return _Had(kept, computed=False)
+
+    def _send_off(self, runner: Runner, flight: Flight[_Had], want: _Want) -> None:
+        """Starts a computation that belongs to no request: it goes on if the request that began it is cancelled."""
+        if self.redis is None or not self.redis.usable:
+            self._compute_elsewhere(runner, flight, want)
+            return
+        loop = asyncio.get_running_loop()
+        task = loop.create_task(self._look_and_compute(self.redis, runner, flight, want))
+        self._looking.add(task)
+        task.add_done_callback(self._looking.discard)
+        flight.abandon = lambda: None if loop.is_closed() else _ignored(loop.call_soon_threadsafe(task.cancel))
+
+    async def _look_and_compute(self, redis: RedisLayer, runner: Runner, flight: Flight[_Had], want: _Want) -> None:
+        try:
+            shared = self._known_shared(want.key)
+            if shared is None:
+                shared = await asyncio.to_thread(self._shared, want.key)
+            kept = self._taken(want, await redis.aget(shared))
+        except asyncio.CancelledError:
+            self._flights.land(flight, AdalogError(Code.CANCELLED, "the query was cancelled"))
+            raise
+        except Exception as error:  # noqa: BLE001 - goes to those who wait
+            self._flights.land(flight, error)
+            return
+        if kept is None:
+            self._compute_elsewhere(runner, flight, want)
+        else:
+            self._flights.land(flight, _Had(kept, computed=False))
+
+    def _compute_elsewhere(self, runner: Runner, flight: Flight[_Had], want: _Want) -> None:
+        def fly(cancel: Cancel) -> _Had:
+            # It may have landed between the look into memory and the beginning of this flight.
+            kept, computed = self.memory.get(want.key.name), False
+            if kept is None:
+                kept, computed = self._computed(want, cancel), True
+            return _Had(kept, computed, cancel.waited, cancel.lane)
+
+        def ended(future: Future[_Had]) -> None:
+            if future.cancelled():
+                self._flights.land(flight, AdalogError(Code.CANCELLED, "the query was cancelled"))
+            else:
+                failure = future.exception()
+                self._flights.land(flight, future.result() if failure is None else failure)
+
+        try:
+            future = runner.submit(flight.cancel, fly)
+        except AdalogError as error:
+            self._flights.land(flight, error)
+            return
+        flight.abandon = None
+        future.add_done_callback(ended)
+
+    async def _landed(self, flight: Flight[_Had], deadline: float | None) -> _Had:
+        landed = asyncio.wrap_future(flight.landed)
+        left = None if deadline is None else max(0.0, deadline - time.monotonic())
+        try:
+            done, _ = await asyncio.wait((landed,), timeout=left)
+        except asyncio.CancelledError:
+            abandoned(landed)
+            self._flights.leave(flight)
+            raise
+        if not done:
+            abandoned(landed)
+            self._flights.leave(flight)
+            raise timed_out()
+        return landed.result()
+
+    # Either way
+
+    def _remembered(self, want: _Want) -> Kept | None:
+        kept = self.memory.get(want.key.name)
+        self.tally.add("process", "miss" if kept is None else "hit")
+        return kept
+
+    def _taken(self, want: _Want, entry: Entry | None) -> Kept | None:
+        """Reads an entry of Redis, and keeps its value in this process, too."""
+        kept = None if entry is None else want.take(entry)
+        if kept is not None:
+            self.memory.put(want.key.name, kept, kept.nbytes)
+        return kept
+
+    def _computed(self, want: _Want, cancel: Cancel) -> Kept:
+        started = time.perf_counter()
+        kept = want.compute(cancel)
+        seconds = time.perf_counter() - started
+        if not self.memory.put(want.key.name, kept, kept.nbytes):
+            self.tally.add("process", "too large")
+        if self.redis is not None and self.redis.usable:
+            if kept.nbytes > self.redis.settings.entry_bytes * _UNFOLDED:
+                self.tally.add("redis", "too large")
+            else:
+                self.redis.put(self._shared(want.key), kept.entry, seconds)
+        return kept
+
+    def _rows(self, runner: Runner, asked: Asked) -> _Want:
+        question = asked.question
+        codes = question.snapshot.codes
+        return _Want(
+            asked.key,
+            question.text,
+            lambda cancel: kept_rows(runner.rows(question, cancel), codes),
+            lambda entry: fetched_rows(entry, len(question.query.find.elements), codes),
+        )
+
+    def _pull(self, runner: Runner, asked: Asked, result: Result, place: int) -> _Want:
+        question = asked.question
+        start, stop = window(question.request.shown, len(result))
+
+        def compute(cancel: Cancel) -> Kept:
+            return kept_maps(runner.pulled(question, result, place, cancel).maps)
+
+        key = self._keys.pull_key(asked, result, place)
+        if key is None:
+            compute(Cancel())
+            raise AssertionError("a pull that has no key is refused")
+        return _Want(key, question.text, compute, lambda entry: fetched_maps(entry, stop - start))
+
+    def _answer(
+        self, asked: Asked, result: Result, pulled: Mapping[int, Pulled], all_had: Sequence[_Had]
+    ) -> Result:
+        computed = any(had.computed for had in all_had)
+        self.tally.add("query", "miss" if computed else "hit")
+        result.pulled = pulled
+        result.question = asked.question
+        result.cache = "MISS" if computed else "HIT"
+        result.elapsed_ms = (time.perf_counter() - asked.question.started) * 1000
+        result.waited_ms = sum(had.waited for had in all_had) * 1000
+        # HEAVY comes before LIGHT.
+        result.lane = min((had.lane for had in all_had if had.lane is not None), default=None)
+        return result
+
+    # The names that all gateways over one database have in common
+
+    def _shared(self, key: Key) -> bytes:
+        mark = self._marks.get(key.newest)
+        if mark is None:
+            mark = self._marks[key.newest] = self._database.history_mark(key.newest)
+            while len(self._marks) > _MARKS_KEPT:
+                self._marks.popitem(last=False)
+        return hashlib.blake2b(mark.encode(), key=key.name, digest_size=KEY_BYTES).digest()
+
+    def _known_shared(self, key: Key) -> bytes | None:
+        return self._shared(key) if key.newest in self._marks else None
+
+
+def _connected(settings: RedisSettings, tally: Tally) -> RedisLayer:
+    # Where there is no Redis, nobody waits for redis-py to be imported.
+    from executor.cache.redis_layer import RedisLayer
+
+    return RedisLayer(settings, tally)
+
+
+def _shown(asked: Asked, kept: Kept) -> Result:
+    """The rows as this query asks for them: under its names, in its shape, at its basis."""
+    assert kept.result is not None
+    find = asked.question.query.find
+    columns = tuple(
+        Column(element.label, "map" if isinstance(element, ast.FindPull) else column.type)
+        for element, column in zip(find.elements, kept.result.columns, strict=True)
+    )
+    shape = "maps" if find.keys else find.shape
+    return replace(kept.result, columns=columns, shape=shape, keys=find.keys, t=asked.question.snapshot.t)
+
+
+def _pulled(asked: Asked, result: Result, kept: Kept) -> Pulled:
+    return Pulled(window(asked.question.request.shown, len(result))[0], kept.maps)
+
+
+def _raise_unless_lost(flight: Flight[_Had], want: _Want, error: AdalogError) -> None:
+    """Raises the refusal of a shared computation, if this request would get the same. If the refusal speaks of
+    another text, or only the request that computed was cancelled or late, this request computes the value again."""
+    if error.code not in _LOST and flight.text == want.text:
+        raise AdalogError(
+            error.code, error.message, error.position, retryable=error.retryable, retry_after=error.retry_after
+        ) from error
+
+
+def _ignored(_: Any) -> None:
+    return None

@@ -1,0 +1,155 @@
+"""From a question to the keys of its answer: what is asked, of what, and up to where that was touched."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from datalog import ast
+from datalog.values import Keyword
+from executor.answer.result import Result
+from executor.bounds.recent import Recent, weight_of_text
+from executor.cache.codec import KEY_BYTES, VERSION
+from executor.cache.form import form_of, pattern_text
+from executor.cache.reads import QueryReads, Reads, lookups_in, reads_of, token_of
+from executor.pull.find import pattern_of, window
+from executor.question.arguments import few, matched
+from executor.question.question import Question
+from planner.plan import Options
+from store.database import Database
+from store.layout import tags_of
+from store.snapshot import Snapshot
+from store.wire import pack_as_written
+
+_PLAIN: Final = Options()
+# Values whose key is made in no time.
+_FEW: Final = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """The name of an answer. `newest`: the last transaction that the answer depends on. Databases with the same
+    transactions up to that one have the same answer."""
+
+    name: bytes
+    newest: int
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question whose answer may be kept."""
+
+    question: Question
+    key: Key
+
+    @property
+    def pulls(self) -> list[int]:
+        """The places of the find spec that pull."""
+        elements = self.question.query.find.elements
+        return [place for place, element in enumerate(elements) if isinstance(element, ast.FindPull)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    form: bytes
+    reads: QueryReads
+
+
+@dataclass
+class Keys:
+    """Makes keys, and remembers the shapes of recent queries. Thread-safe."""
+
+    database: Database
+    _shapes: Recent[tuple[str, str | None], _Shape]
+
+    def knows(self, question: Question) -> bool:
+        """Whether a key costs little to make: the shape of the text is known, and there are few arguments."""
+        return (question.text, question.rules) in self._shapes and few(question.args, _FEW)
+
+    def asked(self, question: Question) -> Asked | None:
+        """The question with its key; None if its answer must not be kept."""
+        request, now = question.request, self.database.snapshot()
+        if (
+            not request.cached
+            or request.options != _PLAIN
+            or not all(_committed(each, now) for each in question.databases.values())
+        ):
+            return None
+        shape = self._shape(question.text, question.rules, question.query)
+        if shape.reads.chance:
+            return None
+        key = self._key(question, shape)
+        return None if key is None else Asked(question, key)
+
+    def _shape(self, text: str, rules: str | None, query: ast.Query) -> _Shape:
+        shape = self._shapes.get((text, rules))
+        if shape is None:
+            shape = _Shape(_digest(form_of(query)), reads_of(query))
+            self._shapes.put((text, rules), shape, weight_of_text(text) + len(rules or ""))
+        return shape
+
+    def _key(self, question: Question, shape: _Shape) -> Key | None:
+        given: list[bytes] = []
+        named: set[Keyword] = set()
+        request, databases = question.request, question.databases
+        try:
+            for each, value in matched(question.query, question.args):
+                if isinstance(each, ast.BindingInput) or (
+                    isinstance(each, ast.SourceInput) and each.name not in databases
+                ):
+                    given.append(pack_as_written(value))
+                    named.update(lookups_in(value))
+        except (TypeError, ValueError, OverflowError):
+            return None  # not a value of the language: whoever runs the query says so
+        nothing = Reads()
+        tokens = {
+            name: token_of(snapshot, shape.reads.sources.get(name, nothing), named)
+            for name, snapshot in databases.items()
+        }
+        said = (
+            request.ordered,
+            request.max_rows,
+            request.engine,
+            self.database.schema,
+            sorted((name, token.text) for name, token in tokens.items()),
+        )
+        newest = max((token.newest for token in tokens.values()), default=0)
+        return Key(_digest("rows", shape.form, repr(said), *given), newest)
+
+    def pull_key(self, asked: Asked, result: Result, place: int) -> Key | None:
+        """The key of what one pull shows, which does not depend on the query that found the entities. None if the
+        pull will be refused."""
+        question = asked.question
+        element = question.query.find.elements[place]
+        assert isinstance(element, ast.FindPull)
+        source = question.databases.get(element.source.name)
+        if source is None:
+            return None
+        pattern = pattern_of(element, question.query, question.args)
+        start, stop = window(question.request.shown, len(result))
+        codes = result.codes_of(place, start, stop)
+        plain = not tags_of(codes).any()
+        if plain:
+            entities = np.ascontiguousarray(codes).tobytes()
+        else:
+            entities = pack_as_written(result.column(place, start, stop))
+        token = token_of(source, Reads(pulls=[pattern], unique=not plain))
+        said = (plain, self.database.schema, token.text)
+        return Key(_digest("pull", pattern_text(pattern), repr(said), entities), token.newest)
+
+
+def _committed(snapshot: Snapshot, now: Snapshot) -> bool:
+    """Whether a snapshot is of this database and holds nothing but durable transactions."""
+    return snapshot.codes is now.codes and not snapshot.origin.applied and snapshot.origin.t <= now.t
+
+
+def _digest(*parts: str | bytes) -> bytes:
+    made = hashlib.blake2b(bytes((VERSION,)), digest_size=KEY_BYTES)
+    for part in parts:
+        data = part.encode() if isinstance(part, str) else part
+        made.update(len(data).to_bytes(8, "big"))
+        made.update(data)
+    return made.digest()

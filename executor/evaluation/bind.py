@@ -1,0 +1,320 @@
+"""Binds a plan to what it runs over: from the logical tree to extenders on patterns, relations and built-ins.
+
+What has no variable left is decided here: a pattern that does not hold makes its conjunction dead, and a dead
+branch leaves its `or`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from datalog.ast import Const, LookupRef, Source
+from datalog.builtins import BUILTINS
+from datalog.edn import write
+from datalog.errors import AdalogError, Code, Position
+from executor.bounds.cancel import Cancel
+from executor.evaluation.nested import SEED, Derive, NestedCall
+from executor.extenders.changes import Moments
+from executor.extenders.database_access import SnapshotAccess
+from executor.extenders.functions import Call, FilterExtender, FunctionExtender, UnnestExtender
+from executor.extenders.patterns import DEAD, HOLDS, Bound, Patterns, rows_extender
+from executor.extenders.relation import RelationExtender, UnionExtender
+from executor.join.batch import Batch, Column, Mask
+from executor.join.connectives import Branch, Conjunction, Nest, NotExtender, OrExtender
+from executor.join.driver import Driver
+from executor.join.extender import START, Extender
+from executor.join.generic_join import GenericJoin, Level
+from executor.question.inputs import Inputs
+from executor.rules.facts import Columns, Parts
+from planner.explain_nodes import describe
+from planner.logical import (
+    WEIGHT,
+    AndNode,
+    DatomAtom,
+    FunctionAtom,
+    LevelPlan,
+    Node,
+    NotNode,
+    OrNode,
+    PredicateAtom,
+    RelationAtom,
+    RuleAtom,
+    Subquery,
+    Term,
+    UnnestAtom,
+)
+from planner.plan import Plan, inner_plan
+from planner.resolve import plain_value
+from planner.version import Version
+from store.codes import Scratch
+from store.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """An extender over the one part of a derived relation, which can be given another part in the next round."""
+
+    relation: str
+    version: Version
+    extender: RelationExtender
+    places: tuple[int, ...]
+
+
+@dataclass
+class Binding:
+    """Everything a plan is bound to. `relations`: int64 columns of each input relation and relation source, and
+    parts of each derived one. `moments`: of the databases whose old and new states, or what lies between, are read.
+    `readers` are those of the derived relations that are in one part. `derive` runs the rules of queries within."""
+
+    plan: Plan
+    databases: Mapping[str, Snapshot]
+    relations: Mapping[str, Sequence[Column] | Parts]
+    values: Scratch
+    cancel: Cancel
+    strict: bool = False
+    moments: Mapping[str, Moments] = field(default_factory=dict)
+    rank: dict[str, int] = field(default_factory=dict)
+    readers: list[Reader] = field(default_factory=list)
+    derive: Derive = field(kw_only=True)
+    _nest: Nest | None = field(default=None, init=False)
+    _nests: int = field(default=0, init=False)
+
+    def join(self, *, seeded: bool = False) -> GenericJoin | None:
+        """The bound join, or None where a part without variables already fails. `seeded`: its rows keep SEED."""
+        return self.join_of(self.plan.body.items, self.plan.given, self.plan.levels, self.plan.weighted, seeded)
+
+    def join_of(
+        self,
+        items: Sequence[Node],
+        given: Sequence[str],
+        levels: Sequence[LevelPlan],
+        weighted: bool,
+        seed: bool = False,
+    ) -> GenericJoin | None:
+        """The bound join of a body with its levels: the plan's own, a rule's, or that of a `not`."""
+        outer = self.rank, self._nest
+        self.rank = dict.fromkeys(given, -1) | {level.variable: i for i, level in enumerate(levels)}
+        self._nest = None
+        body = self._conjunction(AndNode(tuple(items)))
+        self.rank, self._nest = outer
+        if isinstance(body, bool):
+            if not body:
+                return None
+            body = Conjunction(())
+        extra = frozenset(name for name, needed in ((SEED, seed), (WEIGHT, weighted)) if needed)
+        return GenericJoin(
+            body,
+            [Level(x.variable, None if x.keep is None else x.keep | extra, x.merge, x.counted) for x in levels],
+            weighted,
+            self.plan.options.budget,
+            check=self.cancel.check,
+        )
+
+    def _conjunction(self, node: AndNode) -> Conjunction | bool:
+        parts: list[Extender] = []
+        for item in node.items:
+            part = self.extender(item)
+            if part is DEAD:
+                return DEAD
+            if isinstance(part, Conjunction):
+                parts.extend(part.parts)
+            elif part is not HOLDS:
+                parts.append(part)  # type: ignore[arg-type]
+        return Conjunction(parts) if parts else HOLDS
+
+    def extender(self, node: Node) -> Bound:
+        """The extender of one node of the tree."""
+        match node:
+            case DatomAtom():
+                if node.version is not Version.ALL:
+                    return self.moments[node.source].extender(node, self.rank, self.strict)
+                return Patterns(self.databases[node.source], self.rank, self.strict).extender(node)
+            case RelationAtom():
+                return self._relation(node)
+            case PredicateAtom():
+                filtering = FilterExtender(self._call(node), self.rank)
+                if filtering.call.variables:
+                    return filtering
+                return filtering.intersect(Batch(1, {}), START).size == 1
+            case FunctionAtom(subquery=Subquery() as inner):
+                return FunctionExtender(self._nested(inner, node.args, node.position), node.out, self.rank)
+            case FunctionAtom():
+                return FunctionExtender(self._call(node), node.out, self.rank)
+            case UnnestAtom():
+                return UnnestExtender(node.collection, node.out, self.values, node.position, self.rank)
+            case AndNode():
+                return self._conjunction(node)
+            case OrNode():
+                return self._disjunction(node)
+            case NotNode():
+                return self._negation(node)
+            case RuleAtom():
+                raise AssertionError(f"{describe(node)} is a relation by now")
+
+    # Relations
+
+    def _relation(self, atom: RelationAtom) -> Bound:
+        if atom.subquery is not None:
+            columns: Sequence[Column] = self._nested(atom.subquery, atom.subquery.given, atom.position).rows()
+        else:
+            held = self.relations[atom.relation]
+            if isinstance(held, Parts):
+                return self._derived(atom, held)
+            columns = held
+        terms = [self.values.intern(plain_value(t)) if isinstance(t, Const | LookupRef) else t for t in atom.terms]
+        if len(columns) < len(terms):
+            if not columns or not len(columns[0]):
+                return DEAD
+            raise AdalogError(
+                Code.ARG_INVALID,
+                f"this pattern has {len(terms)} places, but the tuples given have {len(columns)}",
+                atom.position,
+            )
+        if not any(isinstance(term, str) for term in terms) and not any(term is not None for term in terms):
+            return len(columns[0]) > 0 if columns else DEAD
+        return rows_extender(terms, columns, self.rank)
+
+    def _derived(self, atom: RelationAtom, held: Parts) -> Bound:
+        """A pattern over what rules derived: the sorted parts as they are, where it names only variables."""
+        terms = [term if isinstance(term, str) else None for term in atom.terms]
+        names = [term for term in terms if term is not None]
+        plain = len(names) == len(set(names)) > 0
+        found: list[RelationExtender] = []
+        for part in held.versions[atom.version]:
+            if plain:
+                bound: Bound = self._levels(atom, terms, part)
+            else:
+                bound = rows_extender(terms, part.columns, self.rank)
+            if bound is HOLDS:
+                return HOLDS
+            if isinstance(bound, RelationExtender):
+                found.append(bound)
+        if len(found) == 1:
+            if plain:
+                self.readers.append(Reader(atom.relation, atom.version, found[0], self._places(found[0], terms)))
+            return found[0]
+        return UnionExtender(found) if found else DEAD
+
+    def _levels(self, atom: RelationAtom, terms: Sequence[str | None], part: Columns) -> RelationExtender:
+        order = sorted(filter(None, terms), key=self.rank.__getitem__)
+        levels = part.levels(tuple(terms.index(name) for name in order))
+        return RelationExtender(order, levels, self.rank)
+
+    @staticmethod
+    def _places(extender: RelationExtender, terms: Sequence[str | None]) -> tuple[int, ...]:
+        return tuple(terms.index(name) for name in extender.order)
+
+    # Calls
+
+    def _call(self, node: PredicateAtom | FunctionAtom) -> Call:
+        sources = [argument for argument in node.args if isinstance(argument, Source)]
+        access = [SnapshotAccess(self._database(source.name, node)) for source in sources]
+        apply = self._applied(node, access)
+        return Call(node.name, self._values(node.args), apply, self.values, self.cancel, node.position)
+
+    def _values(self, args: Sequence[Term | Source]) -> tuple[str | int, ...]:
+        """Variables by name, constants as codes."""
+        return tuple(
+            self.values.intern(plain_value(argument)) if isinstance(argument, Const | LookupRef) else argument
+            for argument in args
+            if isinstance(argument, str | Const | LookupRef)
+        )
+
+    def _database(self, name: str, node: PredicateAtom | FunctionAtom) -> Snapshot:
+        if name not in self.databases:
+            raise AdalogError(
+                Code.ARG_INVALID,
+                f"({node.name} …) looks into a database, but {name} was given a list of tuples",
+                node.position,
+            )
+        return self.databases[name]
+
+    def _nested(self, inner: Subquery, args: Sequence[Term | Source], position: Position | None) -> NestedCall:
+        databases = {name: self.databases[outer] for name, outer in inner.sources if outer in self.databases}
+        lists = {name: self.relations[outer] for name, outer in inner.sources if outer in self.relations}
+        given = {name: list(held) for name, held in lists.items() if not isinstance(held, Parts)}
+
+        plan = inner_plan(inner)
+
+        def bind(relations: Mapping[str, Sequence[Column] | Parts]) -> GenericJoin | None:
+            binding = Binding(plan, databases, relations, self.values, self.cancel, self.strict, derive=self.derive)
+            return binding.join(seeded=True)
+
+        inputs = Inputs(None, given, databases)
+        return NestedCall(
+            inner, self._values(args), bind, inputs, self.values, self.cancel, self.strict, position, self.derive
+        )
+
+    def _applied(self, node: PredicateAtom | FunctionAtom, access: list[SnapshotAccess]) -> Callable[..., Any]:
+        if node.name == "%nth":
+            return _nth
+        built_in = BUILTINS[node.name]
+        if not built_in.needs_database:
+            return built_in.call
+        database = access[0] if access else SnapshotAccess(self._database("$", node))
+        return lambda *arguments: built_in.call(database, *arguments)
+
+    # Connectives
+
+    def _disjunction(self, node: OrNode) -> Bound:
+        outer = self._nest
+        nest = self._nest = outer or Nest(self._nests)
+        self._nests += outer is None
+        branches: list[Branch] = []
+        holds = False
+        for branch in node.branches:
+            first = nest.bit()
+            bound = self._conjunction(branch)
+            if isinstance(bound, Conjunction):
+                branches.append(Branch(bound, range(first, nest.used)))
+            elif bound is HOLDS:
+                holds = True
+                break
+        self._nest = outer
+        if holds:
+            return HOLDS
+        if not branches:
+            return DEAD
+        # A local variable of a branch that died is still a level: some branch must carry its rows past it.
+        return OrExtender(nest, branches, frozenset(name for name, _ in node.local_to), self.rank)
+
+    def _negation(self, node: NotNode) -> Bound:
+        inner = self.join_of(node.items, node.shared, node.levels, False, seed=True)
+        if inner is None:
+            return HOLDS
+        if not node.shared:
+            return HOLDS if not self._matches(inner, Batch(1, {})).any() else DEAD
+
+        return NotExtender(
+            node.shared,
+            lambda batch: self._matches(inner, batch),
+            self.rank,
+            self.cancel.check,
+            distinct=bool(inner.levels),
+        )
+
+    def _matches(self, join: GenericJoin, batch: Batch) -> Mask:
+        """Which rows of a batch the join extends to at least one match."""
+        mask = np.zeros(batch.size, np.bool_)
+
+        def mark(found: Batch) -> bool:
+            mask[found.columns[SEED]] = True
+            return not mask.all()
+
+        Driver(join, mark, self.cancel).run(batch.having(SEED, np.arange(batch.size)))
+        return mask
+
+
+def _nth(value: Any, index: int) -> Any:
+    """Element `index` of a vector or list."""
+    if not isinstance(value, tuple):
+        raise AdalogError(Code.QUERY_INVALID, f"a tuple binding takes apart a vector or a list, not {write(value)}")
+    if index >= len(value):
+        raise AdalogError(
+            Code.QUERY_INVALID, f"the binding has more places than the {len(value)} elements of {write(value)}"
+        )
+    return value[index]

@@ -1,0 +1,54 @@
+"""From a question to its plan, with the plans of recent questions kept.
+
+A plan is right for any arguments and for any snapshot with the same schema, if both are histories or neither is:
+which values determine others follows from these. Sizes only steer its order. So the key holds the text, the schemas
+and coarse sizes, and a plan is made anew when those change by a factor.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from executor.bounds.cancel import Cancel
+from executor.bounds.recent import Recent, weight_of_text
+from executor.question.inputs import sizes_of
+from executor.question.question import Question
+from planner.passes import plan_query
+from planner.plan import Plan
+from planner.statistics import Statistics
+
+
+@dataclass
+class Compiler:
+    """Thread-safe; bounded: by default its plans come to 16 MiB at most."""
+
+    plans: Recent[Any, Plan] = field(default_factory=lambda: Recent(16 << 20))
+
+    def compile(self, question: Question, *, share: bool = False, cancel: Cancel | None = None) -> Plan:
+        """The plan for a question, with its arguments' kinds and sizes and its snapshots' statistics.
+
+        `share`: a query with rules is planned for tasks that each have a share of one variable's values.
+        """
+        sizes = sizes_of(question.query, question.args)
+        options = question.request.options
+        key = (
+            question.text,
+            question.rules,
+            share,
+            options,
+            question.relations,
+            tuple((name, size.bit_length()) for name, size in sizes.items()),
+            tuple(
+                (name, each.statistics_epoch, each.schema_key, each.is_history)
+                for name, each in question.databases.items()
+            ),
+        )
+        plan = self.plans.get(key)
+        if plan is not None:
+            return plan
+        check = (cancel or Cancel()).check
+        statistics = Statistics(question.databases, sizes, check=check)
+        plan = plan_query(question.query, statistics, question.relations, options, share=share)
+        self.plans.put(key, plan, weight_of_text(question.text) + weight_of_text(question.rules or ""))
+        return plan

@@ -1,0 +1,299 @@
+"""Runs a program of rules: stratum after stratum, each to its fixpoint, by the same joins as any query.
+
+In a round every rule reads what was known after the round before; what it derives is seen in the next. The
+recursion ends when a round adds nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from datalog.ast import FindAggregate, FindVar, Var
+from executor.answer.aggregates import aggregated
+from executor.bounds.budget import Held
+from executor.bounds.cancel import Cancel
+from executor.evaluation.bind import Binding, Reader
+from executor.extenders.patterns import DEAD
+from executor.extenders.relation import RelationExtender
+from executor.join.batch import Batch, Column
+from executor.join.driver import Driver
+from executor.join.extender import PairExtender
+from executor.join.generic_join import GenericJoin
+from executor.kernels import row_kernels
+from executor.question.inputs import Inputs
+from executor.rules.aggregating import Aggregating
+from executor.rules.facts import Columns, Facts, Parts, RowFacts, check_size
+from planner.logical import RelationAtom, everything
+from planner.plan import Plan
+from planner.program import Closure, Derived, RulePlan, Sharing, Stratum
+from planner.version import Version
+from store.codes import Scratch
+from store.trie import EMPTY, Csr, Trie, distinct
+
+# From so many starts on, one pass over the graph for each beats remembering (start, node) pairs in a table.
+_MANY_STARTS = 64
+# Rows found, or steps taken, between two looks at the deadline while a closure is walked.
+_WALKED_AT_ONCE = 1 << 19
+_STEPS_AT_ONCE = 1 << 22
+# Bytes for each pair of a closure: in a piece, and both columns.
+_REACHED = 24
+
+
+@dataclass
+class StratumCounts:
+    """What a stratum's evaluation did: rows of each relation, rows added in each round (0: before the first)."""
+
+    rows: dict[str, int] = field(default_factory=dict)
+    rounds: list[int] = field(default_factory=list)
+    how: str = ""
+    seconds: float = 0.0
+
+
+@dataclass
+class Fixpoint:
+    """One evaluation of a plan's program. `start`: the query's first batch, which its magic sets begin with."""
+
+    plan: Plan
+    inputs: Inputs
+    start: Batch
+    values: Scratch
+    cancel: Cancel
+    threads: int = 1
+    strict: bool = False
+    relations: dict[str, Sequence[Column] | Parts] = field(init=False)
+    counts: list[StratumCounts] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.relations = dict(self.inputs.relations)
+
+    def run(self) -> Mapping[str, Sequence[Column] | Parts]:
+        """The relations that the query's join reads: its inputs and what the rules derive."""
+        for stratum in self.plan.program.strata:
+            began = time.perf_counter()
+            self.counts.append(StratumCounts())
+            facts = {each.name: self._facts(each, stratum) for each in stratum.relations}
+            for rule in stratum.once:
+                _Rule(self, stratum, rule, facts[rule.target].add).run()
+            added = sum(each.turn() for each in facts.values())
+            self.counts[-1].rounds.append(added)
+            if stratum.recursive and added:
+                if stratum.closure is not None:
+                    self._close(stratum.closure, facts)
+                else:
+                    self._rounds(stratum.rounds, stratum, facts)
+                    facts |= self._settled(stratum, facts)
+            for each in stratum.relations:
+                held = facts[each.name].whole()
+                if each.aggregates and not stratum.recursive:
+                    held = self._aggregated(each, held)
+                self.relations[each.name] = Parts.of([held] if len(held) else [])
+                self.counts[-1].rows[each.name] = len(held)
+            self.counts[-1].seconds = time.perf_counter() - began
+        return self.relations
+
+    def domain(self, sharing: Sharing) -> Column:
+        """Every value that the shared variable can have, ascending."""
+        found = RowFacts(1, self.cancel)
+        for plan in sharing.domain:
+            _Rule(self, None, plan, found.add).run()
+        return np.sort(found.whole().columns[0])
+
+    def _facts(self, relation: Derived, stratum: Stratum) -> Facts:
+        if relation.aggregates and stratum.recursive:
+            return Aggregating(relation.aggregates, self.values, self.cancel)
+        return RowFacts(relation.arity, self.cancel)
+
+    def _rounds(self, plans: Sequence[RulePlan], stratum: Stratum, facts: Mapping[str, Facts]) -> None:
+        rules = [_Rule(self, stratum, plan, facts[plan.target].add) for plan in plans]
+        read = {
+            (leaf.relation, leaf.version)
+            for plan in plans
+            for leaf in everything(plan.body)
+            if isinstance(leaf, RelationAtom)
+        }
+        added = 1
+        while added:
+            self.cancel.check()
+            for name, each in facts.items():
+                versions: dict[Version, Sequence[Columns]] = {Version.RECENT: [each.recent()]}
+                if (name, Version.ALL) in read:
+                    versions[Version.ALL] = each.all()
+                if (name, Version.OLDER) in read:
+                    versions[Version.OLDER] = each.older()
+                self.relations[name] = Parts(versions)
+            for rule in rules:
+                if rule.plan.delta is None or len(facts[rule.plan.delta].recent()):
+                    rule.run()
+            added = sum(each.turn() for each in facts.values())
+            self.counts[-1].rounds.append(added)
+
+    def _settled(self, stratum: Stratum, facts: Mapping[str, Facts]) -> Mapping[str, Facts]:
+        """The plain relations of a stratum with aggregates, derived again from the values that these came to.
+
+        On the way there they were also derived from values that better ones have displaced since.
+        """
+        plain = {each.name for each in stratum.relations if not each.aggregates and not each.magic}
+        if not plain or not any(each.aggregates for each in stratum.relations):
+            return {}
+        fresh = {name: RowFacts(facts[name].arity, self.cancel) for name in plain}
+        for name, each in facts.items():
+            self.relations[name] = Parts.of(
+                [RowFacts(each.arity, self.cancel).recent() if name in plain else each.whole()],
+                *(Version.ALL, Version.OLDER, Version.RECENT),
+            )
+        rules = [rule for rule in (*stratum.once, *stratum.rounds) if rule.target in plain]
+        for rule in rules:
+            _Rule(self, stratum, rule, fresh[rule.target].add).run()
+        if sum(each.turn() for each in fresh.values()):
+            again = [rule for rule in stratum.rounds if rule.target in plain and rule.delta in (None, *plain)]
+            self._rounds(again, stratum, fresh)
+        return fresh
+
+    def _aggregated(self, relation: Derived, rows: Columns) -> Columns:
+        """The aggregates of a head over the distinct tuples of its variables."""
+        names = [str(i) for i in range(relation.arity)]
+        elements = [
+            FindVar(Var(name)) if aggregate is None else FindAggregate(aggregate, (), Var(name))
+            for name, aggregate in zip(names, relation.aggregates, strict=True)
+        ]
+        batch = Batch(len(rows), dict(zip(names, rows.columns, strict=True)))
+        return Columns(aggregated(batch, elements, self.values, self.cancel))
+
+    # Closures
+
+    def _close(self, closure: Closure, facts: Mapping[str, Facts]) -> None:
+        known = facts[closure.relation]
+        assert isinstance(known, RowFacts)
+        rows = known.whole().columns
+        trie = self._step(closure)
+        starts = distinct(rows[closure.fixed])
+        before = len(known)
+        if len(starts) < _MANY_STARTS:
+            self.counts[-1].how = f"walked from {len(starts)} starting points"
+            known.follow(trie, 1 - closure.fixed, _WALKED_AT_ONCE)
+        else:
+            self.counts[-1].how = f"graph search from {len(starts):,} starting points"
+            known.replace(_reached(rows, closure.fixed, starts, trie.merged, self.cancel))
+        self.counts[-1].rounds.append(len(known) - before)
+
+    def _step(self, closure: Closure) -> Trie:
+        """The step as a trie from where it starts to where it ends."""
+        binding = Binding(
+            self.plan,
+            self.inputs.databases,
+            self.relations,
+            self.values,
+            self.cancel,
+            self.strict,
+            rank={closure.start: 0, closure.end: 1},
+            derive=derived,
+        )
+        bound = binding.extender(closure.step)
+        match bound:
+            case PairExtender():
+                return bound.forward() if bound.first == closure.start else bound.backward()
+            case RelationExtender():
+                return Trie(bound.levels.csr())
+            case _:
+                assert bound is DEAD, "two variables, one relation"
+                return Trie(EMPTY)
+
+
+def derived(
+    plan: Plan, inputs: Inputs, start: Batch, values: Scratch, cancel: Cancel, *, strict: bool
+) -> Mapping[str, Sequence[Column] | Parts]:
+    """The relations that a plan's join reads, its rules evaluated for a first batch."""
+    return Fixpoint(plan, inputs, start, values, cancel, strict=strict).run()
+
+
+def _reached(rows: Sequence[Column], fixed: int, starts: Column, step: Csr, cancel: Cancel) -> list[Column]:
+    """The closure of (start, node) rows along a step: a graph search for each start, over numbered nodes."""
+    moving = rows[1 - fixed]
+    nodes = distinct(np.concatenate((step.keys, step.values, moving)))
+    offsets = np.zeros(len(nodes) + 1, np.int64)
+    offsets[np.searchsorted(nodes, step.keys) + 1] = np.diff(step.offsets)
+    offsets = np.cumsum(offsets)
+    targets = np.searchsorted(nodes, step.values)
+    order = np.lexsort((moving, rows[fixed]))
+    seeds = np.searchsorted(nodes, moving[order])
+    seed_offsets = np.append(np.searchsorted(rows[fixed][order], starts), len(order))
+    counts = np.zeros(len(starts), np.int64)
+    found: list[Column] = []
+    at = total = 0
+    graph = Held(cancel.budget, 24 * (len(nodes) + len(targets)))
+    while at < len(starts):
+        cancel.check()
+        out = np.empty(max(len(nodes), min(_WALKED_AT_ONCE, (len(starts) - at) * len(nodes))), np.int64)
+        stop = row_kernels.reach(
+            offsets, targets, seeds, seed_offsets, at, len(starts), out, counts, _STEPS_AT_ONCE
+        )
+        found.append(nodes[out[: int(counts[at:stop].sum())]])
+        total += len(found[-1])
+        cancel.budget.take(_REACHED * len(found[-1]))
+        check_size(total)
+        at = stop
+    ends = np.concatenate(found)
+    begins = np.repeat(starts, counts)
+    graph.become(0)
+    return [begins, ends] if fixed == 0 else [ends, begins]
+
+
+class _Rule:
+    """A rule of a stratum, bound once if it reads only one relation's recent rows: these alone are exchanged."""
+
+    def __init__(
+        self, fixpoint: Fixpoint, stratum: Stratum | None, plan: RulePlan, add: Callable[[Sequence[Column]], None]
+    ) -> None:
+        self.fixpoint = fixpoint
+        self.plan = plan
+        self.add = add
+        self._lasting = stratum is not None and _reads_only_recent(stratum, plan)
+        self._bound: tuple[GenericJoin | None, list[Reader]] | None = None
+
+    def run(self) -> None:
+        """Adds what the rule derives from what is known now."""
+        own = self.fixpoint
+        binding = Binding(
+            own.plan, own.inputs.databases, own.relations, own.values, own.cancel, own.strict, derive=derived
+        )
+        join = self._join(binding)
+        if join is None:
+            return
+
+        def sink(batch: Batch) -> bool:
+            self.add([batch.columns[name] for name in self.plan.head])
+            return True
+
+        start = own.start.only(frozenset(self.plan.given)) if self.plan.given else Batch(1, {})
+        Driver(join, sink, own.cancel, own.threads).run(start)
+
+    def _join(self, binding: Binding) -> GenericJoin | None:
+        """The join over the relations as they are now."""
+        if self._bound is not None:
+            join, readers = self._bound
+            for reader in readers:
+                held = self.fixpoint.relations[reader.relation]
+                assert isinstance(held, Parts)
+                reader.extender.levels = held.versions[reader.version][0].levels(reader.places)
+            return join
+        join = binding.join_of(self.plan.body.items, self.plan.given, self.plan.levels, False)
+        if self._lasting and self.plan.delta is not None:
+            readers = [reader for reader in binding.readers if reader.version is Version.RECENT]
+            if join is None or readers:
+                self._bound = join, readers
+        return join
+
+
+def _reads_only_recent(stratum: Stratum, plan: RulePlan) -> bool:
+    """Whether the recent rows of one relation are all that changes for the rule from round to round."""
+    names = {each.name for each in stratum.relations}
+    reads = [
+        (leaf.relation, leaf.version)
+        for leaf in everything(plan.body)
+        if isinstance(leaf, RelationAtom) and leaf.relation in names
+    ]
+    return plan.delta is not None and reads == [(plan.delta, Version.RECENT)]

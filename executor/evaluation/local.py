@@ -1,0 +1,194 @@
+"""The engine in this process: binds a plan, drives the join on a few threads, and shapes what comes out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from datalog.ast import FindAggregate, FindPull
+from datalog.errors import AdalogError, Code
+from executor.answer.aggregates import aggregated
+from executor.answer.result import Column as ResultColumn
+from executor.answer.result import Result, place_of, sorted_rows, type_of
+from executor.bounds.budget import Held
+from executor.bounds.cancel import Cancel
+from executor.evaluation.bind import Binding
+from executor.evaluation.fixpoint import Fixpoint, StratumCounts, derived
+from executor.join.batch import Batch, Column, concatenate
+from executor.join.driver import Driver
+from executor.join.generic_join import LevelCounts
+from executor.join.step import forget_scratch
+from executor.question.inputs import Inputs
+from planner.logical import WEIGHT
+from planner.plan import Plan
+from store.codes import Scratch
+
+# Bytes for each row while rows are made distinct, besides a copy of them: packed, in a table, and numbered.
+_SCRATCH = 48
+# Rows that may repeat before they are made distinct.
+_UNSETTLED = 1 << 21
+
+
+@dataclass
+class Collector:
+    """Takes finished batches, keeps the answer's columns, and says when it has enough.
+
+    `distinct`: rows may repeat, and are kept once. `weighted`: they have weights, so that merging those that repeat
+    only makes them fewer. `enough`: stop after so many distinct rows. `most`: refuse more than so many. What it
+    keeps is of the budget.
+    """
+
+    names: tuple[str, ...]
+    distinct: bool
+    weighted: bool
+    enough: int | None
+    most: int | None
+    cancel: Cancel
+    _batches: list[Batch] = field(default_factory=list)
+    _rows: int = 0
+    _settled: int = 0
+    _held: Held = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._held = Held(self.cancel.budget)
+
+    def __call__(self, batch: Batch) -> bool:
+        batch = batch.only(frozenset((*self.names, WEIGHT)))
+        self._held.grow(batch.nbytes)
+        self._batches.append(batch)
+        self._rows += batch.size
+        if (self.distinct or self.weighted) and self._due():
+            self._settle()
+        known = self._settled if self.distinct else self._rows
+        if self.enough is not None and known >= self.enough:
+            return False
+        if self.most is not None and known > self.most:
+            raise AdalogError(
+                Code.LIMIT_EXCEEDED,
+                f"the query has more than {self.most:,} rows; narrow it, aggregate, or use :limit",
+            )
+        return True
+
+    def _due(self) -> bool:
+        """Whether to make the rows distinct now: often enough to notice a limit, seldom enough to cost little."""
+        fresh = self._rows - self._settled
+        if fresh > max(self._settled, _UNSETTLED):
+            return True
+        limits = [limit for limit in (self.most, self.enough) if limit is not None]
+        return bool(limits) and self._rows >= min(limits) and fresh > self._settled // 4
+
+    def _settle(self) -> None:
+        """Makes one batch of all, of rows that are distinct."""
+        with Held(self.cancel.budget, self._held.nbytes + _SCRATCH * self._rows):
+            self._batches = [concatenate(self._batches)]
+            self._batches = [self._batches[0].distinct(self.cancel.check)]
+        self._rows = self._settled = self._batches[0].size
+        self._held.become(self._batches[0].nbytes)
+
+    def rows(self) -> Batch:
+        """All rows taken; each once, but for those with weights."""
+        if not self._batches:
+            return Batch(0, {name: np.empty(0, np.int64) for name in self.names})
+        if self.distinct and self._rows != self._settled:
+            self._settle()
+        elif len(self._batches) > 1:
+            with Held(self.cancel.budget, self._held.nbytes):
+                self._batches = [concatenate(self._batches)]
+        return self._batches[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """`rows`: the distinct tuples of the answer's variables, or where the plan says so the same with weights, some
+    repeatedly. What happened at each level of the join, and in each stratum of the rules before it."""
+
+    rows: Batch
+    levels: list[LevelCounts]
+    strata: list[StratumCounts] = field(default_factory=list)
+
+
+def run_join(
+    plan: Plan,
+    inputs: Inputs,
+    values: Scratch,
+    cancel: Cancel,
+    *,
+    threads: int,
+    most: int | None,
+    strict: bool = False,
+) -> Ran:
+    """Derives what the plan's rules say, then runs its join over that."""
+    collector = collector_for(plan, most, cancel)
+    if inputs.start is None:
+        return Ran(collector.rows(), [LevelCounts() for _ in plan.levels])
+    fixpoint = Fixpoint(plan, inputs, inputs.start, values, cancel, threads, strict)
+    join = Binding(plan, inputs.databases, fixpoint.run(), values, cancel, strict, derive=derived).join()
+    if join is None:
+        return Ran(collector.rows(), [LevelCounts() for _ in plan.levels], fixpoint.counts)
+    try:
+        Driver(join, collector, cancel, threads).run(inputs.start)
+    finally:
+        forget_scratch()
+    return Ran(collector.rows(), join.counts, fixpoint.counts)
+
+
+def collector_for(plan: Plan, most: int | None, cancel: Cancel) -> Collector:
+    """The sink that suits a plan: early stop for a limit without an order, a bound on rows otherwise; what an
+    aggregate needs is bounded by the budget alone."""
+    query = plan.query
+    aggregates = any(isinstance(element, FindAggregate) for element in query.find.elements)
+    enough = None
+    single = query.find.shape in ("scalar", "tuple")
+    if not aggregates and not query.order_by and not query.with_ and (single or query.limit is not None):
+        enough = query.offset + (1 if single else query.limit or 0)
+    return Collector(plan.answer, plan.distinct, plan.weighted, enough, None if aggregates else most, cancel)
+
+
+def shape_result(
+    plan: Plan,
+    rows: Batch,
+    values: Scratch,
+    cancel: Cancel,
+    *,
+    t: int,
+    engine: str,
+    started: float,
+    ordered: bool,
+) -> Result:
+    """Aggregates, order, offset and limit over the distinct tuples."""
+    query = plan.query
+    elements = query.find.elements
+    codes: Sequence[Column]
+    if any(isinstance(element, FindAggregate) for element in elements):
+        codes = aggregated(rows, elements, values, cancel)
+    else:
+        names = [element.var.name for element in elements]
+        if query.with_ and set(plan.answer) != set(names):
+            # :with keeps apart only what aggregates see; the rows shown are a set again.
+            rows = rows.only(frozenset(names)).distinct(cancel.check)
+        codes = [rows.columns[name] for name in names]
+    limit = 1 if query.find.shape in ("scalar", "tuple") and query.limit is None else query.limit
+    stop = None if limit is None else query.offset + limit
+    if query.order_by or ordered:
+        keys = [(place_of(query.find.elements, key.var.name), key.descending) for key in query.order_by]
+        order = sorted_rows(codes, values, keys, stop, cancel)
+        codes = [column[order] for column in codes]
+    codes = [column[query.offset : stop] for column in codes]
+    columns = tuple(
+        ResultColumn(element.label, "map" if isinstance(element, FindPull) else type_of(column))
+        for element, column in zip(elements, codes, strict=True)
+    )
+    return Result(
+        columns,
+        codes,
+        values,
+        len(codes[0]) if codes else 0,
+        "maps" if query.find.keys else query.find.shape,
+        query.find.keys,
+        t,
+        engine,
+        (time.perf_counter() - started) * 1000,
+    )

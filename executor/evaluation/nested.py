@@ -1,0 +1,270 @@
+"""A query within a query as the function it is: from argument tuples to the value that its find spec makes.
+
+Distinct arguments are the first batch of one join, each with a number that all its rows carry: aggregates, order
+and limit are then taken number by number.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from datalog.ast import FindAggregate, FindElement, FindPull, FindVar, Var
+from datalog.errors import AdalogError, Code, Position
+from datalog.values import EdnMap, EdnSet
+from executor.answer.aggregates import aggregated
+from executor.answer.result import Result, place_of, sorted_rows
+from executor.bounds.budget import Held
+from executor.bounds.cancel import Cancel
+from executor.extenders.functions import Argument
+from executor.join.batch import Batch, Column, concatenate, stack
+from executor.join.driver import Driver
+from executor.join.generic_join import GenericJoin
+from executor.kernels import group_kernels
+from executor.pull.find import pull_shown
+from executor.question.inputs import Inputs, constant_codes, entity_named
+from executor.rules.facts import Parts
+from planner.logical import WEIGHT, Subquery
+from planner.plan import Plan, inner_plan
+from store.codes import Scratch
+from store.layout import NIL
+from store.snapshot import Snapshot
+
+SEED = "#seed"
+
+# Argument tuples that one join begins with, and rows of all of them that become values.
+_TOGETHER = 4096
+_MOST_ROWS = 2_000_000
+# Codes that the rows of one that stands as a relation may come to.
+_MOST_CODES = 100_000_000
+# Answers that are kept for arguments that come again.
+_KEPT = 1 << 16
+
+
+@dataclass
+class Gathered:
+    """Takes the batches of a join; LIMIT_EXCEEDED past `most` rows, each counted once."""
+
+    names: frozenset[str]
+    most: int
+    position: Position | None
+    held: Held
+    batches: list[Batch] = field(default_factory=list)
+    size: int = 0
+
+    def __call__(self, batch: Batch) -> bool:
+        batch = batch.only(self.names)
+        self.held.grow(2 * batch.nbytes)
+        self.batches.append(batch)
+        self.size += batch.size
+        if self.size > 2 * self.most:
+            self.batches = [self.rows()]
+            self.size = self.batches[0].size
+            self.held.become(2 * self.batches[0].nbytes)
+        return True
+
+    def rows(self) -> Batch:
+        """All rows, each once."""
+        if not self.batches:
+            return Batch(0, {name: np.empty(0, np.int64) for name in self.names if name != WEIGHT})
+        whole = concatenate(self.batches).distinct()
+        if whole.size > self.most:
+            raise AdalogError(
+                Code.LIMIT_EXCEEDED,
+                f"the query within the query has more than {self.most:,} rows; aggregate there, or write its "
+                "clauses among those outside",
+                self.position,
+            )
+        return whole
+
+
+class Derive(Protocol):
+    """Runs a plan's rules."""
+
+    def __call__(
+        self, plan: Plan, inputs: Inputs, start: Batch, values: Scratch, cancel: Cancel, *, strict: bool
+    ) -> Mapping[str, Sequence[Column] | Parts]:
+        """The relations that the plan's join reads: its inputs and what its rules derive for a first batch."""
+
+
+@dataclass
+class NestedCall:
+    """`q` applied to arguments: what a `Call` is for a built-in. Safe to use from several threads.
+
+    `bind` gives the inner plan over relations, or None where a part of it without variables already fails;
+    `inputs` are its sources by their names within; `derive` runs its rules.
+    """
+
+    subquery: Subquery
+    arguments: tuple[Argument, ...]
+    bind: Callable[[Mapping[str, Sequence[Column] | Parts]], GenericJoin | None]
+    inputs: Inputs
+    values: Scratch
+    cancel: Cancel
+    strict: bool
+    position: Position | None
+    derive: Derive
+    plan: Plan = field(init=False)
+    _known: dict[tuple[int, ...], int] = field(default_factory=dict)
+    _database: Snapshot | None = field(init=False)
+    _join: GenericJoin | None = field(init=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        self.plan = inner_plan(self.subquery)
+        # Where idents and lookup refs are looked up; a query over lists alone has none.
+        self._database = next(iter(self.inputs.databases.values()), None)
+        named = zip(self.subquery.inputs, self.arguments, strict=True)
+        self.arguments = tuple(self._named(name, argument) for name, argument in named)
+        # Without rules it is the same for every first batch.
+        self._join = None if self.plan.program.strata else self.bind(self.inputs.relations)
+
+    @property
+    def variables(self) -> frozenset[str]:
+        return frozenset(a for a in self.arguments if isinstance(a, str))
+
+    def results(self, batch: Batch) -> Column:
+        """int64[n]: the code of the answer for each row; NIL where a scalar or tuple has none."""
+        if not batch.size:
+            return np.empty(0, np.int64)
+        if not self.variables:
+            with self._lock:
+                return np.full(batch.size, self._answers([self._constants()])[0], np.int64)
+        columns = [
+            batch.columns[a] if isinstance(a, str) else np.full(batch.size, a, np.int64) for a in self.arguments
+        ]
+        group, first = group_kernels.group_rows(stack(columns), self.cancel.check)
+        asked = list(zip(*(column[first].tolist() for column in columns), strict=True))
+        return np.array(self._answers(asked), np.int64)[group]
+
+    def rows(self) -> list[Column]:
+        """The columns that the query finds, where no argument is a variable."""
+        query = self.plan.query
+        most = _MOST_CODES // max(len(self.plan.answer), 1)
+        # The rows are the outer query's from here on, and stay counted.
+        found = self._found(self._joined([self._constants()], most, Held(self.cancel.budget)))
+        return (found if query.limit is None and not query.offset else self._ordered(found))[1:]
+
+    def _constants(self) -> tuple[int, ...]:
+        return tuple(a for a in self.arguments if isinstance(a, int))
+
+    def _answers(self, asked: Sequence[tuple[int, ...]]) -> list[int]:
+        new = [each for each in asked if each not in self._known]
+        if len(self._known) + len(new) > _KEPT:
+            self._known = {}
+            new = list(asked)
+        known = self._known
+        for start in range(0, len(new), _TOGETHER):
+            some = new[start : start + _TOGETHER]
+            known.update(zip(some, self._made(some), strict=True))
+        return [known[each] for each in asked]
+
+    def _made(self, asked: Sequence[tuple[int, ...]]) -> list[int]:
+        """The code of the value for each argument tuple."""
+        with Held(self.cancel.budget) as held:
+            return self._made_of(self._joined(asked, _MOST_ROWS, held), asked)
+
+    def _made_of(self, rows: Batch, asked: Sequence[tuple[int, ...]]) -> list[int]:
+        seeds, *columns = self._ordered(self._found(rows))
+        find = self.plan.query.find
+        if find.shape == "scalar" and not isinstance(find.elements[0], FindPull):
+            made = np.full(len(asked), NIL, np.int64)
+            made[seeds] = columns[0]
+            return [int(code) for code in made]
+        bounds = np.searchsorted(seeds, np.arange(len(asked) + 1))
+        decoded = self._decoded(columns)
+        codes = []
+        for number in range(len(asked)):
+            if number % 64 == 0:
+                self.cancel.check()
+            start, stop = bounds[number], bounds[number + 1]
+            shown = list(zip(*(column[start:stop] for column in decoded), strict=True))
+            codes.append(self.values.intern(self._shaped(shown)))
+        return codes
+
+    def _decoded(self, columns: Sequence[Column]) -> list[Sequence[Any]]:
+        """The values of the columns that the query finds, what a pull shows in the place of its entity."""
+        query = self.plan.query
+        size = len(columns[0])
+        result = Result((), columns, self.values, size, query.find.shape, None, 0, "", 0.0)
+        pulls = pull_shown(query, (), self.inputs.databases, result, (0, None), self.cancel, strict=self.strict)
+        return [
+            pulls[i].maps if i in pulls else self.values.decode_many(column) for i, column in enumerate(columns)
+        ]
+
+    def _shaped(self, rows: Sequence[tuple[Any, ...]]) -> Any:
+        """The rows of one argument tuple as the value that the find spec names."""
+        find = self.plan.query.find
+        if find.keys is not None:
+            made: list[Any] = [EdnMap(zip(find.keys, row, strict=True)) for row in rows]
+        else:
+            made = list(rows)
+        match find.shape:
+            case "scalar":
+                return rows[0][0] if rows else None
+            case "tuple":
+                return made[0] if made else None
+            case "collection":
+                return tuple(row[0] for row in rows)
+        return tuple(made) if self.plan.query.order_by else EdnSet(made)
+
+    def _found(self, rows: Batch) -> list[Column]:
+        """The numbers of the argument tuples, and the columns that the query finds."""
+        query = self.plan.query
+        elements: tuple[FindElement, ...] = (FindVar(Var(SEED)), *query.find.elements)
+        if any(isinstance(element, FindAggregate) for element in elements):
+            return aggregated(rows, elements, self.values, self.cancel)
+        names = [element.var.name for element in elements]
+        if query.with_:
+            rows = rows.only(frozenset(names)).distinct()
+        return [rows.columns[name] for name in names]
+
+    def _ordered(self, found: list[Column]) -> list[Column]:
+        """The rows by number, then as :order-by and the order of all values say; of each number those asked for."""
+        query = self.plan.query
+        keys = [
+            (0, False),
+            *((1 + place_of(query.find.elements, k.var.name), k.descending) for k in query.order_by),
+        ]
+        order = sorted_rows(found, self.values, keys, None, self.cancel)
+        found = [column[order] for column in found]
+        limit = 1 if query.find.shape in ("scalar", "tuple") and query.limit is None else query.limit
+        if limit is None and not query.offset:
+            return found
+        place = np.arange(len(found[0])) - np.searchsorted(found[0], found[0])
+        kept = place >= query.offset
+        if limit is not None:
+            kept &= place < query.offset + limit
+        return [column[kept] for column in found]
+
+    def _joined(self, asked: Sequence[tuple[int, ...]], most: int, held: Held) -> Batch:
+        """The distinct rows of all argument tuples, each with its number."""
+        gathered = Gathered(frozenset((SEED, WEIGHT, *self.plan.answer)), most, self.position, held)
+        columns = {
+            name: np.array(codes, np.int64)
+            for name, codes in zip(self.subquery.inputs, zip(*asked, strict=True), strict=True)
+        }
+        constants = constant_codes(self.plan, self._database, self.values)
+        columns.update((name, np.full(len(asked), code, np.int64)) for name, code in constants.items())
+        start = Batch(len(asked), {**columns, SEED: np.arange(len(asked))})
+        join = self._join_from(start)
+        if join is not None:
+            Driver(join, gathered, self.cancel).run(start)
+        return gathered.rows()
+
+    def _join_from(self, start: Batch) -> GenericJoin | None:
+        """The inner join; where it has rules, over what those derive for this first batch."""
+        plan = self.plan
+        if not plan.program.strata:
+            return self._join
+        return self.bind(self.derive(plan, self.inputs, start, self.values, self.cancel, strict=self.strict))
+
+    def _named(self, name: str, argument: Argument) -> Argument:
+        """A constant that is an ident or a lookup ref as an entity id where its input stands for an entity."""
+        if isinstance(argument, str) or name not in self.plan.entities or self._database is None:
+            return argument
+        return self.values.intern(entity_named(self._database, self.values.decode(argument)))

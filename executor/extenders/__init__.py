@@ -1,0 +1,1 @@
+"""Parts of a query as extenders: data patterns, relations, functions, changes of a database."""

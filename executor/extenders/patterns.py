@@ -1,0 +1,288 @@
+"""Data patterns as extenders: over an attribute's tries, over all attributes, or over rows with their transactions.
+
+For `executor.bind`. Constants become codes here, and a pattern that cannot hold, or has no variable, is decided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from datalog.ast import Const, LookupRef
+from datalog.errors import AdalogError, Code
+from executor.extenders.attributes import AttributesExtender
+from executor.extenders.functions import FunctionExtender
+from executor.extenders.relation import RelationExtender
+from executor.join.batch import Batch, Column
+from executor.join.connectives import Conjunction
+from executor.join.extender import Extender, PairExtender
+from executor.kernels import range_kernels
+from planner.logical import DatomAtom, Term
+from planner.resolve import attribute_of, entity_code, unknown_attribute, value_code
+from store.attribute import Attribute
+from store.columns import Columns
+from store.layout import FALSE, NIL, TRUE
+from store.snapshot import TX_BASE, Snapshot
+from store.trie import distinct
+
+DEAD = False
+HOLDS = True
+Bound = Extender | bool
+"""An extender, or what is already decided."""
+
+Terms = tuple[str | int | None, ...]
+"""Of each place of a pattern a variable, the code of a constant, or None."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stamps:
+    """When each pair of an attribute was asserted, as a function of its ends."""
+
+    snapshot: Snapshot
+    attribute: Attribute
+    first: str
+    second: str
+
+    @property
+    def variables(self) -> frozenset[str]:
+        return frozenset((self.first, self.second))
+
+    def results(self, batch: Batch) -> Column:
+        """int64[n]: the entity of the transaction; NIL where the pair does not hold."""
+        e, v = batch.columns[self.first], batch.columns[self.second]
+        if not batch.size:
+            return e
+        held = self.snapshot.columns_of_entities(self.attribute.id, distinct(e))
+        at = range_kernels.find_in(held.v, held.e.searchsorted(e), held.e.searchsorted(e, side="right"), v)
+        return np.where(at >= 0, held.t[at] + TX_BASE, NIL) if len(held) else np.full(batch.size, NIL, np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Patterns:
+    """Patterns over one snapshot. `rank`: the level at which each variable is bound. `strict`: an attribute that is
+    not declared is refused."""
+
+    snapshot: Snapshot
+    rank: dict[str, int]
+    strict: bool
+
+    def extender(self, atom: DatomAtom) -> Bound:
+        """The extender of a pattern, or what is decided already."""
+        snapshot = self.snapshot
+        if not isinstance(atom.attribute, Const):
+            return self._any_attribute(atom)
+        attribute = attribute_of(snapshot, atom.attribute)
+        if attribute is None:
+            if self.strict:
+                raise unknown_attribute(snapshot, atom.attribute)
+            return DEAD
+        first = self._entity(atom.entity)
+        second = self._value(attribute, atom.value)
+        if first is DEAD or second is DEAD:
+            return DEAD
+        if atom.tx is not None or atom.added is not None:
+            found = self._with_transaction(attribute, atom, first, second)
+            if found is not None:
+                return found
+            columns = self._columns(attribute, first, second)
+            return rows_extender(
+                (first, second, _transaction(atom.tx), _added(atom.added)),
+                (columns.e, columns.v, columns.t + TX_BASE, np.where(columns.added, TRUE, FALSE)),
+                self.rank,
+            )
+        return self._pair(attribute, first, second)
+
+    def _with_transaction(
+        self, attribute: Attribute, atom: DatomAtom, first: str | int | None, second: str | int | None
+    ) -> Bound | None:
+        """The pattern as its pair and, bound after both of its ends, the pair's transaction; None for others."""
+        tx = atom.tx
+        if not (isinstance(first, str) and isinstance(second, str) and isinstance(tx, str)):
+            return None
+        only_holds = _added(atom.added) in (None, TRUE) and self.snapshot.is_plain
+        if (
+            not only_holds
+            or len({first, second, tx}) < 3
+            or self.rank[tx] < max(self.rank[first], self.rank[second])
+        ):
+            return None
+        stamps = Stamps(self.snapshot, attribute, first, second)
+        return Conjunction([self._named_pair(attribute, first, second), FunctionExtender(stamps, tx, self.rank)])
+
+    def _columns(self, attribute: Attribute, first: str | int | None, second: str | int | None) -> Columns:
+        """The attribute's datoms, those of a constant's entities where there is one."""
+        snapshot = self.snapshot
+        if isinstance(first, int):
+            return snapshot.columns_of_entities(attribute.id, np.array([first], np.int64))
+        if isinstance(second, int) and snapshot.is_plain:
+            return snapshot.columns_of_entities(attribute.id, snapshot.ve(attribute).row(second))
+        return snapshot.columns(attribute)
+
+    def _pair(self, attribute: Attribute, first: str | int | None, second: str | int | None) -> PairExtender | bool:
+        snapshot = self.snapshot
+        pair = self._named_pair(attribute, first, second)
+        if pair.variables:
+            return pair
+        if isinstance(first, int):
+            forward = snapshot.ev(attribute)
+            return forward.count(first) > 0 if second is None else forward.holds(first, int(second))
+        if isinstance(second, int):
+            return snapshot.ve(attribute).count(second) > 0
+        return snapshot.ev(attribute).rows > 0
+
+    def _named_pair(self, attribute: Attribute, first: str | int | None, second: str | int | None) -> PairExtender:
+        snapshot = self.snapshot
+        return PairExtender(
+            first, second, lambda: snapshot.ev(attribute), lambda: snapshot.ve(attribute), self.rank
+        )
+
+    def _any_attribute(self, atom: DatomAtom) -> Bound:
+        snapshot = self.snapshot
+        first = self._entity(atom.entity)
+        if first is DEAD or (first is not None and first == atom.attribute):
+            return DEAD  # an attribute is bound as its ident, which is no entity
+        attributes = snapshot.attributes()
+        seconds = {a.id: self._value_if_any(a, atom.value) for a in attributes}
+        attributes = tuple(a for a in attributes if seconds[a.id] is not DEAD)
+        if atom.tx is not None or atom.added is not None:
+            return self._all_rows(atom, attributes, first, seconds)
+        pairs = {}
+        for each in attributes:
+            second = each.ident_code if atom.attribute == atom.value is not None else seconds[each.id]
+            pair = self._pair(each, first, second)
+            if pair is not DEAD:
+                pairs[each.ident_code] = pair
+        if not pairs:
+            return DEAD
+        if any(pair is HOLDS for pair in pairs.values()):
+            if not isinstance(atom.attribute, str):
+                return HOLDS
+            codes = np.array([code for code, pair in pairs.items() if pair is HOLDS], np.int64)
+            return rows_extender((atom.attribute,), (codes,), self.rank)
+        attribute = atom.attribute if isinstance(atom.attribute, str) else None
+        names = tuple(x for x in (first, atom.value) if isinstance(x, str) and x != attribute)
+        return AttributesExtender(attribute, frozenset(names), pairs, self.rank)  # type: ignore[arg-type]
+
+    def _all_rows(
+        self,
+        atom: DatomAtom,
+        attributes: Sequence[Attribute],
+        first: str | int | None,
+        seconds: Mapping[int, str | int | None],
+    ) -> Bound:
+        """A pattern with a transaction place over every attribute: one relation of five columns."""
+        parts: list[list[Column]] = [[], [], [], [], []]
+        for each in attributes:
+            columns = self.snapshot.columns(each)
+            keep = np.ones(len(columns.e), np.bool_)
+            if isinstance(first, int):
+                keep &= columns.e == first
+            second = seconds[each.id]
+            if isinstance(second, int):
+                keep &= columns.v == second
+            rows = np.flatnonzero(keep)
+            parts[0].append(columns.e[rows])
+            parts[1].append(np.full(len(rows), each.ident_code, np.int64))
+            parts[2].append(columns.v[rows])
+            parts[3].append(columns.t[rows] + TX_BASE)
+            parts[4].append(np.where(columns.added[rows], TRUE, FALSE))
+        whole = tuple(np.concatenate(part) if part else np.empty(0, np.int64) for part in parts)
+        names = (
+            atom.entity if isinstance(atom.entity, str) else None,
+            atom.attribute if isinstance(atom.attribute, str) else None,
+            atom.value if isinstance(atom.value, str) else None,
+            _transaction(atom.tx),
+            _added(atom.added),
+        )
+        return rows_extender(names, whole, self.rank)
+
+    def sides(self, atom: DatomAtom) -> list[tuple[Attribute, Terms]]:
+        """The attributes that a pattern may be about, each with the pattern's terms for datoms of it."""
+        if isinstance(atom.attribute, Const):
+            found = attribute_of(self.snapshot, atom.attribute)
+            if found is None:
+                if self.strict:
+                    raise unknown_attribute(self.snapshot, atom.attribute)
+                return []
+            attributes: tuple[Attribute, ...] = (found,)
+            value = self._value
+        else:
+            attributes = self.snapshot.attributes()
+            value = self._value_if_any
+        first = self._entity(atom.entity)
+        sides: list[tuple[Attribute, Terms]] = []
+        for each in attributes:
+            second = value(each, atom.value)
+            if first is DEAD or second is DEAD:
+                continue
+            named = atom.attribute if isinstance(atom.attribute, str) else each.ident_code
+            sides.append((each, (first, named, second, _transaction(atom.tx), _added(atom.added))))
+        return sides
+
+    def _entity(self, term: Term) -> str | int | bool | None:
+        if isinstance(term, Const | LookupRef):
+            code = entity_code(self.snapshot, term)
+            return DEAD if code is None else code
+        return term
+
+    def _value(self, attribute: Attribute, term: Term) -> str | int | bool | None:
+        if isinstance(term, Const | LookupRef):
+            code = value_code(self.snapshot, attribute, term)
+            return DEAD if code is None else code
+        return term
+
+    def _value_if_any(self, attribute: Attribute, term: Term) -> str | int | bool | None:
+        """The same for an attribute that the query does not name: a value it cannot have is no mistake."""
+        try:
+            return self._value(attribute, term)
+        except AdalogError:
+            return DEAD
+
+
+def _transaction(term: Term) -> str | int | None:
+    """A transaction is written as its number or its entity id."""
+    if not isinstance(term, Const):
+        assert not isinstance(term, LookupRef)
+        return term
+    if type(term.value) is not int:
+        raise AdalogError(Code.QUERY_INVALID, "a transaction is a number or an entity id", term.position)
+    return term.value if term.value >= TX_BASE else term.value + TX_BASE
+
+
+def _added(term: Term) -> str | int | None:
+    if not isinstance(term, Const):
+        assert not isinstance(term, LookupRef)
+        return term
+    return TRUE if term.value is True else FALSE if term.value is False else NIL
+
+
+def rows_extender(terms: Sequence[str | int | None], columns: Sequence[Column], rank: dict[str, int]) -> Bound:
+    """A relation restricted by its constants and repeated variables, over its variables.
+
+    terms: of each column a variable, the code of a constant, or None; columns past the terms are left out.
+    """
+    named, size = selected(terms, columns)
+    if not named:
+        return size > 0
+    return RelationExtender.of(list(named), list(named.values()), rank)
+
+
+def selected(terms: Sequence[str | int | None], columns: Sequence[Column]) -> tuple[dict[str, Column], int]:
+    """(a column for each variable, how many rows): the rows that constants and repeated variables leave.
+
+    Terms past the columns, and columns past the terms, are left out.
+    """
+    keep = np.ones(len(columns[0]) if columns else 0, np.bool_)
+    named: dict[str, Column] = {}
+    for term, column in zip(terms, columns, strict=False):
+        if isinstance(term, str):
+            if term in named:
+                keep &= named[term] == column
+            else:
+                named[term] = column
+        elif term is not None:
+            keep &= column == term
+    rows = np.flatnonzero(keep)
+    return {name: column[rows] for name, column in named.items()}, len(rows)

@@ -1,0 +1,1 @@
+"""GenericJoin: the extender protocol, its step, its connectives, and the threads that drive it."""

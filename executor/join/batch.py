@@ -1,0 +1,138 @@
+"""A batch of prefixes: equally long int64 columns, one for each bound variable.
+
+What flows through the join. Besides variables a batch may carry a weight (how many tuples of counted, dropped
+variables a row stands for) and, for each `or` under way, the set of branches still alive, as bits. Which columns it
+has is a matter of how many levels it has passed: batches of one level have the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from datalog.errors import AdalogError, Code
+from executor.kernels import group_kernels
+from executor.kernels.distinct_rows import first_rows
+from planner.logical import WEIGHT
+
+Column = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+# Far enough below 2^63 that rounding in the check cannot hide an overflow.
+_MOST = float(1 << 62)
+
+
+class Batch:
+    """`columns` maps a name to int64[size]. Immutable by convention: every method returns a new batch."""
+
+    __slots__ = ("columns", "size")
+
+    def __init__(self, size: int, columns: Mapping[str, Column]) -> None:
+        self.size = size
+        self.columns = columns
+
+    def __len__(self) -> int:
+        return self.size
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its columns."""
+        return 8 * self.size * len(self.columns)
+
+    def take(self, rows: NDArray[np.int64]) -> Batch:
+        """The rows at the given positions, in that order."""
+        return Batch(len(rows), {name: column[rows] for name, column in self.columns.items()})
+
+    def keep(self, mask: Mask) -> Batch:
+        """The rows where mask is true."""
+        if mask.all():
+            return self
+        return self.take(np.flatnonzero(mask))
+
+    def slice(self, start: int, stop: int) -> Batch:
+        """Rows start to stop, as views."""
+        if start == 0 and stop >= self.size:
+            return self
+        return Batch(min(stop, self.size) - start, {name: c[start:stop] for name, c in self.columns.items()})
+
+    def having(self, name: str, column: Column) -> Batch:
+        """The same rows with a column added or replaced."""
+        return Batch(self.size, {**self.columns, name: column})
+
+    def extend(self, parent: NDArray[np.int64], name: str, value: Column) -> Batch:
+        """One row for each (parent row, value)."""
+        columns = {key: column[parent] for key, column in self.columns.items()}
+        columns[name] = value
+        return Batch(len(value), columns)
+
+    def only(self, names: frozenset[str]) -> Batch:
+        """The columns among `names`."""
+        return Batch(self.size, {name: column for name, column in self.columns.items() if name in names})
+
+    def without(self, names: frozenset[str]) -> Batch:
+        """The columns that are not among `names`."""
+        return Batch(self.size, {name: column for name, column in self.columns.items() if name not in names})
+
+    def distinct(self, check: Callable[[], None] | None = None) -> Batch:
+        """Each row once; weights of equal rows are summed, and a row whose weights come to nothing is none.
+
+        `check` is called now and then, and may raise.
+        """
+        if self.size <= 1:
+            return self
+        names = [name for name in self.columns if name != WEIGHT]
+        weight = self.columns.get(WEIGHT)
+        if weight is None:
+            if not names:
+                return Batch(1, {})
+            first = first_rows(stack(self.columns[name] for name in names), check)
+            return self if len(first) == self.size else self.take(first)
+        check_total(weight)
+        if not names:
+            return Batch(1, {WEIGHT: weight.sum(keepdims=True)}).weighing()
+        group, first = group_kernels.group_rows(stack(self.columns[name] for name in names), check)
+        if len(first) == self.size:
+            return self
+        columns = {name: self.columns[name][first] for name in names}
+        columns[WEIGHT] = group_kernels.sum_by_group(group, weight, len(first))
+        return Batch(len(first), columns).weighing()
+
+    def weighing(self) -> Batch:
+        """The rows whose weight is not zero."""
+        weight = self.columns[WEIGHT]
+        return self if weight.all() else self.take(np.flatnonzero(weight))
+
+
+def check_total(weight: Column, times: Column | None = None) -> None:
+    """Refuses weights (or weights by times) whose magnitudes' sum might not fit 64 bits: a count must never wrap
+    around."""
+    numbers = np.abs(weight.astype(np.float64))
+    total = float((numbers if times is None else numbers * times).sum())
+    if total >= _MOST:
+        raise AdalogError(
+            Code.LIMIT_EXCEEDED, f"the query counts about {total:.1e} tuples, more than 64 bits hold; narrow it"
+        )
+
+
+def stack(columns: Iterable[Column]) -> NDArray[np.int64]:
+    """Columns as one contiguous int64[k, n], the shape the kernels take."""
+    return np.ascontiguousarray(np.stack(list(columns)))
+
+
+def unit() -> Batch:
+    """The batch of one empty prefix, where a join without inputs starts."""
+    return Batch(1, {})
+
+
+def concatenate(batches: list[Batch]) -> Batch:
+    """All rows of batches with the same columns, in order."""
+    if len(batches) == 1:
+        return batches[0]
+    names = batches[0].columns
+    assert all(batch.columns.keys() == names.keys() for batch in batches), "batches of different levels"
+    return Batch(
+        sum(batch.size for batch in batches),
+        {name: np.concatenate([batch.columns[name] for batch in batches]) for name in names},
+    )

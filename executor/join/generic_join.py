@@ -1,0 +1,234 @@
+"""GenericJoin: binds one variable after another, a chunk of prefixes at a time, depth first.
+
+For each prefix the extender with the fewest extensions proposes them and the others intersect, which is what makes
+the join worst-case optimal. Counts are known before anything is extended, so a chunk is cut where its extensions
+would pass the budget, and memory stays bounded however many rows there are. A variable that nothing later needs
+is dropped at once: rows that become equal are merged, or their weights summed when the variable is counted.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from executor.join.batch import Batch, check_total
+from executor.join.connectives import ABSENT, Conjunction, OrExtender
+from executor.join.extender import START, Ranges, expand
+from executor.join.step import choose, count_ranges, intersect_ranges
+from executor.kernels import range_kernels
+from planner.logical import WEIGHT
+
+BUDGET = 1 << 19
+"""Extensions that one chunk may make, unless a single prefix makes more."""
+
+# Sums by value are kept in an array where it is at most so many times as long as the list of values.
+_DENSE = 4
+# Extensions that are summed between two looks at the deadline.
+_SCATTERED = 1 << 24
+
+
+def _unchecked() -> None:
+    """The check of a join that nobody cancels."""
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """What binding one variable comes to.
+
+    `keep`: the columns needed afterwards (None: all). `merge`: rows may be equal after dropping, so make them
+    distinct. `counted`: the variable itself is only counted, so its values need not be written out.
+    """
+
+    variable: str
+    keep: frozenset[str] | None = None
+    merge: bool = False
+    counted: bool = False
+
+
+@dataclass(slots=True)
+class LevelCounts:
+    """What explain analyze shows of a level: rows in, candidates looked at, rows out, seconds."""
+
+    prefixes: int = 0
+    candidates: int = 0
+    rows: int = 0
+    seconds: float = 0.0
+
+
+class States:
+    """When the state of each nest of `or`s is a column: from the first level that it takes part in to the last.
+
+    `kept`: the columns that a level keeps, states among them (None: all but the states that end there).
+    """
+
+    def __init__(self, body: Conjunction, levels: Sequence[Level]) -> None:
+        places = {START: -1} | {level.variable: i for i, level in enumerate(levels)}
+        self._begin: dict[int, tuple[str, ...]] = {}
+        self._end: dict[int, frozenset[str]] = {}
+        self.kept: list[frozenset[str] | None] = [level.keep for level in levels]
+        for part in body.parts:
+            if not isinstance(part, OrExtender):
+                continue
+            first, last = places[part.levels[0]], places[part.last]
+            columns = part.nest.columns
+            self._begin[first] = (*self._begin.get(first, ()), *columns)
+            self._end[last] = self._end.get(last, frozenset()).union(columns)
+            for i in range(max(first, 0), last):
+                kept = self.kept[i]
+                self.kept[i] = None if kept is None else kept.union(columns)
+
+    def begun(self, batch: Batch, depth: int) -> Batch:
+        """The batch with the states that begin at a level, every branch alive."""
+        names = self._begin.get(depth)
+        if names is None:
+            return batch
+        return Batch(batch.size, {**batch.columns, **{name: np.full(batch.size, -1, np.int64) for name in names}})
+
+    def ended(self, batch: Batch, depth: int) -> Batch:
+        """The batch without the states that end at a level."""
+        names = self._end.get(depth)
+        return batch if names is None else batch.without(names)
+
+
+@dataclass
+class GenericJoin:
+    """One conjunction and the order in which to bind its variables. Safe to run from several threads at once.
+
+    `check` is called within the levels that make one batch of very many extensions, and may raise.
+    """
+
+    body: Conjunction
+    levels: Sequence[Level]
+    weighted: bool = False
+    budget: int = BUDGET
+    check: Callable[[], None] = _unchecked
+    counts: list[LevelCounts] = field(default_factory=list)
+    states: States = field(init=False)
+
+    def __post_init__(self) -> None:
+        if not self.counts:
+            self.counts = [LevelCounts() for _ in self.levels]
+        self.states = States(self.body, self.levels)
+
+    def start(self, batch: Batch) -> Batch:
+        """The first prefixes that pass what is bound already."""
+        if self.weighted:
+            batch = batch.having(WEIGHT, np.ones(batch.size, np.int64))
+        batch = self.states.begun(batch, -1)
+        return self.states.ended(self.body.intersect(batch, START), -1)
+
+    def count(self, batch: Batch, depth: int) -> NDArray[np.int64]:
+        """Per prefix an upper bound on its extensions by the variable at `depth`; UNBOUNDED where nothing says."""
+        return self.body.count(self.states.begun(batch, depth), self.levels[depth].variable)
+
+    def extend(self, batch: Batch, depth: int) -> Iterator[Batch]:
+        """The extensions of prefixes by the variable at `depth`, chunk by chunk."""
+        level = self.levels[depth]
+        batch = self.states.begun(batch, depth)
+        ranged, others = self.body.at(level.variable)
+        began = time.perf_counter()
+        counts = self.counts[depth]
+        counts.prefixes += batch.size
+        if others:
+            produced = self._by_parts(batch, level, depth)
+        elif ranged:
+            produced = self._by_ranges(batch, level, depth)
+        else:
+            # Local to an `or` that constants decided: nothing constrains it and nothing asks for it.
+            produced = iter([batch.having(level.variable, np.full(batch.size, ABSENT, np.int64))])
+        for chunk in produced:
+            rows = chunk.size
+            chunk = self._project(chunk, depth)
+            counts.rows += rows
+            counts.seconds += time.perf_counter() - began
+            if chunk.size:
+                yield chunk
+            began = time.perf_counter()
+        counts.seconds += time.perf_counter() - began
+
+    @staticmethod
+    def _cuts(sizes: NDArray[np.int64], most: int) -> Iterator[tuple[int, int]]:
+        """Row ranges whose sizes add up to at most so many, each at least one row."""
+        ends = np.cumsum(sizes)
+        start, n = 0, len(sizes)
+        while start < n:
+            before = int(ends[start - 1]) if start else 0
+            stop = max(start + 1, int(np.searchsorted(ends, before + most, "right")))
+            if int(ends[stop - 1]) > before:
+                yield start, stop
+            start = stop
+
+    def _by_ranges(self, batch: Batch, level: Level, depth: int) -> Iterator[Batch]:
+        """All who take part have ranges: the compiled intersection."""
+        narrow, checks = self.body.narrowed(batch, level.variable)
+        least = choose(narrow)
+        self.counts[depth].candidates += int(least.sum())
+        counting = level.counted and not checks
+        if counting and len(narrow) == 1:
+            yield self._weigh(batch, least)
+            return
+        summed = self._summed(batch, depth, narrow, least)
+        if summed is not None:
+            yield self.body.accept(summed, level.variable, checks)
+            return
+        for start, stop in self._cuts(least, self.budget):
+            part = batch.slice(start, stop)
+            ranges = narrow if stop - start == batch.size else [each.slice(start, stop) for each in narrow]
+            if counting:
+                yield self._weigh(part, count_ranges(ranges, stop - start))
+                continue
+            if len(ranges) == 1:
+                single = ranges[0].singles()
+                if single is not None:
+                    yield self.body.accept(part.having(level.variable, single), level.variable, checks)
+                    continue
+                parent, value = expand(ranges[0])
+            else:
+                parent, value = intersect_ranges(ranges, least[start:stop])
+            extended = part.extend(parent, level.variable, value)
+            yield self.body.accept(extended, level.variable, checks)
+
+    def _summed(self, batch: Batch, depth: int, narrow: list[Ranges], least: NDArray[np.int64]) -> Batch | None:
+        """The values of a level that keeps nothing but them and their weights, summed without writing rows out."""
+        variable = self.levels[depth].variable
+        weight = batch.columns.get(WEIGHT)
+        if (
+            weight is None
+            or len(narrow) > 1
+            or self.states.kept[depth] != frozenset((variable, WEIGHT))
+            or narrow[0].src.any()
+        ):
+            return None
+        low, high = narrow[0].span()
+        if high - low >= _DENSE * (int(least.sum()) + 1024):
+            return None
+        check_total(weight, least)
+        total = np.zeros(high - low + 1, np.int64)
+        base, lo, hi = narrow[0].base, narrow[0].lo, narrow[0].hi
+        for start, stop in self._cuts(least, _SCATTERED):
+            self.check()
+            range_kernels.scatter(base, lo[start:stop], hi[start:stop], weight[start:stop], total, low)
+        places = np.flatnonzero(total)
+        return Batch(len(places), {variable: places + low, WEIGHT: total[places]})
+
+    @staticmethod
+    def _weigh(batch: Batch, count: NDArray[np.int64]) -> Batch:
+        weight = batch.columns[WEIGHT]
+        check_total(weight, count)
+        return batch.having(WEIGHT, weight * count).keep(count > 0)
+
+    def _by_parts(self, batch: Batch, level: Level, depth: int) -> Iterator[Batch]:
+        """Some who take part are `or`, functions or filters: proposals and intersections over whole batches."""
+        sizes = self.body.count(batch, level.variable)
+        self.counts[depth].candidates += int(sizes.sum())
+        for start, stop in self._cuts(sizes, self.budget):
+            yield self.body.propose(batch.slice(start, stop), level.variable)
+
+    def _project(self, batch: Batch, depth: int) -> Batch:
+        kept = self.states.kept[depth]
+        batch = self.states.ended(batch, depth) if kept is None else batch.only(kept)
+        return batch.distinct(self.check) if self.levels[depth].merge else batch

@@ -1,0 +1,1 @@
+"""Compiled loops over columns of codes: ranges, rows, groups, sums."""

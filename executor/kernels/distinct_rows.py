@@ -1,0 +1,128 @@
+"""The compiled loop that makes rows distinct, for whoever needs no numbers of groups.
+
+Codes are dense as a rule: a row packs into one number. Its place is a bit while there are few bits to a row, and a
+slot in a table of numbers otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from executor.kernels.group_kernels import AT_ONCE, group_rows, grouped, sorted_by, table_for
+from executor.kernels.range_kernels import Ints
+from executor.kernels.seed import SEED
+
+# Bits of a set that may be cleared for each row.
+_BITS_A_ROW = 256
+# Packed rows are below this.
+_MOST_PACKED = 2.0**62
+
+
+def first_rows(columns: Ints, check: Callable[[], None] | None = None, at_once: int = AT_ONCE) -> Ints:
+    """The first row of each set of equal rows, ascending. columns: int64[k, n], k and n at least 1.
+
+    `check` is called after every so many rows `at_once`, and may raise.
+    """
+    k, n = columns.shape
+    if check is None or n <= at_once:
+        return _first_rows(columns, SEED)
+    check()
+    if k > 1 and sorted_by(columns, k - 1):
+        return group_rows(columns, check, at_once)[1]
+    packed, values = _packed(columns)
+    if values >= _MOST_PACKED:
+        return group_rows(columns, check, at_once)[1]
+    check()
+    if values <= float(_BITS_A_ROW) * n + 1024:
+        return _by_bit(packed, values)
+    first, table, m = np.empty(n, np.int64), table_for(n), 0
+    for start in range(0, n, at_once):
+        check()
+        m = _by_hash(packed, SEED, table, first, m, start, min(start + at_once, n))
+    return first[:m]
+
+
+@njit(cache=True, nogil=True)
+def _first_rows(columns: Ints, seed: Any) -> Ints:
+    """`first_rows` in one call."""
+    k, n = columns.shape
+    if k > 1 and sorted_by(columns, k - 1):
+        return grouped(columns, seed)[1]
+    packed, values = _packed(columns)
+    if values >= _MOST_PACKED:
+        return grouped(columns, seed)[1]
+    if values <= float(_BITS_A_ROW) * n + 1024:
+        return _by_bit(packed, values)
+    first = np.empty(n, np.int64)
+    return first[: _by_hash(packed, seed, table_for(n), first, 0, 0, n)]
+
+
+@njit(cache=True, nogil=True)
+def _by_bit(packed: Ints, values: float) -> Ints:
+    first = np.empty(packed.size, np.int64)
+    m = 0
+    seen = np.zeros(np.int64(values) // 64 + 1, np.uint64)
+    for i in range(packed.size):
+        word = packed[i] >> 6
+        bit = np.uint64(1) << np.uint64(packed[i] & 63)
+        if not seen[word] & bit:
+            seen[word] |= bit
+            first[m] = i
+            m += 1
+    return first[:m]
+
+
+@njit(cache=True, nogil=True)
+def _by_hash(packed: Ints, seed: Any, table: Ints, first: Ints, m: int, start: Any, stop: Any) -> int:
+    """Adds the first of equal numbers among start to stop to the m that are known; how many are known now."""
+    mask = np.uint64(table.size - 1)
+    # The highest bits of a product with a secret odd number (Dietzfelbinger et al. 1997, "A reliable randomized
+    # algorithm for the closest-pair problem"): no two numbers meet more often than by chance.
+    factor = seed | np.uint64(1)
+    shift = np.uint64(64)
+    size = table.size
+    while size > 1:
+        size >>= 1
+        shift -= np.uint64(1)
+    for i in range(start, stop):
+        at = (np.uint64(packed[i]) * factor) >> shift
+        while table[np.int64(at)] >= 0 and table[np.int64(at)] != packed[i]:
+            at = (at + np.uint64(1)) & mask
+        if table[np.int64(at)] < 0:
+            table[np.int64(at)] = packed[i]
+            first[m] = i
+            m += 1
+    return m
+
+
+@njit(cache=True, nogil=True)
+def _packed(columns: Ints) -> tuple[Ints, float]:
+    """Each row as a number below the second result, equal for equal rows; none where that does not fit."""
+    k, n = columns.shape
+    values = 1.0
+    lows = np.empty(k, np.int64)
+    spans = np.empty(k, np.uint64)
+    for j in range(k):
+        low = columns[j, 0]
+        high = low
+        for i in range(1, n):
+            low = min(low, columns[j, i])
+            high = max(high, columns[j, i])
+        lows[j] = low
+        # The difference of far apart codes wraps around: compare as unsigned.
+        spans[j] = np.uint64(high) - np.uint64(low)
+        values *= float(spans[j]) + 1.0
+    if values >= _MOST_PACKED:
+        return np.empty(0, np.int64), values
+    packed = np.zeros(n, np.int64)
+    for j in range(k):
+        if spans[j] == 0:
+            continue
+        size = np.int64(spans[j]) + 1
+        for i in range(n):
+            packed[i] = packed[i] * size + (columns[j, i] - lows[j])
+    return packed, values

@@ -1,0 +1,1 @@
+"""Pulls: entities as maps, one level of a pattern at a time."""

@@ -1,0 +1,120 @@
+"""Pulls in `:find`: after the join, over the rows that are to be shown and no others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from datalog import ast
+from datalog.edn_writer import write
+from datalog.errors import AdalogError, Code
+from datalog.form import Form
+from datalog.parse_pull import parse_pull, read_pull
+from datalog.pull import PullPattern
+from executor.answer.result import Pulled, Result
+from executor.bounds.cancel import Cancel
+from executor.pull.level import Ids
+from executor.pull.puller import Puller
+from executor.question.arguments import matched
+from store.layout import tags_of
+from store.snapshot import Snapshot
+
+
+def pull_shown(
+    query: ast.Query,
+    args: Sequence[Any],
+    databases: Mapping[str, Snapshot],
+    result: Result,
+    shown: tuple[int, int | None],
+    cancel: Cancel,
+    *,
+    strict: bool,
+) -> dict[int, Pulled]:
+    """What the query's pulls show in the result's rows `shown`, by the number of their column."""
+    return {
+        number: pulled_column(query, args, databases, result, number, shown, cancel, strict=strict)
+        for number, element in enumerate(query.find.elements)
+        if isinstance(element, ast.FindPull)
+    }
+
+
+def pulled_column(
+    query: ast.Query,
+    args: Sequence[Any],
+    databases: Mapping[str, Snapshot],
+    result: Result,
+    number: int,
+    shown: tuple[int, int | None],
+    cancel: Cancel,
+    *,
+    strict: bool,
+) -> Pulled:
+    """What one pull, the find spec's element `number`, shows in the rows `shown`."""
+    element = query.find.elements[number]
+    assert isinstance(element, ast.FindPull)
+    start, stop = window(shown, len(result))
+    source = databases.get(element.source.name)
+    if source is None:
+        raise AdalogError(
+            Code.QUERY_INVALID,
+            f"{element.source.name} is a relation here; pull takes a database",
+            element.source.position or element.position,
+        )
+    pattern = pattern_of(element, query, args)
+    try:
+        puller = Puller(source, cancel, strict=strict)
+        ids, known = _entities(source, result, number, start, stop)
+        found, _ = puller.pull(pattern, ids[known])
+    except AdalogError as error:
+        raise AdalogError(error.code, error.message, error.position or element.position) from error
+    maps = iter(found)
+    return Pulled(start, [next(maps) if each else None for each in known.tolist()])
+
+
+def window(shown: tuple[int, int | None], size: int) -> tuple[int, int]:
+    """The rows start..stop that are to be shown, of so many."""
+    start, stop, _ = slice(*shown).indices(size)
+    return start, max(start, stop)
+
+
+def pattern_of(element: ast.FindPull, query: ast.Query, args: Sequence[Any]) -> PullPattern:
+    """The element's pattern; one that is an argument may be EDN or the text of it."""
+    if not isinstance(element.pattern, ast.Var):
+        return element.pattern
+    name = element.pattern.name
+    given = next(
+        value
+        for each, value in matched(query, args)
+        if isinstance(each, ast.BindingInput)
+        and isinstance(each.binding, ast.ScalarBinding)
+        and isinstance(each.binding.target, ast.Var)
+        and each.binding.target.name == name
+    )
+    try:
+        return read_pull(given) if type(given) is str else parse_pull(Form(given))
+    except AdalogError as error:
+        at = f" at {error.position.line}:{error.position.column}" if error.position else ""
+        raise AdalogError(error.code, f"{name}{at}: {error.message}", element.pattern.position) from error
+
+
+def _entities(
+    source: Snapshot, result: Result, number: int, start: int, stop: int
+) -> tuple[Ids, np.ndarray[Any, np.dtype[np.bool_]]]:
+    """(entity ids, which of them there are): idents and lookup refs name entities, too."""
+    codes = result.codes_of(number, start, stop)
+    plain = tags_of(codes) == 0
+    if plain.all():
+        return codes, plain
+    ids, known = codes.copy(), plain.copy()
+    for at in np.flatnonzero(~plain).tolist():
+        value = result.values.decode(int(codes[at]))
+        try:
+            found = source.entid(value)
+        except AdalogError as error:
+            message = f"pull takes entities, and {write(value)} is none: {error.message}"
+            raise AdalogError(Code.QUERY_INVALID, message) from error
+        if found is not None:
+            ids[at], known[at] = found, True
+    return ids, known

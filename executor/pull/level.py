@@ -1,0 +1,60 @@
+"""What a pull makes of one level of entities, and how large a pull may become."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from datalog.errors import AdalogError, Code
+from datalog.values import EdnMap, Value
+from executor.pull.steps import Step
+
+Ids = NDArray[np.int64]
+Row = dict[Hashable, tuple[Value, Value]]
+"""The entries of a map in the making, by the identity of their keys."""
+
+MOST_VALUES: Final = 4_000_000
+ENTITY: Final = 400
+"""Bytes of a map with its dictionary and its place in lists, asked of a query's budget before it is made."""
+VALUE: Final = 120
+"""Bytes of an entry of a map, with what points to it, and not the value's own text."""
+MOST_LEVELS: Final = 100
+"""Readers and writers of JSON and EDN give up on what is nested some hundred levels deep."""
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """The maps of some entities, None where there is nothing to show, with what each comes to when written out.
+
+    sizes: float64[n], values within, each counted as often as it is shown. height: levels of maps, at most.
+    """
+
+    maps: list[EdnMap | None]
+    sizes: NDArray[np.float64]
+    height: int
+
+
+def enter(row: Row, step: Step, value: Value) -> None:
+    """Adds a value to a row; nil is no value."""
+    if value is not None:
+        row[step.key_identity] = (step.key, value)
+
+
+def too_large(most: int) -> AdalogError:
+    """The refusal of a pull that shows too much."""
+    return AdalogError(
+        Code.LIMIT_EXCEEDED,
+        f"the pull comes to more than {most:,} values; pull fewer entities, or give a :limit or a depth",
+    )
+
+
+def too_deep() -> AdalogError:
+    """The refusal of a pull that goes too deep."""
+    return AdalogError(
+        Code.LIMIT_EXCEEDED,
+        f"the pull goes more than {MOST_LEVELS} levels deep; give the recursion a depth, as in {{:parent 10}}",
+    )

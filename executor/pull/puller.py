@@ -1,0 +1,191 @@
+"""Pull for many entities at once: one pass over an attribute's trie for each attribute and level of a pattern.
+
+What a level refers to is made distinct and pulled once, however many refer to it; maps share the maps within them.
+Nothing looks up one entity after the other; only a recursion lays out its paths one by one (`executor.pull_paths`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import compress, pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from datalog.errors import AdalogError, Code
+from datalog.pull import PullPattern
+from datalog.values import EdnMap, Value
+from executor.answer.decoding import decoded
+from executor.answer.result import ranks
+from executor.bounds.budget import Held
+from executor.bounds.cancel import Cancel
+from executor.pull.level import ENTITY, MOST_LEVELS, MOST_VALUES, VALUE, Ids, Level, Row, enter, too_deep, too_large
+from executor.pull.paths import Paths
+from executor.pull.steps import Node, Resolver, Step
+from store.collecting import uncollected
+from store.layout import is_long
+from store.snapshot import Snapshot
+from store.trie import distinct
+
+# Values that are entered between two looks at the deadline.
+_ASSIGNED = 1 << 15
+
+
+class Puller:
+    """Pulls from one snapshot, until the flag or the deadline says otherwise.
+
+    strict: refuse attributes that no schema declares. Raises ARG_INVALID over a history, which holds several
+    moments and so no one state of an entity; LIMIT_EXCEEDED past `most` values or MOST_LEVELS levels.
+    """
+
+    def __init__(
+        self, snapshot: Snapshot, cancel: Cancel, *, strict: bool = False, most: int = MOST_VALUES
+    ) -> None:
+        if snapshot.is_history:
+            raise AdalogError(
+                Code.ARG_INVALID,
+                "pull shows entities as they were at one moment, and a history holds many; pull from asOf or since",
+            )
+        self._snapshot = snapshot
+        self._cancel = cancel
+        self._resolver = Resolver(snapshot, strict=strict)
+        self._most = most
+        self._read = 0
+        self._held = Held(cancel.budget)
+
+    def pull(self, pattern: PullPattern, entities: Ids) -> tuple[list[EdnMap | None], int]:
+        """(a map for each entity, in order, None where it has nothing of what is asked; the values in all)."""
+        known = distinct(entities) if len(entities) else entities
+        with uncollected():
+            level = self._level(self._resolver.node(pattern), known)
+        places = np.searchsorted(known, entities)
+        total = float(level.sizes[places].sum())
+        self._check(total)
+        return [level.maps[place] for place in places.tolist()], int(total)
+
+    def pull_named(self, pattern: PullPattern, entities: Sequence[Any]) -> tuple[list[EdnMap | None], int]:
+        """`pull` of numbers, idents and lookup refs; None for those that name no entity."""
+        ids = [_within(self._snapshot.entid(entity)) for entity in entities]
+        known = np.array([entity for entity in ids if entity is not None], np.int64)
+        maps, total = self.pull(pattern, known)
+        found = iter(maps)
+        return [None if entity is None else next(found) for entity in ids], total
+
+    def _level(self, node: Node, entities: Ids) -> Level:
+        """`entities` are sorted and distinct."""
+        if not len(entities):
+            return Level([], np.empty(0), 0)
+        if node.loops:
+            return Paths(self, node, entities, self._cancel, self._most).level()
+        rows, sizes, height = self.plain(node, entities)
+        return Level([EdnMap.told_apart(row) if row else None for row in rows], sizes, height)
+
+    def plain(self, node: Node, entities: Ids) -> tuple[list[Row], NDArray[np.float64], int]:
+        """(entries, sizes, height) of a node without its loops; `entities` are sorted and distinct."""
+        self._held.grow(ENTITY * len(entities))
+        rows: list[Row] = [{} for _ in range(len(entities))]
+        sizes = np.ones(len(entities))
+        height = 1
+        for step in node.ids:
+            for row, entity in zip(rows, entities.tolist(), strict=True):
+                enter(row, step, step.transformed(entity))
+        for step in node.steps:
+            self._cancel.check()
+            height = max(height, 1 + self._fill(step, entities, rows, sizes))
+        if height > MOST_LEVELS:
+            raise too_deep()
+        return rows, sizes, height
+
+    def _fill(self, step: Step, entities: Ids, rows: list[Row], sizes: NDArray[np.float64]) -> int:
+        """Adds one attribute to the rows and their sizes; the height of what it shows."""
+        places, codes = self.values(step, entities)
+        height = 0
+        values: list[Value]
+        if step.target is None:
+            values = self._decoded(codes)
+            sizes += np.bincount(places, minlength=len(rows))
+        else:
+            children = distinct(codes) if len(codes) else codes
+            level = self._level(step.target, children)
+            at = np.searchsorted(children, codes)
+            maps = level.maps
+            values = [maps[i] for i in at.tolist()]
+            height = level.height
+            sizes += np.bincount(places, level.sizes[at], minlength=len(rows))
+            shown = [value is not None for value in values]
+            if not all(shown):
+                values = list(compress(values, shown))
+                places = places[shown]
+        self._assign(step, places, values, rows)
+        return height
+
+    def _decoded(self, codes: Ids) -> list[Value]:
+        """The values of codes, held."""
+        if len(codes) <= _ASSIGNED:
+            return self._snapshot.codes.decode_many(codes)
+        values: list[Value] = decoded(codes, self._snapshot.codes, self._cancel, self._held).tolist()
+        return values
+
+    def _assign(self, step: Step, places: Ids, values: list[Value], rows: list[Row]) -> None:
+        """`places`: sorted; the row of each value."""
+        if step.many:
+            counts = np.bincount(places, minlength=len(rows))
+            found = np.flatnonzero(counts)
+            ends = np.concatenate(([0], np.cumsum(counts[found]))).tolist()
+            values = [tuple(values[start:end]) for start, end in pairwise(ends)]
+            places = found
+        key, entry = step.key_identity, step.key
+        for start in range(0, len(places), _ASSIGNED):
+            self._cancel.check()
+            some = zip(places[start : start + _ASSIGNED].tolist(), values[start : start + _ASSIGNED], strict=True)
+            if step.asked.xform is None:
+                for place, value in some:
+                    rows[place][key] = (entry, value)
+            else:
+                for place, value in some:
+                    enter(rows[place], step, step.transformed(value))
+        if step.asked.default is not None and len(places) < len(rows):
+            missing = np.ones(len(rows), np.bool_)
+            missing[places] = False
+            for place in np.flatnonzero(missing).tolist():
+                rows[place][key] = (entry, step.asked.default.value)
+
+    def values(self, step: Step, entities: Ids) -> tuple[Ids, Ids]:
+        """(places, codes), both int64[n]: what each of the entities has, by its place among them, in order, within
+        the limit. `entities` are sorted and distinct."""
+        attribute = step.attribute
+        if attribute is None or not len(entities):
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        trie = self._snapshot.ve(attribute) if step.asked.reverse else self._snapshot.ev(attribute)
+        if not trie.rows:
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        keys, codes = trie.pairs_of(entities)
+        self._read += len(codes)
+        self._check(self._read)
+        self._held.grow(VALUE * len(codes))
+        places = np.searchsorted(entities, keys)
+        first = np.ones(len(places), np.bool_)
+        np.not_equal(places[1:], places[:-1], out=first[1:])
+        if not step.many:
+            return places[first], codes[first]
+        if first.all():
+            return places, codes
+        if not attribute.is_ref:
+            order = np.lexsort((ranks(codes, self._snapshot.codes, self._cancel), places))
+            codes = codes[order]
+        limit = step.asked.limit
+        if limit is not None:
+            starts = np.flatnonzero(first)
+            within = np.arange(len(places)) - np.repeat(starts, np.diff(np.append(starts, len(places)))) < limit
+            places, codes = places[within], codes[within]
+        return places, codes
+
+    def _check(self, number: float) -> None:
+        if number > self._most:
+            raise too_large(self._most)
+
+
+def _within(entity: int | None) -> int | None:
+    """An entity id, where the number can be one."""
+    return None if entity is None or not is_long(entity) else entity

@@ -1,0 +1,1 @@
+"""A request made ready: its text parsed, its arguments settled and bound to codes."""

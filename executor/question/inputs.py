@@ -1,0 +1,166 @@
+"""Settled arguments as the join wants them: the first batch, relations of codes, and databases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from datalog import ast
+from datalog.edn import write
+from datalog.errors import AdalogError, Code
+from datalog.parse_nested import input_name
+from datalog.values import Keyword, type_name
+from datalog.watched import Watched
+from executor.join.batch import Batch, Column
+from executor.question.arguments import matched
+from planner.plan import Plan
+from planner.resolve import plain_value
+from store.codes import Scratch
+from store.snapshot import Snapshot
+
+
+@dataclass
+class Inputs:
+    """`start` is None where the scalar inputs contradict each other."""
+
+    start: Batch | None = field(default_factory=lambda: Batch(1, {}))
+    relations: dict[str, list[Column]] = field(default_factory=dict)
+    databases: dict[str, Snapshot] = field(default_factory=dict)
+
+
+def sizes_of(query: ast.Query, args: Sequence[Any]) -> dict[str, int]:
+    """The number of tuples of every relation and collection input, by the name of its relation."""
+    sizes: dict[str, int] = {}
+    for place, (each, value) in enumerate(matched(query, args)):
+        if isinstance(each, ast.SourceInput) and place > 0 and not isinstance(value, Snapshot):
+            sizes[each.name] = len(value) if hasattr(value, "__len__") else 1
+        elif isinstance(each, ast.BindingInput) and isinstance(
+            each.binding, ast.CollectionBinding | ast.RelationBinding
+        ):
+            sizes[f"in {place}"] = len(value) if hasattr(value, "__len__") else 1
+    return sizes
+
+
+def constant_codes(plan: Plan, snapshot: Snapshot | None, values: Scratch) -> dict[str, int]:
+    """The constants of a plan's rule calls by their variables, read as arguments are."""
+    codes: dict[str, int] = {}
+    for name, term in plan.constants:
+        value = plain_value(term)
+        if snapshot is not None and name in plan.entities:
+            value = entity_named(snapshot, value)
+        codes[name] = values.intern(_plain(value))
+    return codes
+
+
+def bind_inputs(
+    plan: Plan,
+    args: Sequence[Any],
+    snapshot: Snapshot,
+    values: Scratch,
+    check: Callable[[], None] = lambda: None,
+) -> Inputs:
+    """Interns the arguments; for variables in entity places idents and lookup refs become entity ids. `check` is
+    called now and then, and may raise."""
+    inputs = Inputs()
+    start = constant_codes(plan, snapshot, values)
+
+    def code(target: ast.Var | ast.Blank, value: Any) -> int:
+        if isinstance(target, ast.Var) and target.name in plan.entities:
+            value = entity_named(snapshot, value)
+        return values.intern(_plain(value))
+
+    def column(target: ast.Var | ast.Blank, items: Sequence[Any]) -> Column:
+        items = Watched(items, check)
+        if isinstance(target, ast.Var) and target.name in plan.entities:
+            return values.intern_many(_plain(entity_named(snapshot, item)) for item in items)
+        return values.intern_many(map(_plain, items))
+
+    for place, (each, value) in enumerate(matched(plan.query, args)):
+        if isinstance(each, ast.SourceInput):
+            if value is None and place == 0:
+                inputs.databases[each.name] = snapshot
+            elif isinstance(value, Snapshot):
+                inputs.databases[each.name] = value
+            else:
+                inputs.relations[each.name] = _relation(each, None, value, column)
+        elif isinstance(each, ast.BindingInput):
+            binding = each.binding
+            match binding:
+                case ast.ScalarBinding():
+                    _bind(inputs, start, binding.target, code(binding.target, value))
+                case ast.TupleBinding():
+                    for target, item in zip(binding.targets, _tuple(each, binding.targets, value), strict=False):
+                        _bind(inputs, start, target, code(target, item))
+                case ast.CollectionBinding():
+                    items = _sequence(each, value)
+                    inputs.relations[f"in {place}"] = [column(binding.target, items)]
+                case ast.RelationBinding():
+                    inputs.relations[f"in {place}"] = _relation(each, binding.targets, value, column)
+    if inputs.start is not None:
+        inputs.start = Batch(1, {name: np.array([x], np.int64) for name, x in start.items()})
+    return inputs
+
+
+def _bind(inputs: Inputs, start: dict[str, int], target: ast.Var | ast.Blank, code: int) -> None:
+    if isinstance(target, ast.Var) and start.setdefault(target.name, code) != code:
+        inputs.start = None
+
+
+def entity_named(snapshot: Snapshot, value: Any) -> Any:
+    """Idents and lookup refs as entity ids; what names nothing stays, and matches nothing."""
+    if isinstance(value, Keyword) or (
+        isinstance(value, tuple | list) and len(value) == 2 and isinstance(value[0], Keyword)
+    ):
+        found = snapshot.entid(tuple(value) if isinstance(value, list) else value)
+        return value if found is None else found
+    return value
+
+
+def _plain(value: Any) -> Any:
+    return tuple(_plain(item) for item in value) if type(value) is list else value
+
+
+def _sequence(each: ast.Input, value: Any) -> Sequence[Any]:
+    if isinstance(value, str | bytes) or not hasattr(value, "__iter__") or hasattr(value, "items"):
+        raise _refused(each, "a list", value)
+    return list(value)
+
+
+def _tuple(each: ast.Input, targets: Sequence[Any], value: Any) -> Sequence[Any]:
+    items = _sequence(each, value)
+    if len(items) < len(targets):
+        raise _refused(each, f"a list of {len(targets)}", value)
+    return items
+
+
+def _relation(
+    each: ast.Input,
+    targets: Sequence[ast.Var | ast.Blank] | None,
+    value: Any,
+    column: Callable[[ast.Var | ast.Blank, Sequence[Any]], Column],
+) -> list[Column]:
+    pairs = getattr(value, "items", None)
+    rows = [tuple(_sequence(each, row)) for row in (list(pairs()) if pairs is not None else _sequence(each, value))]
+    if not rows:
+        return [np.empty(0, np.int64) for _ in targets or ()]
+    width = len(rows[0]) if targets is None else len(targets)
+    short = next((row for row in rows if len(row) < width or (targets is None and len(row) != width)), None)
+    if short is not None:
+        raise _refused(each, f"a list of tuples of {width}", short)
+    unnamed = ast.Blank(position=each.position)
+    return [column(unnamed if targets is None else targets[i], [row[i] for row in rows]) for i in range(width)]
+
+
+def _refused(each: ast.Input, wanted: str, value: Any) -> AdalogError:
+    if isinstance(each, ast.SourceInput):
+        wanted = "a basis or a list of tuples"
+    shown = write(value)
+    shown = shown if len(shown) <= 60 else shown[:57] + "…"
+    return AdalogError(
+        Code.ARG_INVALID,
+        f"{input_name(each)} takes {wanted}, but was given {shown} (a {type_name(value)})",
+        each.position,
+    )

@@ -1,0 +1,145 @@
+"""A request made ready once: its text parsed, its arguments settled, its databases at hand.
+
+The cache makes its key of a question, the compiler its plan, the engine its inputs. What is suspicious about it is
+found when somebody asks.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from datalog import ast
+from datalog.diagnostics import MOST, Diagnostic
+from datalog.parser import parse_query
+from executor.bounds.cancel import Cancel
+from executor.bounds.recent import Recent, weight_of_text
+from executor.question.arguments import arguments_cost, few, matched, relations_of, rules_text, settled
+from executor.question.request import Request
+from planner.outline import Outline, outline_of
+from planner.suspicions import suspicions
+from store.bootstrap import IDENT
+from store.snapshot import Snapshot
+
+_KEPT_BYTES: Final = 16 << 20
+# Texts that come without arguments worth mentioning are made ready on the spot.
+_FEW: Final = 2_000
+_SHORT: Final = 20_000
+# What parsing and planning cost, in the planner's unit.
+_CHARACTER_COST: Final = 20.0
+
+
+@dataclass(frozen=True)
+class Question:
+    """`outline` and `query` are those with the rules given for `%`, whose text is `rules`. `args` are values of the
+    language, snapshots for database sources, and None for rules. `databases`: by the names of their sources.
+
+    `started`: when the request came, in seconds of `time.perf_counter()`; `deadline`: in those of
+    `time.monotonic()`.
+    """
+
+    request: Request
+    rules: str | None
+    outline: Outline
+    args: tuple[Any, ...]
+    databases: Mapping[str, Snapshot]
+    snapshot: Snapshot
+    about_arguments: tuple[Diagnostic, ...]
+    started: float
+    deadline: float | None
+
+    @property
+    def text(self) -> str:
+        return self.request.query
+
+    @property
+    def query(self) -> ast.Query:
+        return self.outline.query
+
+    @property
+    def relations(self) -> frozenset[str]:
+        """The sources that are lists of tuples."""
+        return self.outline.relations
+
+
+@dataclass
+class Questions:
+    """Makes questions; remembers what recent texts say, in `nbytes` at most. Thread-safe."""
+
+    nbytes: int = _KEPT_BYTES
+    _queries: Recent[str, ast.Query] = field(init=False)
+    _outlines: Recent[tuple[str, str | None, frozenset[str]], Outline] = field(init=False)
+    _found: Recent[Any, tuple[Diagnostic, ...]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._queries = Recent(self.nbytes // 2)
+        self._outlines = Recent(self.nbytes // 4)
+        self._found = Recent(self.nbytes // 4)
+
+    def knows(self, request: Request) -> bool:
+        """Whether the question is made in no time: the text was asked before, without `%` and with few
+        arguments."""
+        query = self._queries.get(request.query)
+        if query is None or any(isinstance(each, ast.RulesInput) for each in query.inputs):
+            return False
+        return len(request.query) <= _SHORT and few(request.args, _FEW)
+
+    def of(self, request: Request, snapshot: Snapshot, cancel: Cancel) -> Question:
+        """The question of a request; `snapshot` is read where the request names none.
+
+        Raises what is wrong with the text, the rules or the arguments.
+        """
+        started = time.perf_counter()
+        cancel.expect(_CHARACTER_COST * len(request.query) + arguments_cost(request.args))
+        snapshot = request.snapshot or snapshot
+        query = self._parsed(request.query)
+        pairs = matched(query, request.args)
+        rules = rules_text(pairs)
+        outline = self._outline(request.query, query, rules, relations_of(pairs))
+        made = settled(outline, pairs, snapshot, cancel.check)
+        timeouts = [each for each in (request.timeout_ms, query.timeout_ms) if each is not None]
+        deadline = time.monotonic() + min(timeouts) / 1000 if timeouts else None
+        return Question(
+            request, rules, outline, made.args, made.databases, snapshot, made.diagnostics, started, deadline
+        )
+
+    def diagnostics(self, question: Question) -> tuple[Diagnostic, ...]:
+        """What is allowed in the question and probably not meant."""
+        known = self.known_diagnostics(question)
+        if known is not None:
+            return known
+        found = suspicions(question.outline, question.databases)
+        weight = weight_of_text(question.text) + sum(len(each.message) for each in found)
+        self._found.put(_seen(question), found, weight)
+        return (*question.about_arguments, *found)[:MOST]
+
+    def known_diagnostics(self, question: Question) -> tuple[Diagnostic, ...] | None:
+        """The same where they were found before, else None."""
+        found = self._found.get(_seen(question))
+        return None if found is None else (*question.about_arguments, *found)[:MOST]
+
+    def _parsed(self, text: str) -> ast.Query:
+        """The query of a text; the calls of rules given for `%` are not checked yet."""
+        query = self._queries.get(text)
+        if query is None:
+            query = parse_query(text)
+            self._queries.put(text, query, weight_of_text(text))
+        return query
+
+    def _outline(self, text: str, query: ast.Query, rules: str | None, relations: frozenset[str]) -> Outline:
+        key = (text, rules, relations)
+        outline = self._outlines.get(key)
+        if outline is None:
+            complete = query if rules is None else parse_query(text, rules)
+            outline = outline_of(complete, relations)
+            self._outlines.put(key, outline, weight_of_text(text) + weight_of_text(rules or ""))
+        return outline
+
+
+def _seen(question: Question) -> Any:
+    """What the diagnostics of a question depend on, besides its arguments: its text, the schema and the idents."""
+    databases = question.databases.items()
+    known = sorted((name, each.schema_key, each.data_of(IDENT).last_touched(each.t)) for name, each in databases)
+    return (question.text, question.rules, question.relations, tuple(known))

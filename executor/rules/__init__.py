@@ -1,0 +1,1 @@
+"""Facts that rules derive, and how they grow."""

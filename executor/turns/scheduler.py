@@ -1,0 +1,626 @@
+"""Who runs now: a lane for light work with places of its own, one for heavy work, and fairness within each.
+
+Everything begins in the light lane. What the planner expects to be heavy, and what has computed longer than light
+work does, goes to the heavy lane: it waits there with what it has, or, where too many do that already, is given up
+and begun again when it has a place. A heavy query hands its place over, between two chunks, to a client that has
+fewer. Nothing here knows what a query is; `executor.bounds.cancel.Cancel` is where a query meets it.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import Enum, StrEnum, auto
+from typing import Any, Final, Generic, TypeVar
+
+from datalog.errors import AdalogError, Code
+from executor.bounds.cancel import Cancel, StartAgain, stopping
+from executor.bounds.client import Client
+from executor.turns.fair_queue import FairQueue
+
+T = TypeVar("T")
+
+# Seconds between two looks of a query at its turn.
+_LOOK_SECONDS: Final = 0.002
+# How much longer a principal keeps its only place from one that has none.
+_LAST_QUANTA: Final = 4
+# How many slices of computing a query may have that holds up nobody, before it is heavy.
+_UNHURRIED_SLICES: Final = 5
+# What the mean of recent service times forgets with each new one.
+_FORGETS: Final = 0.2
+
+
+class Lane(StrEnum):
+    """What a query waits among."""
+
+    LIGHT = "LIGHT"
+    HEAVY = "HEAVY"
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """`light` and `heavy` queries that run at once, `waiting` more before the rest are refused.
+
+    `slice_seconds`: computing time after which work is heavy if others wait for its place, and five times that if
+    nobody does; one that never looks at its turn is counted as heavy after twice that. `cost`: what the planner
+    expects of work that takes about so long. `quantum_seconds`: how long a heavy query keeps its place from a
+    client with fewer. `begun`: queries that may wait with what they have computed so far. `away`: those that may
+    compute elsewhere at once.
+    """
+
+    light: int = 4
+    heavy: int = os.cpu_count() or 1
+    waiting: int = 256
+    slice_seconds: float = 0.02
+    cost: float = 3e5
+    quantum_seconds: float = 0.5
+    begun: int = 8
+    away: int = 8
+
+
+class _State(Enum):
+    WAITING = auto()
+    RUNNING = auto()
+    PARKED = auto()
+    AWAY = auto()
+    # It ends, or will start again, and holds no place on its way there.
+    LEAVING = auto()
+
+
+@dataclass
+class LaneFigures:
+    """What happened in a lane: queries that got a place, the seconds that they waited for it, refusals."""
+
+    started: int = 0
+    waited: float = 0.0
+    refused: int = 0
+    # Of recent queries, the mean seconds that they kept a place.
+    service: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """For the metrics: by lane what runs, waits and has happened; how often work changed lanes or places."""
+
+    running: Mapping[Lane, int]
+    waiting: Mapping[Lane, int]
+    lanes: Mapping[Lane, LaneFigures]
+    moves: Mapping[str, int]
+
+
+class Ticket(Generic[T]):
+    """One piece of work and its turn. `future`: its outcome. `waited`: the seconds that it did not run."""
+
+    def __init__(self, scheduler: Scheduler, cancel: Cancel, work: Callable[[Cancel], T], client: Client) -> None:
+        self.cancel = cancel
+        self.work = work
+        self.future: Future[T] = Future()
+        self.lane: Lane = Lane.LIGHT
+        self.waited = 0.0
+        self.look_at = 0.0
+        self.client = client
+        self.state = _State.WAITING
+        # Beyond the lane's places, because nobody asked it before it was moved there.
+        self.surplus = False
+        # Heavy against expectation, and without a heavy place since: it may be about to end.
+        self.surprising = False
+        # The moment of its last change between waiting and running.
+        self.since = time.monotonic()
+        self.held = 0.0
+        # Set while it is parked, and again when that ends.
+        self.granted: threading.Event | None = None
+        self._scheduler = scheduler
+        self._used = 0.0
+        self._seen: dict[int, float] = {}
+
+    # As Cancel sees it
+
+    def look(self, now: float) -> None:
+        """Counts what the query has computed, and waits where its place is another's now."""
+        self.look_at = now + _LOOK_SECONDS
+        if self.state is _State.RUNNING:
+            self._count()
+            self._scheduler.looked(self, self._used, now)
+        self._stand_by()
+
+    def expect(self, cost: float) -> None:
+        """Sends the query to the heavy lane where it is expected to be heavy, before it has cost anything."""
+        if cost >= self._scheduler.places.cost:
+            self._scheduler.expected_heavy(self)
+            self._stand_by()
+
+    @contextmanager
+    def away(self) -> Iterator[None]:
+        """Gives the place to others while the block computes elsewhere."""
+        left = self._scheduler.went(self)
+        try:
+            yield
+        finally:
+            if left:
+                self._scheduler.came_back(self)
+        if left:
+            self._stand_by()
+
+    def cancelled(self) -> None:
+        """Ends its waiting."""
+        self._scheduler.forget(self)
+
+    def share(self, client: Client) -> None:
+        """Lets it wait for one more client, who may be next before the first is."""
+        self._scheduler.share(self, client)
+
+    # As the scheduler sees it
+
+    def begin(self) -> None:
+        """Counts from now on what this thread computes."""
+        self._seen = {threading.get_ident(): time.thread_time()}
+        self._used = 0.0
+        self.look_at = self.since + _LOOK_SECONDS
+
+    def refuse(self, error: AdalogError) -> None:
+        """Ends it before it has begun."""
+        if self.future.running() or self.future.set_running_or_notify_cancel():
+            self.future.set_exception(error)
+
+    def _count(self) -> None:
+        thread, now = threading.get_ident(), time.thread_time()
+        before = self._seen.get(thread, 0.0)
+        self._seen[thread] = now
+        # A thread that began since the last look may bear the name of one that ended.
+        self._used += now - before if now >= before else now
+
+    def _stand_by(self) -> None:
+        while self.state in (_State.PARKED, _State.LEAVING):
+            if self.state is _State.LEAVING:
+                now = time.monotonic()
+                self.cancel.check_flag(now)
+                raise StartAgain
+            deadline = self.cancel.deadline
+            left = None if deadline is None else max(0.0, deadline - time.monotonic())
+            assert self.granted is not None, "what is parked has its event"
+            self.granted.wait(left)
+            if self.state is _State.PARKED:
+                try:
+                    self.cancel.check_flag(time.monotonic())
+                except AdalogError:
+                    self._scheduler.leave(self)
+                    raise
+
+
+class Scheduler:
+    """Thread-safe; `close` ends its threads."""
+
+    def __init__(self, places: Places) -> None:
+        self.places = places
+        self._lock = threading.Lock()
+        self._ready: queue.SimpleQueue[Ticket[Any] | None] = queue.SimpleQueue()
+        self._queues: dict[Lane, FairQueue[Ticket[Any]]] = {lane: FairQueue() for lane in Lane}
+        self._running: dict[Lane, set[Ticket[Any]]] = {lane: set() for lane in Lane}
+        self._most = {Lane.LIGHT: max(1, places.light), Lane.HEAVY: max(1, places.heavy)}
+        self._lanes = {lane: LaneFigures() for lane in Lane}
+        self._moves = {"expected": 0, "demoted": 0, "overdue": 0, "preempted": 0, "restarted": 0, "away": 0}
+        self._parked = 0
+        self._away = 0
+        self._threads: list[threading.Thread] = []
+        self._starter: threading.Thread | None = None
+        # How many threads are to be started; 0: no more.
+        self._wanted: queue.SimpleQueue[int] = queue.SimpleQueue()
+        self._idle = 0
+        self._closed = False
+
+    def submit(self, cancel: Cancel, work: Callable[[Cancel], T], client: Client, cost: float = 0.0) -> Ticket[T]:
+        """Work to be run as soon as there is a place for it, in the heavy lane if its cost is known to be high. It
+        may be begun more than once, and is to have no effect but its outcome. Raises RATE_LIMITED where it would
+        come too late, or too many wait."""
+        ticket = Ticket(self, cancel, work, client)
+        cancel.turn = ticket
+        lane = Lane.HEAVY if cost >= self.places.cost else Lane.LIGHT
+        with self._lock:
+            if self._closed:
+                raise stopping()
+            if lane is Lane.HEAVY:
+                self._moves["expected"] += 1
+            evicted = self._admit(ticket, lane)
+        if evicted is not None:
+            evicted.refuse(self._too_many(lane))
+        return ticket
+
+    def close(self) -> None:
+        """Takes no more work; what has begun is finished."""
+        with self._lock:
+            self._closed = True
+            waiting = [each for lane in self._queues.values() for each in lane if each.state is _State.WAITING]
+            for ticket in waiting:
+                self._queues[ticket.lane].remove(ticket)
+                ticket.state = _State.LEAVING
+            for _ in range(self._idle):
+                self._ready.put(None)
+        for ticket in waiting:
+            ticket.refuse(stopping())
+        if self._starter is not None:
+            self._wanted.put(0)
+            self._starter.join()
+        for thread in self._threads:
+            thread.join()
+
+    @property
+    def waiting(self) -> int:
+        """Those who wait for a place, in all lanes."""
+        return sum(map(len, self._queues.values()))
+
+    @property
+    def running(self) -> int:
+        """Those who have a place, in all lanes, or compute elsewhere."""
+        return self._away + sum(map(len, self._running.values()))
+
+    def figures(self) -> Figures:
+        """What the metrics show."""
+        with self._lock:
+            return Figures(
+                {lane: len(self._running[lane]) for lane in Lane},
+                {lane: len(self._queues[lane]) for lane in Lane},
+                {lane: LaneFigures(*vars(each).values()) for lane, each in self._lanes.items()},
+                dict(self._moves),
+            )
+
+    # What tickets say
+
+    def looked(self, ticket: Ticket[Any], used: float, now: float) -> None:
+        """A query that runs has computed for so long."""
+        places = self.places
+        if ticket.lane is Lane.LIGHT:
+            slices = 1 if self._queues[Lane.LIGHT] else _UNHURRIED_SLICES
+            if used > slices * places.slice_seconds:
+                self._demote(ticket, "demoted")
+        elif ticket.surplus or (self._queues[Lane.HEAVY] and now - ticket.since > places.quantum_seconds):
+            with self._lock:
+                if ticket.state is _State.RUNNING:
+                    self._make_way(ticket)
+
+    def expected_heavy(self, ticket: Ticket[Any]) -> None:
+        """The planner expects a query to be heavy."""
+        if ticket.lane is Lane.LIGHT:
+            self._demote(ticket, "expected")
+
+    def went(self, ticket: Ticket[Any]) -> bool:
+        """A query computes elsewhere; whether others have its place."""
+        with self._lock:
+            if ticket.state is not _State.RUNNING or self._away >= self.places.away:
+                return False
+            self._give(ticket)
+            ticket.state = _State.AWAY
+            self._away += 1
+            self._moves["away"] += 1
+            return True
+
+    def came_back(self, ticket: Ticket[Any]) -> None:
+        """It needs a place again, as a heavy query."""
+        with self._lock:
+            self._away -= 1
+            # What it did there was no waiting.
+            ticket.since = time.monotonic()
+            ticket.lane = Lane.HEAVY
+            self._park(ticket)
+            self._fill(Lane.HEAVY)
+
+    def forget(self, ticket: Ticket[Any]) -> None:
+        """Nobody wants it any more."""
+        with self._lock:
+            waiting = ticket.state is _State.WAITING
+            if waiting:
+                ticket.state = _State.LEAVING
+                self._queues[ticket.lane].remove(ticket)
+            if ticket.granted is not None:
+                ticket.granted.set()
+        if waiting and not ticket.future.cancel():
+            ticket.refuse(AdalogError(Code.CANCELLED, "the query was cancelled"))
+
+    def leave(self, ticket: Ticket[Any]) -> None:
+        """A query that was parked ends."""
+        with self._lock:
+            if ticket.state is _State.PARKED:
+                self._unpark(ticket)
+
+    def share(self, ticket: Ticket[Any], client: Client) -> None:
+        """One more client waits for it."""
+        with self._lock:
+            if ticket.state in (_State.WAITING, _State.PARKED):
+                self._queues[ticket.lane].add(ticket, client)
+
+    def ended(self, ticket: Ticket[Any]) -> None:
+        """Its work is done."""
+        with self._lock:
+            lane = self._lanes[ticket.lane]
+            if ticket.state is _State.RUNNING:
+                self._give(ticket)
+            elif ticket.state is _State.PARKED:
+                self._unpark(ticket)
+            ticket.state = _State.LEAVING
+            lane.service += (ticket.held - lane.service) * (_FORGETS if lane.service else 1.0)
+
+    # The rest is done with the lock held
+
+    def _admit(self, ticket: Ticket[Any], lane: Lane) -> Ticket[Any] | None:
+        """Starts it or lets it wait; returns another that lost its place in the queue to it.
+
+        Raises RATE_LIMITED where it has to be refused.
+        """
+        ticket.lane, ticket.state = lane, _State.WAITING
+        if not self._queues[lane] and len(self._running[lane]) < self._most[lane]:
+            self._start(ticket, ticket.client)
+            return None
+        self._check_in_time(ticket)
+        evicted = None
+        if self.waiting >= self.places.waiting:
+            evicted = self._evicted(ticket)
+        self._queues[lane].add(ticket, ticket.client, soon=ticket.surprising)
+        if lane is Lane.LIGHT:
+            # Somebody has to see to it that light places are not kept for long.
+            self._hand(None)
+        return evicted
+
+    def _check_in_time(self, ticket: Ticket[Any]) -> None:
+        deadline = ticket.cancel.deadline
+        if deadline is None:
+            return
+        expected = self._expected(ticket.lane, self._queues[ticket.lane].ahead_of(ticket.client))
+        if time.monotonic() + expected > deadline:
+            self._lanes[ticket.lane].refused += 1
+            raise _rate_limited(
+                "the query would have to wait longer than its timeout allows; try again later", expected
+            )
+
+    def _expected(self, lane: Lane, number: int) -> float:
+        """The seconds before so many will have been given a place."""
+        return number * self._lanes[lane].service / self._most[lane]
+
+    def _evicted(self, ticket: Ticket[Any]) -> Ticket[Any] | None:
+        """Who has to go where too many wait: the last of whoever has most. Raises where that is this one."""
+        counts: dict[str, int] = {}
+        for each in self._queues.values():
+            for name, count in each.waiting_by_principal().items():
+                counts[name] = counts.get(name, 0) + count
+        most = max(counts, key=lambda name: counts[name], default="")
+        own = counts.get(ticket.client.principal, 0)
+        if counts.get(most, 0) > own + 1:
+            for lane in (Lane.HEAVY, Lane.LIGHT):
+                for other in self._queues[lane].newest_first(most):
+                    if other.state is _State.WAITING:
+                        self._queues[lane].remove(other)
+                        other.state = _State.LEAVING
+                        self._lanes[lane].refused += 1
+                        return other
+        self._lanes[ticket.lane].refused += 1
+        raise self._too_many(ticket.lane)
+
+    def _too_many(self, lane: Lane) -> AdalogError:
+        return _rate_limited(
+            f"{self.places.waiting} queries are waiting already; try again shortly",
+            self._expected(lane, len(self._queues[lane])),
+        )
+
+    def _start(self, ticket: Ticket[Any], client: Client) -> None:
+        now = time.monotonic()
+        lane = ticket.lane
+        figures = self._lanes[lane]
+        figures.started += 1
+        figures.waited += now - ticket.since
+        ticket.waited += now - ticket.since
+        ticket.since, ticket.client, ticket.surplus, ticket.surprising = now, client, False, False
+        parked, ticket.state = ticket.state is _State.PARKED, _State.RUNNING
+        self._running[lane].add(ticket)
+        self._queues[lane].took(client)
+        if parked:
+            self._parked -= 1
+            assert ticket.granted is not None, "what is parked has its event"
+            ticket.granted.set()
+        else:
+            self._hand(ticket)
+
+    def _give(self, ticket: Ticket[Any]) -> None:
+        """Its place is for others now."""
+        now = time.monotonic()
+        lane = ticket.lane
+        seconds, ticket.since = now - ticket.since, now
+        ticket.held += seconds
+        self._running[lane].discard(ticket)
+        self._queues[lane].gave(ticket.client, seconds)
+        self._fill(lane)
+
+    def _fill(self, lane: Lane) -> None:
+        waiting, running = self._queues[lane], self._running[lane]
+        while len(running) < self._most[lane]:
+            picked = waiting.pick()
+            if picked is None:
+                return
+            waiting.remove(picked[0])
+            self._start(*picked)
+
+    def _park(self, ticket: Ticket[Any], *, first: bool = False) -> None:
+        ticket.granted = threading.Event()
+        ticket.state = _State.PARKED
+        self._parked += 1
+        self._queues[ticket.lane].add(ticket, ticket.client, first=first, soon=ticket.surprising)
+
+    def _unpark(self, ticket: Ticket[Any]) -> None:
+        """It ends without a place."""
+        self._queues[ticket.lane].remove(ticket)
+        self._parked -= 1
+        ticket.state = _State.LEAVING
+
+    def _demote(self, ticket: Ticket[Any], why: str) -> None:
+        """From the light lane to the heavy one."""
+        with self._lock:
+            if ticket.state is not _State.RUNNING or ticket.lane is not Lane.LIGHT:
+                return
+            self._moves[why] += 1
+            self._give(ticket)
+            ticket.lane, ticket.held = Lane.HEAVY, 0.0
+            heavy = self._queues[Lane.HEAVY]
+            if not heavy and len(self._running[Lane.HEAVY]) < self._most[Lane.HEAVY]:
+                ticket.state = _State.WAITING
+                self._running[Lane.HEAVY].add(ticket)
+                heavy.took(ticket.client)
+                ticket.state = _State.RUNNING
+                self._lanes[Lane.HEAVY].started += 1
+                return
+            ticket.state = _State.LEAVING
+            ticket.surprising = why == "demoted"
+            if not ticket.surprising:
+                self._check_in_time(ticket)
+            # What has computed nothing yet has nothing to lose.
+            if why != "expected" and self._parked < self.places.begun:
+                self._park(ticket)
+
+    def _make_way(self, ticket: Ticket[Any]) -> None:
+        """Where there are too few places, or another's turn has come, a heavy query waits again."""
+        heavy, running = self._queues[Lane.HEAVY], self._running[Lane.HEAVY]
+        if ticket.surplus:
+            ticket.surplus = len(running) > self._most[Lane.HEAVY]
+            if ticket.surplus and self._parked < self.places.begun:
+                self._park(ticket)
+                self._give(ticket)
+            return
+        picked = heavy.pick()
+        if picked is None:
+            return
+        if not (picked[0].surprising and picked[1].principal == ticket.client.principal):
+            lead = heavy.lead(ticket.client, picked[1])
+            patience = _LAST_QUANTA * self.places.quantum_seconds if lead == 1 else 0.0
+            if lead <= 0 or time.monotonic() - ticket.since < patience:
+                return
+        if picked[0].state is _State.PARKED or self._parked < self.places.begun:
+            self._moves["preempted"] += 1
+            heavy.remove(picked[0])
+            # Nobody else may have the place in between.
+            self._start(*picked)
+            self._park(ticket, first=True)
+            self._give(ticket)
+
+    def _watch(self) -> float | None:
+        """Counts light queries that have kept a place too long, without a look, as heavy.
+
+        Returns the seconds before the next one may have.
+        """
+        if not self._queues[Lane.LIGHT]:
+            return None
+        now, patience = time.monotonic(), 2 * self.places.slice_seconds
+        room = self._most[Lane.HEAVY] + self.places.begun - len(self._running[Lane.HEAVY])
+        for ticket in sorted(self._running[Lane.LIGHT], key=lambda each: each.since):
+            if now - ticket.since < patience or room <= 0:
+                break
+            room -= 1
+            self._moves["overdue"] += 1
+            since = ticket.since
+            self._running[Lane.LIGHT].discard(ticket)
+            self._queues[Lane.LIGHT].gave(ticket.client, now - since)
+            ticket.lane, ticket.surplus = Lane.HEAVY, True
+            self._running[Lane.HEAVY].add(ticket)
+            self._queues[Lane.HEAVY].took(ticket.client)
+        self._fill(Lane.LIGHT)
+        if not self._queues[Lane.LIGHT]:
+            return None
+        oldest = min((each.since for each in self._running[Lane.LIGHT]), default=now)
+        return max(oldest + patience - now, 0.001)
+
+    # Threads
+
+    def _hand(self, ticket: Ticket[Any] | None) -> None:
+        """Gives a thread something to do; None: to see how long light places have been kept."""
+        self._ready.put(ticket)
+        if self._idle:
+            self._idle -= 1
+        elif self._starter is None:
+            self._starter = threading.Thread(target=self._start_threads, name="query-starter", daemon=True)
+            self._wanted.put(1)
+            self._starter.start()
+        else:
+            self._wanted.put(1)
+
+    def _start_threads(self) -> None:
+        """Starting a thread waits until it runs: nobody else may wait for that, least of all with the lock."""
+        while self._wanted.get():
+            with self._lock:
+                if self._idle:
+                    # One has become free meanwhile, and will find the work.
+                    self._idle -= 1
+                    continue
+            thread = threading.Thread(target=self._serve, name="query", daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    def _serve(self) -> None:
+        timeout: float | None = None
+        while True:
+            try:
+                ticket = self._ready.get(timeout=timeout)
+            except queue.Empty:
+                with self._lock:
+                    timeout = self._watch()
+                continue
+            if ticket is not None:
+                self._do(ticket)
+                del ticket
+            with self._lock:
+                if self._closed:
+                    return
+                timeout = self._watch()
+                self._idle += 1
+
+    def _do(self, ticket: Ticket[Any]) -> None:
+        future = ticket.future
+        if not future.running() and not future.set_running_or_notify_cancel():
+            self.ended(ticket)
+        elif not self._done(ticket):
+            self._again(ticket)
+
+    def _done(self, ticket: Ticket[Any]) -> bool:
+        """Does the work; False where it has to be begun again."""
+        ticket.begin()
+        outcome, failure = None, None
+        try:
+            outcome = ticket.work(ticket.cancel)
+        except StartAgain:
+            return False
+        except BaseException as error:  # noqa: BLE001 - it is the future's
+            failure = error
+        self.ended(ticket)
+        # A traceback holds the frames of the work, which hold the flag: nothing may lead back from there.
+        ticket.cancel.turn = None
+        if failure is None:
+            ticket.future.set_result(outcome)
+        else:
+            ticket.future.set_exception(failure)
+        del ticket, failure
+        return True
+
+    def _again(self, ticket: Ticket[Any]) -> None:
+        """Lets work wait for a place in the heavy lane, to be begun from its start."""
+        refusal: AdalogError | None = None
+        evicted = None
+        with self._lock:
+            self._moves["restarted"] += 1
+            ticket.since = time.monotonic()
+            try:
+                if self._closed:
+                    raise stopping()
+                ticket.cancel.check_flag(ticket.since)
+                evicted = self._admit(ticket, Lane.HEAVY)
+            except AdalogError as error:
+                ticket.state = _State.LEAVING
+                refusal = error
+        if refusal is not None:
+            ticket.refuse(refusal)
+        if evicted is not None:
+            evicted.refuse(self._too_many(Lane.HEAVY))
+
+
+def _rate_limited(message: str, seconds: float) -> AdalogError:
+    return AdalogError(Code.RATE_LIMITED, message, retry_after=max(1, math.ceil(seconds)))

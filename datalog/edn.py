@@ -20,6 +20,7 @@ from datalog.edn_writer import write
 from datalog.errors import AdalogError, Code, Position
 from datalog.form import Form, Lines
 from datalog.values import EdnList, EdnMap, EdnSet, Value, identity
+from datalog.watched import Watched, look
 
 __all__ = ["DEFAULT", "MAX_DIGITS", "EdnError", "Form", "Limits", "locate", "read", "read_form", "write"]
 
@@ -56,7 +57,7 @@ def read(text: str, limits: Limits = DEFAULT, *, clojure: bool = False) -> Value
     opener, opened, prefixed = "", 0, False
     index = 0
     try:
-        for index, token in enumerate(tokens):
+        for index, token in enumerate(Watched(tokens, look)):
             value = known.get(token, known)
             if value is known:
                 first = token[0]

@@ -31,6 +31,8 @@ class AttributeStatistics:
 
 # The newest moments whose tries are at hand; they share all but their youngest level.
 _KEPT: Final = 4
+# Of these, those that are likely to be read again.
+_READ: Final = 2
 
 
 class _Advancing:
@@ -57,6 +59,8 @@ class _Advancing:
                     self.tries.append((length, trie))
                     # The first one stays: whatever is older than the others begins there.
                     del self.tries[1:-_KEPT]
+                    for _, older in self.tries[1:-_READ]:
+                        older.forget()
             return trie
 
 

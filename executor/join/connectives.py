@@ -19,6 +19,7 @@ from executor.join.extender import START, UNBOUNDED, Extender, RangeExtender, Ra
 from executor.join.step import choose, intersect_ranges, spared
 from executor.kernels import group_kernels
 from store.layout import TAG_BOOLEAN, code_of
+from store.trie import EMPTY
 
 ABSENT = code_of(TAG_BOOLEAN, 1 << 59)
 """The code of a variable local to one branch in the rows that another branch carries. No value has it."""
@@ -91,13 +92,17 @@ class Conjunction:
         return narrow, checks
 
     def count(self, batch: Batch, variable: str) -> NDArray[np.int64]:
-        ranged, others = self.at(variable)
-        least = np.full(batch.size, UNBOUNDED, np.int64)
-        for part in (*ranged, *others):
+        narrow, _ = self.narrowed(batch, variable)
+        _, others = self.at(variable)
+        # Not the least of all parts' counts: those that only check do not propose, and may do so a level later.
+        least = choose(narrow) if narrow else np.full(batch.size, UNBOUNDED, np.int64)
+        for part in others:
             least = np.minimum(least, part.count(batch, variable))
         return least
 
     def propose(self, batch: Batch, variable: str) -> Batch:
+        if not batch.size:
+            return batch.having(variable, EMPTY.values)
         narrow, checks = self.narrowed(batch, variable)
         _, others = self.at(variable)
         counts = [part.count(batch, variable) for part in others]

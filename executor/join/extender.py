@@ -5,7 +5,8 @@ each prefix (`count`), adds them (`propose`), or strikes out the values that oth
 (`intersect`). Data patterns, relations, functions, `and`, `or` and `not` are all extenders, so they nest at will.
 
 The interface is Ngo, Ré and Rudra's Generic Join (arXiv 1310.3314) in the form popularised by McSherry's
-"dogsdogsdogs", over columns of prefixes in place of one prefix.
+"dogsdogsdogs", over columns of prefixes in place of one prefix. What every extender must keep is written down, and
+run over all kinds of them, in `tests/executor/test_extender_laws.py`.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class Extender(Protocol):
         """Per prefix an upper bound on its extensions; UNBOUNDED where it can only intersect."""
 
     def propose(self, batch: Batch, variable: str) -> Batch:
-        """Every prefix with each of its extensions: distinct per prefix, in the prefixes' order."""
+        """Every prefix with each of its extensions: sorted and distinct per prefix, in the prefixes' order."""
 
     def intersect(self, batch: Batch, variable: str) -> Batch:
         """The rows it accepts, of a batch in which `variable` is bound already; repeats stay."""

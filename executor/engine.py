@@ -19,6 +19,7 @@ from executor.answer.result import Pulled, Result
 from executor.bounds.budget import Memory
 from executor.bounds.cancel import Cancel
 from executor.bounds.recent import Recent
+from executor.bounds.run import Run
 from executor.evaluation.compile import Compiler
 from executor.evaluation.local import Ran, run_join, shape_result
 from executor.pull.find import pull_shown, pulled_column
@@ -174,14 +175,12 @@ class Engine:
         if place is Place.LOCAL:
             cancel.expect(plan.cost + arguments_cost(question.args))
         inputs = bind_inputs(plan, question.args, snapshot, values, cancel.check)
-        strict = self.means.strict
+        run = Run(values, cancel, self.means.strict, self.means.threads)
         if place is Place.SPARK:
             assert self.means.spark is not None
-            ran = self.means.spark.run_join(plan, inputs, values, cancel, most=request.max_rows, strict=strict)
+            ran = self.means.spark.run_join(plan, inputs, run, most=request.max_rows)
         else:
-            ran = run_join(
-                plan, inputs, values, cancel, threads=self.means.threads, most=request.max_rows, strict=strict
-            )
+            ran = run_join(plan, inputs, run, most=request.max_rows)
         result = shape_result(
             plan,
             ran.rows,

@@ -262,11 +262,12 @@ WRITES: Final = {
         asked("[:find (count ?e) . :where [?e :hostile/n]]", ms=500, **{"with": _entities(n)}) for n in (20_000, 40_000)
     ] + [document("query($w: EDN!, $ms: Int) { datoms(index: AEVT, with: $w, timeoutMs: $ms, first: 5) { datoms { e } } }", 500, ms=500, w="[" + " ".join(f"[:db/add {n} :hostile/n {n}]" for n in range(1, 35_000)) + "]")], 4),
     "slow functions in the writer": Attack([transacted("[[:hostile/slow]]")], 8, before=[transacted(f'[{{:db/ident :hostile/slow :db/fn "{_SLOW}"}}]')]),
-    "refused transactions of 1 MB": Attack([transacted("[[:db/add 1 :package/name \"" + "y" * 1_000_000 + f'{n}"] [:db/add 1 :package/size "wrong"]]') for n in range(60)], 4),
+    "refused transactions of 1 MB": Attack([transacted("[[:db/add 1 :package/name \"" + "y" * 1_000_000 + f'{n}"] [:db/add 1 :package/size "wrong"]]') for n in range(100)], 4),
     "refused transactions of many strings": Attack([transacted("[[:db/add 1 :package/size \"wrong\"] " + " ".join(f'[:db/add {i} :hostile/s "{n}-{i}"]' for i in range(1, 20_000)) + "]") for n in range(12)], 4),
     "long idempotency keys": Attack([transacted("[[:db/add 1 :hostile/n 1]]", k="k" * 1_000_000)], 4),
-    "idempotency keys by the thousand": Attack([transacted("[[:db/add 1 :hostile/n 1]]", k=f"key {n}" + "k" * 100) for n in range(1_000)], 4),
-    "attributes by the thousand": Attack([transacted("[" + " ".join(f"[:db/add 1 :hostile{n}/a{i} 1]" for i in range(1_000)) + "]") for n in range(8)], 1),
+    "idempotency keys by the thousand": Attack([transacted("[[:db/add 1 :hostile/n 1]]", k=f"key {n}" + "k" * 100) for n in range(10_000)], 4),
+    "attributes by the thousand": Attack([transacted("[" + " ".join(f"[:db/add 1 :hostile{n}/a{i} 1]" for i in range(1_000)) + "]") for n in range(12)], 1),
+    "transactions of 8 MB": Attack([transacted("[" + f"[:db/add {n} :hostile/v {n}] " * (7_900_000 // 26) + "]") for n in (1, 2)], 2),
     "large transactions": Attack([transacted("[" + " ".join(f"[:db/add {i} :hostile/v {n}]" for i in range(1, 25_000)) + "]") for n in range(8)], 4),
 }  # fmt: skip
 

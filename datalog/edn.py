@@ -20,6 +20,7 @@ from datalog.edn_writer import write
 from datalog.errors import AdalogError, Code, Position
 from datalog.form import Form, Lines
 from datalog.values import EdnList, EdnMap, EdnSet, Value, identity
+from datalog.watched import Watched, look
 
 __all__ = ["DEFAULT", "MAX_DIGITS", "EdnError", "Form", "Limits", "locate", "read", "read_form", "write"]
 
@@ -56,24 +57,24 @@ def read(text: str, limits: Limits = DEFAULT, *, clojure: bool = False) -> Value
     opener, opened, prefixed = "", 0, False
     index = 0
     try:
-        for index, token in enumerate(tokens):
+        for index, token in enumerate(Watched(tokens, look)):
             value = known.get(token, known)
             if value is known:
                 first = token[0]
-                if first in "[({" or token == "#{" or is_prefix(token):
+                if first in "[({" or (first in "#'" and (token == "#{" or is_prefix(token))):
                     if len(stack) >= limits.depth:
                         _too_deep(text, index, limits)
                     stack.append((opener, items, opened))
-                    opener, items, opened, prefixed = token, [], index, is_prefix(token)
+                    opener, items, opened, prefixed = token, [], index, first in "#'" and is_prefix(token)
                     if prefixed:
                         _check_prefix(token, clojure)
                     continue
                 if first in "])}":
                     if OPENING.get(opener) != first:
                         _misplaced(text, token, index, opener, opened)
-                    value = _collection(text, opener, items, index)
+                    value = tuple(items) if opener == "[" else _collection(text, opener, items, index)
                     opener, items, opened = stack.pop()
-                    prefixed = is_prefix(opener)
+                    prefixed = opener != "[" and is_prefix(opener)
                 elif first == '"' and len(token) > 1:
                     value = token[1:-1] if "\\" not in token else edn_scalars.string(token)
                 elif first == ";":

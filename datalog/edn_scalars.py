@@ -32,6 +32,8 @@ class Malformed(Exception):
 # Numbers
 
 _NUMERAL = re.compile(r"[+-]?[0-9]")
+# An integer of so many digits is a long.
+_SURELY_LONG = 18
 _INTEGER = re.compile(r"[+-]?(?:0|[1-9][0-9]*)")
 _FLOATING = re.compile(r"[+-]?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE]([+-]?[0-9]+))?")
 
@@ -51,6 +53,9 @@ def _number(token: str) -> Value:
         raise Malformed(
             f"the number {_short(token)} has {len(token):,} characters; at most {MAX_DIGITS:,} are read"
         )
+    if token.isdigit() and token.isascii() and token[0] != "0" and len(token) <= _SURELY_LONG:
+        # Nearly all numbers.
+        return int(token)
     if _INTEGER.fullmatch(token):
         number = int(token)
         return number if LONG_MIN <= number <= LONG_MAX else BigInt(number)

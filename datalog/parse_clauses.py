@@ -14,6 +14,7 @@ from datalog.parse_inputs import parse_binding
 from datalog.parse_nested import NAMES, ParseInner, check_binding, nested_call
 from datalog.scope import variables_of
 from datalog.values import Keyword, Symbol, identity
+from datalog.watched import look
 
 CONNECTIVES = frozenset(("and", "or", "or-join", "not", "not-join"))
 _PLACES = "[entity attribute value tx added?]"
@@ -30,6 +31,7 @@ class ClauseParser:
 
     def clause(self, form: Form) -> ast.Clause:
         """One clause of a :where."""
+        look()
         if form.kind == "vector":
             if not form.items:
                 raise invalid(form, f"an empty clause; a data pattern is {_PLACES}")

@@ -155,7 +155,11 @@ def _metrics(database: Database, pool: Pool, tokens: Tokens, wire: Wire) -> Metr
     )
     metrics.scheduler(pool.scheduler)
     metrics.gauge("adalog_connections", "Connections that are open.", lambda: len(wire.connections))
-    metrics.gauge("adalog_unfinished_body_bytes", "Bytes of bodies still on the way.", lambda: wire.body_bytes)
+    metrics.gauge(
+        "adalog_unfinished_body_bytes",
+        "Bytes of bodies on the way or without an answer yet.",
+        lambda: wire.body_bytes,
+    )
     metrics.counts(
         "adalog_connections_refused", "Connections ended before a request was read.", "why", lambda: wire.refused
     )

@@ -21,7 +21,7 @@ _REDIS_SCHEMES = ("redis://", "rediss://", "unix://")
 _SECRET_LETTERS = 32
 _SECONDS = ("head_seconds", "body_seconds", "idle_seconds", "send_seconds")
 _AT_LEAST_ONE = (
-    *("connections", "connections_per_address", "head_bytes", "bodies_bytes", "responses_bytes"),
+    *("connections", "connections_per_address", "head_bytes", "bodies_bytes", "responses_bytes", "send_rate"),
     *("idempotency_seconds", "idempotency_transactions"),
 )
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -51,6 +51,7 @@ class Settings:
     bodies_bytes: int = 64 * 1024 * 1024
     idle_seconds: float = 75.0
     send_seconds: float = 60.0
+    send_rate: int = 64 * 1024
     request_bytes: int = 8 * 1024 * 1024
     request_values: int = 1_000_000
     transaction_bytes: int = 1024 * 1024

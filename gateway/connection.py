@@ -35,8 +35,6 @@ _PIECE_BYTES: Final = 64
 _MOST_AHEAD: Final = 16
 # What a client that was refused may go on sending, to nobody.
 _LINGER_SECONDS: Final = 1.0
-# What a client that is being sent an answer takes of it at least.
-_SLOWEST_BYTES_A_SECOND: Final = 4096
 
 
 class Part(Enum):
@@ -58,7 +56,7 @@ class _RefusedError(Exception):
 
 
 class Connection(HttpToolsProtocol):
-    """`held`: bytes of an unfinished body. `since`: when the present part began."""
+    """`held`: bytes of bodies on the way or without an answer. `since`: when the present part began."""
 
     def __init__(
         self,
@@ -81,6 +79,8 @@ class Connection(HttpToolsProtocol):
         self._hosts = 0
         self._pieces = 0
         self._body_bytes = 0
+        # Of requests that are not answered, the first of which is next: what is held of their bodies.
+        self._bodies: dict[RequestResponseCycle, int] = {}
         # Of the connection: heads that were read, and bytes that came since of what is not complete yet.
         self._heads = 0
         self._raw_bytes = 0
@@ -93,6 +93,11 @@ class Connection(HttpToolsProtocol):
     def is_idle(self) -> bool:
         """Whether nothing is being received or answered."""
         return self.part is Part.NOTHING and not self._is_answering and not self.transport.get_write_buffer_size()
+
+    @property
+    def is_receiving(self) -> bool:
+        """Whether a part of a body is here, and not the rest."""
+        return self.part is Part.BODY and self.held > 0
 
     @property
     def _is_answering(self) -> bool:
@@ -193,6 +198,7 @@ class Connection(HttpToolsProtocol):
             raise _RefusedError(TINY_CHUNKS)
         super().on_body(body)
         if not self.cycle.response_complete:
+            self._bodies[self.cycle] = self._bodies.get(self.cycle, 0) + len(body)
             self.wire.hold(self, len(body))
             if self._is_refused:
                 raise _RefusedError(self.wire.full_bodies)
@@ -200,7 +206,6 @@ class Connection(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         self.part = Part.NOTHING
         self.since = self.loop.time()
-        self.wire.release(self)
         super().on_message_complete()
 
     def _begin_head(self) -> None:
@@ -255,7 +260,8 @@ class Connection(HttpToolsProtocol):
     def on_response_complete(self) -> None:
         if self.part is Part.NOTHING:
             self.since = self.loop.time()
-        self.wire.release(self)
+        if self._running is not None:
+            self.wire.release(self, self._bodies.pop(self._running, 0))
         super().on_response_complete()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
@@ -288,7 +294,7 @@ class Connection(HttpToolsProtocol):
             self.transport.close()
 
     def _has_stalled(self, now: float) -> bool:
-        """Whether a client takes less of what waits to be sent than even a slow network carries."""
+        """Whether a client takes less of what waits to be sent than it has to."""
         unsent = self.transport.get_write_buffer_size()
         self._taken += max(0, self._unsent - unsent)
         self._unsent = unsent
@@ -297,6 +303,6 @@ class Connection(HttpToolsProtocol):
             return False
         if now - self._sending_since < self.wire.send_seconds:
             return False
-        stalled = self._taken < _SLOWEST_BYTES_A_SECOND * self.wire.send_seconds
+        stalled = self._taken < self.wire.send_rate * self.wire.send_seconds
         self._taken, self._sending_since = 0, now
         return stalled

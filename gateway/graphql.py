@@ -14,7 +14,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from datalog.errors import AdalogError, Code, quoted
-from executor.bounds.cancel import stopping
+from executor.bounds.cancel import abandoned, stopping
 from executor.bounds.client import ASKING, Client
 from gateway import negotiation
 from gateway.auth import ANYONE, Principal, Tokens, address_of, check_write
@@ -269,13 +269,13 @@ async def _unless_gone(task: asyncio.Future[Answer], receive: Receive, told: asy
                 waiting = (task, watch) if told is None else (task, watch, told)
                 await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
             finally:
-                watch.cancel()
+                abandoned(watch)
             if not task.done():
                 raise ClientGoneError if watch.done() else StoppedError(stopping())
         return task.result()
     finally:
         # Also when this request itself is cancelled: a server that shuts down waits for no query.
-        task.cancel()
+        abandoned(task)
 
 
 async def _disconnected(receive: Receive) -> None:

@@ -17,6 +17,8 @@ from typing import Final
 
 import pyarrow as pa
 
+from store.collecting import collect
+
 _STATM: Final = Path("/proc/self/statm")
 _SECONDS: Final = 1.0
 # Between two times where the one before returned little.
@@ -40,7 +42,7 @@ def heap_trimmer() -> Callable[[], None] | None:
         return None
 
     def collect_and_trim() -> None:
-        gc.collect()
+        collect()
         trim(0)
 
     return collect_and_trim

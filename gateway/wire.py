@@ -1,4 +1,4 @@
-"""What all connections share: their number, the bytes of unfinished bodies, and the clock that ends late ones.
+"""What all connections share: their number, the bytes of unanswered bodies, and the clock that ends late ones.
 
 It stands before authentication, so it knows addresses and bytes and nothing of requests.
 """
@@ -87,6 +87,7 @@ class Wire:
         self.body_seconds = settings.body_seconds
         self.idle_seconds = settings.idle_seconds
         self.send_seconds = settings.send_seconds
+        self.send_rate = settings.send_rate
         # May be lowered, where the process has fewer descriptors.
         self.most = settings.connections
         self.refused: Counter[str] = Counter()
@@ -135,7 +136,8 @@ class Wire:
             "body_bytes",
             503,
             Code.RATE_LIMITED,
-            "the requests that are being received have more bytes than this server keeps of them; try again",
+            "the requests that are being received or answered have more bytes than this server keeps of them; try "
+            "again",
         )
 
     def fit(self, descriptors: int) -> None:
@@ -186,14 +188,18 @@ class Wire:
                 del self._of_address[connection.address]
 
     def hold(self, connection: Connection, size: int) -> None:
-        """So many bytes more of an unfinished body. Where they are too many, whoever holds most loses."""
+        """So many bytes more of a body. Where there are too many, whoever holds most loses: a body that is on the
+        way rather than one that is being answered."""
         connection.held += size
         self.body_bytes += size
         while self.body_bytes > self._most_body_bytes:
             held: Counter[str] = Counter()
             for other in self.connections:
                 held[other.address] += other.held
-            heaviest = max(self.connections, key=lambda other: (held[other.address], other.address, other.held))
+            heaviest = max(
+                self.connections,
+                key=lambda other: (held[other.address], other.address, other.is_receiving, other.held),
+            )
             if not heaviest.held:
                 return
             self.release(heaviest)
@@ -206,10 +212,11 @@ class Wire:
         self._lingering.add(connection)
         return True
 
-    def release(self, connection: Connection) -> None:
-        """A body is whole, or nobody waits for the rest."""
-        self.body_bytes -= connection.held
-        connection.held = 0
+    def release(self, connection: Connection, size: int | None = None) -> None:
+        """So many bytes of bodies were answered, or all; or nobody waits for that any more."""
+        size = connection.held if size is None else min(size, connection.held)
+        self.body_bytes -= size
+        connection.held -= size
 
     def _make_room(self, candidates: Iterable[Connection]) -> bool:
         """Whether a connection that waits for nothing could be closed."""

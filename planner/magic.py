@@ -229,6 +229,7 @@ class MagicSets:
         known = frozenset(given)
         self.made.body = self._conjunction(body, _Prefix(known, known), QUERY, self.use)
         while self._waiting:
+            self.statistics.check()
             predicate, name, restrict = self._waiting.pop()
             bound = sorted(self.made.relations[name].bound)
             for branch in predicate.branches:
@@ -248,6 +249,7 @@ class MagicSets:
         calls = [item for item in node.items if calls_rule(item)]
         changed: dict[int, Node] = {}
         while calls:
+            self.statistics.check()
             prefix.absorb(waiting, anchored_only=True)
             item = self._next(calls, prefix)
             if item is None:

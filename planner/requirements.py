@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from datalog.errors import AdalogError, Code, Position
+from datalog.watched import look
 from planner.joins import negations
 from planner.logical import (
     AndNode,
@@ -52,6 +53,7 @@ def _annotated(body: AndNode, required: Mapping[str, frozenset[int]]) -> AndNode
 
 
 def _requiring(predicate: Predicate, required: Mapping[str, frozenset[int]]) -> Predicate:
+    look()
     branches = tuple(replace(each, body=_annotated(each.body, required)) for each in predicate.branches)
     places = set(predicate.required)
     for branch in branches:
@@ -84,6 +86,7 @@ def bindable(body: AndNode, given: frozenset[str]) -> frozenset[str]:
 
 def check_safe(body: AndNode, given: frozenset[str], needed: frozenset[str], tree: Tree) -> None:
     """Every variable must be bound by something that can propose it."""
+    look()
     wanted = variables(body) | needed
     bound = bindable(body, given)
     loose = wanted - bound

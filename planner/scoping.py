@@ -9,6 +9,7 @@ from datalog import ast
 from datalog.edn import write
 from datalog.errors import AdalogError, Code, Position
 from datalog.values import Keyword
+from datalog.watched import look
 from planner.logical import (
     AndNode,
     DatomAtom,
@@ -80,6 +81,7 @@ class Scoping:
     def clause(
         self, clause: ast.Clause, scope: Mapping[str, str], visible: frozenset[str], source: str
     ) -> Iterable[Node]:
+        look()
         match clause:
             case ast.Pattern():
                 return self.pattern(clause, scope, source)

@@ -160,8 +160,13 @@ class Statistics:
             if size.fixed is not None and isinstance(atom.entity, Const | LookupRef):
                 return size.fixed
             return size.rows / size.firsts if entity_known else size.seconds
-        if atom.entity in bound or atom.value in bound or size.fixed is not None:
+        # The transaction: known once the pair is, and no sooner at the cost of one.
+        if entity_known and (value_known or atom.value is None):
             return 1.0
+        if size.fixed is not None:
+            return size.fixed + 1.0
+        if entity_known or value_known:
+            return size.rows / (size.firsts if entity_known else size.seconds) + 1.0
         return max(size.rows, 1.0)
 
     def selectivity(self, node: Node) -> float:

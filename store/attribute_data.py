@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import Final
 
-from store.columns import Columns
+from store.columns import Columns, Int64s, are_of
 from store.delta import Delta
 from store.relation import Relation
 from store.trie import Csr, Trie
@@ -31,6 +31,8 @@ class AttributeStatistics:
 
 # The newest moments whose tries are at hand; they share all but their youngest level.
 _KEPT: Final = 4
+# Of these, those that are likely to be read again.
+_READ: Final = 2
 
 
 class _Advancing:
@@ -57,6 +59,8 @@ class _Advancing:
                     self.tries.append((length, trie))
                     # The first one stays: whatever is older than the others begins there.
                     del self.tries[1:-_KEPT]
+                    for _, older in self.tries[1:-_READ]:
+                        older.forget()
             return trie
 
 
@@ -95,17 +99,27 @@ class AttributeData:
             return self.relation.at(t)
         return self.relation.with_events(self.delta.events(0, self.delta.length_at(t)))
 
+    def columns_of(self, entities: Int64s, t: int) -> Columns:
+        """What held for some entities, sorted and distinct, after transaction t; sorted by (e, v)."""
+        if t < self.relation.last:
+            held = self.columns(t)
+            return held.take(are_of(held.e, entities))
+        later = self.delta.events(0, self.delta.length_at(t))
+        return self.relation.current_of(entities, later.take(are_of(later.e, entities)))
+
     def events(self, since: int, until: int) -> Columns:
         """Every assertion and retraction with since < t <= until, sorted by (e, v, t)."""
         young = self.delta.events(0, self.delta.length_at(until))
-        every = Columns.concat([self.relation.events(), young])
+        every = Columns.concat([self.relation.events(since), young])
         return every.take((every.t > since) & (every.t <= until)).sorted()
 
     def changes(self, since: int, until: int) -> Columns:
-        """The same in no order; costs what there is of them where they are young."""
-        if since < self.relation.last:
-            return self.events(since, until)
-        return self.delta.events(self.delta.length_at(since), self.delta.length_at(until))
+        """The same in no order; costs what there is of them, and the runs of the relation that have some."""
+        young = self.delta.events(self.delta.length_at(since), self.delta.length_at(until))
+        if since >= self.relation.last:
+            return young
+        every = Columns.concat([self.relation.events(since), young])
+        return every.take(every.t <= until)
 
     def shipped(self, t: int) -> tuple[Relation, Columns]:
         """What another process makes the same data from: a relation and the events since, up to t."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from store.columns import Columns, Int64s
+from store.columns import Columns, Int64s, are_of
 from store.segment import Segment
 from store.trie import EMPTY, Csr, distinct
 
@@ -143,8 +143,7 @@ def settle(current: Columns, touched: Columns, events: Columns) -> tuple[Columns
 def _without(columns: Columns, entities: Int64s) -> Columns:
     if not len(columns):
         return columns
-    at = np.minimum(entities.searchsorted(columns.e), len(entities) - 1)
-    return columns.take(entities[at] != columns.e)
+    return columns.take(~are_of(columns.e, entities))
 
 
 def _joined(old: Closed, new: Closed) -> Closed:

@@ -85,7 +85,9 @@ def _codes_of(attribute: Attribute, values: Any, codes: Codes) -> Int64s:
             return np.ascontiguousarray(values, np.int64)
         arrow_type = _ARROW_TYPES.get(str(attribute.value_type))
         if arrow_type is not None and isinstance(values, np.ndarray | pa.Array | pa.ChunkedArray):
-            array = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else pa.array(values)
+            # Much text in a numpy array becomes several chunks, too.
+            array = values if isinstance(values, pa.ChunkedArray) else pa.array(values)
+            array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
             if not pa.types.is_dictionary(array.type):
                 array = array.cast(arrow_type)
             return codes.intern_arrow(array)

@@ -1,7 +1,10 @@
 """A pause of Python's cycle collector, for work that makes a great many objects and no garbage.
 
-The collector would look through all of them again and again while they are made; that is half the cost of a large
-pull. Forms, datoms and rows have no cycles, and what is reference-counted is freed as ever.
+The collector would look through all of them again and again while they are made; that is half the cost of a
+large pull. Forms, datoms and rows have no cycles, and what is reference-counted is freed as ever.
+
+The first collection after a pause would look through all that was made, and no other thread runs for that
+half second. So very many objects are set aside, until few of them are left.
 """
 
 from __future__ import annotations
@@ -19,10 +22,16 @@ _LARGE: Final = 10_000
 # Where such work never ceases, young objects are looked through once in so long: failures do leave garbage.
 _LONGEST_SECONDS: Final = 1.0
 
+# Young objects that a collection looks through in about 20 ms.
+_MANY: Final = 200_000
+
 _lock = threading.Lock()
 _inside = 0
 _resume = False
 _since = 0.0
+# Whether objects are set aside, beside so many that were frozen before.
+_aside = False
+_frozen = 0
 
 
 @contextmanager
@@ -40,14 +49,45 @@ def uncollected() -> Iterator[None]:
     finally:
         with _lock:
             _inside -= 1
+            many = gc.get_count()[0] > _MANY
+            if many:
+                _set_aside()
             if _inside == 0 and _resume:
                 gc.enable()
             now = time.monotonic()
-            overdue = _inside > 0 and _resume and now - _since > _LONGEST_SECONDS
+            overdue = not many and _inside > 0 and _resume and now - _since > _LONGEST_SECONDS
             if overdue:
                 _since = now
         if overdue:
             gc.collect(1)
+
+
+def _set_aside() -> None:
+    """Moves all young objects out of the collector's way, which takes no time; with the lock."""
+    global _aside, _frozen
+    if not _aside:
+        _frozen = gc.get_freeze_count()
+    gc.freeze()
+    if _frozen:
+        _aside = True
+    else:
+        # Nothing was frozen: they can wait among the old ones.
+        gc.unfreeze()
+
+
+def collect() -> bool:
+    """Collects garbage, also of what was set aside; not while that or young objects are very many: then False."""
+    global _aside
+    with _lock:
+        if gc.get_count()[0] > _MANY or (_aside and gc.get_freeze_count() > _frozen + _MANY):
+            return False
+        again, _aside = _aside, False
+        if again:
+            gc.unfreeze()
+        gc.collect()
+        if again:
+            gc.freeze()
+    return True
 
 
 @contextmanager

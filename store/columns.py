@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from store.signed import order_of
 from store.trie import EMPTY
 
 Int64s = NDArray[np.int64]
@@ -33,7 +34,7 @@ class Columns:
 
     def sorted(self) -> Columns:
         """By (e, v, t)."""
-        return self.take(np.lexsort((self.t, self.v, self.e)))
+        return self.take(order_of(self.e, self.v, self.t))
 
     @staticmethod
     def asserted(e: Int64s, v: Int64s, t: Int64s) -> Columns:
@@ -49,6 +50,15 @@ class Columns:
             np.concatenate([part.t for part in parts]),
             np.concatenate([part.added for part in parts]),
         )
+
+
+def are_of(e: Int64s, entities: Int64s) -> Bools:
+    """Which of the ids are among the entities, which are sorted and distinct."""
+    if not len(entities):
+        return np.zeros(len(e), np.bool_)
+    at = np.minimum(entities.searchsorted(e), len(entities) - 1)
+    found: Bools = entities[at] == e
+    return found
 
 
 NO_COLUMNS = Columns(_NONE, _NONE, _NONE, np.empty(0, np.bool_))

@@ -43,6 +43,9 @@ class View(Protocol):
     def columns(self, attribute: Attribute) -> Columns:
         """The datoms of an attribute, sorted by (e, v, t)."""
 
+    def columns_of_entities(self, attribute: int, entities: Int64s) -> Columns:
+        """The same of some entities, which are sorted and distinct, of an attribute by its entity."""
+
     def entid(self, value: Any) -> int | None:
         """The entity that a number, an ident or a lookup ref means."""
 
@@ -259,11 +262,12 @@ def _attribute(snapshot: View, value: Any) -> Attribute:
 
 
 def _matching(snapshot: View, attribute: Attribute, known: Mapping[str, Any]) -> Columns:
-    rows = snapshot.columns(attribute)
     if "E" in known:
         found = snapshot.entid(known["E"])
-        entity = -1 if found is None else found
-        rows = rows.take(np.arange(*(int(rows.e.searchsorted(bound)) for bound in (entity, entity + 1))))
+        entities = np.array([] if found is None else [found], np.int64)
+        rows = snapshot.columns_of_entities(attribute.id, entities)
+    else:
+        rows = snapshot.columns(attribute)
     if "V" in known:
         code = snapshot.value_code(attribute, known["V"])
         rows = rows.take(rows.v == code) if code is not None else rows.take(np.empty(0, np.int64))

@@ -14,7 +14,7 @@ import numpy as np
 from store.attribute_data import AttributeData, advanced
 from store.base import settle
 from store.changes import Effect
-from store.columns import NO_COLUMNS, Columns
+from store.columns import NO_COLUMNS, Columns, Int64s, are_of
 from store.delta import Delta
 from store.relation import Relation
 from store.trie import Trie, distinct
@@ -57,9 +57,19 @@ class OverlaidData(AttributeData):
         if not len(self._events):
             return current
         entities = distinct(self._events.e)
-        touched = current.take(np.isin(current.e, entities))
+        touched = current.take(are_of(current.e, entities))
         held, _ = settle(current, touched, self._events)
         return held
+
+    def columns_of(self, entities: Int64s, t: int) -> Columns:
+        if t <= self._basis.t:
+            return self._below.columns_of(entities, t)
+        current = self._basis.columns_of_entities(self._attribute, entities)
+        events = self._events.take(are_of(self._events.e, entities))
+        if not len(events):
+            return current
+        touched = current.take(are_of(current.e, distinct(events.e)))
+        return settle(current, touched, events)[0]
 
     def events(self, since: int, until: int) -> Columns:
         below = self._below.events(since, min(until, self._basis.t))

@@ -69,26 +69,35 @@ class Plain:
         return term
 
     def _reader(self, attribute: Attribute) -> Reader | None:
-        if attribute.id in _SPECIAL or attribute.tuple_attrs is not None:
-            return None
-        if attribute.value_type == "ref":
+        if attribute.value_type == "ref" and _is_free(attribute):
             return self.entity
-        if attribute.value_type == "long":
-            return _long
-        kind = _TYPES.get(str(attribute.value_type))
-        if kind is None:
+        return reader_of(attribute, self._intern)
+
+
+def reader_of(attribute: Attribute, intern: Callable[[Any], int]) -> Reader | None:
+    """What reads the plain values of an attribute that holds no entities; None where it has none."""
+    if not _is_free(attribute):
+        return None
+    if attribute.value_type == "long":
+        return _long
+    kind = _TYPES.get(str(attribute.value_type))
+    if kind is None:
+        return None
+
+    def read(value: Any) -> int | None:
+        if type(value) is not kind:
             return None
-        intern = self._intern
+        try:
+            return intern(value)
+        except (UnicodeEncodeError, TypeError, OverflowError):
+            return None
 
-        def read(value: Any) -> int | None:
-            if type(value) is not kind:
-                return None
-            try:
-                return intern(value)
-            except (UnicodeEncodeError, TypeError, OverflowError):
-                return None
+    return read
 
-        return read
+
+def _is_free(attribute: Attribute) -> bool:
+    """Whether its values are what is written, and mean nothing else."""
+    return attribute.id not in _SPECIAL and attribute.tuple_attrs is None
 
 
 def _long(value: Any) -> int | None:

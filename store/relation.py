@@ -82,15 +82,11 @@ class Relation:
         """What holds after more events, sorted by (e, v)."""
         return self._settled(Columns.concat([self._above(), events]))
 
-    def current_of(self, entities: Int64s) -> Columns:
-        """What holds for some entities, which are sorted and distinct; sorted by (e, v)."""
-        held, above = self.base.current_of(entities), self._above()
-        if not len(above):
-            return held
-        at = entities.searchsorted(above.e)
-        at[at == len(entities)] = 0
-        above = above.take(entities[at] == above.e) if len(entities) else NO_COLUMNS
-        return settle(held, self.base.current_of(distinct(above.e)), above)[0] if len(above) else held
+    def current_of(self, entities: Int64s, later: Columns = NO_COLUMNS) -> Columns:
+        """What holds for some entities, sorted and distinct, after later events of them; sorted by (e, v)."""
+        held = self.base.current_of(entities)
+        events = Columns.concat([*(run.events_of(entities) for run in self.runs), later])
+        return settle(held, self.base.current_of(distinct(events.e)), events)[0] if len(events) else held
 
     def at(self, t: int) -> Columns:
         """What held after transaction t, which is at most `self.t`; sorted by (e, v)."""
@@ -99,9 +95,11 @@ class Relation:
         above = self._above()
         return self._settled(above.take(above.t <= t))
 
-    def events(self) -> Columns:
-        """Every assertion and retraction; in no order."""
-        return Columns.concat([self.base.events(), self._above()])
+    def events(self, since: int = -1) -> Columns:
+        """Every assertion and retraction after transaction `since`; in no order. Costs the parts that have any."""
+        parts = [part.events() for part in self.parts if part.last > since]
+        every = Columns.concat(parts) if parts else NO_COLUMNS
+        return every.take(every.t > since)
 
     def _above(self) -> Columns:
         return Columns.concat([run.events() for run in self.runs]) if self.runs else NO_COLUMNS

@@ -23,6 +23,7 @@ from store.effects import Effects
 from store.expand import Expansion
 from store.functions import expanded
 from store.operations import PRODUCED, Operation, Path, Refused
+from store.plain_adds import plain_adds
 from store.setting import Evaluation, SchemaMode
 from store.state import State
 from store.suspects import Suspects
@@ -108,6 +109,10 @@ def resolve(
 def _resolve(
     transaction: Transaction, state: State, evaluation: Evaluation, mode: SchemaMode, now: int
 ) -> Resolved:
+    plain = plain_adds(transaction.forms, state)
+    if plain is not None:
+        effects, instant = _with_instant(plain.effects, _nowhere, state, now)
+        return Resolved(effects, instant, {}, plain.new)
     t = state.t + 1
     suspects, before = Suspects(), state.schema
     forms = expanded(transaction.forms, state, evaluation, suspects)
@@ -126,6 +131,11 @@ def _resolve(
     named = {str(name): id_ for name, id_ in ids.items() if not name.startswith("\0")}
     telling = partial(suspects.diagnostics, before, transaction.position) if suspects else nothing_to_tell
     return Resolved(effects, instant, named, new, telling)
+
+
+def _nowhere(_: tuple[int, int, int]) -> Path:
+    """The place of an effect that nothing is said about."""
+    return ()
 
 
 def _watched(operations: Iterator[Operation], evaluation: Evaluation) -> Iterator[Operation]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from store.columns import NO_COLUMNS, Columns, Int64s
 from store.segment import Segment
-from store.signed import Signed, united
+from store.signed import Signed, order_of, runs, united
 from store.trie import Size, Trie
 
 
@@ -43,7 +43,7 @@ class Run:
         """From events, oldest first, each of which changes something, above the tries of both directions."""
         ev, forward = below[0].difference(events.e, events.v, events.added)
         ve, backward = below[1].difference(events.v, events.e, events.added)
-        ordered = events.take(np.lexsort((events.v, events.e)))
+        ordered = events.take(order_of(events.e, events.v))
         stamps, past = _split(ordered, keep_history=keep_history)
         return Run(ev, ve, (forward, backward), stamps, past, t, int(events.t[-1]))
 
@@ -57,9 +57,25 @@ class Run:
 
     def events(self) -> Columns:
         """Its events; those of one pair in order of time where `past` is empty, in no order otherwise."""
-        e, v = np.repeat(self.ev.keys, np.diff(self.ev.offsets)), self.ev.values
-        latest = Columns(e, v, self.stamps, self.ev.added)
+        e, v, added = self.ev.pairs()
+        latest = Columns(e, v, self.stamps, added)
         return Columns.concat([latest, self.past]) if len(self.past) else latest
+
+    def events_of(self, entities: Int64s) -> Columns:
+        """Its events of some entities, which are sorted and distinct; in no order."""
+        at = self.ev.find(entities)
+        at = at[at >= 0]
+        starts = self.ev.offsets[at]
+        sizes = self.ev.offsets[at + 1] - starts
+        places = runs(starts, sizes)
+        latest = Columns(
+            np.repeat(self.ev.keys[at], sizes), self.ev.values[places], self.stamps[places], self.ev.added[places]
+        )
+        if not len(self.past):
+            return latest
+        starts = self.past.e.searchsorted(entities)
+        sizes = self.past.e.searchsorted(entities, side="right") - starts
+        return Columns.concat([latest, self.past.take(runs(starts, sizes))])
 
     def prepare(self) -> None:
         """Makes what would be made when first asked for, so that no reader has to."""

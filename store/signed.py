@@ -26,6 +26,11 @@ YOUNG: Final = 1024
 # A level has at least so many times the pairs of the one above it, the youngest left out.
 _RATIO: Final = 8
 
+# Of a row that is sorted as one number.
+_MOST_BITS: Final = 62
+# Fewer rows are sorted column by column.
+_FEW_ROWS: Final = 256
+
 _FILTER_BITS: Final = 16
 _MULTIPLIER: Final = np.uint64(0x9E3779B97F4A7C15)
 
@@ -80,6 +85,10 @@ class Signed:
         places = runs(starts, sizes)
         return np.repeat(keys[found], sizes), self.values[places], self.added[places]
 
+    def pairs(self) -> tuple[Codes, Codes, Bools]:
+        """(keys, values, added) of all its pairs, sorted."""
+        return np.repeat(self.keys, np.diff(self.offsets)), self.values, self.added
+
     def nbytes(self) -> int:
         """Bytes of its arrays."""
         arrays = (self.keys, self.offsets, self.values, self.added, self.counts)
@@ -126,9 +135,28 @@ def united(newer: Signed, older: Signed) -> Signed:
     return _assembled(_chosen(newer, ~shared), _chosen(older, apart), both)
 
 
+def order_of(*columns: Codes) -> Codes:
+    """The order of rows, the first column first; rows that are equal stay as they are.
+
+    Columns of limited span are sorted as one number, by a sort that merges what is sorted already: rows that come
+    as a few sorted runs take linear time.
+    """
+    n = len(columns[0])
+    if n < max(_FEW_ROWS, 2):
+        return np.lexsort(columns[::-1])
+    lows = [int(column.min()) for column in columns]
+    widths = [(int(column.max()) - low).bit_length() for column, low in zip(columns, lows, strict=True)]
+    if sum(widths) > _MOST_BITS:
+        return np.lexsort(columns[::-1])
+    packed = columns[0] - lows[0]
+    for column, low, width in zip(columns[1:], lows[1:], widths[1:], strict=True):
+        packed = (packed << width) | (column - low)
+    return np.argsort(packed, kind="stable")
+
+
 def summed(keys: Codes, values: Codes, added: Bools) -> tuple[Codes, Codes, Bools]:
     """Pairs of several levels, sorted, with the sum of their signs: 1 or -1, since pairs that sum up to 0 go."""
-    order = np.lexsort((values, keys))
+    order = order_of(keys, values)
     keys, values, added = keys[order], values[order], added[order]
     first = np.ones(len(keys), np.bool_)
     first[1:] = (keys[1:] != keys[:-1]) | (values[1:] != values[:-1])

@@ -30,6 +30,7 @@ from store.free_ids import FreeIds
 from store.manifest import Manifest, manifest_of, received
 from store.relation import Relation
 from store.schema import Schema
+from store.signed import runs
 from store.trie import Csr, Trie, distinct
 from store.wire import milliseconds
 
@@ -219,6 +220,22 @@ class Snapshot:
             if columns is None:
                 columns = self._columns[attribute] = self._make_columns(attribute)
             return columns
+
+    def columns_of_entities(self, attribute: int, entities: Int64s) -> Columns:
+        """The datoms of this view of some entities, which are sorted and distinct; sorted by (e, v, t).
+
+        Costs what these have, in a plain view.
+        """
+        if self.plain is self and not self._forgets(attribute) and attribute not in self._columns:
+            return self.data_of(attribute).columns_of(entities, self.t)
+        columns = self.columns_of(attribute)
+        starts = columns.e.searchsorted(entities)
+        return columns.take(runs(starts, columns.e.searchsorted(entities, side="right") - starts))
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it shows what holds at one moment, and nothing of how that came to be."""
+        return self.plain is self
 
     def _make_columns(self, attribute: int) -> Columns:
         data = self.data_of(attribute)

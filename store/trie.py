@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from store.signed import NOTHING_SIGNED, Bools, Codes, Levels, Signed, grouped, pushed, runs, summed
+from store.signed import NOTHING_SIGNED, Bools, Codes, Levels, Signed, grouped, order_of, pushed, runs, summed
 
 # A direct index is kept where it costs at most two slots a key.
 _DENSE_SLOTS_PER_KEY = 2
@@ -89,7 +89,7 @@ class Csr:
     @staticmethod
     def from_pairs(keys: Codes, values: Codes) -> Csr:
         """From pairs in any order, repeats allowed; both int64[n]."""
-        order = np.lexsort((values, keys))
+        order = order_of(keys, values)
         keys, values = keys[order], values[order]
         if len(keys) > 1:
             keep = np.empty(len(keys), np.bool_)
@@ -349,14 +349,18 @@ class Trie:
         """Base and levels as one. O(size) where there are levels; kept."""
         if not self.levels:
             return self.base
-        over = self.over
-        keys, values = self.base.pairs()
-        keep = np.repeat(kept_keys(self.base, over), np.diff(self.base.offsets))
-        over_keys, over_values = over.pairs()
-        keys = np.concatenate((keys[keep], over_keys))
-        values = np.concatenate((values[keep], over_values))
-        order = np.argsort(keys, kind="stable")
-        return Csr.from_sorted(keys[order], values[order])
+        parts = [level.pairs() for level in self.levels]
+        signed = summed(*(np.concatenate(each) for each in zip(*parts, strict=True)))
+        base_keys, base_values = self.base.pairs()
+        keys, values = np.concatenate((base_keys, signed[0])), np.concatenate((base_values, signed[1]))
+        order = order_of(keys, values)
+        keys, values = keys[order], values[order]
+        # A pair that is there twice is one of the base that went.
+        twice = (keys[1:] == keys[:-1]) & (values[1:] == values[:-1])
+        kept = np.ones(len(keys), np.bool_)
+        kept[1:] &= ~twice
+        kept[:-1] &= ~twice
+        return Csr.from_sorted(keys[kept], values[kept])
 
     @cached_property
     def keys(self) -> Codes:
@@ -396,7 +400,7 @@ class Trie:
         """What these events, as for `advanced`, change, and the size after it."""
         if len(keys) == 0:
             return NOTHING_SIGNED, self.size
-        order = np.lexsort((values, keys))
+        order = order_of(keys, values)
         keys, values, added = keys[order], values[order], added[order]
         last = np.ones(len(keys), np.bool_)
         last[:-1] = (keys[1:] != keys[:-1]) | (values[1:] != values[:-1])
@@ -419,9 +423,19 @@ class Trie:
         )
         return fresh, size
 
+    def forget(self) -> None:
+        """Lets go of what was written out for readers; who asks again has it written again."""
+        for name in ("over", "merged", "keys", "diagonal"):
+            self.__dict__.pop(name, None)
+        self._long_rows.clear()
+
     def nbytes(self) -> int:
-        """Bytes of its levels."""
-        return sum(level.nbytes() for level in self.levels)
+        """Bytes of its levels, and of what was written out for readers."""
+        written = sum(row.nbytes for row in tuple(self._long_rows.values()))
+        for name in ("over", "merged"):
+            csr = self.__dict__.get(name)
+            written += 0 if csr is None or csr is self.base else csr.nbytes()
+        return sum(level.nbytes() for level in self.levels) + written
 
 
 def _among(row: Codes, value: int) -> bool:
@@ -458,11 +472,3 @@ def _replaced(
     sizes[places] = np.diff(bounds)
     pool.append(fresh)
     return sizes, np.concatenate(pool)[runs(starts, sizes)]
-
-
-def kept_keys(old: Csr, fresh: Csr) -> NDArray[np.bool_]:
-    """Which of the old keys have no fresh row."""
-    kept = np.ones(len(old.keys), np.bool_)
-    replaced = old.find(fresh.keys)
-    kept[replaced[replaced >= 0]] = False
-    return kept

@@ -120,8 +120,16 @@ class Part(Cancel):
 
 
 def abandoned(outcome: asyncio.Future[Any]) -> None:
-    """Takes note that nobody wants an outcome any more: asyncio would log a failure that nobody looked at."""
-    if not outcome.cancel() and not outcome.cancelled():
+    """Cancels an outcome that nobody wants any more. asyncio would log a failure that nobody looked at, such as one
+    that a task answers its cancellation with."""
+    if outcome.cancel() and not outcome.done():
+        outcome.add_done_callback(_looked_at)
+    else:
+        _looked_at(outcome)
+
+
+def _looked_at(outcome: asyncio.Future[Any]) -> None:
+    if not outcome.cancelled():
         outcome.exception()
 
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from datalog import ast
 from datalog.errors import AdalogError, Code
+from datalog.watched import watching
 from executor.answer.result import Column, Pulled, Result
 from executor.bounds.cancel import Cancel, abandoned, timed_out
 from executor.bounds.client import ASKING
@@ -199,7 +200,11 @@ class ResultCache:
         return self._answer(asked, result, pulled, all_had)
 
     def _asked_elsewhere(self, question: Question) -> Awaitable[Asked | None]:
-        return asyncio.to_thread(self._keys.asked, question)
+        def asked() -> Asked | None:
+            with watching(Cancel(question.deadline).check):
+                return self._keys.asked(question)
+
+        return asyncio.to_thread(asked)
 
     async def _aobtain(self, want: _Want, deadline: float | None) -> _Had:
         kept = self._remembered(want)

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from datalog import ast
 from datalog.pull import PullAttribute, PullPattern
+from datalog.watched import look
 from executor.answer.result import place_of
 from store.wire import pack_as_written
 
@@ -98,6 +99,7 @@ class _Former:
                 return repr(term.name)
 
     def clause(self, clause: ast.Clause, scope: Scope) -> Part:
+        look()
         match clause:
             case ast.Pattern():
                 return ("datom", repr(clause.source.name), *(self.term(each, scope) for each in clause.terms))
@@ -240,6 +242,7 @@ class _Labelling:
             colours = finer
 
     def _around(self, name: str, texts: Mapping[str, str]) -> str:
+        look()
         return _spelt(self.part, {**texts, name: "?this"})
 
 

@@ -277,7 +277,8 @@ class Binding:
         if not branches:
             return DEAD
         # A local variable of a branch that died is still a level: some branch must carry its rows past it.
-        return OrExtender(nest, branches, frozenset(name for name, _ in node.local_to), self.rank)
+        local = frozenset(name for name, _ in node.local_to)
+        return OrExtender(nest, branches, local, self.rank, self.run.cancel.check)
 
     def _negation(self, node: NotNode) -> Bound:
         inner = self.join_of(node.items, node.shared, node.levels, False, seed=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from datalog.watched import watching
 from executor.bounds.cancel import Cancel
 from executor.bounds.recent import Recent, weight_of_text
 from executor.question.inputs import sizes_of
@@ -49,6 +50,7 @@ class Compiler:
             return plan
         check = (cancel or Cancel()).check
         statistics = Statistics(question.databases, sizes, check=check)
-        plan = plan_query(question.query, statistics, question.relations, options, share=share)
+        with watching(check):
+            plan = plan_query(question.query, statistics, question.relations, options, share=share)
         self.plans.put(key, plan, weight_of_text(question.text) + weight_of_text(question.rules or ""))
         return plan

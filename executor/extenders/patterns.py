@@ -13,14 +13,19 @@ import numpy as np
 from datalog.ast import Const, LookupRef
 from datalog.errors import AdalogError, Code
 from executor.extenders.attributes import AttributesExtender
+from executor.extenders.functions import FunctionExtender
 from executor.extenders.relation import RelationExtender
-from executor.join.batch import Column
+from executor.join.batch import Batch, Column
+from executor.join.connectives import Conjunction
 from executor.join.extender import Extender, PairExtender
+from executor.kernels import range_kernels
 from planner.logical import DatomAtom, Term
 from planner.resolve import attribute_of, entity_code, unknown_attribute, value_code
 from store.attribute import Attribute
+from store.columns import Columns
 from store.layout import FALSE, NIL, TRUE
 from store.snapshot import TX_BASE, Snapshot
+from store.trie import distinct
 
 DEAD = False
 HOLDS = True
@@ -29,6 +34,29 @@ Bound = Extender | bool
 
 Terms = tuple[str | int | None, ...]
 """Of each place of a pattern a variable, the code of a constant, or None."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stamps:
+    """When each pair of an attribute was asserted, as a function of its ends."""
+
+    snapshot: Snapshot
+    attribute: Attribute
+    first: str
+    second: str
+
+    @property
+    def variables(self) -> frozenset[str]:
+        return frozenset((self.first, self.second))
+
+    def results(self, batch: Batch) -> Column:
+        """int64[n]: the entity of the transaction; NIL where the pair does not hold."""
+        e, v = batch.columns[self.first], batch.columns[self.second]
+        if not batch.size:
+            return e
+        held = self.snapshot.columns_of_entities(self.attribute.id, distinct(e))
+        at = range_kernels.find_in(held.v, held.e.searchsorted(e), held.e.searchsorted(e, side="right"), v)
+        return np.where(at >= 0, held.t[at] + TX_BASE, NIL) if len(held) else np.full(batch.size, NIL, np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +83,10 @@ class Patterns:
         if first is DEAD or second is DEAD:
             return DEAD
         if atom.tx is not None or atom.added is not None:
-            columns = snapshot.columns(attribute)
+            found = self._with_transaction(attribute, atom, first, second)
+            if found is not None:
+                return found
+            columns = self._columns(attribute, first, second)
             return rows_extender(
                 (first, second, _transaction(atom.tx), _added(atom.added)),
                 (columns.e, columns.v, columns.t + TX_BASE, np.where(columns.added, TRUE, FALSE)),
@@ -63,11 +94,35 @@ class Patterns:
             )
         return self._pair(attribute, first, second)
 
+    def _with_transaction(
+        self, attribute: Attribute, atom: DatomAtom, first: str | int | None, second: str | int | None
+    ) -> Bound | None:
+        """The pattern as its pair and, bound after both of its ends, the pair's transaction; None for others."""
+        tx = atom.tx
+        if not (isinstance(first, str) and isinstance(second, str) and isinstance(tx, str)):
+            return None
+        only_holds = _added(atom.added) in (None, TRUE) and self.snapshot.is_plain
+        if (
+            not only_holds
+            or len({first, second, tx}) < 3
+            or self.rank[tx] < max(self.rank[first], self.rank[second])
+        ):
+            return None
+        stamps = Stamps(self.snapshot, attribute, first, second)
+        return Conjunction([self._named_pair(attribute, first, second), FunctionExtender(stamps, tx, self.rank)])
+
+    def _columns(self, attribute: Attribute, first: str | int | None, second: str | int | None) -> Columns:
+        """The attribute's datoms, those of a constant's entities where there is one."""
+        snapshot = self.snapshot
+        if isinstance(first, int):
+            return snapshot.columns_of_entities(attribute.id, np.array([first], np.int64))
+        if isinstance(second, int) and snapshot.is_plain:
+            return snapshot.columns_of_entities(attribute.id, snapshot.ve(attribute).row(second))
+        return snapshot.columns(attribute)
+
     def _pair(self, attribute: Attribute, first: str | int | None, second: str | int | None) -> PairExtender | bool:
         snapshot = self.snapshot
-        pair = PairExtender(
-            first, second, lambda: snapshot.ev(attribute), lambda: snapshot.ve(attribute), self.rank
-        )
+        pair = self._named_pair(attribute, first, second)
         if pair.variables:
             return pair
         if isinstance(first, int):
@@ -76,6 +131,12 @@ class Patterns:
         if isinstance(second, int):
             return snapshot.ve(attribute).count(second) > 0
         return snapshot.ev(attribute).rows > 0
+
+    def _named_pair(self, attribute: Attribute, first: str | int | None, second: str | int | None) -> PairExtender:
+        snapshot = self.snapshot
+        return PairExtender(
+            first, second, lambda: snapshot.ev(attribute), lambda: snapshot.ve(attribute), self.rank
+        )
 
     def _any_attribute(self, atom: DatomAtom) -> Bound:
         snapshot = self.snapshot

@@ -199,15 +199,22 @@ class OrExtender:
 
     The batch carries the state of the nest; the `or` looks at the bits of its branches, changes those and the ones
     below them, and leaves the rest. A variable local to one branch is a level like any other: the branches that do
-    not know it carry their rows on with ABSENT. `rank` has the levels in their order.
+    not know it carry their rows on with ABSENT. `rank` has the levels in their order. `check` is called for each
+    branch that has rows, and may raise.
     """
 
     def __init__(
-        self, nest: Nest, branches: Sequence[Branch], local: frozenset[str], rank: Mapping[str, int]
+        self,
+        nest: Nest,
+        branches: Sequence[Branch],
+        local: frozenset[str],
+        rank: Mapping[str, int],
+        check: Callable[[], None],
     ) -> None:
         self.nest = nest
         self.bodies = tuple(branch.body for branch in branches)
         self.local = local
+        self._check = check
         self._row = _row_name()
         self._masks = [nest.masks(branch.bits) for branch in branches]
         firsts = [branch.bits.start for branch in branches]
@@ -233,6 +240,7 @@ class OrExtender:
             rows = self._alive(batch, i)
             if not len(rows):
                 continue
+            self._check()
             if variable in self._taking[i]:
                 total[rows] += body.count(batch.take(rows), variable)
             else:
@@ -248,6 +256,7 @@ class OrExtender:
             rows = self._alive(batch, i)
             if not len(rows):
                 continue
+            self._check()
             mine = numbered.take(rows)
             if variable in self._taking[i]:
                 piece = body.propose(mine, variable)
@@ -281,6 +290,7 @@ class OrExtender:
             rows = self._alive(batch, i)
             if not len(rows):
                 continue
+            self._check()
             kept = numbered.take(rows)
             if variable in self._taking[i]:
                 kept = body.intersect(kept, variable)

@@ -14,6 +14,7 @@ from typing import Any, Final
 from datalog import ast
 from datalog.diagnostics import MOST, Diagnostic
 from datalog.parser import parse_query
+from datalog.watched import watching
 from executor.bounds.cancel import Cancel
 from executor.bounds.recent import Recent, weight_of_text
 from executor.question.arguments import arguments_cost, few, matched, relations_of, rules_text, settled
@@ -91,16 +92,19 @@ class Questions:
 
         Raises what is wrong with the text, the rules or the arguments.
         """
-        started = time.perf_counter()
+        started, arrived = time.perf_counter(), time.monotonic()
         cancel.expect(_CHARACTER_COST * len(request.query) + arguments_cost(request.args))
         snapshot = request.snapshot or snapshot
-        query = self._parsed(request.query)
-        pairs = matched(query, request.args)
-        rules = rules_text(pairs)
-        outline = self._outline(request.query, query, rules, relations_of(pairs))
+        with watching(cancel.check):
+            query = self._parsed(request.query)
+            pairs = matched(query, request.args)
+            rules = rules_text(pairs)
+            outline = self._outline(request.query, query, rules, relations_of(pairs))
         made = settled(outline, pairs, snapshot, cancel.check)
-        timeouts = [each for each in (request.timeout_ms, query.timeout_ms) if each is not None]
-        deadline = time.monotonic() + min(timeouts) / 1000 if timeouts else None
+        deadlines = [arrived + each / 1000 for each in (request.timeout_ms, query.timeout_ms) if each is not None]
+        if cancel.deadline is not None:
+            deadlines.append(cancel.deadline)
+        deadline = min(deadlines, default=None)
         return Question(
             request, rules, outline, made.args, made.databases, snapshot, made.diagnostics, started, deadline
         )

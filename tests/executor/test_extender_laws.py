@@ -250,7 +250,7 @@ def disjunction(draw: Draw, rank: Rank, nest: Nest, depth: int = 0) -> OrExtende
         first = nest.bit()
         body = Conjunction(parts(draw, rank, nest, depth))
         branches.append(Branch(body, range(first, nest.used)))
-    return OrExtender(nest, branches, frozenset(), rank)
+    return OrExtender(nest, branches, frozenset(), rank, Cancel().check)
 
 
 # Cases
@@ -301,7 +301,7 @@ def an_or_with_a_local_variable(draw: Draw) -> Case:
         Conjunction([a_pair_with_a_constant_at("a", draw, rank)]),
     ]
     branches = [Branch(body, range(i, i + 1)) for i, body in enumerate(bodies) if nest.bit() == i]
-    extender = OrExtender(nest, branches, frozenset(("b",)), rank)
+    extender = OrExtender(nest, branches, frozenset(("b",)), rank, Cancel().check)
     return Case(extender, first, levels, DOMAINS, nest.columns, frozenset(("b",)))
 
 

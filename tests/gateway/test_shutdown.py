@@ -183,6 +183,8 @@ def test_queries_that_run_and_wait_are_answered(server: Served, clients: ThreadP
     # All ask the same, so that one runs for all of them; another one runs beside it.
     other = clients.submit(server.q, JOIN.replace("0)]", "-1)]"))
     server.until("adalog_queries_running", 2)
+    # The seven, and the one that asks for this figure.
+    server.until("adalog_connections", len(answers) + 2)
     assert server.stop(number) < GONE_SECONDS
     for place, answer in enumerate([*answers, other]):
         status, error = error_of(answer)

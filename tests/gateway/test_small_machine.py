@@ -43,8 +43,9 @@ ATTACKER, BYSTANDER = "127.0.0.2", "127.0.0.3"
 N = 2_000
 SCHEMA = """[{:db/ident :to :db/valueType :db.type/ref :db/cardinality :db.cardinality/many}
              {:db/ident :s :db/valueType :db.type/string :db/cardinality :db.cardinality/one}]"""
-# A hang is a failure; nothing else is timed.
+# A hang is a failure; nothing else is timed. The first server that ever runs compiles its kernels.
 PATIENCE = 60.0
+COMPILING = 300.0
 
 # What attacks ask for; the bystander has as long as the server gives.
 MS = 1_500
@@ -169,9 +170,9 @@ class Machine:
     def files(self) -> int:
         return len(os.listdir(f"/proc/{self.pid}/fd"))
 
-    def until(self, ready: Callable[[], bool], why: Callable[[], object]) -> None:
+    def until(self, ready: Callable[[], bool], why: Callable[[], object], patience: float = PATIENCE) -> None:
         """Waits for something that is to become true."""
-        until = time.monotonic() + PATIENCE
+        until = time.monotonic() + patience
         while not ready():
             assert time.monotonic() < until, why()
             time.sleep(0.05)
@@ -193,7 +194,7 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
             )
     with serving(folder, **SETTINGS) as server:
         made = Machine(server, 0)
-        made.until(lambda: httpx.get(f"{server.address}/readyz").status_code == 200, lambda: "not ready")
+        made.until(lambda: httpx.get(f"{server.address}/readyz").status_code == 200, lambda: "not ready", COMPILING)
         # What every kind of answer needs once is loaded once.
         with made.client(ATTACKER) as client:
             for body, _ in ATTACKS.values():
@@ -205,7 +206,7 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
         resource.prlimit(made.pid, resource.RLIMIT_AS, (limit, limit))
         yield made
         log = _ended(server)
-        assert "incident" not in log, log[-2000:]
+        assert "Traceback" not in log, log[log.index("Traceback") - 500 :][:5000]
 
 
 def _ended(server: Served) -> str:

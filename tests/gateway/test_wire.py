@@ -8,6 +8,7 @@ import json
 import re
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,7 +16,7 @@ import httpx
 import pytest
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import StreamingResponse
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from gateway.config import SettingError, Settings, settings_from
@@ -32,9 +33,9 @@ SECONDS = 20.0
 class Client:
     """A socket that sends bytes as they are."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, source: str = "127.0.0.1") -> None:
         host, port = address.removeprefix("http://").split(":")
-        self.socket = socket.create_connection((host, int(port)), timeout=SECONDS)
+        self.socket = socket.create_connection((host, int(port)), timeout=SECONDS, source_address=(source, 0))
         self.file = self.socket.makefile("rb")
 
     def send(self, data: bytes) -> Client:
@@ -332,14 +333,19 @@ def drip(client: Client, start: bytes, more: bytes) -> Iterator[None]:
 
 
 class Streaming:
-    """An app whose answers are streams: of events with long silence between them, or without an end."""
+    """An app whose answers are streams, of events with long silence between them or without an end, or are late."""
 
     def __init__(self, settings: Settings) -> None:
         self.goes_on = threading.Event()
         self.ended = threading.Event()
         with gateway(settings) as opened:
             self.stop, self.wire = opened.app.state.stop, opened.app.state.wire
-        self.app = Starlette(routes=[Route("/events", self.events), Route("/flood", self.flood)])
+        routes = [
+            Route("/events", self.events),
+            Route("/flood", self.flood),
+            Route("/late", self.late, methods=["POST"]),
+        ]
+        self.app = Starlette(routes=routes)
         self.app.state.stop, self.app.state.wire = self.stop, self.wire
 
     async def events(self, request: Request) -> StreamingResponse:
@@ -349,6 +355,11 @@ class Streaming:
             yield b"data: 2\n\n"
 
         return StreamingResponse(lines(), media_type="text/event-stream")
+
+    async def late(self, request: Request) -> Response:
+        await request.body()
+        await asyncio.to_thread(self.goes_on.wait, SECONDS)
+        return Response()
 
     async def flood(self, request: Request) -> StreamingResponse:
         async def parts() -> Any:
@@ -420,6 +431,19 @@ def test_a_client_that_does_not_read_is_cut() -> None:
         assert streaming.wire.refused["send_seconds"] == 1
 
 
+def test_a_client_that_reads_too_slowly_is_cut() -> None:
+    settings = Settings(data=":memory:", port=0, send_seconds=0.2, send_rate=1 << 40)
+    streaming = Streaming(settings)
+    with served(streaming.app, settings) as address, contextlib.closing(Client(address)) as client:
+        client.send(b"GET /flood HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        patience = time.monotonic() + SECONDS
+        with contextlib.suppress(ConnectionError):
+            while time.monotonic() < patience and client.socket.recv(1):
+                pass
+        assert streaming.ended.wait(SECONDS)
+        assert streaming.wire.refused["send_seconds"] == 1
+
+
 # How much of it there may be
 
 
@@ -462,7 +486,41 @@ def test_unfinished_bodies_in_all_and_the_largest_loses() -> None:
         assert headers["retry-after"] == "1"
         assert small.send(ASK[30:]).status() == 200
         assert other.send(b" " * 9_964 + ASK).status() == 200
-        assert server.wire.body_bytes == 0
+        until(lambda: server.wire.body_bytes == 0)
+
+
+def _late(size: int) -> bytes:
+    return b"POST /late HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % size
+
+
+def test_bodies_count_patiencethey_are_answered() -> None:
+    settings = Settings(data=":memory:", port=0, bodies_bytes=100_000)
+    streaming = Streaming(settings)
+    with served(streaming.app, settings) as address, contextlib.ExitStack() as stack:
+        asking, newer = (stack.enter_context(contextlib.closing(Client(address))) for _ in range(2))
+        asking.send(_late(50_000) + bytes(50_000) + _late(40_000) + bytes(40_000))
+        until(lambda: streaming.wire.body_bytes == 90_000)
+        # Of one address the one that is on the way loses, whatever the others hold.
+        refusal(newer.send(_late(20_000) + bytes(19_000)), 503, "RATE_LIMITED")
+        assert streaming.wire.body_bytes == 90_000
+        streaming.goes_on.set()
+        assert [asking.status(), asking.status()] == [200, 200]
+        until(lambda: streaming.wire.body_bytes == 0)
+
+
+def test_whoever_holds_most_loses_what_waits_for_its_answer() -> None:
+    settings = Settings(data=":memory:", port=0, bodies_bytes=100_000)
+    streaming = Streaming(settings)
+    with served(streaming.app, settings) as address, contextlib.ExitStack() as stack:
+        heavy = stack.enter_context(contextlib.closing(Client(address)))
+        light = stack.enter_context(contextlib.closing(Client(address, "127.0.0.2")))
+        heavy.send(_late(90_000) + bytes(90_000))
+        until(lambda: streaming.wire.body_bytes == 90_000)
+        light.send(_late(20_000) + bytes(20_000))
+        assert heavy.is_closed()
+        assert streaming.wire.body_bytes == 20_000
+        streaming.goes_on.set()
+        assert light.status() == 200
 
 
 def test_the_metrics_count_what_was_refused() -> None:

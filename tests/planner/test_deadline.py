@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
+import time
+from collections import Counter
+from dataclasses import replace
+
 import pytest
 
+from datalog.edn import read
 from datalog.errors import AdalogError
+from datalog.watched import watching
 from executor.bounds.cancel import Cancel
+from executor.cache.form import form_of
 from executor.evaluation.compile import Compiler
+from executor.pool import Pool
 from executor.question.question import Questions
 from executor.question.request import Request
 from tests.support import World
@@ -36,3 +45,66 @@ def test_a_query_of_too_many_rules_ends_at_its_timeout(db: World) -> None:
     db.tx("[{:db/id 1 :to 2} {:db/id 2 :to 1}]")
     query = f"[:find ?c :where (r0 1 ?c) :timeout 50 :rules [{DOUBLING} [(r30 ?a ?b) [?a :to ?b]]]]"
     db.refuses("TIMEOUT", query)
+
+
+class Counting(Cancel):
+    """A flag that counts who looks at it, by the function that does."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.looks: Counter[str] = Counter()
+
+    def check(self) -> None:
+        frame = inspect.currentframe()
+        assert frame is not None
+        caller = frame.f_back
+        assert caller is not None
+        # What is looked after by its thread looks by way of a function.
+        if caller.f_code.co_name == "look" and caller.f_back is not None:
+            caller = caller.f_back
+        self.looks[caller.f_code.co_name] += 1
+
+
+def test_reading_a_text_is_in_the_time_that_the_query_has(db: World) -> None:
+    cancel = Cancel(time.monotonic() + 10)
+    request = Request("[:find ?a :where [?a :to] :timeout 60000]", timeout_ms=60_000)
+    assert Questions().of(request, db.database.snapshot(), cancel).deadline == cancel.deadline
+    began = time.monotonic()
+    sooner = Questions().of(replace(request, timeout_ms=20), db.database.snapshot(), Cancel()).deadline
+    assert sooner is not None
+    assert began + 0.02 <= sooner <= time.monotonic() + 0.02
+
+
+RULES = 40
+LONG = " ".join(f"[(r{i} ?a) (r{i + 1} ?a)] [(r{i} ?a) [?a :to {i}]]" for i in range(RULES))
+CHAIN = f"[:find ?a :where (r0 ?a) :rules [{LONG} [(r{RULES} ?a) [?a :to _]]]]"
+
+
+def test_reading_a_text_and_planning_it_look_at_the_deadline(db: World) -> None:
+    db.tx("[{:db/id 1 :to 2} {:db/id 2 :to 1}]")
+    reading, planning = Counting(), Counting()
+    question = Questions().of(Request(CHAIN), db.database.snapshot(), reading)
+    Compiler().compile(question, cancel=planning)
+    naming = Counting()
+    with watching(naming.check):
+        form_of(question.query)
+    assert naming.looks["clause"] >= RULES
+    assert reading.looks["clause"] >= RULES
+    # Most of the rules stand in the place of their calls.
+    for name, least in (("clause", RULES), ("_requiring", 1), ("_conjunction", RULES // 2)):
+        assert planning.looks[name] >= least, name
+
+
+def test_reading_many_forms_looks_at_the_deadline() -> None:
+    reading = Counting()
+    with watching(reading.check):
+        read("[" + "1 " * 10_000 + "]")
+    assert reading.looks.total() >= 2
+
+
+def test_an_or_of_many_branches_looks_at_the_deadline_for_each(db: World) -> None:
+    db.tx("[{:db/id 1 :to 2} {:db/id 2 :to 1}]")
+    branches = " ".join(f"(and [?a :to ?b] [(not= ?b {i + 10}) ?t] [(= ?t true)])" for i in range(RULES))
+    cancel = Counting()
+    Pool(db.database).run(Request(f"[:find ?a :where (or-join [?a] {branches})]"), cancel)
+    assert cancel.looks["propose"] + cancel.looks["intersect"] >= RULES

@@ -105,3 +105,12 @@ def test_what_holds_already_makes_no_datom() -> None:
         database.transact('[{:db/id 1 :name "a" :needs [2]}]')
         report = database.bulk_load("[]", columns(name=(E3, ["a", "b", "c"]), needs=(E3, np.array([2, 2, 2]))))
         assert len(report.datoms) == 1 + 2 + 2
+
+
+def test_so_much_text_that_arrow_cuts_it_in_pieces() -> None:
+    texts = np.array([f"{i} {'x' * (1 << 18)}" for i in range(100)])
+    with Database.open(":memory:") as database:
+        report = database.bulk_load(
+            "[{:db/ident :text :db/valueType :db.type/string}]", {Keyword("text"): (np.arange(1, 101), texts)}
+        )
+        assert [datom.v for datom in report.datoms[-2:]] == texts[-2:].tolist()

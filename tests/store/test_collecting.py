@@ -9,7 +9,11 @@ import weakref
 import pytest
 
 from store import collecting
-from store.collecting import uncollected
+from store.collecting import collect, uncollected
+
+
+class Cycle:
+    itself: Cycle
 
 
 def test_the_pause_ends() -> None:
@@ -70,3 +74,38 @@ def test_work_that_never_ceases_does_not_keep_garbage(monkeypatch: pytest.Monkey
         assert ring() is None
         assert not gc.isenabled()
     assert gc.isenabled()
+
+
+def test_very_many_objects_are_set_aside_and_collected_when_few_are_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(collecting, "_MANY", 10_000)
+    gc.collect()
+    gc.freeze()
+    try:
+        frozen = gc.get_freeze_count()
+        with uncollected():
+            made: list[list[int]] = [[] for _ in range(50_000)]
+            cycle = Cycle()
+            cycle.itself = cycle
+            lost = weakref.ref(cycle)
+            del cycle
+        assert gc.get_count()[0] < 10_000
+        assert gc.get_freeze_count() > frozen + 50_000
+        assert not collect()
+        assert lost() is not None
+        made.clear()
+        assert collect()
+        assert lost() is None
+        assert gc.get_freeze_count() < frozen + 10_000
+    finally:
+        gc.unfreeze()
+
+
+def test_very_many_objects_are_old_where_nothing_is_frozen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(collecting, "_MANY", 10_000)
+    gc.unfreeze()
+    gc.collect()
+    with uncollected():
+        made: list[list[int]] = [[] for _ in range(50_000)]
+    assert gc.get_count()[0] < 10_000
+    assert gc.get_freeze_count() == 0
+    assert len(made) == 50_000

@@ -10,6 +10,7 @@ import pickle
 import sqlite3
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -94,6 +95,33 @@ def test_an_open_snapshot_keeps_its_files(database: Database) -> None:
     gc.collect()
     database._compactor.make_room()
     assert present(database) == named(database)
+
+
+def test_readers_of_old_snapshots_while_folds_replace_their_files(database: Database) -> None:
+    stop, failures, looked = threading.Event(), [], 0
+
+    def read() -> None:
+        nonlocal looked
+        held = []
+        while not stop.is_set():
+            snapshot = database.snapshot()
+            held = [*held[-6:], (snapshot, len(values(snapshot)))]
+            for each, count in held:
+                found = values(each.as_of(each.t))
+                if found != list(range(count)):
+                    failures.append((each.t, count, found))
+            looked += 1
+
+    readers = [threading.Thread(target=read) for _ in range(3)]
+    for reader in readers:
+        reader.start()
+    for i in range(40, 160, 3):
+        grow(database, i, i + 3)
+    stop.set()
+    for reader in readers:
+        reader.join()
+    assert not failures
+    assert looked > 10
 
 
 HOLDER = """

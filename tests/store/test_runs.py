@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from store import relation as relations
+from store import signed
 from store.attribute_data import AttributeData
 from store.columns import NO_COLUMNS, Columns
 from store.delta import Delta
@@ -28,6 +29,7 @@ transactions = st.lists(st.tuples(st.lists(pairs, max_size=5, unique=True), st.b
 @pytest.fixture(autouse=True)
 def small_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(relations, "_LEAST", 4)
+    monkeypatch.setattr(signed, "_FEW_ROWS", 0)
 
 
 def columns(events: list[Event]) -> Columns:

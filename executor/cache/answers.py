@@ -1,7 +1,7 @@
 """Answers that were given on the same data, given again: from this process, then from Redis, else computed once.
 
-A snapshot never changes, and a key says what of it was read, so entries need no invalidation. Who computes knows
-nothing of it: `Pool` runs queries, this decides whether it has to.
+A snapshot never changes, and a key says what of it was read, so entries need no invalidation. It stands before an
+engine that knows nothing of it, and answers what the engine would.
 """
 
 from __future__ import annotations
@@ -49,17 +49,27 @@ _LOST: Final = frozenset({Code.CANCELLED, Code.TIMEOUT, Code.RATE_LIMITED})
 _UNFOLDED: Final = 8
 
 
-class Runner(Protocol):
-    """Who runs queries."""
+class Engine(Protocol):
+    """What computes answers, on the thread of whoever asks."""
+
+    def run(self, question: Question, cancel: Cancel) -> Result:
+        """The answer with its pulls."""
 
     def rows(self, question: Question, cancel: Cancel) -> Result:
-        """The rows of a query without its pulls."""
+        """The answer without its pulls."""
 
     def pulled(self, question: Question, result: Result, place: int, cancel: Cancel) -> Pulled:
-        """What one of its pulls shows of the entities in those rows."""
+        """What one pull of a question shows of the entities in those rows."""
+
+
+class Turns(Protocol):
+    """What runs work on other threads, when there is a place; RATE_LIMITED where too many wait."""
 
     def submit(self, cancel: Cancel, work: Callable[[Cancel], T]) -> Future[T]:
-        """`work` on the runner's threads, when there is a place; RATE_LIMITED where too many wait."""
+        """The outcome, for who does not wait for it."""
+
+    async def threaded(self, cancel: Cancel, work: Callable[[Cancel], T]) -> T:
+        """The outcome; cancelling the task stops the work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +97,14 @@ class _Had:
 class ResultCache:
     """Thread-safe; `close` ends its threads and connections."""
 
-    def __init__(self, database: Database, settings: CacheSettings) -> None:
+    def __init__(self, database: Database, settings: CacheSettings, engine: Engine, turns: Turns) -> None:
         """Raises ARG_INVALID for a Redis URL that is none."""
         self.settings = settings
         self.tally = Tally()
         self.memory: Recent[bytes, Kept] = Recent(settings.memory_bytes, settings.entry_bytes)
         self.redis = None if settings.redis is None else _connected(settings.redis, self.tally)
+        self._engine = engine
+        self._turns = turns
         self._database = database
         self._keys = Keys(database, Recent(settings.shape_bytes))
         self._flights: Flights[_Had] = Flights()
@@ -105,18 +117,18 @@ class ResultCache:
 
     # For a thread
 
-    def run(self, runner: Runner, question: Question, cancel: Cancel) -> Result | None:
-        """Returns the answer, or None if an answer to this question must not be kept."""
+    def run(self, question: Question, cancel: Cancel) -> Result:
+        """Returns the answer, computed on this thread if nobody has it."""
         asked = self._keys.asked(question)
         if asked is None:
             self.tally.add("query", "bypass")
-            return None
-        had = self._obtain(self._rows(runner, asked), cancel)
+            return self._engine.run(question, cancel)
+        had = self._obtain(self._rows(asked), cancel)
         result = _shown(asked, had.kept)
         all_had = [had]
         pulled: dict[int, Pulled] = {}
         for place in asked.pulls:
-            want = self._pull(runner, asked, result, place)
+            want = self._pull(asked, result, place)
             had = self._obtain(want, cancel)
             all_had.append(had)
             pulled[place] = _pulled(asked, result, had.kept)
@@ -163,24 +175,26 @@ class ResultCache:
 
     # For an event loop
 
-    async def arun(self, runner: Runner, question: Question) -> Result | None:
-        """Returns the answer, or None if an answer to this question must not be kept. If one waiter is cancelled,
-        the computation continues for the others."""
+    async def arun(self, question: Question) -> Result:
+        """Returns the answer, computed when it is its turn if nobody has it. If one waiter is cancelled, the
+        computation continues for the others."""
         asked = self._keys.asked(question) if self._keys.knows(question) else await self._asked_elsewhere(question)
         if asked is None:
             self.tally.add("query", "bypass")
-            return None
-        had = await self._aobtain(runner, self._rows(runner, asked), question.deadline)
+            return await self._turns.threaded(
+                Cancel(question.deadline), lambda cancel: self._engine.run(question, cancel)
+            )
+        had = await self._aobtain(self._rows(asked), question.deadline)
         result = _shown(asked, had.kept)
         all_had = [had]
         pulled: dict[int, Pulled] = {}
         for place in asked.pulls:
             start, stop = window(question.request.shown, len(result))
             if stop - start <= _INLINE_ENTITIES:
-                want = self._pull(runner, asked, result, place)
+                want = self._pull(asked, result, place)
             else:
-                want = await asyncio.to_thread(self._pull, runner, asked, result, place)
-            had = await self._aobtain(runner, want, question.deadline)
+                want = await asyncio.to_thread(self._pull, asked, result, place)
+            had = await self._aobtain(want, question.deadline)
             all_had.append(had)
             pulled[place] = _pulled(asked, result, had.kept)
         return self._answer(asked, result, pulled, all_had)
@@ -192,12 +206,12 @@ class ResultCache:
 
         return asyncio.to_thread(asked)
 
-    async def _aobtain(self, runner: Runner, want: _Want, deadline: float | None) -> _Had:
+    async def _aobtain(self, want: _Want, deadline: float | None) -> _Had:
         kept = self._remembered(want)
         while kept is None:
             flight, first = self._flights.join(want.key.name, want.text, deadline)
             if first:
-                self._send_off(runner, flight, want)
+                self._send_off(flight, want)
             else:
                 self.tally.add("query", "shared")
                 if flight.cancel.turn is not None:
@@ -213,18 +227,18 @@ class ResultCache:
                 _raise_unless_lost(flight, want, error)
         return _Had(kept, computed=False)
 
-    def _send_off(self, runner: Runner, flight: Flight[_Had], want: _Want) -> None:
+    def _send_off(self, flight: Flight[_Had], want: _Want) -> None:
         """Starts a computation that belongs to no request: it goes on if the request that began it is cancelled."""
         if self.redis is None or not self.redis.usable:
-            self._compute_elsewhere(runner, flight, want)
+            self._compute_elsewhere(flight, want)
             return
         loop = asyncio.get_running_loop()
-        task = loop.create_task(self._look_and_compute(self.redis, runner, flight, want))
+        task = loop.create_task(self._look_and_compute(self.redis, flight, want))
         self._looking.add(task)
         task.add_done_callback(self._looking.discard)
         flight.abandon = lambda: None if loop.is_closed() else _ignored(loop.call_soon_threadsafe(task.cancel))
 
-    async def _look_and_compute(self, redis: RedisLayer, runner: Runner, flight: Flight[_Had], want: _Want) -> None:
+    async def _look_and_compute(self, redis: RedisLayer, flight: Flight[_Had], want: _Want) -> None:
         try:
             shared = self._known_shared(want.key)
             if shared is None:
@@ -237,11 +251,11 @@ class ResultCache:
             self._flights.land(flight, error)
             return
         if kept is None:
-            self._compute_elsewhere(runner, flight, want)
+            self._compute_elsewhere(flight, want)
         else:
             self._flights.land(flight, _Had(kept, computed=False))
 
-    def _compute_elsewhere(self, runner: Runner, flight: Flight[_Had], want: _Want) -> None:
+    def _compute_elsewhere(self, flight: Flight[_Had], want: _Want) -> None:
         def fly(cancel: Cancel) -> _Had:
             # It may have landed between the look into memory and the beginning of this flight.
             kept, computed = self.memory.get(want.key.name), False
@@ -257,7 +271,7 @@ class ResultCache:
                 self._flights.land(flight, future.result() if failure is None else failure)
 
         try:
-            future = runner.submit(flight.cancel, fly)
+            future = self._turns.submit(flight.cancel, fly)
         except AdalogError as error:
             self._flights.land(flight, error)
             return
@@ -306,22 +320,22 @@ class ResultCache:
                 self.redis.put(self._shared(want.key), kept.entry, seconds)
         return kept
 
-    def _rows(self, runner: Runner, asked: Asked) -> _Want:
+    def _rows(self, asked: Asked) -> _Want:
         question = asked.question
         codes = question.snapshot.codes
         return _Want(
             asked.key,
             question.text,
-            lambda cancel: kept_rows(runner.rows(question, cancel), codes),
+            lambda cancel: kept_rows(self._engine.rows(question, cancel), codes),
             lambda entry: fetched_rows(entry, len(question.query.find.elements), codes),
         )
 
-    def _pull(self, runner: Runner, asked: Asked, result: Result, place: int) -> _Want:
+    def _pull(self, asked: Asked, result: Result, place: int) -> _Want:
         question = asked.question
         start, stop = window(question.request.shown, len(result))
 
         def compute(cancel: Cancel) -> Kept:
-            return kept_maps(runner.pulled(question, result, place, cancel).maps)
+            return kept_maps(self._engine.pulled(question, result, place, cancel).maps)
 
         key = self._keys.pull_key(asked, result, place)
         if key is None:

@@ -16,7 +16,7 @@ from datalog.ast import Const, LookupRef, Source
 from datalog.builtins import BUILTINS
 from datalog.edn import write
 from datalog.errors import AdalogError, Code, Position
-from executor.bounds.cancel import Cancel
+from executor.bounds.run import Run
 from executor.evaluation.nested import SEED, Derive, NestedCall
 from executor.extenders.changes import Moments
 from executor.extenders.database_access import SnapshotAccess
@@ -50,7 +50,6 @@ from planner.logical import (
 from planner.plan import Plan, inner_plan
 from planner.resolve import plain_value
 from planner.version import Version
-from store.codes import Scratch
 from store.snapshot import Snapshot
 
 
@@ -73,9 +72,7 @@ class Binding:
     plan: Plan
     databases: Mapping[str, Snapshot]
     relations: Mapping[str, Sequence[Column] | Parts]
-    values: Scratch
-    cancel: Cancel
-    strict: bool = False
+    run: Run
     moments: Mapping[str, Moments] = field(default_factory=dict)
     rank: dict[str, int] = field(default_factory=dict)
     readers: list[Reader] = field(default_factory=list)
@@ -111,7 +108,7 @@ class Binding:
             [Level(x.variable, None if x.keep is None else x.keep | extra, x.merge, x.counted) for x in levels],
             weighted,
             self.plan.options.budget,
-            check=self.cancel.check,
+            check=self.run.cancel.check,
         )
 
     def _conjunction(self, node: AndNode) -> Conjunction | bool:
@@ -131,8 +128,8 @@ class Binding:
         match node:
             case DatomAtom():
                 if node.version is not Version.ALL:
-                    return self.moments[node.source].extender(node, self.rank, self.strict)
-                return Patterns(self.databases[node.source], self.rank, self.strict).extender(node)
+                    return self.moments[node.source].extender(node, self.rank, self.run.strict)
+                return Patterns(self.databases[node.source], self.rank, self.run.strict).extender(node)
             case RelationAtom():
                 return self._relation(node)
             case PredicateAtom():
@@ -145,7 +142,7 @@ class Binding:
             case FunctionAtom():
                 return FunctionExtender(self._call(node), node.out, self.rank)
             case UnnestAtom():
-                return UnnestExtender(node.collection, node.out, self.values, node.position, self.rank)
+                return UnnestExtender(node.collection, node.out, self.run.values, node.position, self.rank)
             case AndNode():
                 return self._conjunction(node)
             case OrNode():
@@ -165,7 +162,9 @@ class Binding:
             if isinstance(held, Parts):
                 return self._derived(atom, held)
             columns = held
-        terms = [self.values.intern(plain_value(t)) if isinstance(t, Const | LookupRef) else t for t in atom.terms]
+        terms = [
+            self.run.values.intern(plain_value(t)) if isinstance(t, Const | LookupRef) else t for t in atom.terms
+        ]
         if len(columns) < len(terms):
             if not columns or not len(columns[0]):
                 return DEAD
@@ -214,12 +213,12 @@ class Binding:
         sources = [argument for argument in node.args if isinstance(argument, Source)]
         access = [SnapshotAccess(self._database(source.name, node)) for source in sources]
         apply = self._applied(node, access)
-        return Call(node.name, self._values(node.args), apply, self.values, self.cancel, node.position)
+        return Call(node.name, self._values(node.args), apply, self.run.values, self.run.cancel, node.position)
 
     def _values(self, args: Sequence[Term | Source]) -> tuple[str | int, ...]:
         """Variables by name, constants as codes."""
         return tuple(
-            self.values.intern(plain_value(argument)) if isinstance(argument, Const | LookupRef) else argument
+            self.run.values.intern(plain_value(argument)) if isinstance(argument, Const | LookupRef) else argument
             for argument in args
             if isinstance(argument, str | Const | LookupRef)
         )
@@ -241,13 +240,11 @@ class Binding:
         plan = inner_plan(inner)
 
         def bind(relations: Mapping[str, Sequence[Column] | Parts]) -> GenericJoin | None:
-            binding = Binding(plan, databases, relations, self.values, self.cancel, self.strict, derive=self.derive)
+            binding = Binding(plan, databases, relations, self.run, derive=self.derive)
             return binding.join(seeded=True)
 
         inputs = Inputs(None, given, databases)
-        return NestedCall(
-            inner, self._values(args), bind, inputs, self.values, self.cancel, self.strict, position, self.derive
-        )
+        return NestedCall(inner, self._values(args), bind, inputs, self.run, position, self.derive)
 
     def _applied(self, node: PredicateAtom | FunctionAtom, access: list[SnapshotAccess]) -> Callable[..., Any]:
         if node.name == "%nth":
@@ -281,7 +278,7 @@ class Binding:
             return DEAD
         # A local variable of a branch that died is still a level: some branch must carry its rows past it.
         local = frozenset(name for name, _ in node.local_to)
-        return OrExtender(nest, branches, local, self.rank, self.cancel.check)
+        return OrExtender(nest, branches, local, self.rank, self.run.cancel.check)
 
     def _negation(self, node: NotNode) -> Bound:
         inner = self.join_of(node.items, node.shared, node.levels, False, seed=True)
@@ -294,7 +291,7 @@ class Binding:
             node.shared,
             lambda batch: self._matches(inner, batch),
             self.rank,
-            self.cancel.check,
+            self.run.cancel.check,
             distinct=bool(inner.levels),
         )
 
@@ -306,7 +303,7 @@ class Binding:
             mask[found.columns[SEED]] = True
             return not mask.all()
 
-        Driver(join, mark, self.cancel).run(batch.having(SEED, np.arange(batch.size)))
+        Driver(join, mark, self.run.cancel).run(batch.having(SEED, np.arange(batch.size)))
         return mask
 
 

@@ -16,6 +16,7 @@ from datalog.ast import FindAggregate, FindVar, Var
 from executor.answer.aggregates import aggregated
 from executor.bounds.budget import Held
 from executor.bounds.cancel import Cancel
+from executor.bounds.run import Run
 from executor.evaluation.bind import Binding, Reader
 from executor.extenders.patterns import DEAD
 from executor.extenders.relation import RelationExtender
@@ -31,7 +32,6 @@ from planner.logical import RelationAtom, everything
 from planner.plan import Plan
 from planner.program import Closure, Derived, RulePlan, Sharing, Stratum
 from planner.version import Version
-from store.codes import Scratch
 from store.trie import EMPTY, Csr, Trie, distinct
 
 # From so many starts on, one pass over the graph for each beats remembering (start, node) pairs in a table.
@@ -60,17 +60,14 @@ class Fixpoint:
     plan: Plan
     inputs: Inputs
     start: Batch
-    values: Scratch
-    cancel: Cancel
-    threads: int = 1
-    strict: bool = False
+    run: Run
     relations: dict[str, Sequence[Column] | Parts] = field(init=False)
     counts: list[StratumCounts] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.relations = dict(self.inputs.relations)
 
-    def run(self) -> Mapping[str, Sequence[Column] | Parts]:
+    def relations_read(self) -> Mapping[str, Sequence[Column] | Parts]:
         """The relations that the query's join reads: its inputs and what the rules derive."""
         for stratum in self.plan.program.strata:
             began = time.perf_counter()
@@ -97,15 +94,15 @@ class Fixpoint:
 
     def domain(self, sharing: Sharing) -> Column:
         """Every value that the shared variable can have, ascending."""
-        found = RowFacts(1, self.cancel)
+        found = RowFacts(1, self.run.cancel)
         for plan in sharing.domain:
             _Rule(self, None, plan, found.add).run()
         return np.sort(found.whole().columns[0])
 
     def _facts(self, relation: Derived, stratum: Stratum) -> Facts:
         if relation.aggregates and stratum.recursive:
-            return Aggregating(relation.aggregates, self.values, self.cancel)
-        return RowFacts(relation.arity, self.cancel)
+            return Aggregating(relation.aggregates, self.run.values, self.run.cancel)
+        return RowFacts(relation.arity, self.run.cancel)
 
     def _rounds(self, plans: Sequence[RulePlan], stratum: Stratum, facts: Mapping[str, Facts]) -> None:
         rules = [_Rule(self, stratum, plan, facts[plan.target].add) for plan in plans]
@@ -117,7 +114,7 @@ class Fixpoint:
         }
         added = 1
         while added:
-            self.cancel.check()
+            self.run.cancel.check()
             for name, each in facts.items():
                 versions: dict[Version, Sequence[Columns]] = {Version.RECENT: [each.recent()]}
                 if (name, Version.ALL) in read:
@@ -139,10 +136,10 @@ class Fixpoint:
         plain = {each.name for each in stratum.relations if not each.aggregates and not each.magic}
         if not plain or not any(each.aggregates for each in stratum.relations):
             return {}
-        fresh = {name: RowFacts(facts[name].arity, self.cancel) for name in plain}
+        fresh = {name: RowFacts(facts[name].arity, self.run.cancel) for name in plain}
         for name, each in facts.items():
             self.relations[name] = Parts.of(
-                [RowFacts(each.arity, self.cancel).recent() if name in plain else each.whole()],
+                [RowFacts(each.arity, self.run.cancel).recent() if name in plain else each.whole()],
                 *(Version.ALL, Version.OLDER, Version.RECENT),
             )
         rules = [rule for rule in (*stratum.once, *stratum.rounds) if rule.target in plain]
@@ -161,7 +158,7 @@ class Fixpoint:
             for name, aggregate in zip(names, relation.aggregates, strict=True)
         ]
         batch = Batch(len(rows), dict(zip(names, rows.columns, strict=True)))
-        return Columns(aggregated(batch, elements, self.values, self.cancel))
+        return Columns(aggregated(batch, elements, self.run.values, self.run.cancel))
 
     # Closures
 
@@ -177,7 +174,7 @@ class Fixpoint:
             known.follow(trie, 1 - closure.fixed, _WALKED_AT_ONCE)
         else:
             self.counts[-1].how = f"graph search from {len(starts):,} starting points"
-            known.replace(_reached(rows, closure.fixed, starts, trie.merged, self.cancel))
+            known.replace(_reached(rows, closure.fixed, starts, trie.merged, self.run.cancel))
         self.counts[-1].rounds.append(len(known) - before)
 
     def _step(self, closure: Closure) -> Trie:
@@ -186,9 +183,7 @@ class Fixpoint:
             self.plan,
             self.inputs.databases,
             self.relations,
-            self.values,
-            self.cancel,
-            self.strict,
+            self.run,
             rank={closure.start: 0, closure.end: 1},
             derive=derived,
         )
@@ -203,11 +198,9 @@ class Fixpoint:
                 return Trie(EMPTY)
 
 
-def derived(
-    plan: Plan, inputs: Inputs, start: Batch, values: Scratch, cancel: Cancel, *, strict: bool
-) -> Mapping[str, Sequence[Column] | Parts]:
+def derived(plan: Plan, inputs: Inputs, start: Batch, run: Run) -> Mapping[str, Sequence[Column] | Parts]:
     """The relations that a plan's join reads, its rules evaluated for a first batch."""
-    return Fixpoint(plan, inputs, start, values, cancel, strict=strict).run()
+    return Fixpoint(plan, inputs, start, run.on_one_thread).relations_read()
 
 
 def _reached(rows: Sequence[Column], fixed: int, starts: Column, step: Csr, cancel: Cancel) -> list[Column]:
@@ -257,9 +250,7 @@ class _Rule:
     def run(self) -> None:
         """Adds what the rule derives from what is known now."""
         own = self.fixpoint
-        binding = Binding(
-            own.plan, own.inputs.databases, own.relations, own.values, own.cancel, own.strict, derive=derived
-        )
+        binding = Binding(own.plan, own.inputs.databases, own.relations, own.run, derive=derived)
         join = self._join(binding)
         if join is None:
             return
@@ -269,7 +260,7 @@ class _Rule:
             return True
 
         start = own.start.only(frozenset(self.plan.given)) if self.plan.given else Batch(1, {})
-        Driver(join, sink, own.cancel, own.threads).run(start)
+        Driver(join, sink, own.run.cancel, own.run.threads).run(start)
 
     def _join(self, binding: Binding) -> GenericJoin | None:
         """The join over the relations as they are now."""

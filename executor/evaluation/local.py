@@ -15,6 +15,7 @@ from executor.answer.result import Column as ResultColumn
 from executor.answer.result import Result, place_of, sorted_rows, type_of
 from executor.bounds.budget import Held
 from executor.bounds.cancel import Cancel
+from executor.bounds.run import Run
 from executor.evaluation.bind import Binding
 from executor.evaluation.fixpoint import Fixpoint, StratumCounts, derived
 from executor.join.batch import Batch, Column, concatenate
@@ -110,26 +111,17 @@ class Ran:
     strata: list[StratumCounts] = field(default_factory=list)
 
 
-def run_join(
-    plan: Plan,
-    inputs: Inputs,
-    values: Scratch,
-    cancel: Cancel,
-    *,
-    threads: int,
-    most: int | None,
-    strict: bool = False,
-) -> Ran:
+def run_join(plan: Plan, inputs: Inputs, run: Run, *, most: int | None) -> Ran:
     """Derives what the plan's rules say, then runs its join over that."""
-    collector = collector_for(plan, most, cancel)
+    collector = collector_for(plan, most, run.cancel)
     if inputs.start is None:
         return Ran(collector.rows(), [LevelCounts() for _ in plan.levels])
-    fixpoint = Fixpoint(plan, inputs, inputs.start, values, cancel, threads, strict)
-    join = Binding(plan, inputs.databases, fixpoint.run(), values, cancel, strict, derive=derived).join()
+    fixpoint = Fixpoint(plan, inputs, inputs.start, run)
+    join = Binding(plan, inputs.databases, fixpoint.relations_read(), run, derive=derived).join()
     if join is None:
         return Ran(collector.rows(), [LevelCounts() for _ in plan.levels], fixpoint.counts)
     try:
-        Driver(join, collector, cancel, threads).run(inputs.start)
+        Driver(join, collector, run.cancel, run.threads).run(inputs.start)
     finally:
         forget_scratch()
     return Ran(collector.rows(), join.counts, fixpoint.counts)

@@ -19,7 +19,7 @@ from datalog.values import EdnMap, EdnSet
 from executor.answer.aggregates import aggregated
 from executor.answer.result import Result, place_of, sorted_rows
 from executor.bounds.budget import Held
-from executor.bounds.cancel import Cancel
+from executor.bounds.run import Run
 from executor.extenders.functions import Argument
 from executor.join.batch import Batch, Column, concatenate, stack
 from executor.join.driver import Driver
@@ -30,7 +30,6 @@ from executor.question.inputs import Inputs, constant_codes, entity_named
 from executor.rules.facts import Parts
 from planner.logical import WEIGHT, Subquery
 from planner.plan import Plan, inner_plan
-from store.codes import Scratch
 from store.layout import NIL
 from store.snapshot import Snapshot
 
@@ -86,7 +85,7 @@ class Derive(Protocol):
     """Runs a plan's rules."""
 
     def __call__(
-        self, plan: Plan, inputs: Inputs, start: Batch, values: Scratch, cancel: Cancel, *, strict: bool
+        self, plan: Plan, inputs: Inputs, start: Batch, run: Run
     ) -> Mapping[str, Sequence[Column] | Parts]:
         """The relations that the plan's join reads: its inputs and what its rules derive for a first batch."""
 
@@ -103,9 +102,7 @@ class NestedCall:
     arguments: tuple[Argument, ...]
     bind: Callable[[Mapping[str, Sequence[Column] | Parts]], GenericJoin | None]
     inputs: Inputs
-    values: Scratch
-    cancel: Cancel
-    strict: bool
+    run: Run
     position: Position | None
     derive: Derive
     plan: Plan = field(init=False)
@@ -137,7 +134,7 @@ class NestedCall:
         columns = [
             batch.columns[a] if isinstance(a, str) else np.full(batch.size, a, np.int64) for a in self.arguments
         ]
-        group, first = group_kernels.group_rows(stack(columns), self.cancel.check)
+        group, first = group_kernels.group_rows(stack(columns), self.run.cancel.check)
         asked = list(zip(*(column[first].tolist() for column in columns), strict=True))
         return np.array(self._answers(asked), np.int64)[group]
 
@@ -146,7 +143,7 @@ class NestedCall:
         query = self.plan.query
         most = _MOST_CODES // max(len(self.plan.answer), 1)
         # The rows are the outer query's from here on, and stay counted.
-        found = self._found(self._joined([self._constants()], most, Held(self.cancel.budget)))
+        found = self._found(self._joined([self._constants()], most, Held(self.run.cancel.budget)))
         return (found if query.limit is None and not query.offset else self._ordered(found))[1:]
 
     def _constants(self) -> tuple[int, ...]:
@@ -165,7 +162,7 @@ class NestedCall:
 
     def _made(self, asked: Sequence[tuple[int, ...]]) -> list[int]:
         """The code of the value for each argument tuple."""
-        with Held(self.cancel.budget) as held:
+        with Held(self.run.cancel.budget) as held:
             return self._made_of(self._joined(asked, _MOST_ROWS, held), asked)
 
     def _made_of(self, rows: Batch, asked: Sequence[tuple[int, ...]]) -> list[int]:
@@ -180,20 +177,22 @@ class NestedCall:
         codes = []
         for number in range(len(asked)):
             if number % 64 == 0:
-                self.cancel.check()
+                self.run.cancel.check()
             start, stop = bounds[number], bounds[number + 1]
             shown = list(zip(*(column[start:stop] for column in decoded), strict=True))
-            codes.append(self.values.intern(self._shaped(shown)))
+            codes.append(self.run.values.intern(self._shaped(shown)))
         return codes
 
     def _decoded(self, columns: Sequence[Column]) -> list[Sequence[Any]]:
         """The values of the columns that the query finds, what a pull shows in the place of its entity."""
         query = self.plan.query
         size = len(columns[0])
-        result = Result((), columns, self.values, size, query.find.shape, None, 0, "", 0.0)
-        pulls = pull_shown(query, (), self.inputs.databases, result, (0, None), self.cancel, strict=self.strict)
+        result = Result((), columns, self.run.values, size, query.find.shape, None, 0, "", 0.0)
+        pulls = pull_shown(
+            query, (), self.inputs.databases, result, (0, None), self.run.cancel, strict=self.run.strict
+        )
         return [
-            pulls[i].maps if i in pulls else self.values.decode_many(column) for i, column in enumerate(columns)
+            pulls[i].maps if i in pulls else self.run.values.decode_many(column) for i, column in enumerate(columns)
         ]
 
     def _shaped(self, rows: Sequence[tuple[Any, ...]]) -> Any:
@@ -217,7 +216,7 @@ class NestedCall:
         query = self.plan.query
         elements: tuple[FindElement, ...] = (FindVar(Var(SEED)), *query.find.elements)
         if any(isinstance(element, FindAggregate) for element in elements):
-            return aggregated(rows, elements, self.values, self.cancel)
+            return aggregated(rows, elements, self.run.values, self.run.cancel)
         names = [element.var.name for element in elements]
         if query.with_:
             rows = rows.only(frozenset(names)).distinct()
@@ -230,7 +229,7 @@ class NestedCall:
             (0, False),
             *((1 + place_of(query.find.elements, k.var.name), k.descending) for k in query.order_by),
         ]
-        order = sorted_rows(found, self.values, keys, None, self.cancel)
+        order = sorted_rows(found, self.run.values, keys, None, self.run.cancel)
         found = [column[order] for column in found]
         limit = 1 if query.find.shape in ("scalar", "tuple") and query.limit is None else query.limit
         if limit is None and not query.offset:
@@ -248,12 +247,12 @@ class NestedCall:
             name: np.array(codes, np.int64)
             for name, codes in zip(self.subquery.inputs, zip(*asked, strict=True), strict=True)
         }
-        constants = constant_codes(self.plan, self._database, self.values)
+        constants = constant_codes(self.plan, self._database, self.run.values)
         columns.update((name, np.full(len(asked), code, np.int64)) for name, code in constants.items())
         start = Batch(len(asked), {**columns, SEED: np.arange(len(asked))})
         join = self._join_from(start)
         if join is not None:
-            Driver(join, gathered, self.cancel).run(start)
+            Driver(join, gathered, self.run.cancel).run(start)
         return gathered.rows()
 
     def _join_from(self, start: Batch) -> GenericJoin | None:
@@ -261,10 +260,10 @@ class NestedCall:
         plan = self.plan
         if not plan.program.strata:
             return self._join
-        return self.bind(self.derive(plan, self.inputs, start, self.values, self.cancel, strict=self.strict))
+        return self.bind(self.derive(plan, self.inputs, start, self.run))
 
     def _named(self, name: str, argument: Argument) -> Argument:
         """A constant that is an ident or a lookup ref as an entity id where its input stands for an entity."""
         if isinstance(argument, str) or name not in self.plan.entities or self._database is None:
             return argument
-        return self.values.intern(entity_named(self._database, self.values.decode(argument)))
+        return self.run.values.intern(entity_named(self._database, self.run.values.decode(argument)))

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from concurrent.futures import CancelledError
 from concurrent.futures import TimeoutError as NotYet
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -24,6 +25,7 @@ import pyarrow as pa
 
 from datalog.errors import AdalogError, Code
 from executor.bounds.cancel import Cancel
+from executor.bounds.run import Run
 from executor.evaluation.bind import Binding
 from executor.evaluation.fixpoint import Fixpoint, StratumCounts, derived
 from executor.evaluation.local import Ran, collector_for
@@ -82,13 +84,12 @@ class SparkEngine:
         self,
         plan: Plan,
         inputs: Inputs,
-        values: Scratch,
-        cancel: Cancel,
+        run: Run,
         *,
         most: int | None,
-        strict: bool = False,
     ) -> Ran:
         """As `run_join` in this process. Raises BACKEND_UNAVAILABLE where there is no session, or it ends."""
+        values, cancel = run.values, run.cancel
         collector = collector_for(plan, most, cancel)
         counts = [LevelCounts() for _ in plan.levels]
         if inputs.start is None:
@@ -99,13 +100,13 @@ class SparkEngine:
         relations = inputs.relations
         if plan.sharing is not None:
             # The rules run in the tasks, each for its share of the values that bind an argument.
-            domain = Fixpoint(plan, inputs, inputs.start, values, cancel, strict=strict).domain(plan.sharing)
+            domain = Fixpoint(plan, inputs, inputs.start, run.on_one_thread).domain(plan.sharing)
             shares = dealt(plan.sharing.variable, domain, wanted)
         else:
-            fixpoint = Fixpoint(plan, inputs, inputs.start, values, cancel, live.cores, strict)
-            facts = fixpoint.run()
+            fixpoint = Fixpoint(plan, inputs, inputs.start, replace(run, threads=live.cores))
+            facts = fixpoint.relations_read()
             strata = fixpoint.counts
-            join = Binding(plan, inputs.databases, facts, values, cancel, strict, derive=derived).join()
+            join = Binding(plan, inputs.databases, facts, run, derive=derived).join()
             if join is None:
                 return Ran(collector.rows(), counts, strata)
             counts = join.counts
@@ -121,7 +122,7 @@ class SparkEngine:
                 relations,
                 inputs.start,
                 made,
-                strict,
+                run.strict,
                 most,
                 _left_ms(cancel),
                 self._ships(live).stop_file(key),

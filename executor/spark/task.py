@@ -20,6 +20,7 @@ import pyarrow as pa
 from datalog.errors import AdalogError, Code, Position
 from executor.bounds.budget import Memory
 from executor.bounds.cancel import Cancel
+from executor.bounds.run import Run
 from executor.evaluation.bind import Binding
 from executor.evaluation.fixpoint import derived
 from executor.evaluation.local import Ran, collector_for, run_join
@@ -102,12 +103,11 @@ class _Bound:
 
     join: GenericJoin | None
     databases: Mapping[str, Snapshot]
-    values: Scratch
-    cancel: Cancel
+    common: Run
 
     def run(self, job: Job, prefixes: Batch, depth: int) -> Ran:
         """The share's rows, each once."""
-        with _memory.lent(self.cancel):
+        with _memory.lent(self.common.cancel):
             return self._run(job, prefixes, depth)
 
     def _run(self, job: Job, prefixes: Batch, depth: int) -> Ran:
@@ -115,10 +115,10 @@ class _Bound:
             relations = {name: list(columns) for name, columns in job.relations.items()}
             relations[SHARE] = list(prefixes.columns.values())
             inputs = Inputs(job.start, relations, dict(self.databases))
-            return run_join(job.plan, inputs, self.values, self.cancel, threads=1, most=job.most, strict=job.strict)
+            return run_join(job.plan, inputs, self.common, most=job.most)
         self.join.counts = [LevelCounts() for _ in self.join.levels]
-        collector = collector_for(job.plan, job.most, self.cancel)
-        Driver(self.join, collector, self.cancel).run(prefixes, depth)
+        collector = collector_for(job.plan, job.most, self.common.cancel)
+        Driver(self.join, collector, self.common.cancel).run(prefixes, depth)
         return Ran(collector.rows(), self.join.counts)
 
 
@@ -143,7 +143,7 @@ def run_share(job: Job, share: pa.Buffer) -> pa.Buffer:
         bound = _bind(job)
         ran = bound.run(job, prefixes, said["depth"])
         rows = ran.rows
-        numbers, made = _made_up(rows, bound.values, len(job.made))
+        numbers, made = _made_up(rows, bound.common.values, len(job.made))
         counts = [[c.prefixes, c.candidates, c.rows, c.seconds] for c in ran.levels]
         answer = to_bytes(rows, {"counts": counts, "numbers": numbers, "made": made})
         if answer.size > _MOST_BYTES:
@@ -175,11 +175,12 @@ def _bind(job: Job) -> _Bound:
         cancel = Watched(job.timeout_ms, job.stop)
         values = Scratch(next(iter(databases.values())).codes, take=cancel.budget.take)
         values.adopt(job.made)
+        run = Run(values, cancel, job.strict)
         join = None
         if job.plan.sharing is None:
-            join = Binding(job.plan, databases, job.relations, values, cancel, job.strict, derive=derived).join()
+            join = Binding(job.plan, databases, job.relations, run, derive=derived).join()
             assert join is not None, "the driver bound it, and sends no task where a part without variables fails"
-        found = _bound[job.key] = _Bound(join, databases, values, cancel)
+        found = _bound[job.key] = _Bound(join, databases, run)
         while len(_bound) > _KEPT_BOUND:
             _bound.popitem(last=False)
     _bound.move_to_end(job.key)

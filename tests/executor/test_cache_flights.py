@@ -15,6 +15,7 @@ from executor.answer.result import Result
 from executor.bounds.cancel import Cancel
 from executor.cache.settings import CacheSettings
 from executor.pool import Pool, PoolSettings, Request
+from executor.question.question import Question
 from store.database import Database
 
 QUERY = "[:find (count ?e) . :where [?e :n ?v]]"
@@ -34,8 +35,10 @@ class Held(Pool):
         self.computed = 0
         self.cancelled = 0
         self.failing: AdalogError | None = None
+        self._compute = self.engine.rows
+        self.engine.rows = self._computed
 
-    def rows(self, request: Request, cancel: Cancel) -> Result:
+    def _computed(self, question: Question, cancel: Cancel) -> Result:
         self.computed += 1
         self.began.release()
         try:
@@ -47,7 +50,7 @@ class Held(Pool):
             raise
         if self.failing is not None:
             raise self.failing
-        return super().rows(request, cancel)
+        return self._compute(question, cancel)
 
 
 @pytest.fixture

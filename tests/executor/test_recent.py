@@ -42,7 +42,7 @@ def test_plans_and_questions_stay_within_their_bytes_under_many_texts() -> None:
             for number in range(200):
                 pool.run(Request(f'[:find ?e :where [?e :db/doc "{number} {"y" * 2_000}"]]'))
             pool.run(Request('[:find ?e :where [?e :db/doc "' + "y" * 500_000 + '"]]'))
-            kept = (pool._compiler.plans, pool._questions._queries, pool._questions._outlines)
+            kept = (pool.engine.compiler.plans, pool.questions._queries, pool.questions._outlines)
             for each in kept:
                 assert 0 < len(each) < 200
                 assert each.nbytes <= each.bound

@@ -14,6 +14,7 @@ import pytest
 from datalog.errors import AdalogError, Code, Position
 from datalog.values import Keyword
 from executor.bounds.cancel import Cancel
+from executor.bounds.run import Run
 from executor.evaluation.bind import Binding
 from executor.evaluation.compile import Compiler
 from executor.evaluation.fixpoint import derived
@@ -63,7 +64,7 @@ def bound(snapshot: Snapshot, query: str) -> tuple[GenericJoin, Batch]:
     plan = Compiler().compile(Questions().of(Request(query), snapshot, Cancel()))
     values = Scratch(snapshot.codes)
     inputs = bind_inputs(plan, (), snapshot, values)
-    join = Binding(plan, inputs.databases, inputs.relations, values, Cancel(), derive=derived).join()
+    join = Binding(plan, inputs.databases, inputs.relations, Run(values), derive=derived).join()
     assert join is not None
     assert inputs.start is not None
     return join, inputs.start

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import executor.evaluation.local
 from datalog.errors import AdalogError, Code
 from executor.answer.aggregates import aggregated
 from executor.bounds.cancel import Cancel
@@ -210,7 +209,7 @@ def test_a_failed_query_leaves_nothing(small: World, monkeypatch: pytest.MonkeyP
             alive.extend(weakref.ref(column) for column in batch.columns.values() if column.base is None)
             super()._step(depth, batch)
 
-    monkeypatch.setattr(executor.local, "Driver", Seen)
+    monkeypatch.setattr("executor.evaluation.local.Driver", Seen)
     gc.collect()
     gc.disable()
     try:

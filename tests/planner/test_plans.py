@@ -86,7 +86,7 @@ def test_analyze_counts_what_happened(graph: World) -> None:
 def test_the_same_snapshot_and_text_give_the_same_plan(graph: World) -> None:
     query = '[:find ?n (count ?b) :where [?a :to ?b] [?a :name ?n] (not [?b :kind "k2"])]'
     first = plan(graph, query)
-    graph.pool._compiler.plans.clear()
+    graph.pool.engine.compiler.plans.clear()
     assert plan(graph, query) == first
 
 

@@ -12,6 +12,7 @@ import pytest
 from datalog.errors import AdalogError
 from datalog.parser import parse_query
 from executor.bounds.cancel import Cancel
+from executor.bounds.run import Run
 from executor.evaluation.bind import Binding
 from executor.evaluation.fixpoint import derived
 from executor.extenders.changes import Moments
@@ -77,7 +78,7 @@ class Asked:
         """The weights of the rows over `needed`."""
         found: Counter[tuple[int, ...]] = Counter()
         plan = plan_join(body, (), needed, self.statistics, self.options)
-        binding = Binding(self.plan, {}, {}, self.values, Cancel(), moments={"$": self.moments}, derive=derived)
+        binding = Binding(self.plan, {}, {}, Run(self.values), moments={"$": self.moments}, derive=derived)
         join = binding.join_of(plan.body.items, (), plan.levels, weighted=True)
         if join is None:
             return found

@@ -1,0 +1,24 @@
+"""What all parts of one run have in common, made once and handed through."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from executor.bounds.cancel import Cancel
+from store.codes import Scratch
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """`values`: the codes of what the run makes up. `cancel`: its flag, deadline and budget. `strict`: an attribute
+    that is not declared is refused. `threads`: how many a join may use."""
+
+    values: Scratch
+    cancel: Cancel = field(default_factory=Cancel)
+    strict: bool = False
+    threads: int = 1
+
+    @property
+    def on_one_thread(self) -> Run:
+        """The same for a join within a join."""
+        return self if self.threads == 1 else replace(self, threads=1)

@@ -1,0 +1,201 @@
+"""The engine: one question in, its answer out, on the thread of whoever asks.
+
+Plans the question, chooses where it runs, binds it, runs it there, and makes its pulls, with memory that the
+process lends it. It knows neither of turns nor of answers that were given before.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from datalog.ast import FindPull
+from datalog.errors import AdalogError, Code
+from datalog.parse_pull import read_pull
+from datalog.values import EdnMap
+from executor.answer.result import Pulled, Result
+from executor.bounds.budget import Memory
+from executor.bounds.cancel import Cancel
+from executor.bounds.recent import Recent
+from executor.bounds.run import Run
+from executor.evaluation.compile import Compiler
+from executor.evaluation.local import Ran, run_join, shape_result
+from executor.pull.find import pull_shown, pulled_column
+from executor.pull.puller import Puller
+from executor.question.arguments import arguments_cost
+from executor.question.inputs import bind_inputs
+from executor.question.question import Question
+from executor.question.request import Request
+from planner.explain import explain_plan
+from planner.plan import Engine as Place
+from planner.plan import Plan
+from store.codes import Scratch
+from store.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from executor.spark.engine import SparkEngine
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What an engine may use: `threads` for a query, and Spark, which AUTO prefers above `spark_cost`, an estimate.
+    `strict`: an attribute that is not declared is refused."""
+
+    threads: int
+    spark: SparkEngine | None
+    spark_cost: float
+    strict: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Joined:
+    """The rows of a question, the plan that they came by, what happened on the way, and why it ran where it did."""
+
+    result: Result
+    plan: Plan
+    ran: Ran
+    reason: str
+
+
+class Engine:
+    """Thread-safe."""
+
+    def __init__(self, means: Means, memory: Memory, plan_bytes: int) -> None:
+        """`plan_bytes`: of the plans of recent questions."""
+        self.means = means
+        self.memory = memory
+        self.compiler = Compiler(Recent(plan_bytes))
+
+    def run(self, question: Question, cancel: Cancel) -> Result:
+        """The answer with its pulls.
+
+        Raises what is wrong with the question, LIMIT_EXCEEDED, TIMEOUT, CANCELLED, and BACKEND_UNAVAILABLE when
+        Spark was asked for and is not there.
+        """
+        with self.memory.lent(cancel):
+            return self._answered(question, cancel).result
+
+    def rows(self, question: Question, cancel: Cancel) -> Result:
+        """The answer without its pulls."""
+        with self.memory.lent(cancel):
+            return self._joined(question, cancel).result
+
+    def pulled(self, question: Question, result: Result, place: int, cancel: Cancel) -> Pulled:
+        """What one pull of a question shows of the entities in its rows."""
+        shown, strict = question.request.shown, self.means.strict
+        with self.memory.lent(cancel):
+            return pulled_column(
+                question.query, question.args, question.databases, result, place, shown, cancel, strict=strict
+            )
+
+    def pull(
+        self, pattern: str, entities: Sequence[Any], snapshot: Snapshot, cancel: Cancel
+    ) -> tuple[list[EdnMap | None], int]:
+        """(a map for each entity in order, or None if it has nothing of the pattern; the number of values)."""
+        with self.memory.lent(cancel):
+            puller = Puller(snapshot, cancel, strict=self.means.strict)
+            return puller.pull_named(read_pull(pattern), entities)
+
+    def explain(self, question: Question, cancel: Cancel, *, analyze: bool) -> dict[str, Any]:
+        """The plan of a question; with `analyze` what running it did, level by level."""
+        if not analyze:
+            plan = self.compiler.compile(question, cancel=cancel)
+            place, reason = self.choose(question.request, plan)
+            return explain_plan(plan, str(place), reason)
+        with self.memory.lent(cancel):
+            joined = self._answered(question, cancel)
+        result, ran = joined.result, joined.ran
+        shown = explain_plan(joined.plan, result.engine, joined.reason)
+        for stratum, did in zip(shown["rules"], ran.strata, strict=False):
+            stratum["actual"] = {
+                "rows": did.rows,
+                "rounds": did.rounds,
+                "how": did.how,
+                "ms": round(did.seconds * 1000, 3),
+            }
+        for level, count in zip(shown["levels"], ran.levels, strict=True):
+            level["actual"] = {
+                "prefixes": count.prefixes,
+                "candidates": count.candidates,
+                "rows": count.rows,
+                "ms": round(count.seconds * 1000, 3),
+            }
+        shown["rows"] = len(result)
+        shown["elapsedMs"] = round(result.elapsed_ms, 3)
+        return shown
+
+    def choose(self, request: Request, plan: Plan) -> tuple[Place, str]:
+        """(where to run a plan, why)."""
+        spark = self.means.spark
+        if request.engine == "LOCAL":
+            return Place.LOCAL, "asked for"
+        if request.engine == "SPARK":
+            if spark is None:
+                raise AdalogError(
+                    Code.BACKEND_UNAVAILABLE, "this gateway runs without Spark; ask for engine LOCAL or AUTO"
+                )
+            return Place.SPARK, "asked for"
+        cost = plan.cost
+        if cost < self.means.spark_cost:
+            return Place.LOCAL, f"estimated cost {cost:,.0f} is small"
+        if spark is None:
+            return Place.LOCAL, f"estimated cost {cost:,.0f} is large, but there is no Spark"
+        if spark.state != "ready":
+            return Place.LOCAL, f"estimated cost {cost:,.0f} is large, but Spark is {spark.state}"
+        if spark.cores <= self.means.threads:
+            return (
+                Place.LOCAL,
+                f"estimated cost {cost:,.0f} is large, but Spark has no more cores than this process",
+            )
+        return Place.SPARK, f"estimated cost {cost:,.0f} is large"
+
+    def _answered(self, question: Question, cancel: Cancel) -> _Joined:
+        started = time.perf_counter()
+        joined = self._joined(question, cancel)
+        result, query = joined.result, joined.plan.query
+        if any(isinstance(element, FindPull) for element in query.find.elements):
+            shown, strict = question.request.shown, self.means.strict
+            result.pulled = pull_shown(
+                query, question.args, question.databases, result, shown, cancel, strict=strict
+            )
+            result.elapsed_ms = (time.perf_counter() - started) * 1000
+        return joined
+
+    def _joined(self, question: Question, cancel: Cancel) -> _Joined:
+        started = time.perf_counter()
+        request, snapshot = question.request, question.snapshot
+        plan = self.compiler.compile(question, cancel=cancel)
+        cancel.check()
+        place, reason = self.choose(request, plan)
+        if place is Place.SPARK and plan.program.strata:
+            plan = self.compiler.compile(question, share=True, cancel=cancel)
+        values = Scratch(snapshot.codes, take=cancel.budget.take)
+        if place is Place.LOCAL:
+            cancel.expect(plan.cost + arguments_cost(question.args))
+        inputs = bind_inputs(plan, question.args, snapshot, values, cancel.check)
+        run = Run(values, cancel, self.means.strict, self.means.threads)
+        if place is Place.SPARK:
+            assert self.means.spark is not None
+            ran = self.means.spark.run_join(plan, inputs, run, most=request.max_rows)
+        else:
+            ran = run_join(plan, inputs, run, most=request.max_rows)
+        result = shape_result(
+            plan,
+            ran.rows,
+            values,
+            cancel,
+            t=snapshot.t,
+            engine=str(place),
+            started=started,
+            ordered=request.ordered,
+        )
+        result.question = question
+        result.waited_ms, result.lane = cancel.waited * 1000, cancel.lane
+        if request.max_rows is not None and len(result) > request.max_rows:
+            raise AdalogError(
+                Code.LIMIT_EXCEEDED,
+                f"the query has more than {request.max_rows:,} rows; narrow it, aggregate, or use :limit",
+            )
+        return _Joined(result, plan, ran, reason)

@@ -1,0 +1,85 @@
+"""Work that runs when it is its turn, for a task that waits or a caller that does not, until all is stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+import weakref
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import TypeVar
+
+from executor.bounds.cancel import Cancel, abandoned, stopping, timed_out
+from executor.bounds.client import ASKING
+from executor.bounds.failure import emptied
+from executor.turns.scheduler import Scheduler
+
+T = TypeVar("T")
+
+
+class Turns:
+    """What runs, by its flags. Thread-safe."""
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        self._scheduler = scheduler
+        self._lock = threading.Lock()
+        self._running: weakref.WeakSet[Cancel] = weakref.WeakSet()
+        self._stopped = False
+
+    def stop(self) -> None:
+        """Takes no more work and has what runs end at its next look at the cancel flag. Does not wait."""
+        with self._lock:
+            self._stopped = True
+            running = list(self._running)
+        for cancel in running:
+            cancel.cancel(stopping())
+
+    def register(self, cancel: Cancel) -> None:
+        """Has `stop` end the work under this flag, too, wherever it runs. Raises BACKEND_UNAVAILABLE after it."""
+        with self._lock:
+            if self._stopped:
+                raise stopping()
+            self._running.add(cancel)
+
+    def submit(self, cancel: Cancel, work: Callable[[Cancel], T], cost: float = 0.0) -> Future[T]:
+        """`threaded` for who does not wait."""
+        self.register(cancel)
+
+        def tidy(cancel: Cancel) -> T:
+            try:
+                return work(cancel)
+            except BaseException as failure:
+                emptied(failure)
+                raise
+
+        try:
+            return self._scheduler.submit(cancel, tidy, ASKING.get(), cost).future
+        except RuntimeError:
+            # The interpreter ends, and starts no threads.
+            raise stopping() from None
+
+    async def threaded(self, cancel: Cancel, work: Callable[[Cancel], T], cost: float = 0.0) -> T:
+        """The outcome of `work`, run when it is its turn; cancelling the task stops it. `cost`: what is known of
+        it, in the planner's measure.
+
+        It may be begun more than once, and is to have no effect but its outcome. Raises RATE_LIMITED where too many
+        wait, and TIMEOUT at the deadline of `cancel`, whatever the work does then.
+        """
+        future = asyncio.wrap_future(self.submit(cancel, work, cost))
+        timer = None
+        if cancel.deadline is not None:
+            left = max(0.0, cancel.deadline - time.monotonic())
+            timer = asyncio.get_running_loop().call_later(left, future.cancel)
+        try:
+            return await future
+        except asyncio.CancelledError:
+            abandoned(future)
+            cancel.cancel()
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            raise timed_out() from None
+        finally:
+            if timer is not None:
+                timer.cancel()

@@ -8,8 +8,12 @@ from bench.facts import Table, is_facts, tables
 from bench.work import THREADS, Answer, Work
 from datalog.values import Keyword
 from examples.debian.load import load as load_debian
-from executor.pool import Pool, PoolSettings, Request
+from executor.pool import Pool, PoolSettings
+from executor.question.request import Request
 from store.database import Database
+
+# Peers may take what they like.
+MEMORY = 16 << 30
 
 EDGE = Keyword("g/to")
 SCHEMA = "[{:db/ident :g/to :db/valueType :db.type/ref :db/cardinality :db.cardinality/many}]"
@@ -24,7 +28,7 @@ _FIRST_ROW = 1 << 24
 class Adalog:
     def __init__(self) -> None:
         self._database = Database.open(":memory:")
-        self._pool = Pool(self._database, PoolSettings(threads=THREADS))
+        self._pool = Pool(self._database, PoolSettings(threads=THREADS, memory_bytes=MEMORY))
 
     def load(self, data: str) -> None:
         if is_facts(data):

@@ -13,9 +13,10 @@ from typing import Final
 
 import pyarrow as pa
 
-from bench.adalog import EDGE, SCHEMA
+from bench.adalog import EDGE, MEMORY, SCHEMA
 from bench.work import THREADS, graph
-from executor.pool import Pool, PoolSettings, Request
+from executor.pool import Pool, PoolSettings
+from executor.question.request import Request
 from executor.spark.engine import SparkEngine
 from executor.spark.job import each_in_a_task
 from executor.spark.session import Live, unchanged
@@ -33,7 +34,7 @@ def main() -> None:
     edges = graph(f"rmat{scale}")
     engine = SparkEngine(f"local[{THREADS}]")
     with Database.open(":memory:") as database:
-        pool = Pool(database, PoolSettings(threads=THREADS), spark=engine)
+        pool = Pool(database, PoolSettings(threads=THREADS, memory_bytes=MEMORY), spark=engine)
         try:
             database.bulk_load(SCHEMA, {EDGE: (edges.source, edges.target)})
             began = time.perf_counter()

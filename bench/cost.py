@@ -18,7 +18,8 @@ from bench import folder, server
 from bench.line import Line
 from datalog.values import Keyword
 from examples.debian.load import load as load_debian
-from executor.pool import Pool, Request
+from executor.pool import Pool
+from executor.question.request import Request
 from store.database import Database
 
 _SCHEMA: Final = """[{:db/ident :item/key :db/valueType :db.type/string :db/cardinality :db.cardinality/one

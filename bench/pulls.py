@@ -12,7 +12,8 @@ from typing import Final, TypeVar
 from bench import folder, server
 from bench.line import Line
 from examples.debian.load import load as load_debian
-from executor.pool import Pool, PullRequest, Request
+from executor.pool import Pool, PullRequest
+from executor.question.request import Request
 from store.database import Database
 
 T = TypeVar("T")

@@ -17,11 +17,7 @@ from datalog.terms import LookupRef as LookupRef
 from datalog.terms import Source as Source
 from datalog.terms import Term as Term
 from datalog.terms import Var as Var
-
-
-def _position() -> Any:
-    return field(default=None, compare=False, repr=False, kw_only=True)
-
+from datalog.terms import position_field
 
 # Bindings: the shape that a function's result or an input is taken apart into.
 
@@ -38,7 +34,7 @@ class TupleBinding:
     """`[?a _ ?b]`: one tuple."""
 
     targets: tuple[Var | Blank, ...]
-    position: Position | None = _position()
+    position: Position | None = position_field()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +42,7 @@ class CollectionBinding:
     """`[?x ...]`: one row for each element."""
 
     target: Var | Blank
-    position: Position | None = _position()
+    position: Position | None = position_field()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +50,7 @@ class RelationBinding:
     """`[[?a ?b]]`: one row for each tuple."""
 
     targets: tuple[Var | Blank, ...]
-    position: Position | None = _position()
+    position: Position | None = position_field()
 
 
 Binding = ScalarBinding | TupleBinding | CollectionBinding | RelationBinding
@@ -69,7 +65,7 @@ class Pattern:
 
     source: Source
     terms: tuple[Term, ...]
-    position: Position | None = _position()
+    position: Position | None = position_field()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +74,7 @@ class Predicate:
 
     name: str
     args: tuple[Term | Source, ...]
-    position: Position | None = _position()
+    position: Position | None = position_field()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +86,13 @@ class Function:
     args: tuple[Term | Source, ...]
     binding: Binding
     query: Query | None = None
-    position: Position | None = _position()
+    position: Position | None = position_field()
 
 
 @dataclass(frozen=True, slots=True)
 class And:
     clauses: tuple[Clause, ...]
-    position: Position | None = _position()
+    position: Position | None = position_field()
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +101,7 @@ class Or:
 
     branches: tuple[And, ...]
     source: Source | None = None
-    position: Position | None = _position()
+    position: Position | None = position_field()
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,14 +112,14 @@ class OrJoin:
     variables: tuple[Var, ...]
     branches: tuple[And, ...]
     source: Source | None = None
-    position: Position | None = _position()
+    position: Position | None = position_field()
 
 
 @dataclass(frozen=True, slots=True)
 class Not:
     clauses: tuple[Clause, ...]
     source: Source | None = None
-    position: Position | None = _position()
+    position: Position | None = position_field()
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +129,7 @@ class NotJoin:
     variables: tuple[Var, ...]
     clauses: tuple[Clause, ...]
     source: Source | None = None
-    position: Position | None = _position()
+    position: Position | None = position_field()
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +139,7 @@ class RuleCall:
     name: str
     args: tuple[Term, ...]
     source: Source
-    position: Position | None = _position()
+    position: Position | None = position_field()
 
 
 Clause = Pattern | Predicate | Function | And | Or | OrJoin | Not | NotJoin | RuleCall
@@ -169,7 +165,7 @@ class FindAggregate:
     name: str
     args: tuple[Const, ...]
     var: Var
-    position: Position | None = _position()
+    position: Position | None = position_field()
 
     @property
     def label(self) -> str:
@@ -185,7 +181,7 @@ class FindPull:
     source: Source
     pattern: PullPattern | Var
     label: str
-    position: Position | None = _position()
+    position: Position | None = position_field()
 
 
 FindElement = FindVar | FindAggregate | FindPull
@@ -202,7 +198,7 @@ class Rule:
     required: tuple[Var, ...]
     args: tuple[Var | FindAggregate, ...]
     clauses: tuple[Clause, ...]
-    position: Position | None = _position()
+    position: Position | None = position_field()
 
     @property
     def head(self) -> tuple[Var | FindAggregate, ...]:
@@ -217,7 +213,7 @@ class Find:
     elements: tuple[FindElement, ...]
     shape: str = "relation"
     keys: tuple[Any, ...] | None = None
-    position: Position | None = _position()
+    position: Position | None = position_field()
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,14 +221,14 @@ class SourceInput:
     """`$` or `$name` in `:in`."""
 
     name: str
-    position: Position | None = _position()
+    position: Position | None = position_field()
 
 
 @dataclass(frozen=True, slots=True)
 class RulesInput:
     """`%` in `:in`."""
 
-    position: Position | None = _position()
+    position: Position | None = position_field()
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +236,7 @@ class BindingInput:
     """A variable, collection, tuple or relation in `:in`."""
 
     binding: Binding
-    position: Position | None = _position()
+    position: Position | None = position_field()
 
 
 Input = SourceInput | RulesInput | BindingInput

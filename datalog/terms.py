@@ -11,7 +11,8 @@ from typing import Any
 from datalog.errors import Position
 
 
-def _position() -> Any:
+def position_field() -> Any:
+    """The field of where in its text something stands, which is no part of what it is."""
     return field(default=None, compare=False, repr=False, kw_only=True)
 
 
@@ -20,14 +21,14 @@ class Var:
     """A variable, its name as written (`?x`, or a plain symbol `person`)."""
 
     name: str
-    position: Position | None = _position()
+    position: Position | None = position_field()
 
 
 @dataclass(frozen=True, slots=True)
 class Blank:
     """`_`: a fresh variable that nothing else sees."""
 
-    position: Position | None = _position()
+    position: Position | None = position_field()
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class Const:
 
     value: Any = field(compare=False)
     key: Any = field(repr=False)
-    position: Position | None = _position()
+    position: Position | None = position_field()
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class LookupRef:
 
     attribute: Const
     value: Const | Var
-    position: Position | None = _position()
+    position: Position | None = position_field()
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ class Source:
     """A database or relation by name: `$` or `$name`."""
 
     name: str = "$"
-    position: Position | None = _position()
+    position: Position | None = position_field()
 
 
 Term = Var | Blank | Const | LookupRef

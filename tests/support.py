@@ -14,7 +14,8 @@ from datalog.edn import read, write
 from datalog.errors import AdalogError
 from datalog.values import identity
 from executor.answer.result import Result
-from executor.pool import Pool, PullRequest, Request
+from executor.pool import Pool, PullRequest
+from executor.question.request import Request
 from store.database import Database, TxReport
 
 MARK = "‸"

@@ -1,6 +1,7 @@
 """Data patterns as extenders: over an attribute's tries, over all attributes, or over rows with their transactions.
 
-For `executor.bind`. Constants become codes here, and a pattern that cannot hold, or has no variable, is decided.
+For `executor.evaluation.bind`. Constants become codes here, and a pattern that cannot hold, or has no variable, is
+decided.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Which rows of a relation are known, a bit for each row there could be: while its codes lie close together.
 
-For `executor.facts`, whose hash table takes over where there would be too many bits to a row.
+For `executor.rules.facts`, whose hash table takes over where there would be too many bits to a row.
 """
 
 from __future__ import annotations

@@ -27,13 +27,8 @@ _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
 @njit(cache=True, nogil=True, inline="always")
-def position(keys: Ints, dense: Index, key: Any) -> Any:
-    """The index of `key` in sorted `keys`, or -1."""
-    if dense.size > 0:
-        at = key - keys[0]
-        if at < 0 or at >= dense.size:
-            return np.int64(-1)
-        return np.int64(dense[at])
+def _searched(keys: Ints, key: Any) -> Any:
+    """The index of `key` in sorted `keys`, or -1, by bisection."""
     lo = np.int64(0)
     hi = np.int64(keys.size)
     while lo < hi:
@@ -45,6 +40,17 @@ def position(keys: Ints, dense: Index, key: Any) -> Any:
     if lo < keys.size and keys[lo] == key:
         return lo
     return np.int64(-1)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def position(keys: Ints, dense: Index, key: Any) -> Any:
+    """The index of `key` in sorted `keys`, or -1."""
+    if dense.size > 0:
+        at = key - keys[0]
+        if at < 0 or at >= dense.size:
+            return np.int64(-1)
+        return np.int64(dense[at])
+    return _searched(keys, key)
 
 
 @njit(cache=True, nogil=True)
@@ -141,17 +147,7 @@ def _signed_position(keys: Ints, filter_: Words, shift: Any, key: Any) -> Any:
     place = (np.uint64(key) * _MULTIPLIER) >> shift
     if not (filter_[np.int64(place >> np.uint64(6))] >> (place & np.uint64(63))) & np.uint64(1):
         return np.int64(-1)
-    lo = np.int64(0)
-    hi = np.int64(keys.size)
-    while lo < hi:
-        mid = (lo + hi) >> 1
-        if keys[mid] < key:
-            lo = mid + 1
-        else:
-            hi = mid
-    if lo < keys.size and keys[lo] == key:
-        return lo
-    return np.int64(-1)
+    return _searched(keys, key)
 
 
 @njit(cache=True, nogil=True)

@@ -1,7 +1,7 @@
 """Pull for many entities at once: one pass over an attribute's trie for each attribute and level of a pattern.
 
 What a level refers to is made distinct and pulled once, however many refer to it; maps share the maps within them.
-Nothing looks up one entity after the other; only a recursion lays out its paths one by one (`executor.pull_paths`).
+Nothing looks up one entity after the other; only a recursion lays out its paths one by one (`executor.pull.paths`).
 """
 
 from __future__ import annotations

@@ -11,7 +11,8 @@ from datalog.edn import read, write
 from datalog.errors import AdalogError, Code
 from datalog.parser import parse_query
 from datalog.values import EdnList, identity, sort_key
-from executor.pool import Pool, PoolSettings, Request
+from executor.pool import Pool, PoolSettings
+from executor.question.request import Request
 from planner.plan import Options
 from store.database import Database
 from tests.asp.nests import SCHEMA, VALUES, Asked

@@ -8,7 +8,8 @@ from typing import Any
 
 from datalog.edn import read
 from datalog.errors import AdalogError
-from executor.pool import Pool, PoolSettings, PullRequest, Request
+from executor.pool import Pool, PoolSettings, PullRequest
+from executor.question.request import Request
 from store.attribute import TX_BASE
 from store.database import Database
 from tests.datascript.generated import SCHEMA, THEIR_SCHEMA, Asked

@@ -10,7 +10,8 @@ import pytest
 from datalog.errors import AdalogError
 from executor.bounds.recent import ENTRY_BYTES, Recent
 from executor.cache.settings import CacheSettings
-from executor.pool import Pool, Request
+from executor.pool import Pool
+from executor.question.request import Request
 from planner.plan import Options
 from store.database import Database
 from tests.support import World, refused

@@ -22,7 +22,7 @@ from executor.cache.codec import (
     stored,
 )
 from executor.cache.kept import fetched_rows, kept_rows
-from executor.pool import Request
+from executor.question.request import Request
 from store.wire import pack_as_written, unpack
 from tests.datalog.strategies import values
 from tests.support import World

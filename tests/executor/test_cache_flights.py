@@ -14,8 +14,9 @@ from datalog.errors import AdalogError, Code
 from executor.answer.result import Result
 from executor.bounds.cancel import Cancel
 from executor.cache.settings import CacheSettings
-from executor.pool import Pool, PoolSettings, Request
+from executor.pool import Pool, PoolSettings
 from executor.question.question import Question
+from executor.question.request import Request
 from store.database import Database
 
 QUERY = "[:find (count ?e) . :where [?e :n ?v]]"

@@ -27,7 +27,8 @@ from executor.cache.codec import KEY_BYTES, Entry, encode, stored
 from executor.cache.redis_layer import LOOKUP_SECONDS, Cost, RedisLayer
 from executor.cache.settings import CacheSettings, RedisSettings
 from executor.cache.tally import Tally
-from executor.pool import Pool, Request
+from executor.pool import Pool
+from executor.question.request import Request
 from store.database import Database
 from tests.redis_servers import SERVERS, RedisServer, running
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from executor.bounds.recent import ENTRY_BYTES, Recent, weight_of_text
 from executor.evaluation.compile import Compiler
-from executor.pool import Pool, PoolSettings, Request
+from executor.pool import Pool, PoolSettings
 from executor.question.question import Questions
+from executor.question.request import Request
 from schema.execution import Operations
 from schema.limits import Limits
 from schema.surface import build_schema

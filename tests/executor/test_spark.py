@@ -20,7 +20,8 @@ from datalog.errors import AdalogError, Code
 from datalog.values import identity
 from executor.answer.result import Result
 from executor.bounds.cancel import Cancel
-from executor.pool import Pool, PoolSettings, Request
+from executor.pool import Pool, PoolSettings
+from executor.question.request import Request
 from executor.spark.engine import SparkEngine
 from executor.spark.session import Live
 from store.database import Database

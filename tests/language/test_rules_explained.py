@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from executor.pool import Request
+from executor.question.request import Request
 from planner.plan import Options
 
 PATH = "[[(path ?a ?b) [?a :to ?b]] [(path ?a ?c) (path ?a ?b) [?b :to ?c]] [(unused ?a) [?a :n]]]"

@@ -14,7 +14,8 @@ from datalog.errors import AdalogError
 from datalog.values import identity
 from executor.cache.reads import reads_of
 from executor.cache.settings import CacheSettings
-from executor.pool import Pool, Request
+from executor.pool import Pool
+from executor.question.request import Request
 from planner.plan import Options
 from store.database import Database
 from store.snapshot import Snapshot

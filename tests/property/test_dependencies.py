@@ -9,7 +9,8 @@ from random import Random
 import pytest
 
 from datalog.errors import AdalogError
-from executor.pool import Pool, Request
+from executor.pool import Pool
+from executor.question.request import Request
 from planner.plan import Options
 from store.database import Database
 from store.snapshot import Snapshot

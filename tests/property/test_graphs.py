@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from executor.pool import Pool, PoolSettings, Request
+from executor.pool import Pool, PoolSettings
+from executor.question.request import Request
 from planner.plan import Options
 from store.database import Database
 from tests.property.model import examples

@@ -11,7 +11,8 @@ import pytest
 
 from datalog.errors import AdalogError, Code
 from datalog.values import Keyword
-from executor.pool import Pool, Request
+from executor.pool import Pool
+from executor.question.request import Request
 from store.attribute import FIRST_OWN_IDENT
 from store.database import Database
 

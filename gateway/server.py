@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
+from typing import Any
 
 import uvicorn
 from rich.console import Console
@@ -89,6 +90,7 @@ class Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begins to serve, and to end connections that take too long."""
+        asyncio.get_running_loop().set_exception_handler(_unheard)
         await super().startup(sockets)
         self._wire.start()
 
@@ -102,6 +104,12 @@ class Server(uvicorn.Server):
     def capture_signals(self) -> Iterator[None]:
         """Leaves signals to `Ending`: uvicorn would raise the one that ended it once more."""
         yield
+
+
+def _unheard(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Logs what the event loop could tell nobody. A refusal is no incident: whoever it was for has left."""
+    if not isinstance(context.get("exception"), AdalogError):
+        loop.default_exception_handler(context)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import hashlib
 import logging
@@ -16,10 +17,12 @@ from pathlib import Path
 import httpx
 import pytest
 
+from datalog.errors import AdalogError, Code
 from gateway import descriptors
 from gateway.auth import Tokens
 from gateway.config import SettingError, Settings
 from gateway.cursor_key import cursor_key
+from gateway.server import _unheard
 from gateway.wire import Wire
 from store.database import Database
 from tests.gateway.support import gateway
@@ -229,3 +232,14 @@ def test_descriptors_used_up(tmp_path: Path) -> None:
         server.stop()
         assert server.process.returncode == 0
         assert "Traceback" not in server.log()
+
+
+def test_a_refusal_that_nobody_hears_is_no_incident(caplog: pytest.LogCaptureFixture) -> None:
+    loop = asyncio.new_event_loop()
+    try:
+        _unheard(loop, {"message": "never retrieved", "exception": AdalogError(Code.TIMEOUT, "too late")})
+        assert not caplog.records
+        _unheard(loop, {"message": "never retrieved", "exception": ValueError("a defect")})
+        assert "a defect" in caplog.text
+    finally:
+        loop.close()

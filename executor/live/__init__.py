@@ -1,0 +1,1 @@
+"""Subscriptions: who follows which query, and what has happened to its answer since."""

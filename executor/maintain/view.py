@@ -1,0 +1,75 @@
+"""A question kept up to date: what every kind of view offers to those who hand its changes on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from datalog.errors import AdalogError
+from executor.answer.result import Result
+from executor.bounds.cancel import Cancel
+from executor.question.question import Question
+from store.difference import Difference, pairs_between
+from store.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a step made of one answer: disjoint sets of rows, not both empty."""
+
+    added: Result
+    removed: Result
+
+
+@dataclass(frozen=True, slots=True)
+class Interest:
+    """Datoms that can touch a view: those of an attribute, by its entity id (None: of any), and where given those
+    with this entity and this code of a value."""
+
+    attribute: int | None
+    entity: int | None = None
+    value: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """Two moments of a database, and what lies between them, found once for all views that look."""
+
+    old: Snapshot
+    new: Snapshot
+    _found: dict[int, Difference] = field(default_factory=dict)
+
+    def changed(self, attribute: int) -> Difference:
+        """The pairs of an attribute that came and went."""
+        found = self._found.get(attribute)
+        if found is None:
+            found = self._found[attribute] = pairs_between(self.old, self.new, attribute)
+        return found
+
+
+class View(Protocol):
+    """One question kept up to date for all who ask it, each feed with arguments of its own. One thread at a time.
+
+    `how`: "maintained", or "recomputed and compared" with the reason.
+    """
+
+    how: str
+
+    def interests(self, at: Snapshot) -> Sequence[Interest]:
+        """The datoms that can touch it, as long as the schema stays as it is at this moment."""
+
+    def add(self, feed: int, question: Question, at: Snapshot, cancel: Cancel) -> None:
+        """Follows the question's answer from a moment on; makes what has to be kept for that."""
+
+    def drop(self, feed: int) -> None:
+        """Frees what is kept for a feed."""
+
+    def step(self, tick: Tick, cancel: Cancel) -> Mapping[int, Change | AdalogError]:
+        """What became of each feed's answer between two moments, where it changed or can no longer be told.
+
+        A view is at the first moment: what was written since its last step does not touch it.
+        """
+
+    def nbytes(self) -> int:
+        """Bytes kept."""

@@ -49,7 +49,7 @@ class Tick:
 
 
 class View(Protocol):
-    """One question kept up to date for all who ask it, each feed with arguments of its own. One thread at a time."""
+    """One question kept up to date for all who ask it, a feed for each tuple of arguments. One thread at a time."""
 
     @property
     def how(self) -> str:

@@ -387,7 +387,7 @@ def _shown(asked: Asked, kept: Kept) -> Result:
         for element, column in zip(find.elements, kept.result.columns, strict=True)
     )
     shape = "maps" if find.keys else find.shape
-    return replace(kept.result, columns=columns, shape=shape, keys=find.keys, t=asked.question.snapshot.t)
+    return kept.result.under(columns, shape, find.keys, asked.question.snapshot.t)
 
 
 def _pulled(asked: Asked, result: Result, kept: Kept) -> Pulled:

@@ -41,6 +41,8 @@ _SHARE: Final = 8
 # Fewer rows that hold no more are not worth clearing away.
 _FEW: Final = 1024
 
+_OTHERS: Final = np.uint8(~(NOW | BEFORE | LEAVING) & 255)
+
 _MARKS: Final = {Version.OLD: BEFORE, Version.NEW: NOW, Version.EARLIER: NOW}
 
 
@@ -174,7 +176,8 @@ class KeptFacts:
         """Makes what holds now what held before."""
         for rows in self._touched:
             marks = self._marks[rows]
-            self._marks[rows] = np.where(marks & NOW, NOW | BEFORE, 0).astype(np.uint8)
+            holds = marks & NOW
+            self._marks[rows] = (marks & _OTHERS) | holds | holds << 1
         self._touched = []
         self._changed = None
         if self._count - self.size > max(_FEW, self.size):

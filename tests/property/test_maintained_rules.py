@@ -38,6 +38,7 @@ SEEDS = st.integers(0, 2**48)
 NODES = tuple(map(str, range(1, 8)))
 
 Rows = frozenset[tuple[int, ...]]
+Texts = frozenset[tuple[str, ...]]
 
 
 def rows_of(columns: Sequence[np.ndarray]) -> Rows:
@@ -57,7 +58,7 @@ class Kept:
         inputs, run = self.inputs(self.at)
         moving = {name: len(columns) for name, columns in inputs.relations.items() if name.startswith("in ")}
         self.program = MaintainedProgram(self.plan, inputs=moving)
-        self.arguments = {name: rows_of(inputs.relations[name]) for name in moving}
+        self.arguments = {name: texts_of(inputs.relations[name], run.values) for name in moving}
         self.program.begin(inputs.databases, inputs.relations, run, self.constants(inputs))
         self.check({}, inputs, run)
 
@@ -88,7 +89,7 @@ class Kept:
             for name in self.names
         }
 
-    def step(self, arguments: Mapping[str, Rows]) -> None:
+    def step(self, arguments: Mapping[str, Texts]) -> None:
         """Goes to the newest moment, with other arguments."""
         before = {name: rows_of(self.program.columns(name)) for name in self.names}
         old, self.at = self.at, self.database.snapshot()
@@ -96,11 +97,14 @@ class Kept:
         moments = {name: Moments(each, each) for name, each in inputs.databases.items()} | {
             "$": Moments(old, self.at)
         }
-        came = {n: columns_of(rows - self.arguments[n], len(inputs.relations[n])) for n, rows in arguments.items()}
-        went = {n: columns_of(self.arguments[n] - rows, len(inputs.relations[n])) for n, rows in arguments.items()}
-        self.arguments |= arguments
-        for name, rows in self.arguments.items():
-            inputs.relations[name] = columns_of(rows, len(inputs.relations[name]))
+        width = {name: len(inputs.relations[name]) for name in arguments}
+        came, went = (
+            {name: columns_of(rows[name] - other[name], width[name], run.values) for name in arguments}
+            for rows, other in ((arguments, self.arguments), (self.arguments, arguments))
+        )
+        self.arguments = dict(arguments)
+        for name, rows in arguments.items():
+            inputs.relations[name] = columns_of(rows, width[name], run.values)
         made = bool(self.program._values and self.program._values.made())
         self.program.step(moments, run, self.constants(inputs), came, went)
         self.check({} if made else before, inputs, run)
@@ -116,8 +120,14 @@ class Kept:
             assert rows_of(self.program.went(name)) == then - now
 
 
-def columns_of(rows: Rows, width: int) -> list[np.ndarray]:
-    return list(np.array(sorted(rows), np.int64).reshape(len(rows), width).T.copy())
+def texts_of(columns: Sequence[np.ndarray], values: Scratch) -> Texts:
+    """Rows as texts: a value has another code once the database knows it."""
+    return frozenset(tuple(write(values.decode(code)) for code in row) for row in rows_of(columns))
+
+
+def columns_of(rows: Texts, width: int, values: Scratch) -> list[np.ndarray]:
+    codes = [[values.intern(read(text)) for text in row] for row in sorted(rows)]
+    return list(np.array(codes, np.int64).reshape(len(rows), width).T.copy())
 
 
 def change(rng: Random, snapshot: Snapshot) -> str:

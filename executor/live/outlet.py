@@ -9,12 +9,9 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterator
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
 from executor.live.event import Form, Message
-
-if TYPE_CHECKING:
-    from executor.live.subscription import Subscription
 
 _LOGGER: Final = logging.getLogger("adalog.live")
 
@@ -43,11 +40,21 @@ class Outlet(Protocol):
         """What was posted is to be done now."""
 
 
+class Member(Protocol):
+    """A subscription, as those see it who tell it something."""
+
+    channel: Channel | None
+
+    def take(self, message: Message) -> None: ...
+
+    def fall_behind(self) -> None: ...
+
+
 class Channel:
     """Those who follow one feed through one outlet in one form.
 
-    `members` belong to the outlet's thread. `following`: how many they are, or will be when what was posted is done,
-    as the hub counts them. `lost`: the outlet had no room, and all members are to be told.
+    `members` belong to the outlet's thread. `following`: how many they are, or will be when what was posted is
+    done, as the hub counts them. `lost`: the outlet had no room, and all members are to be told.
     """
 
     __slots__ = ("following", "form", "lost", "members", "outlet")
@@ -57,7 +64,7 @@ class Channel:
         self.form = form
         self.following = 0
         self.lost = False
-        self.members: dict[Subscription, None] = {}
+        self.members: dict[Member, None] = {}
 
     def take(self, message: Message) -> Iterator[None]:
         """Gives a message to all members, some at a time. On the outlet's thread."""
@@ -79,7 +86,7 @@ class LoopOutlet:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.key: Hashable = id(loop)
-        self._loop = loop
+        self.loop = loop
         self._posts: list[tuple[Act, tuple[Any, ...]]] = []
         self._nbytes = 0
         self._called = False
@@ -89,7 +96,7 @@ class LoopOutlet:
 
     @property
     def closed(self) -> bool:
-        return self._loop.is_closed()
+        return self.loop.is_closed()
 
     def post(self, act: Act, *args: Any) -> None:
         with self._lock:
@@ -99,7 +106,7 @@ class LoopOutlet:
         with self._lock:
             if channel.lost:
                 return
-            if len(self._posts) >= _MOST_POSTS or self._nbytes + message.nbytes > _MOST_BYTES and self._posts:
+            if len(self._posts) >= _MOST_POSTS or (self._posts and self._nbytes + message.nbytes > _MOST_BYTES):
                 # The loop does not come to it: what it misses is asked for again by each subscriber.
                 channel.lost = True
                 self._posts.append((channel.lose, ()))
@@ -113,7 +120,7 @@ class LoopOutlet:
                 return
             self._called = True
         try:
-            self._loop.call_soon_threadsafe(self._run)
+            self.loop.call_soon_threadsafe(self._run)
         except RuntimeError:
             # The loop is closed: nobody reads there any more.
             with self._lock:
@@ -127,13 +134,13 @@ class LoopOutlet:
             self._steps = _done(posts)
         for _ in self._steps:
             if time.monotonic() > until:
-                self._loop.call_soon(self._run)
+                self.loop.call_soon(self._run)
                 return
         self._steps = None
         with self._lock:
             more = self._called = bool(self._posts)
         if more:
-            self._loop.call_soon(self._run)
+            self.loop.call_soon(self._run)
 
 
 def _done(posts: list[tuple[Act, tuple[Any, ...]]]) -> Iterator[None]:

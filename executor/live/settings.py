@@ -9,10 +9,10 @@ from dataclasses import dataclass
 class LiveSettings:
     """`subscriptions` of the process, and of one principal.
 
-    `mailbox_events`, `mailbox_bytes`: what waits for one subscriber before it is merged. `replayed`: transactions of
-    a gap that are told one by one. `chunk_rows`: of a snapshot. `memory_bytes`: what all views and unread snapshots
-    may hold together, one of them half of it. `recent_bytes`, `recent_events`: of the events that are kept for who
-    joins. `timeout_ms`: of an answer and of a step; `max_rows`: of an answer.
+    `mailbox_events`, `mailbox_bytes`: what waits for one subscriber before it is merged. `replayed`: transactions
+    of a gap that are told one by one. `chunk_rows`: of a snapshot. `memory_bytes`: what all views and unread
+    snapshots may hold together, one of them half of it. `recent_bytes`, `recent_events`: of the events that are
+    kept for who joins. `timeout_ms`: of an answer and of a step.
     """
 
     subscriptions: int = 20_000
@@ -26,4 +26,3 @@ class LiveSettings:
     recent_events: int = 4_096
     recent_bytes: int = 8 << 20
     timeout_ms: int = 60_000
-    max_rows: int | None = 1_000_000

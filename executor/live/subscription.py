@@ -24,14 +24,12 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 from datalog.errors import AdalogError
 from executor.live.event import Kind, Message, Position
+from executor.live.outlet import Channel
 from executor.live.settings import LiveSettings
-
-if TYPE_CHECKING:
-    from executor.live.outlet import Channel
 
 Deliver = Callable[[Message], bool]
 Ended = Callable[[AdalogError | None], None]
@@ -140,8 +138,8 @@ class Subscription:
     # For the outlet, on the reader's thread
 
     def filled(self, messages: Iterable[Message], held: object, *, behind: bool) -> None:
-        """Messages that were asked for, whatever they weigh. `held`: what they are paid with. `behind`: the hub is to
-        be asked again when they are gone."""
+        """Messages that were asked for, whatever they weigh. `held`: what they are paid with. `behind`: the hub
+        is to be asked again when they are gone."""
         if self.closed or self._finished:
             return
         self._behind = behind
@@ -171,12 +169,8 @@ class Subscription:
                 return
         elif message.kind is Kind.PROGRESS:
             return
-        settings = self._settings
-        if (
-            len(self._queue) >= settings.mailbox_events
-            or self._nbytes + message.nbytes > settings.mailbox_bytes
-            and self._queue
-        ):
+        most, room = self._settings.mailbox_events, self._settings.mailbox_bytes
+        if len(self._queue) >= most or (self._queue and self._nbytes + message.nbytes > room):
             self.fall_behind()
             return
         self._queue.append(message)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import count
 from time import perf_counter
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, TypeVar
 
 import orjson
 from starlette.types import Scope
@@ -19,14 +19,15 @@ from starlette.types import Scope
 from datalog.errors import AdalogError, Code
 from executor.bounds.cancel import abandoned, stopping
 from executor.bounds.client import ASKING, Client
+from executor.live.subscription import Subscription
 from gateway.auth import ANYONE, Principal, Tokens, address_of, check_write
 from gateway.ending import Stop
 from gateway.metrics import Metrics
 from gateway.negotiation import GraphQLRequest
-from gateway.streams import Stream, Subscribing
 from schema.context import Context, Services
 from schema.errors import describe, internal
 from schema.execution import Answer, Operations, Prepared, root_fields
+from schema.live import RefusedError
 
 T = TypeVar("T")
 Gone = Callable[[], Coroutine[Any, Any, None]]
@@ -123,20 +124,26 @@ class Answering:
             self.metrics.rows(context.rows)
         return answer
 
-    async def subscribe(self, asked: Asked, resume: str | None = None, gone: Gone | None = None) -> Stream | Answer:
-        """A subscription that has begun, or why there is none. Raises ClientGoneError, StoppedError.
+    async def subscribe(self, asked: Asked, resume: str | None = None, gone: Gone | None = None) -> Subscription:
+        """A subscription that has begun. Raises RefusedError, ClientGoneError, StoppedError.
 
-        `resume`: the token of the last event that the client has, from its transport; the document's counts more.
+        `resume`: the token of the last event that the client has, where its transport tells.
         """
         started = perf_counter()
         request = asked.request
-        context = Context(self.services)
-        begin = cast(Subscribing, self.operations).subscribe(
-            asked.prepared, context, request.variables, request.operation_name, resume
+        begin = self.operations.subscribe(
+            asked.prepared, Context(self.services), request.variables, request.operation_name, resume
         )
-        begun: Stream | Answer = await self._unless_stopped(asyncio.ensure_future(begin), gone, writes=False)
-        answer = begun if isinstance(begun, Answer) else Answer({}, executed=True)
-        self._count(answer, asked.fields, perf_counter() - started)
+        task = asyncio.ensure_future(begin)
+        try:
+            begun = await self._unless_stopped(task, gone, writes=False)
+        except RefusedError as refused:
+            self._count(Answer({"errors": refused.errors}, executed=False), asked.fields, perf_counter() - started)
+            raise
+        except BaseException:
+            task.add_done_callback(_unwanted)
+            raise
+        self._count(Answer({}, executed=True), asked.fields, perf_counter() - started)
         return begun
 
     async def _unless_stopped(self, task: asyncio.Future[T], gone: Gone | None, writes: bool) -> T:
@@ -177,6 +184,12 @@ def chunks(answer: Answer) -> list[bytes]:
 def retry_after(errors: Iterable[Mapping[str, Any]]) -> int | None:
     """Seconds after which what was refused is worth another try."""
     return max((e["extensions"]["retryAfter"] for e in errors if "retryAfter" in e["extensions"]), default=None)
+
+
+def _unwanted(task: asyncio.Future[Subscription]) -> None:
+    """Ends a subscription that began while its client left."""
+    if not task.cancelled() and task.exception() is None:
+        task.result().close()
 
 
 async def _unless_gone(task: asyncio.Future[T], gone: Gone | None, told: asyncio.Future[None] | None) -> T:

@@ -12,6 +12,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route, WebSocketRoute
 
 from datalog.errors import AdalogError
+from executor.live.hub import Hub
 from gateway.answering import Answering
 from gateway.auth import Tokens
 from gateway.compression import Compression
@@ -40,18 +41,20 @@ if TYPE_CHECKING:
 def create_app(
     database: Database, pool: Pool, settings: Settings, prepared: Callable[[], bool] = lambda: True
 ) -> Starlette:
-    """The app over an open database and a running pool; it owns neither. `prepared`: whether it is fast yet."""
+    """The app over an open database and a running pool; it owns neither, but `app.state.hub`, which is to be closed
+    before them. `prepared`: whether it is fast yet."""
     tokens = Tokens.load(settings.auth)
     origins = Origins.of(settings.allowed_origins)
     explorer = Explorer(load())
     wire = Wire(settings)
     metrics = _metrics(database, pool, tokens, wire)
     responses = Responses(settings.responses_bytes)
-    services = Services(database, pool, settings.limits, Cursors(cursor_key(settings)), responses)
+    hub = Hub(pool, settings.live)
+    services = Services(database, pool, settings.limits, Cursors(cursor_key(settings)), responses, hub)
     metrics.gauge(
         "adalog_response_bytes", "Bytes of large responses that are not sent yet.", lambda: responses.held
     )
-    stop = Stop(database, pool)
+    stop = Stop(database, pool, hub)
     operations = Operations(build_schema(), settings.limits)
     answering = Answering(operations, services, tokens, metrics, stop)
     graphql = GraphQLEndpoint(answering, explorer, origins, settings)
@@ -82,7 +85,7 @@ def create_app(
         ],
         exception_handlers={Exception: _failed},
     )
-    app.state.stop, app.state.wire, app.state.answering = stop, wire, answering
+    app.state.stop, app.state.wire, app.state.hub, app.state.answering = stop, wire, hub, answering
     return app
 
 

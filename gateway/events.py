@@ -12,12 +12,11 @@ import asyncio
 from collections.abc import Sequence
 from typing import Final
 
-import orjson
-
 from datalog.errors import AdalogError
+from executor.live.event import Message
+from executor.live.subscription import Subscription
 from gateway.direct import Direct
-from gateway.streams import Message, Stream
-from schema.errors import describe
+from schema.live import ending
 
 _NEXT: Final = b"event: next\ndata: "
 # EventSource drops an event without data.
@@ -46,7 +45,7 @@ def framed(message: Message) -> bytes:
 class EventStream:
     """One subscription on its way to one client. `over` is done when nothing more is sent."""
 
-    def __init__(self, stream: Stream, direct: Direct, ping_seconds: float) -> None:
+    def __init__(self, stream: Subscription, direct: Direct, ping_seconds: float) -> None:
         self._loop = asyncio.get_running_loop()
         self.over: asyncio.Future[None] = self._loop.create_future()
         self._stream = stream
@@ -86,5 +85,5 @@ class EventStream:
         if error is None:
             self._direct.send_piece(_COMPLETE)
         else:
-            self._direct.send_piece(b"".join(whole([orjson.dumps({"errors": [describe(error)]})])))
+            self._direct.send_piece(b"".join(whole([ending(error)])))
         self.lost()

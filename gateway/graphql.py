@@ -26,6 +26,7 @@ from schema.background import elsewhere
 from schema.context import Context
 from schema.errors import describe
 from schema.execution import Answer
+from schema.live import RefusedError
 
 # Of a request or an answer that is read or looked through in no time, and of a piece that is sent at once.
 _INLINE_BYTES = 64 * 1024
@@ -128,10 +129,8 @@ class GraphQLEndpoint:
         """Answers a subscription with events, until it ends, the client leaves, or the server stops."""
         try:
             subscribed = await self.answering.subscribe(asked, resume, lambda: _disconnected(receive))
-        except AdalogError as refused:
-            subscribed = Answer({"errors": [describe(refused)]}, executed=False)
-        if isinstance(subscribed, Answer):
-            await _send(send, 200, events.whole(chunks(subscribed)), EVENTS, {})
+        except RefusedError as refused:
+            await _send(send, 200, events.whole([orjson.dumps({"errors": refused.errors})]), EVENTS, {})
             return
         stream = events.EventStream(subscribed, direct_way(scope), self.ping_seconds)
         try:

@@ -47,19 +47,20 @@ def run(settings: Settings, out: Console) -> None:
         pool = start_pool(database, settings, spark=settings.spark)
         try:
             app = create_app(database, pool, settings, lambda: rehearsal.over)
-            app.state.wire.fit(descriptors.free())
-            server = Server(app, settings)
-            ending.kill = pool.kill
-            ending.tell(server.handle_exit)
-            host, port = listener.getsockname()[:2]
-            shown = f"[{host}]" if ":" in host else host
-            out.print(
-                f"adalog serves {settings.data}: explorer and GraphQL at http://{shown}:{port}/graphql",
-                markup=False,
-                soft_wrap=True,
-            )
-            trimming.start()
-            server.run(sockets=[listener])
+            with app.state.hub:
+                app.state.wire.fit(descriptors.free())
+                server = Server(app, settings)
+                ending.kill = pool.kill
+                ending.tell(server.handle_exit)
+                host, port = listener.getsockname()[:2]
+                shown = f"[{host}]" if ":" in host else host
+                out.print(
+                    f"adalog serves {settings.data}: explorer and GraphQL at http://{shown}:{port}/graphql",
+                    markup=False,
+                    soft_wrap=True,
+                )
+                trimming.start()
+                server.run(sockets=[listener])
         finally:
             trimming.stop()
             rehearsal.stop()

@@ -19,6 +19,8 @@ from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
 from datalog.errors import AdalogError, Code
+from executor.live.event import Message
+from executor.live.subscription import Subscription
 from gateway import negotiation
 from gateway.answering import Answering, Asked, StoppedError, chunks
 from gateway.auth import Principal
@@ -27,12 +29,11 @@ from gateway.direct import direct_way
 from gateway.guards import header
 from gateway.negotiation import BadRequestError
 from gateway.origins import Origins
-from gateway.streams import Message, Stream
 from gateway.websocket import RESTART, WebSocket
 from schema.background import elsewhere
 from schema.context import Context
 from schema.errors import describe, internal
-from schema.execution import Answer
+from schema.live import RefusedError
 
 SUBPROTOCOL: Final = "graphql-transport-ws"
 
@@ -108,7 +109,7 @@ class Operation:
         self.id = name
         self.head = b'{"id":%b,"type":"next","payload":' % orjson.dumps(name)
         self.task: asyncio.Task[None] | None = None
-        self.stream: Stream | None = None
+        self.stream: Subscription | None = None
 
     def end(self) -> None:
         """Nobody waits for it any more."""
@@ -277,6 +278,8 @@ class Session:
             self._fail(operation, [describe(AdalogError(refused.code, refused.message))])
         except AdalogError as refused:
             self._fail(operation, [describe(refused)])
+        except RefusedError as refused:
+            self._fail(operation, refused.errors)
         except StoppedError as stopped:
             self._fail(operation, [stopped.error])
         except Exception as error:  # noqa: BLE001 - whatever it is, it is this operation's alone
@@ -313,9 +316,7 @@ class Session:
 
     async def _follow(self, operation: Operation, asked: Asked) -> None:
         begun = await self._answering.subscribe(asked)
-        if isinstance(begun, Answer):
-            self._fail(operation, begun.body["errors"])
-        elif self._is_leaving or self._operations.get(operation.id) is not operation:
+        if self._is_leaving or self._operations.get(operation.id) is not operation:
             begun.close()
         else:
             operation.stream = begun

@@ -11,6 +11,8 @@ from schema.cursor import Cursors
 from schema.limits import Limits
 
 if TYPE_CHECKING:
+    from executor.live.hub import Hub
+    from executor.live.resume import Tokens
     from executor.pool import Pool
     from store.database import Database
 
@@ -24,6 +26,11 @@ class Services:
     limits: Limits
     cursors: Cursors
     responses: Responses | None = None
+    hub: Hub | None = None
+    tokens: Tokens = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tokens", self.cursors.tokens(self.database))
 
 
 @dataclass(slots=True)

@@ -246,6 +246,12 @@ def token_of(snapshot: Snapshot, reads: Reads, more: Iterable[AttributeName] = (
     return Token(f"{touched.schema} {parts}", max([touched.schema, *(t for _, t in parts)]))
 
 
+def touched_attributes(snapshot: Snapshot, reads: Reads, more: Iterable[AttributeName] = ()) -> set[int] | None:
+    """The attributes, by their entities, that a transaction has to touch in order to change what is read; None:
+    any. Holds as long as the schema and the idents stay as they are. `more`: attributes that arguments name."""
+    return None if reads.whole else _touched_of(snapshot).ids(snapshot, reads, more)
+
+
 class _Touched:
     """Of one snapshot, remembered: when its attributes were last touched, and what patterns read."""
 

@@ -49,12 +49,11 @@ class Tick:
 
 
 class View(Protocol):
-    """One question kept up to date for all who ask it, each feed with arguments of its own. One thread at a time.
+    """One question kept up to date for all who ask it, a feed for each tuple of arguments. One thread at a time."""
 
-    `how`: "maintained", or "recomputed and compared" with the reason.
-    """
-
-    how: str
+    @property
+    def how(self) -> str:
+        """For explain: "maintained", or "recomputed and compared" with the reason."""
 
     def interests(self, at: Snapshot) -> Sequence[Interest]:
         """The datoms that can touch it, as long as the schema stays as it is at this moment."""

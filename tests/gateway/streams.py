@@ -16,7 +16,9 @@ from datalog.errors import AdalogError
 from gateway.config import Settings
 from gateway.wire import Wire
 from schema.context import Context
-from schema.execution import Answer, Operations, Prepared
+from schema.errors import describe
+from schema.execution import Operations, Prepared
+from schema.live import RefusedError
 from tests.gateway.support import FAMILY, SCHEMA, Gateway, gateway, served
 
 SECONDS = 20.0
@@ -72,7 +74,7 @@ class Hub:
 
     def __init__(self) -> None:
         self.streams: list[Stream] = []
-        self.failure: AdalogError | Answer | None = None
+        self.failure: AdalogError | None = None
         self._told = 0
         self._changed = threading.Condition()
 
@@ -82,12 +84,10 @@ class Hub:
         context: Context,
         variables: Mapping[str, Any] | None,
         operation_name: str | None,
-        resume: str | None,
-    ) -> Stream | Answer:
-        if isinstance(self.failure, Answer):
-            return self.failure
+        resume: str | None = None,
+    ) -> Stream:
         if self.failure is not None:
-            raise self.failure
+            raise RefusedError([describe(self.failure)])
         stream = Stream(resume)
         with self._changed:
             self.streams.append(stream)
@@ -140,22 +140,5 @@ def live(**limits: Any) -> Iterator[Live]:
         hub = Hub()
         operations: Operations = opened.app.state.answering.operations
         operations.subscribe = hub.subscribe  # type: ignore[method-assign,assignment]
-        _allow(operations)
         with served(opened.app, settings) as address:
             yield Live(hub, opened, address)
-
-
-def _allow(operations: Operations) -> None:
-    """The subscriptions of the contract."""
-    from graphql import extend_schema, parse
-
-    operations._schema = extend_schema(
-        operations._schema,
-        parse(
-            """
-            type LiveEvent { kind: String! basisT: Long! resume: String! rows: [JSON!] added: [JSON!] }
-            type Subscription { live(query: EDN!, resume: String): LiveEvent! }
-            extend schema { subscription: Subscription }
-            """
-        ),
-    )

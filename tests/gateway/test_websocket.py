@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import hashlib
 import json
@@ -20,9 +21,12 @@ from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin, Subprotocol
 
 from datalog.errors import AdalogError, Code
+from gateway.answering import Answering
+from gateway.auth import ANYONE
+from gateway.negotiation import GraphQLRequest
 from gateway.websocket import WebSocket
-from schema.execution import Answer
-from tests.gateway.streams import LIVE, SECONDS, Live, live
+from tests.gateway.streams import LIVE, SECONDS, Hub, Live, Stream, live
+from tests.gateway.support import gateway
 
 SPOKEN = [Subprotocol("graphql-transport-ws")]
 QUERY = '{ q(query: "[:find ?b . :where [_ :person/born ?b]]") { value } }'
@@ -205,9 +209,6 @@ def test_a_subscription_that_does_not_begin_is_an_error(opened: Live, connected:
     client = connected().begun()
     opened.hub.failure = AdalogError(Code.UNBOUND_VARIABLE, "?x is not bound")
     assert client.subscribe("1").read()["payload"][0]["extensions"]["code"] == "UNBOUND_VARIABLE"
-    error = {"message": "no", "extensions": {"code": "ARG_INVALID"}}
-    opened.hub.failure = Answer({"errors": [error]}, executed=False)
-    assert client.subscribe("1").read() == {"id": "1", "type": "error", "payload": [error]}
 
 
 def test_an_error_ends_its_subscription_alone(opened: Live, connected: Callable[..., Client]) -> None:
@@ -642,6 +643,28 @@ def test_a_server_that_stops_ends_streams_and_answers_what_runs() -> None:
         assert clients[0].closed()[0] == 1012
         assert [clients[1].read()["type"] for _ in range(2)] == ["next", "complete"]
         assert [client.closed()[0] for client in clients[1:]] == [1012, 1012]
+
+
+def test_a_subscription_that_begins_as_its_client_leaves_is_ended() -> None:
+    class Leaving(Hub):
+        async def subscribe(self, *_: object) -> Stream:  # type: ignore[override]
+            waiting.cancel()
+            self.streams.append(Stream(None))
+            return self.streams[0]
+
+    async def leave(answering: Answering) -> None:
+        nonlocal waiting
+        asked = await answering.read(GraphQLRequest(LIVE), ANYONE)
+        waiting = asyncio.ensure_future(answering.subscribe(asked))
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+
+    waiting: asyncio.Future[Any]
+    hub = Leaving()
+    with gateway() as opened:
+        opened.app.state.answering.operations.subscribe = hub.subscribe
+        asyncio.run(leave(opened.app.state.answering))
+    assert hub.streams[0].closed.is_set()
 
 
 def test_a_client_that_is_gone_frees_its_streams_at_once(opened: Live) -> None:

@@ -82,6 +82,8 @@ export class LiveQuery<Row = Json[]> implements AsyncIterable<LiveChange<Row>> {
   #state: LiveState<Row> | undefined;
   #rows: readonly Row[] | undefined;
 
+  /** Where to go on: after the event that came last, which may have been in the middle of a snapshot. */
+  #token: string | undefined;
   /** The snapshot that is arriving, in chunks. */
   #arriving: { set: RowSet<Row>; columns: readonly Column[] } | undefined;
   #reason: string | undefined;
@@ -103,7 +105,7 @@ export class LiveQuery<Row = Json[]> implements AsyncIterable<LiveChange<Row>> {
       this.#set.apply(since.rows, []);
       this.#columns = since.columns;
       this.#basisT = since.basisT;
-      this.#resume = since.resume;
+      this.#resume = this.#token = since.resume;
       this.#status = "stale";
     }
     if (signal?.aborted) {
@@ -206,6 +208,11 @@ export class LiveQuery<Row = Json[]> implements AsyncIterable<LiveChange<Row>> {
     this.#notify();
   };
 
+  /** Whether the rows that are shown are to be replaced by a new snapshot. */
+  #isStartingOver(): boolean {
+    return this.#arriving !== undefined || this.#reason !== undefined;
+  }
+
   #isOver(): boolean {
     return this.#status === "failed" || this.#status === "closed";
   }
@@ -236,7 +243,7 @@ export class LiveQuery<Row = Json[]> implements AsyncIterable<LiveChange<Row>> {
       open: () => {
         if (!current) return;
         this.#openedAt = Date.now();
-        if (this.#status === "stale" && this.#resume !== undefined) this.#become("live", undefined);
+        if (this.#status === "stale" && this.#token === this.#resume) this.#become("live", undefined);
         this.#notify();
       },
       interrupted: () => {
@@ -260,14 +267,13 @@ export class LiveQuery<Row = Json[]> implements AsyncIterable<LiveChange<Row>> {
     };
   }
 
-  /** What is sent to begin, or to go on. A snapshot that did not come to its end is sent again from its beginning. */
+  /** What is sent to begin, or to go on. */
   #operation(): Operation {
-    this.#arriving = undefined;
     const { argsEdn, encoding = "PLAIN", fromT } = this.#options;
     const variables: Record<string, unknown> = { query: this.#query, encoding };
     if (argsEdn !== undefined) variables["argsEdn"] = argsEdn;
     else if (this.#args.length > 0) variables["args"] = this.#args;
-    if (this.#resume !== undefined) variables["resume"] = this.#resume;
+    if (this.#token !== undefined) variables["resume"] = this.#token;
     else if (fromT !== undefined && this.#set === undefined) variables["fromT"] = fromT;
     return { query: DOCUMENT, variables };
   }
@@ -284,6 +290,7 @@ export class LiveQuery<Row = Json[]> implements AsyncIterable<LiveChange<Row>> {
       if (event === undefined) continue;
       try {
         this.#apply(event);
+        this.#token = event.resume;
       } catch (error) {
         this.#leave();
         if (error instanceof AdalogError) this.#end("failed", error);
@@ -321,7 +328,7 @@ export class LiveQuery<Row = Json[]> implements AsyncIterable<LiveChange<Row>> {
         return;
       }
       case "DELTA": {
-        if (this.#set === undefined || this.#arriving !== undefined) throw new Inconsistent("a change came before the rows");
+        if (this.#set === undefined || this.#isStartingOver()) throw new Inconsistent("a change came before the rows");
         // Said already.
         if (this.#basisT !== undefined && !isAfter(event.basisT, this.#basisT)) return;
         const change = this.#set.apply((event.added ?? []) as Row[], (event.retracted ?? []) as Row[]);
@@ -329,12 +336,11 @@ export class LiveQuery<Row = Json[]> implements AsyncIterable<LiveChange<Row>> {
         return;
       }
       case "PROGRESS":
-        if (this.#set === undefined || this.#arriving !== undefined) return;
+        if (this.#set === undefined || this.#isStartingOver()) return;
         this.#moved(event);
         return;
       case "RESET":
-        this.#arriving = fresh(this.#options.key, this.#columns);
-        this.#resume = undefined;
+        this.#arriving = undefined;
         this.#reason = event.reason ?? "the server started over";
         this.#become(this.#set === undefined ? "loading" : "stale", undefined);
         return;
@@ -364,14 +370,15 @@ export class LiveQuery<Row = Json[]> implements AsyncIterable<LiveChange<Row>> {
   }
 
   #startOver(reason: string): void {
-    this.#resume = undefined;
+    this.#token = undefined;
+    this.#arriving = undefined;
     this.#reason = reason;
     this.#lost(new AdalogError("PROTOCOL", reason, { retryable: true }));
   }
 
   /** The connection ended. Whoever says `complete` to a live query will not go on with it, but may take it up again. */
   #lost(error: AdalogError | undefined): void {
-    if (error !== undefined && this.#resume !== undefined && STARTS_OVER.has(error.code)) {
+    if (error?.code === "BASIS_GONE" && this.#token !== undefined) {
       this.#startOver(error.message);
       return;
     }
@@ -427,9 +434,6 @@ export class LiveQuery<Row = Json[]> implements AsyncIterable<LiveChange<Row>> {
     for (const listener of [...this.#listeners]) guarded(listener);
   }
 }
-
-/** What the server cannot go on from; it can start over. */
-const STARTS_OVER = new Set(["BASIS_GONE", "BASIS_FUTURE"]);
 
 /** The changes that a loop over a live query has yet to take. */
 class Iteration<Row> {

@@ -104,15 +104,18 @@ test("after a cut it goes on where it was: nothing lost, nothing twice", async (
   assert.deepEqual([...new Set(statuses)].sort(), ["live", "stale"]);
 });
 
-test("a snapshot that was cut is sent again from its beginning, at the same moment", async () => {
+test("a snapshot that was cut goes on after the chunk that came", async () => {
   const live = subscribed({ fromT: 3 });
   const first = await server.next();
   assert.deepEqual(first.variables, { query: QUERY, encoding: "PLAIN", fromT: 3 });
-  first.send(snapshot(3, [[1, "a"]], false));
   first.cut();
+  const again = await server.next();
+  assert.deepEqual(again.variables, first.variables);
+  again.send(snapshot(3, [[1, "a"]], false)).complete();
   const second = await server.next();
-  assert.deepEqual(second.variables, { query: QUERY, encoding: "PLAIN", fromT: 3 });
-  second.send(snapshot(3, [[1, "a"]], false), snapshot(3, [[2, "b"]]), delta(4, [], [[1, "a"]]));
+  assert.deepEqual(second.variables, { query: QUERY, encoding: "PLAIN", resume: "r3+1" });
+  assert.equal(live.status, "loading");
+  second.send(snapshot(3, [[2, "b"]]), delta(4, [], [[1, "a"]]));
   const state = await until(live, ({ basisT }) => basisT === 4);
   assert.deepEqual(state.rows, [[2, "b"]]);
   second.cut();
@@ -122,13 +125,12 @@ test("a snapshot that was cut is sent again from its beginning, at the same mome
 test("a reset starts over; what was shown is shown until the new answer is complete", async () => {
   const { live, changes, connection } = await begun([[1, "a"], [2, "b"]]);
   const [one] = live.rows;
-  connection.send(delta(2, [[3, "c"]]), reset(9, "too slow"), snapshot(9, [[1, "a"]], false));
-  const between = await until(live, ({ status }) => status === "stale");
-  assert.equal(between.rows.length, 3);
-  connection.cut();
+  connection.send(delta(2, [[3, "c"]]), reset(10, "too slow"), snapshot(10, [[4, "d"]], false)).complete();
   const second = await server.next();
-  assert.deepEqual(second.variables, { query: QUERY, encoding: "PLAIN" });
-  second.send(snapshot(10, [[4, "d"]], false), snapshot(10, [[1, "a"]]));
+  assert.deepEqual(second.variables, { query: QUERY, encoding: "PLAIN", resume: "r10+1" });
+  const between = await until(live, ({ status }) => status === "stale");
+  assert.deepEqual([between.rows.length, between.resume], [3, "r2"]);
+  second.send(snapshot(10, [[1, "a"]]));
   const state = await until(live, ({ basisT }) => basisT === 10);
   assert.deepEqual(state.rows, [[4, "d"], [1, "a"]]);
   assert.equal(state.rows[1], one);

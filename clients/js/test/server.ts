@@ -110,7 +110,7 @@ export const COLUMNS = [
 ];
 
 export function snapshot(basisT: number, rows: unknown[], last = true) {
-  return { kind: "SNAPSHOT", basisT, resume: `r${basisT}`, columns: COLUMNS, rows, last };
+  return { kind: "SNAPSHOT", basisT, resume: last ? `r${basisT}` : `r${basisT}+${rows.length}`, columns: COLUMNS, rows, last };
 }
 
 export function delta(basisT: number, added: unknown[], retracted: unknown[] = []) {

@@ -286,19 +286,18 @@ export class LiveQuery<Row = Json[]> implements AsyncIterable<LiveChange<Row>> {
         this.#lost(fromWire(errors));
         break;
       }
-      const event = (data as { live?: LiveEvent } | null | undefined)?.live;
-      if (event === undefined) continue;
+      const event = (data as { live?: LiveEvent | null } | null | undefined)?.live;
+      if (!event) continue;
       try {
         this.#apply(event);
         this.#token = event.resume;
       } catch (error) {
         this.#leave();
-        if (error instanceof AdalogError) this.#end("failed", error);
-        else if (error instanceof Inconsistent) this.#startOver(error.message);
-        else throw error;
+        if (error instanceof Inconsistent) this.#startOver(error.message);
+        else this.#end("failed", error instanceof AdalogError ? error : keyFailed(error));
       }
     }
-    if ([...this.#iterations].some(({ pending }) => pending.length >= MOST_PENDING)) {
+    if (this.#disconnect !== undefined && [...this.#iterations].some(({ pending }) => pending.length >= MOST_PENDING)) {
       this.#leave();
       this.#become("stale", undefined);
     }
@@ -349,7 +348,7 @@ export class LiveQuery<Row = Json[]> implements AsyncIterable<LiveChange<Row>> {
 
   #changed(kind: LiveChange<Row>["kind"], difference: Difference<Row>, event: LiveEvent): void {
     const same = difference.added.length === 0 && difference.retracted.length === 0;
-    if (!same) this.#rows = undefined;
+    if (!same) this.#rows = this.#state = undefined;
     this.#moved(event);
     if (same && kind !== "snapshot") return;
     const change = this.#change(kind, difference, event.basisT, event.resume);
@@ -449,6 +448,10 @@ class Iteration<Row> {
 
 function fresh<Row>(key: RowKey<Row> | undefined, columns: readonly Column[]) {
   return { set: new RowSet<Row>(key, columns), columns };
+}
+
+function keyFailed(cause: unknown): AdalogError {
+  return new AdalogError("KEY_INVALID", `the key of a row cannot be told: ${String(cause)}`, { cause });
 }
 
 /** What a caller's own function throws is reported as uncaught, and is no failure of the stream. */

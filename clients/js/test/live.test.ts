@@ -323,6 +323,16 @@ test("two rows with one key end it", async () => {
   await assert.rejects(live.ready(), { code: "KEY_NOT_UNIQUE" });
 });
 
+test("so does a key that cannot be told", async () => {
+  const live = subscribed({
+    key: () => {
+      throw new Error("no key");
+    },
+  });
+  (await server.next()).send(snapshot(1, [[1, "a"]]));
+  await assert.rejects(live.ready(), { code: "KEY_INVALID", message: /no key/ });
+});
+
 test("what a listener throws is its own", async () => {
   const thrown: unknown[] = [];
   const uncaught = process.listeners("uncaughtException");

@@ -224,6 +224,8 @@ class Binding:
         )
 
     def _database(self, name: str, node: PredicateAtom | FunctionAtom) -> Snapshot:
+        if node.version is not Version.ALL:
+            return self.moments[name].at(node.version)
         if name not in self.databases:
             raise AdalogError(
                 Code.ARG_INVALID,

@@ -40,7 +40,7 @@ from executor.maintain.arguments import Arguments
 from executor.maintain.asked import asked_anew, at_moment, lookups_of, values_of
 from executor.maintain.changed_rows import changed_rows
 from executor.maintain.compared import changed
-from executor.maintain.groups import Groups, Key, Row
+from executor.maintain.grouping import Groups, Key, Row
 from executor.maintain.view import Change, Interest, Tick
 from executor.question.inputs import Inputs, bind_inputs, constant_codes, sizes_of
 from executor.question.question import Question

@@ -370,6 +370,20 @@ class KeptExtender:
             ]
         return self._made
 
+    def known(self, batch: Batch) -> Batch:
+        """The rows of a first batch for which there is a row, or may be: the bound variables come first."""
+        bound = [name for name in self.order if self.rank[name] < 0]
+        if len(bound) == len(self.order):
+            return self._accepted(batch)
+        return self._under(batch, bound[-1])
+
+    def _under(self, batch: Batch, variable: str) -> Batch:
+        first, *others = self._parts()
+        mask = first.holds(batch, variable)
+        for part in others:
+            mask |= part.holds(batch, variable)
+        return batch.keep(mask)
+
     def count(self, batch: Batch, variable: str) -> NDArray[np.int64]:
         first, *others = self._parts()
         total = first.count(batch, variable)
@@ -392,13 +406,7 @@ class KeptExtender:
         return self._accepted(extended) if variable == self.last else extended
 
     def intersect(self, batch: Batch, variable: str) -> Batch:
-        if variable == self.last:
-            return self._accepted(batch)
-        first, *others = self._parts()
-        mask = first.holds(batch, variable)
-        for part in others:
-            mask |= part.holds(batch, variable)
-        return batch.keep(mask)
+        return self._accepted(batch) if variable == self.last else self._under(batch, variable)
 
     def _accepted(self, batch: Batch) -> Batch:
         if not batch.size:

@@ -30,6 +30,7 @@ Between = Callable[[str, int], Difference]
 """What came and went of an attribute of a source."""
 
 _NONE: Final = np.empty(0, np.int64)
+_NO_ROWS: Final = (Batch(0, {}), Batch(0, {}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +58,15 @@ class _Ready:
 
 
 class Joins:
-    """The bodies of a program, planned when they are first run and bound to the moments of a step."""
+    """The bodies of a program, planned when they are first run and bound to the moments of a step.
+
+    Bodies and atoms are known by their identity: they live as long as the program.
+    """
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self._ready: dict[int, _Ready] = {}
-        self._attributes: dict[DatomAtom, tuple[int, int]] = {}
+        self._attributes: dict[int, tuple[int, int | None]] = {}
         self._bound: dict[int, GenericJoin | None] = {}
         self._moments: Mapping[str, Moments] = {}
         self._relations: Mapping[str, Held] = {}
@@ -88,14 +92,12 @@ class Joins:
     def attribute_of(self, atom: DatomAtom, moments: Moments, strict: bool) -> int | None:
         """The attribute of a pattern whose rows are just its pairs, at both moments; None for any other."""
         key = moments.new.schema_key
-        if key != moments.old.schema_key or not _is_of_pairs(atom):
+        if key != moments.old.schema_key:
             return None
-        known = self._attributes.get(atom)
+        known = self._attributes.get(id(atom))
         if known is None or known[0] != key:
-            sides = Patterns(moments.new, {}, strict).sides(atom)
-            if not sides:
-                return None
-            known = self._attributes[atom] = key, sides[0][0].id
+            sides = Patterns(moments.new, {}, strict).sides(atom) if _is_of_pairs(atom) else ()
+            known = self._attributes[id(atom)] = key, sides[0][0].id if sides else None
         return known[1]
 
     def rows(self, joined: Joined, batch: Batch) -> list[Column]:
@@ -196,7 +198,7 @@ class Changed:
     step: Step
     kept: Mapping[str, KeptFacts]
     joins: Joins
-    _found: dict[DatomAtom | RelationAtom, tuple[Batch, Batch]] = field(default_factory=dict)
+    _found: dict[int, tuple[Batch, Batch]] = field(default_factory=dict)
     _differences: dict[tuple[str, int], Difference] = field(default_factory=dict)
 
     def rows(self, start: Start) -> Batch:
@@ -206,20 +208,24 @@ class Changed:
 
     def of(self, atom: DatomAtom | RelationAtom) -> tuple[Batch, Batch]:
         """The rows of an atom that came and those that went."""
-        found = self._found.get(atom)
+        found = self._found.get(id(atom))
         if found is None:
-            found = self._found[atom] = self._rows(atom)
+            found = self._found[id(atom)] = self._rows(atom)
         return found
 
     def _rows(self, atom: DatomAtom | RelationAtom) -> tuple[Batch, Batch]:
         if isinstance(atom, RelationAtom):
             kept = self.kept[atom.relation]
+            if not kept.is_touched:
+                return _NO_ROWS
             return of_atom(atom, kept, kept.came()), of_atom(atom, kept, kept.went())
         step = self.step
         moments = step.moments[atom.source]
         attribute = self.joins.attribute_of(atom, moments, step.run.strict)
         if attribute is not None:
             found = self._between(atom.source, attribute)
+            if not len(found.added[0]) and not len(found.removed[0]):
+                return _NO_ROWS
             return _pairs(atom, found.added), _pairs(atom, found.removed)
         came, went = moments.rows(atom, step.run.strict, lambda id_: self._between(atom.source, id_))
         return came.distinct(), went.distinct()

@@ -80,15 +80,15 @@ class ClosedStratum(KeptStratum):
 
     def _closed(self, step: Step, changed: Changed) -> Column:
         """The facts that no rule without recursion derives any more."""
-        rule_heads: list[Column] = []
+        found: list[Column] = []
         for rule in self.exits:
             for start in rule.leaving:
                 batch = changed.rows(start)
                 if batch.size:
-                    rule_heads.append(self.facts.leave_by(self._joined(start, batch, step)))
-        if not rule_heads:
-            return EMPTY.values
-        rows = distinct(np.concatenate(rule_heads))
+                    found.append(self.facts.leave_by(self._joined(start, batch, step)))
+        rows = distinct(np.concatenate(found)) if found else EMPTY.values
+        if not len(rows):
+            return rows
         held = np.zeros(len(rows), np.bool_)
         for rule in self.exits:
             self._ask(step, rule, rule.again, rows, held)
@@ -111,6 +111,8 @@ class ClosedStratum(KeptStratum):
         if start is None:
             return EMPTY.values, EMPTY.values
         columns = changed.rows(start).columns
+        if not columns:
+            return EMPTY.values, EMPTY.values
         return columns[self._closure.start], columns[self._closure.end]
 
     def _edges_of(self, step: Step) -> Edges:

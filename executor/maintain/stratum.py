@@ -62,7 +62,7 @@ class KeptStratum:
         self.rules_of = {
             each.name: [rule for rule in self.rules if rule.target == each.name] for each in stratum.relations
         }
-        self.below = list(dict.fromkeys(start.atom for rule in self.rules for start in rule.entering))
+        self.below = [start.atom for rule in self.rules for start in rule.entering]
         self.onward: dict[str, list[tuple[RuleBodies, Start]]] = {each.name: [] for each in stratum.relations}
         for rule in self.rules:
             for start in rule.onward:

@@ -113,8 +113,8 @@ class KeptFacts:
 
     def holding(self, rows: Column) -> Column:
         """Those of some rows by number, each once, that hold now."""
-        rows = distinct(rows)
-        return rows[(rows >= 0) & self._marked(rows, NOW)]
+        rows = rows[(rows >= 0) & self._marked(rows, NOW)]
+        return distinct(rows) if len(rows) > 1 else rows
 
     def missing(self, rows: Column) -> Column:
         """Those of some rows by number that do not hold now."""
@@ -172,8 +172,15 @@ class KeptFacts:
 
     # Between two moments
 
+    @property
+    def is_touched(self) -> bool:
+        """Whether rows came or went, if only to go or come again."""
+        return bool(self._touched)
+
     def settle(self) -> None:
         """Makes what holds now what held before."""
+        if not self._touched:
+            return
         for rows in self._touched:
             marks = self._marks[rows]
             holds = marks & NOW
@@ -192,8 +199,10 @@ class KeptFacts:
         return self._difference()[1]
 
     def _difference(self) -> tuple[Column, Column]:
+        if not self._touched:
+            return _NONE, _NONE
         if self._changed is None:
-            rows = _NONE if not self._touched else distinct(np.concatenate(self._touched))
+            rows = distinct(np.concatenate(self._touched))
             marks = self._marks[rows] & (NOW | BEFORE)
             self._changed = rows[marks == NOW], rows[marks == BEFORE]
         return self._changed
@@ -423,7 +432,7 @@ _NONE: Final = np.empty(0, np.int64)
 def _stacked(columns: Sequence[Column], size: int | None = None) -> NDArray[np.int64]:
     if not columns:
         return np.empty((0, size or 0), np.int64)
-    return np.ascontiguousarray(np.stack(list(columns)))
+    return np.array(columns)
 
 
 def _grown(array: NDArray[T], count: int, room: int) -> NDArray[T]:

@@ -69,7 +69,7 @@ class Edges:
         if 2 * wanted > len(self._table):
             self._make_room(wanted)
         found = np.empty(len(starts), np.int64)
-        keys = np.ascontiguousarray(np.stack((starts, ends)))
+        keys = np.array((starts, ends))
         before = self._count
         self._count = kept_kernels.enter(self._table, self._pairs, before, keys, found, SEED)
         self._holds[found] = holds
@@ -112,8 +112,8 @@ class WalkedFacts(KeptFacts):
 
     def leave_by(self, columns: Sequence[Column]) -> Column:
         """The numbers of those rows among some that have an exit."""
-        rows = distinct(self.find(columns))
-        return rows[(rows >= 0) & self._marked(rows, EXIT)]
+        rows = self.find(columns)
+        return distinct(rows[(rows >= 0) & self._marked(rows, EXIT)])
 
     def exits(self, columns: Sequence[Column], time: int) -> Column:
         """Gives rows an exit: the numbers of those that did not hold."""

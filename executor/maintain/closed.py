@@ -59,7 +59,9 @@ class ClosedStratum(KeptStratum):
         queue = [self._closed(step, changed)]
         went, came = self._pairs(self.went, changed), self._pairs(self.came, changed)
         if len(went[0]):
-            queue.append(facts.holding(facts.find(facts.met(*went))))
+            met = facts.met(*went)
+            if len(met[0]):
+                queue.append(facts.holding(facts.find(met)))
             edges.put(*went, 0)
         if len(came[0]):
             edges.put(*came, 1)

@@ -134,6 +134,8 @@ class KeptFacts:
     def add(self, columns: Sequence[Column], time: int) -> tuple[Column, Column]:
         """Has rows hold from a time on: (the numbers of those that did not hold, of those that give way to
         them)."""
+        if not len(columns[0]):
+            return _NONE, _NONE
         rows = self.missing(distinct(self.enter(columns)))
         self._hold(rows, time)
         return rows, _NONE

@@ -17,7 +17,7 @@ from executor.kernels import kept_kernels, walk_kernels
 from executor.kernels.range_kernels import Ints
 from executor.kernels.seed import SEED
 from executor.rules.kept import KeptFacts, Marks
-from store.trie import Trie, distinct
+from store.trie import EMPTY, Trie, distinct
 
 EXIT: Final = 8
 """The mark of a row that a rule derives which reads nothing of its own stratum."""
@@ -112,11 +112,15 @@ class WalkedFacts(KeptFacts):
 
     def leave_by(self, columns: Sequence[Column]) -> Column:
         """The numbers of those rows among some that have an exit."""
+        if not len(columns[0]):
+            return EMPTY.values
         rows = self.find(columns)
         return distinct(rows[(rows >= 0) & self._marked(rows, EXIT)])
 
     def exits(self, columns: Sequence[Column], time: int) -> Column:
         """Gives rows an exit: the numbers of those that did not hold."""
+        if not len(columns[0]):
+            return EMPTY.values
         rows = distinct(self.enter(columns))
         self._marks[rows] |= EXIT
         rows = self.missing(rows)

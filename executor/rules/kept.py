@@ -113,8 +113,8 @@ class KeptFacts:
 
     def holding(self, rows: Column) -> Column:
         """Those of some rows by number, each once, that hold now."""
-        rows = distinct(rows)
-        return rows[(rows >= 0) & self._marked(rows, NOW)]
+        rows = rows[(rows >= 0) & self._marked(rows, NOW)]
+        return distinct(rows) if len(rows) > 1 else rows
 
     def missing(self, rows: Column) -> Column:
         """Those of some rows by number that do not hold now."""
@@ -134,6 +134,8 @@ class KeptFacts:
     def add(self, columns: Sequence[Column], time: int) -> tuple[Column, Column]:
         """Has rows hold from a time on: (the numbers of those that did not hold, of those that give way to
         them)."""
+        if not len(columns[0]):
+            return _NONE, _NONE
         rows = self.missing(distinct(self.enter(columns)))
         self._hold(rows, time)
         return rows, _NONE
@@ -172,8 +174,15 @@ class KeptFacts:
 
     # Between two moments
 
+    @property
+    def is_touched(self) -> bool:
+        """Whether rows came or went, if only to go or come again."""
+        return bool(self._touched)
+
     def settle(self) -> None:
         """Makes what holds now what held before."""
+        if not self._touched:
+            return
         for rows in self._touched:
             marks = self._marks[rows]
             holds = marks & NOW
@@ -192,8 +201,10 @@ class KeptFacts:
         return self._difference()[1]
 
     def _difference(self) -> tuple[Column, Column]:
+        if not self._touched:
+            return _NONE, _NONE
         if self._changed is None:
-            rows = _NONE if not self._touched else distinct(np.concatenate(self._touched))
+            rows = distinct(np.concatenate(self._touched))
             marks = self._marks[rows] & (NOW | BEFORE)
             self._changed = rows[marks == NOW], rows[marks == BEFORE]
         return self._changed
@@ -370,6 +381,20 @@ class KeptExtender:
             ]
         return self._made
 
+    def known(self, batch: Batch) -> Batch:
+        """The rows of a first batch for which there is a row, or may be: the bound variables come first."""
+        bound = [name for name in self.order if self.rank[name] < 0]
+        if len(bound) == len(self.order):
+            return self._accepted(batch)
+        return self._under(batch, bound[-1])
+
+    def _under(self, batch: Batch, variable: str) -> Batch:
+        first, *others = self._parts()
+        mask = first.holds(batch, variable)
+        for part in others:
+            mask |= part.holds(batch, variable)
+        return batch.keep(mask)
+
     def count(self, batch: Batch, variable: str) -> NDArray[np.int64]:
         first, *others = self._parts()
         total = first.count(batch, variable)
@@ -392,13 +417,7 @@ class KeptExtender:
         return self._accepted(extended) if variable == self.last else extended
 
     def intersect(self, batch: Batch, variable: str) -> Batch:
-        if variable == self.last:
-            return self._accepted(batch)
-        first, *others = self._parts()
-        mask = first.holds(batch, variable)
-        for part in others:
-            mask |= part.holds(batch, variable)
-        return batch.keep(mask)
+        return self._accepted(batch) if variable == self.last else self._under(batch, variable)
 
     def _accepted(self, batch: Batch) -> Batch:
         if not batch.size:
@@ -415,7 +434,7 @@ _NONE: Final = np.empty(0, np.int64)
 def _stacked(columns: Sequence[Column], size: int | None = None) -> NDArray[np.int64]:
     if not columns:
         return np.empty((0, size or 0), np.int64)
-    return np.ascontiguousarray(np.stack(list(columns)))
+    return np.array(columns)
 
 
 def _grown(array: NDArray[T], count: int, room: int) -> NDArray[T]:

@@ -212,7 +212,7 @@ class Maintained:
     # A step
 
     def step(self, tick: Tick, cancel: Cancel) -> Mapping[int, Change | AdalogError]:
-        if not self._feeds:
+        if not self._feeds or tick.old.key == tick.new.key:
             return {}
         with self.engine.memory.lent(cancel):
             if self._means_something_else(tick):

@@ -180,6 +180,9 @@ class Views:
             self._figures.views = len(self.known)
             if followed.errand is not None:
                 followed.errand.drop()
+            else:
+                followed.holding.become(0)
+                followed.view = None
 
     def _wake(self) -> None:
         """Follows the database from now on."""

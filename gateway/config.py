@@ -20,10 +20,13 @@ PREFIX = "ADALOG_"
 _LEAST_MEMORY = 16 * 1024 * 1024
 _REDIS_SCHEMES = ("redis://", "rediss://", "unix://")
 _SECRET_LETTERS = 32
-_SECONDS = ("head_seconds", "body_seconds", "idle_seconds", "send_seconds", "live_progress_seconds")
+_SECONDS = (
+    *("head_seconds", "body_seconds", "idle_seconds", "send_seconds", "init_seconds", "ping_seconds"),
+    "live_progress_seconds",
+)
 _AT_LEAST_ONE = (
     *("connections", "connections_per_address", "head_bytes", "bodies_bytes", "responses_bytes", "send_rate"),
-    *("idempotency_seconds", "idempotency_transactions"),
+    *("idempotency_seconds", "idempotency_transactions", "operations_per_connection"),
     *("live_mailbox_events", "live_mailbox_bytes", "live_chunk_rows", "live_bytes"),
 )
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -54,6 +57,9 @@ class Settings:
     idle_seconds: float = 75.0
     send_seconds: float = 60.0
     send_rate: int = 64 * 1024
+    init_seconds: float = 10.0
+    ping_seconds: float = 20.0
+    operations_per_connection: int = 256
     request_bytes: int = 8 * 1024 * 1024
     request_values: int = 1_000_000
     transaction_bytes: int = 1024 * 1024

@@ -16,10 +16,12 @@ from datalog.errors import AdalogError, Code
 from executor.answer.result import Result
 from executor.bounds.budget import Memory
 from executor.bounds.cancel import Cancel
-from executor.live.event import Event, Kind, Message, Position
-from executor.live.hub import Begin
+from executor.live.beginning import Begin, began
+from executor.live.event import Event, Kind, Message
 from executor.live.resume import Tokens, stream_name
 from executor.live.subscription import Subscription
+from executor.live.views import Asked
+from executor.question.arguments import few
 from executor.question.request import Request
 from schema import types
 from schema.arguments import describe_arguments, read_arguments
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
 _SLICE: Final = 20_000
 # More than any query has places for.
 _MOST_ARGUMENTS: Final = 1_000
+# Values that are read in no time.
+_INLINE_VALUES: Final = 500
 
 
 class RefusedError(Exception):
@@ -208,40 +212,33 @@ async def _live(services: Services, selected: Selected, encoding: Encoding, resu
         from_t = None
     else:
         resume = given.get("resume")
-    if resume is not None and from_t is not None:
-        raise AdalogError(Code.ARG_INVALID, "both resume and fromT are given; give at most one of them")
     hub, limits = services.hub, services.limits
     assert hub is not None, "the caller has looked"
     for name in ("args", "argsEdn"):
         if len(given.get(name) or ()) > _MOST_ARGUMENTS:
             raise exceeded(f"arguments in {name}", _MOST_ARGUMENTS, None)
 
-    def read(cancel: Cancel) -> tuple[Any, LiveForm, Begin]:
+    light = few((given.get("args") or (), given.get("argsEdn") or ()), _INLINE_VALUES)
+
+    def read(cancel: Cancel | None) -> tuple[Asked, LiveForm, Begin] | None:
+        """None: it takes longer, and wants a flag."""
         arguments = read_arguments(services.database, given.get("args"), given.get("argsEdn"))
+        request = Request(given["query"], arguments, max_rows=limits.rows)
+        asked = hub.known(request) if cancel is None else hub.asked(request, cancel)
+        if asked is None:
+            return None
         name = stream_name("live", given["query"], describe_arguments(arguments))
-        begin = _begin(services, name, resume, from_t)
-        asked = hub.asked(Request(given["query"], arguments, max_rows=limits.rows), cancel)
-        tokens = services.tokens
-        return asked, LiveForm(name, selected.alias, encoding, selected.shape, tokens, limits.result_bytes), begin
+        form = LiveForm(name, selected.alias, encoding, selected.shape, services.tokens, limits.result_bytes)
+        return asked, form, began(services.database, services.tokens, name, resume, from_t)
 
-    asked, form, begin = await services.pool.threaded(Cancel.after(limits.timeout_ms), read)
-    return hub.follow(asked, form, begin)
-
-
-def _begin(services: Services, name: str, resume: str | None, from_t: int | None) -> Begin:
-    """Where a stream begins. Raises ARG_INVALID and BASIS_FUTURE."""
-    if resume is not None:
-        found = services.tokens.read(resume, name)
-        return Begin(found.position, reset=found.reason)
-    if from_t is not None:
-        check_moment("fromT", from_t)
-        now = services.database.snapshot().t
-        if from_t > now:
-            raise AdalogError(
-                Code.BASIS_FUTURE, f"fromT = {from_t} is not reached yet: the newest transaction is {now}"
-            )
-        return Begin(Position(from_t, 0), each=True)
-    return Begin()
+    made = read(None) if light else None
+    if made is None:
+        async with services.reading:
+            # By now it may be known, with all others that wait here.
+            made = read(None) if light else None
+            made = made or await services.pool.threaded(Cancel.after(limits.timeout_ms), read)
+    assert made is not None, "with a flag it is read"
+    return hub.follow(*made)
 
 
 def hashable(shape: Shape) -> Shape:

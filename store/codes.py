@@ -309,6 +309,20 @@ class Scratch:
                 tag, key = spell(value)
                 self._codes[tag, key] = self._new_code(tag, value)
 
+    def learn(self, learned: Mapping[int, int]) -> None:
+        """Gives values that it made codes for those of the database, which has them by now."""
+        with self._lock:
+            for spelling, code in self._codes.items():
+                self._codes[spelling] = learned.get(code, code)
+
+    def fork(self, take: Callable[[int], None] | None = None) -> Scratch:
+        """One that begins with the same codes and goes on by itself."""
+        made = Scratch(self._base, self._limit, take=take)
+        if self._values:
+            with self._lock:
+                made._codes, made._values, made._room = dict(self._codes), list(self._values), self._room
+        return made
+
     def lookup(self, value: Any) -> int | None:
         """The value's code where the query or the database has one."""
         tag, key = spell(value)

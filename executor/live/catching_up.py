@@ -18,10 +18,10 @@ from typing import Final
 
 from datalog.errors import AdalogError, Code
 from executor.answer.result import Result
-from executor.bounds.budget import Held, Memory
+from executor.bounds.budget import Held
 from executor.bounds.cancel import Cancel
 from executor.live.event import Event, Form, Kind, Message, Position
-from executor.live.holding import Chunks, Private
+from executor.live.holding import Chunks, Holding, Holdings, Private
 from executor.live.interests import touching
 from executor.live.settings import LiveSettings
 from executor.maintain.choosing import view_of
@@ -57,11 +57,11 @@ class OverError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class CatchingUp:
-    """For one question. `memory`: of views and unread snapshots."""
+    """For one question."""
 
     pool: Pool
     settings: LiveSettings
-    memory: Memory
+    holdings: Holdings
     question: Question
 
     def snapshot(
@@ -71,16 +71,13 @@ class CatchingUp:
         request = replace(self.question.request, snapshot=at, ordered=True, shown=(0, None))
         answer = self.pool.run(request, cancel)
         messages = []
-        held = Held(self.memory.budget())
         if reset is not None:
             messages.append(Event(Kind.RESET, Position(at.t, 0), reason=reset).message(form, cancel))
         with self.pool.memory.lent(cancel):
             for event in self._chunks(answer, at.t, start):
                 cancel.check()
-                message = event.message(form, cancel)
-                held.grow(message.nbytes)
-                messages.append(message)
-        return Chunks(messages, held)
+                messages.append(event.message(form, cancel))
+        return Chunks(messages, Holding(self.holdings, sum(message.nbytes for message in messages)))
 
     def _chunks(self, answer: Result, t: int, start: int) -> Iterator[Event]:
         rows, step = len(answer), self.settings.chunk_rows
@@ -114,7 +111,7 @@ class CatchingUp:
             at = now.as_of(since)
             with self.pool.memory.lent(cancel):
                 view.add(_FEED, self.question, at, cancel)
-            private = Private(view, at, Held(self.memory.budget(), view.nbytes()))
+            private = Private(view, at, Holding(self.holdings, view.nbytes()))
         one_by_one = each or (times is not None and len(times) <= self.settings.replayed)
         if times is None:
             one_by_one = each or now.t - since <= self.settings.replayed
@@ -140,10 +137,7 @@ class CatchingUp:
                 raise OverError("an attribute with :db/noHistory has changed since, and what it was is forgotten")
 
     def _net(self, private: Private, now: Snapshot, form: Form, cancel: Cancel) -> Filling:
-        try:
-            message = self._step(private, now, form, cancel)
-        finally:
-            private.close()
+        message = self._step(private, now, form, cancel)
         if message is not None and message.nbytes > self.settings.mailbox_bytes:
             raise OverError(
                 f"what has changed since comes to {message.nbytes:,} bytes, and a subscriber's mailbox holds "
@@ -155,24 +149,16 @@ class CatchingUp:
         settings, until = self.settings, time.monotonic() + _BATCH_SECONDS
         messages: list[Message] = []
         nbytes, done = 0, private.at.t
-        try:
-            for t in times:
-                if messages and (
-                    len(messages) >= settings.mailbox_events
-                    or nbytes >= settings.mailbox_bytes
-                    or time.monotonic() > until
-                ):
-                    private.held.become(private.view.nbytes())
-                    return Filling(messages, Position(done), behind=True, private=private)
-                message = self._step(private, now if t == now.t else now.as_of(t), form, cancel)
-                done = t
-                if message is not None:
-                    messages.append(message)
-                    nbytes += message.nbytes
-        except BaseException:
-            private.close()
-            raise
-        private.close()
+        for t in times:
+            full = len(messages) >= settings.mailbox_events or nbytes >= settings.mailbox_bytes
+            if full or (messages and time.monotonic() > until):
+                private.holding.become(private.view.nbytes())
+                return Filling(messages, Position(done), behind=True, private=private)
+            message = self._step(private, now if t == now.t else now.as_of(t), form, cancel)
+            done = t
+            if message is not None:
+                messages.append(message)
+                nbytes += message.nbytes
         return Filling(messages, Position(now.t), behind=False)
 
     def _step(self, private: Private, to: Snapshot, form: Form, cancel: Cancel) -> Message | None:

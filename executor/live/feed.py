@@ -10,13 +10,12 @@ import weakref
 from collections import deque
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
-from executor.bounds.budget import Held
-from executor.bounds.cancel import Cancel
 from executor.bounds.client import Client
+from executor.live.errands import Errand
 from executor.live.event import Event, Form, Position, size_of
-from executor.live.holding import Chunks, Private
+from executor.live.holding import Chunks, Holding, Private
 from executor.live.outlet import Channel, Outlet
 from executor.live.subscription import Subscription
 from executor.maintain.view import View
@@ -30,6 +29,8 @@ _QUICK_PART: Final = 0.2
 _QUICK_STEPS: Final = 8
 # A view of which nothing is known begins among the heavy where its first answer took longer, in seconds.
 _SHORT_ANSWER: Final = 0.002
+# Works between two looks at the bytes of a light view.
+_WEIGHED: Final = 32
 # Bytes of an event that is kept, and of each of its cells.
 _EVENT_BYTES: Final = 600
 _CELL_BYTES: Final = 16
@@ -38,8 +39,8 @@ _CELL_BYTES: Final = 16
 @dataclass(eq=False, slots=True)
 class Seat:
     """A subscription as the hub sees it. `since`: it is to begin at this transaction or later. `each`: every
-    transaction is to be told by itself until it has caught up. `private`: what it catches up by. `cancel`: the
-    flag of the work that is done for it."""
+    transaction is to be told by itself until it has caught up. `private`: what it catches up by. `errand`:
+    what is done for it."""
 
     subscription: Subscription
     outlet: Outlet
@@ -50,7 +51,7 @@ class Seat:
     each: bool = False
     reset: str | None = None
     private: Private | None = None
-    cancel: Cancel | None = None
+    errand: Errand[Any] | None = None
     channel: Channel | None = None
 
 
@@ -86,7 +87,8 @@ class Feed:
 
     def forms(self) -> list[Form]:
         """The forms in which its events are wanted."""
-        return list({channel.form.key: channel.form for channel in self.channels.values()}.values())
+        # Also asked where its view is at work elsewhere, while the hub goes on.
+        return list({channel.form.key: channel.form for channel in tuple(self.channels.values())}.values())
 
     def since(self, t: int) -> list[Event] | None:
         """The events after a transaction, or None where they are not all kept."""
@@ -97,28 +99,33 @@ class Feed:
 
 @dataclass(eq=False)
 class Followed:
-    """`view`: None while it is at work, and where a step did not end: then it is made anew at its moment.
+    """A view with its moment and its feeds.
 
-    `at`: its moment where it is behind the hub's. `busy`: it is at work elsewhere. `heavy`: its steps are long.
-    `adding`: feeds that it does not know yet. `asks_anew`: what touches it may be something else now. `awaited`:
-    somebody waits for one of its feeds.
+    `view`: None while it is at work, and where a step did not end: then it is made anew at its moment. `at`: its
+    moment where it is behind the hub's. `busy`: it is at work elsewhere, by `errand`. `heavy`: its steps are long.
+    `adding`: feeds that it does not know yet; `leaving`: those to be dropped when it is back; `alive`: how many
+    somebody follows. `awaited`: feeds for whose next moment somebody waits. `asks_anew`: what touches it may be
+    something else now.
     """
 
-    key: object
+    key: Hashable
     question: Question
     view: View | None
-    held: Held
+    holding: Holding
     client: Client
     feeds: dict[int, Feed] = field(default_factory=dict)
     adding: list[Feed] = field(default_factory=list)
+    leaving: list[Feed] = field(default_factory=list)
+    awaited: dict[Feed, None] = field(default_factory=dict)
+    alive: int = 0
     at: Snapshot | None = None
     busy: bool = False
+    errand: Errand[Any] | None = None
     # Nothing is known of it yet, and nobody else is disturbed where it is slow.
     heavy: bool = True
     asks_anew: bool = False
-    awaited: bool = False
-    cancel: Cancel | None = None
     _quick: int = 0
+    _works: int = 0
 
     def took(self, seconds: float) -> None:
         """Chooses where its next step is made."""
@@ -132,8 +139,14 @@ class Followed:
             self._quick = 0
 
     def began(self, seconds: float) -> None:
-        """The same for the first work on it."""
+        """The same after the first work on it."""
         self.heavy = seconds > _SHORT_ANSWER
+
+    def weigh(self, view: View) -> None:
+        """Has what it holds counted, now and then. Raises LIMIT_EXCEEDED and RATE_LIMITED."""
+        if self.heavy or self._works % _WEIGHED == 0:
+            self.holding.become(view.nbytes())
+        self._works += 1
 
 
 class Recent:

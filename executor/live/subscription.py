@@ -50,6 +50,9 @@ class Desk(Protocol):
     def overflowed(self) -> None:
         """A mailbox was full."""
 
+    def room(self, nbytes: int, *, always: bool = False) -> bool:
+        """Takes or gives back bytes of all mailboxes; whether there was room for them. `always`: even beyond."""
+
 
 class Subscription:
     """See the module. `position`: that of the last message that was handed over, or where the stream begins."""
@@ -105,7 +108,7 @@ class Subscription:
         while queue:
             if not self._taken(deliver, queue[0]):
                 return
-            self._handed(queue.popleft())
+            self._next()
         self._emptied()
 
     def close(self) -> None:
@@ -131,9 +134,7 @@ class Subscription:
                 await self._waiter
             finally:
                 self._waiter = None
-        message = self._queue.popleft()
-        self._handed(message)
-        return message
+        return self._next()
 
     # For the outlet, on the reader's thread
 
@@ -145,8 +146,10 @@ class Subscription:
         self._behind = behind
         self._held = held
         for message in messages:
+            if message.kind not in _OF_A_SNAPSHOT:
+                self._nbytes += message.nbytes
+                self._desk.room(message.nbytes, always=True)
             self._queue.append(message)
-            self._nbytes += message.nbytes
         self._arrived()
 
     def joined(self, channel: Channel, backlog: Iterable[Message]) -> None:
@@ -163,14 +166,15 @@ class Subscription:
         """A message to all who follow."""
         if not self._queue:
             if self._deliver is not None and self._taken(self._deliver, message):
-                self._handed(message)
+                self.position = message.position
                 return
             if self.closed:
                 return
         elif message.kind is Kind.PROGRESS:
             return
         most, room = self._settings.mailbox_events, self._settings.mailbox_bytes
-        if len(self._queue) >= most or (self._queue and self._nbytes + message.nbytes > room):
+        full = len(self._queue) >= most or (self._queue and self._nbytes + message.nbytes > room)
+        if full or not self._desk.room(message.nbytes):
             self.fall_behind()
             return
         self._queue.append(message)
@@ -181,9 +185,8 @@ class Subscription:
         """Drops what waits, but for a snapshot that was begun; the hub is asked again once there is room."""
         self._desk.overflowed()
         kept = [message for message in self._queue if message.kind in _OF_A_SNAPSHOT]
-        self._queue.clear()
+        self._drop()
         self._queue.extend(kept)
-        self._nbytes = sum(message.nbytes for message in kept)
         self._behind = True
         self._unlink()
         self._desk.left(self, closed=False)
@@ -213,10 +216,19 @@ class Subscription:
             return False
         return taken and not self.closed
 
-    def _handed(self, message: Message) -> None:
-        if message.nbytes:
-            self._nbytes = max(0, self._nbytes - message.nbytes) if self._queue else 0
+    def _next(self) -> Message:
+        """Takes the first message that waits."""
+        message = self._queue.popleft()
+        if message.kind not in _OF_A_SNAPSHOT:
+            self._nbytes -= message.nbytes
+            self._desk.room(-message.nbytes)
         self.position = message.position
+        return message
+
+    def _drop(self) -> None:
+        self._queue.clear()
+        self._desk.room(-self._nbytes)
+        self._nbytes = 0
 
     def _emptied(self) -> None:
         self._held = None
@@ -236,8 +248,7 @@ class Subscription:
 
     def _forget(self) -> None:
         self._unlink()
-        self._queue.clear()
-        self._nbytes = 0
+        self._drop()
         self._held = self._deliver = self._ended = None
 
     def _wake(self) -> None:
@@ -266,9 +277,7 @@ class BlockingSubscription(Subscription):
                     raise StopIteration
                 self._emptied()
                 self._condition.wait()
-            message = self._queue.popleft()
-            self._handed(message)
-            return message
+            return self._next()
 
     def filled(self, messages: Iterable[Message], held: object, *, behind: bool) -> None:
         with self._condition:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import logging
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from datalog.errors import AdalogError, Code
 from executor.bounds.budget import Memory
 from executor.bounds.cancel import Cancel, StartAgain
 from executor.engine import Engine
-from executor.live.event import Event, Form, Kind, Position
+from executor.live.event import Event, Kind, Position
 from executor.live.feed import BRIEF, Feed, Followed
+from executor.live.holding import FullError
 from executor.maintain.choosing import view_of
-from executor.maintain.view import Tick, View
+from executor.maintain.view import Change, Tick, View
 from store.snapshot import Snapshot
 
 _LOGGER: Final = logging.getLogger("adalog.live")
@@ -34,16 +35,16 @@ class Brief(Cancel):
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What came of work: the events and errors of feeds, and which feeds were added."""
+    """What came of work: events and errors of feeds, and the seconds it took."""
 
     events: dict[Feed, Event | AdalogError]
-    added: list[Feed]
     seconds: float
 
 
 @dataclass(eq=False)
 class Work:
-    """Feeds to be added to a view at its moment, then a step. Where it is not ended it may be begun again."""
+    """Feeds to be added to a view at its moment, then a step. Where it did not end it may be begun again: the
+    view is made anew then."""
 
     followed: Followed
     engine: Engine
@@ -51,64 +52,69 @@ class Work:
     at: Snapshot
     tick: Tick | None
     adding: list[Feed]
-    forms: dict[Feed, list[Form]]
+    _new: dict[int, Feed] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._new = {feed.number: feed for feed in self.adding}
 
     def do(self, cancel: Cancel) -> Done:
         started = time.perf_counter()
-        failed: dict[Feed, Event | AdalogError] = {}
-        view, self.followed.view = self.followed.view, None
-        feeds = dict(self.followed.feeds)
+        followed = self.followed
+        came: dict[Feed, Event | AdalogError] = {}
+        view, followed.view = followed.view, None
         try:
             with self.memory.lent(cancel):
                 if view is None:
-                    view = view_of(self.followed.question, self.engine)
-                    for feed in feeds.values():
-                        _add(view, feed, self.at, cancel, failed)
+                    view = view_of(followed.question, self.engine)
+                    for feed in followed.feeds.values():
+                        _add(view, feed, self.at, cancel, came)
                 for feed in self.adding:
-                    _add(view, feed, self.at, cancel, failed)
-                    feeds[feed.number] = feed
+                    _add(view, feed, self.at, cancel, came)
                 if self.tick is not None:
-                    self._step(view, self.tick, feeds, cancel, failed)
-                self.followed.held.become(view.nbytes())
-            self.followed.view = view
+                    for number, change in view.step(self.tick, cancel).items():
+                        self._changed(number, change, cancel, came)
+            followed.weigh(view)
+            followed.view = view
         except AdalogError as error:
-            if error.code is Code.CANCELLED:
+            passing = error.code is Code.RATE_LIMITED and not isinstance(error, FullError)
+            if passing or error.code is Code.CANCELLED:
+                # It says nothing about the query; whoever asked for the work knows what follows.
                 raise
-            failed = dict.fromkeys(feeds.values(), error)
+            came = dict.fromkeys((*followed.feeds.values(), *self.adding), error)
         except Exception:
             _LOGGER.exception("a live query failed")
-            failed = dict.fromkeys(feeds.values(), _internal())
-        return Done(failed, self.adding, time.perf_counter() - started)
+            came = dict.fromkeys((*followed.feeds.values(), *self.adding), _internal())
+        return Done(came, time.perf_counter() - started)
 
-    def _step(
-        self, view: View, tick: Tick, feeds: dict[int, Feed], cancel: Cancel, into: dict[Feed, Event | AdalogError]
+    def _changed(
+        self, number: int, change: Change | AdalogError, cancel: Cancel, came: dict[Feed, Event | AdalogError]
     ) -> None:
-        for number, change in view.step(tick, cancel).items():
-            feed = feeds.get(number)
-            if feed is None or feed in into:
-                continue
-            if isinstance(change, AdalogError):
-                into[feed] = change
-                continue
-            event = Event(Kind.DELTA, Position(tick.new.t), change=change)
-            try:
-                for form in self.forms.get(feed, ()):
-                    event.message(form, cancel)
-            except AdalogError as error:
-                into[feed] = error
-            else:
-                into[feed] = event
+        feed = self.followed.feeds.get(number) or self._new.get(number)
+        if feed is None or feed in came:
+            return
+        if isinstance(change, AdalogError):
+            came[feed] = change
+            return
+        assert self.tick is not None, "a change comes of a step"
+        event = Event(Kind.DELTA, Position(self.tick.new.t), change=change)
+        try:
+            for form in feed.forms():
+                event.message(form, cancel)
+        except AdalogError as error:
+            came[feed] = error
+        else:
+            came[feed] = event
 
 
-def _add(view: View, feed: Feed, at: Snapshot, cancel: Cancel, failed: dict[Feed, Event | AdalogError]) -> None:
+def _add(view: View, feed: Feed, at: Snapshot, cancel: Cancel, came: dict[Feed, Event | AdalogError]) -> None:
     assert feed.question is not None, "the log has no view"
     try:
         view.add(feed.number, feed.question, at, cancel)
     except AdalogError as error:
-        if error.code is Code.CANCELLED:
+        if error.code in (Code.CANCELLED, Code.RATE_LIMITED):
             raise
         view.drop(feed.number)
-        failed[feed] = error
+        came[feed] = error
 
 
 def _internal() -> AdalogError:

@@ -96,8 +96,9 @@ def values_in(args: Sequence[Any], most: int) -> int:
 
 def matched(query: ast.Query, args: Sequence[Any]) -> list[tuple[ast.Input, Any]]:
     """Each input with its argument; the default source, first, stands for the request's snapshot (None)."""
-    wanted = query.inputs[1:]
-    if len(args) != len(wanted):
+    inputs = query.inputs
+    if len(args) != len(inputs) - 1:
+        wanted = inputs[1:]
         names = " ".join(input_name(each) for each in wanted) or "nothing"
         were = f"{len(args)} {'was' if len(args) == 1 else 'were'} given"
         if not wanted:
@@ -105,7 +106,7 @@ def matched(query: ast.Query, args: Sequence[Any]) -> list[tuple[ast.Input, Any]
         raise AdalogError(
             Code.ARG_INVALID, f"the query takes {len(wanted)} after $ ({names}), but {were}", wanted[0].position
         )
-    return [(query.inputs[0], None), *zip(wanted, args, strict=True)]
+    return list(zip(inputs, (None, *args), strict=True))
 
 
 Matched = Sequence[tuple[ast.Input, Any]]

@@ -19,6 +19,7 @@ from gateway.compression import Compression
 from gateway.config import Settings
 from gateway.cursor_key import cursor_key
 from gateway.ending import Stop
+from gateway.examples import live_page
 from gateway.explorer import Explorer, load
 from gateway.graphql import GraphQLEndpoint
 from gateway.guards import SECURITY_HEADERS, Guard, SecurityHeaders
@@ -46,6 +47,7 @@ def create_app(
     tokens = Tokens.load(settings.auth)
     origins = Origins.of(settings.allowed_origins)
     explorer = Explorer(load())
+    example = live_page()
     wire = Wire(settings)
     metrics = _metrics(database, pool, tokens, wire)
     responses = Responses(settings.responses_bytes)
@@ -63,6 +65,9 @@ def create_app(
     async def explorer_file(request: Request) -> Response:
         return explorer.file(request.path_params["name"], request.headers.get("if-none-match"))
 
+    async def example_file(request: Request) -> Response:
+        return example.file(request.path_params["name"] or "index.html", request.headers.get("if-none-match"))
+
     async def root(request: Request) -> Response:
         return explorer.page()
 
@@ -73,6 +78,7 @@ def create_app(
             WebSocketRoute("/graphql", SocketEndpoint(answering, origins, settings)),
             Route("/", root),
             Route("/explorer/{name:path}", explorer_file),
+            Route("/examples/live/{name:path}", example_file),
             Route("/healthz", probes.health),
             Route("/readyz", probes.ready),
             Route("/metrics", probes.metrics_text),

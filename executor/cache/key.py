@@ -18,7 +18,7 @@ from executor.cache.codec import KEY_BYTES, VERSION
 from executor.cache.form import form_of, pattern_text
 from executor.cache.reads import QueryReads, Reads, lookups_in, reads_of, token_of
 from executor.pull.find import pattern_of, window
-from executor.question.arguments import few, matched
+from executor.question.arguments import VALUE_COST, matched
 from executor.question.question import Question
 from planner.plan import Options
 from store.database import Database
@@ -86,7 +86,7 @@ class Keys:
 
     def knows(self, question: Question) -> bool:
         """Whether a key costs little to make: the shape of the text is known, and there are few arguments."""
-        return (question.text, question.rules) in self._shapes and few(question.args, _FEW)
+        return (question.text, question.rules) in self._shapes and question.arguments_cost <= _FEW * VALUE_COST
 
     def asked(self, question: Question) -> Asked | None:
         """The question with its key; None if its answer must not be kept."""

@@ -73,6 +73,8 @@ class Batch:
 
     def only(self, names: frozenset[str]) -> Batch:
         """The columns among `names`."""
+        if names.issuperset(self.columns):
+            return self
         return Batch(self.size, {name: column for name, column in self.columns.items() if name in names})
 
     def without(self, names: frozenset[str]) -> Batch:

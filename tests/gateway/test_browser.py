@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,7 +11,6 @@ from urllib.parse import urlsplit
 import orjson
 import pytest
 from selenium import webdriver
-from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 from starlette.applications import Starlette
@@ -21,14 +19,9 @@ from starlette.routing import Route
 
 from gateway.config import Settings
 from gateway.wire import Wire
+from tests.chromium import chromium, needs_chromium
 from tests.gateway.support import gateway, served
 
-CHROMIUM = shutil.which("chromium")
-DRIVER = shutil.which("chromedriver")
-FLAGS = (
-    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync --window-size=1500,950"
-)
 PACKAGES = """
 [{:db/ident :package/name :db/valueType :db.type/string :db/cardinality :db.cardinality/one
   :db/unique :db.unique/identity}
@@ -41,27 +34,13 @@ SQLITE = """
  {:package/name "sqlite3" :package/version "3.40.1" :package/depends ["sqlite"]}]
 """
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None or DRIVER is None, reason="needs chromium and chromedriver"),
-    # Selenium leaves a closed socket behind when the browser ends.
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-]
+pytestmark = needs_chromium
 
 
 @pytest.fixture
 def browser(tmp_path: Path) -> Iterator[webdriver.Chrome]:
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM or ""
-    for flag in FLAGS.split():
-        options.add_argument(flag)
-    options.add_argument(f"--user-data-dir={tmp_path / 'profile'}")
-    options.set_capability("goog:loggingPrefs", {"performance": "ALL", "browser": "ALL"})
-    driver = webdriver.Chrome(options=options, service=Service(DRIVER))
-    try:
+    with chromium(tmp_path / "profile") as driver:
         yield driver
-    finally:
-        driver.quit()
 
 
 def result(browser: webdriver.Chrome) -> str:

@@ -34,8 +34,8 @@ class Position(NamedTuple):
 class Event:
     """One event of one answer. `position`: that of a stream once it has this event.
 
-    SNAPSHOT: rows `start` to `stop` of `answer`; `last` with the last of them. DELTA: `change` since transaction
-    `since`. RESET: `reason`. TRANSACTION: `report`. `written`: by the key of a form the message, made once.
+    SNAPSHOT: rows `start` to `stop` of `answer`; `last` with the last of them. DELTA: `change`. RESET: `reason`.
+    TRANSACTION: `report`. `written`: by the key of a form the message, made once.
     """
 
     kind: Kind
@@ -45,7 +45,6 @@ class Event:
     stop: int = 0
     last: bool = False
     change: Change | None = None
-    since: int | None = None
     reason: str | None = None
     report: TxReport | None = None
     written: dict[Hashable, Message] = field(default_factory=dict)

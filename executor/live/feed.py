@@ -91,14 +91,10 @@ class Feed:
         return list({channel.form.key: channel.form for channel in tuple(self.channels.values())}.values())
 
     def since(self, t: int) -> list[Event] | None:
-        """The events after a transaction, or None where they are not all kept, or the first of them tells of
-        transactions before it too."""
+        """The events after a transaction, or None where they are not all kept."""
         if not self.ready or t < self.covered:
             return None
-        later = [event for event in self.recent if event.t > t]
-        if later and later[0].since is not None and later[0].since < t:
-            return None
-        return later
+        return [event for event in self.recent if event.t > t]
 
 
 @dataclass(eq=False)

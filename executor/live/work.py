@@ -96,7 +96,7 @@ class Work:
             came[feed] = change
             return
         assert self.tick is not None, "a change comes of a step"
-        event = Event(Kind.DELTA, Position(self.tick.new.t), change=change, since=self.tick.old.t)
+        event = Event(Kind.DELTA, Position(self.tick.new.t), change=change)
         try:
             for form in feed.forms():
                 event.message(form, cancel)

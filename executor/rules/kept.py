@@ -66,14 +66,15 @@ class KeptFacts:
         self._parts: list[tuple[int, int, Columns]] = []
         self._shown = NOW
         self._limits = np.empty(0, np.int64)
+        self._numbered = 0
 
     def __len__(self) -> int:
         return self.size
 
     @property
-    def entered(self) -> int:
-        """How many rows have a number."""
-        return self._count
+    def extent(self) -> tuple[int, int]:
+        """What numbers stand for: another one when rows have been numbered anew, or more of them have a number."""
+        return self._numbered, self._count
 
     def nbytes(self) -> int:
         """Bytes held, sorted parts included."""
@@ -237,6 +238,7 @@ class KeptFacts:
         self._times = _grown(self._times[kept], len(kept), room)
         self._marks = _grown(self._marks[kept], len(kept), room)
         self._count = len(kept)
+        self._numbered += 1
         self._parts = []
         self._table = np.zeros(128, np.int64)
         self._index(self._count)
@@ -246,6 +248,7 @@ class KeptFacts:
         assert not self._touched, "between two moments"
         for column in self._rows:
             column[: self._count] = change(column[: self._count])
+        self._numbered += 1
         self._parts = []
         self._index(self._count)
 
@@ -367,14 +370,14 @@ class KeptExtender:
         self.order = sorted(names, key=rank.__getitem__)
         self.last = self.order[-1] if rank[self.order[-1]] >= 0 else START
         self._made: list[RelationExtender] = []
-        self._entered = -1
+        self._extent = (-1, -1)
 
     def participates(self, variable: str) -> bool:
         return self.last == START if variable == START else variable in self.variables
 
     def _parts(self) -> list[RelationExtender]:
-        if self._entered != self.facts.entered:
-            self._entered = self.facts.entered
+        if self._extent != self.facts.extent:
+            self._extent = self.facts.extent
             places = tuple(self.names.index(name) for name in self.order)
             self._made = [
                 RelationExtender(self.order, part.levels(places), self.rank) for part in self.facts.parts()

@@ -140,7 +140,9 @@ class WalkedFacts(KeptFacts):
     def met(self, starts: Column, ends: Column) -> list[Column]:
         """The columns of the facts that follow along some edges from those that hold."""
         self._link()
-        return list(walk_kernels.met(self._facts, self._heads, self._chain, starts, ends, SEED))
+        return list(
+            walk_kernels.met(self._rows, self._marks, self._fixed, self._heads, self._chain, starts, ends, SEED)
+        )
 
     def lose(self, rows: Column, edges: Edges, most: int) -> tuple[Column, bool]:
         """Takes away what of some rows follows from nothing earlier, and what followed from that in turn: (the rows

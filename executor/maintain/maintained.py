@@ -266,6 +266,10 @@ class Maintained:
             if batch is None:
                 continue
             plan = self._plan_of(place, tick.new, run.cancel)
+            for name, column, variable in plan.probes:
+                batch = batch.keep(self._arguments.asks_for(name, column, batch.columns[variable]))
+            if not batch.size:
+                continue
             binding = Binding(self._plan, self._still, relations, run, moments, derive=derived)
             join = binding.join_of(plan.join.body.items, plan.given, plan.join.levels, weighted=False)
             if join is not None:

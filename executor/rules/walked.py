@@ -6,7 +6,7 @@ follows along an edge of the graph from a fact that holds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -217,14 +217,7 @@ class WalkedFacts(KeptFacts):
             walk_kernels.link(self._heads, nodes, self._chain, self._linked, self._count, SEED)
             self._linked = self._count
 
-    def recode(self, change: Callable[[Column], Column]) -> None:
-        super().recode(change)
-        self._unlink()
-
-    def _compact(self) -> None:
-        super()._compact()
-        self._unlink()
-
-    def _unlink(self) -> None:
+    def _renumber(self) -> None:
+        super()._renumber()
         self._heads = np.zeros(len(self._table), np.int64)
         self._linked = 0

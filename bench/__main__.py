@@ -19,6 +19,7 @@ from bench import (
     first,
     http,
     joins,
+    live,
     packages,
     pulls,
     reach,
@@ -26,6 +27,7 @@ from bench import (
     report,
     soak,
     storage,
+    ticks,
 )
 from bench.arena import compete
 from bench.folder import WORK
@@ -57,6 +59,8 @@ _OTHERS: Final[dict[str, Callable[[bool, Say], list[Line]]]] = {
     "attacks": attacks.attacks,
     "soak": soak.soak,
     "storage": storage.storage,
+    "live": live.live,
+    "ticks": ticks.ticks,
 }
 
 # Too long to be among all of them.

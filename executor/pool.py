@@ -19,8 +19,9 @@ from executor.engine import Engine, Means
 from executor.question.question import Question, Questions
 from executor.question.request import Request
 from executor.stored_queries import StoredQueries
-from executor.turns.scheduler import Places, Scheduler
-from executor.turns.turns import Turns
+from executor.turns.lanes import Places
+from executor.turns.scheduler import Scheduler
+from executor.turns.submission import Turns
 from planner.explain import text_of
 from store.database import Database
 from store.snapshot import Snapshot

@@ -117,20 +117,25 @@ class RuleAtom:
 
 @dataclass(frozen=True, slots=True)
 class PredicateAtom:
+    """`version`: of the database that it looks into, if it does."""
+
     name: str
     args: tuple[Term | Source, ...]
     position: Position | None = field(default=None, compare=False)
+    version: Version = Version.ALL
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionAtom:
-    """`[(name args…) out]`; the name `%nth` takes an element out of a tuple, and `q` runs `subquery`."""
+    """`[(name args…) out]`; the name `%nth` takes an element out of a tuple, and `q` runs `subquery`. `version`: of
+    the database that it looks into, if it does."""
 
     name: str
     args: tuple[Term | Source, ...]
     out: str
     position: Position | None = field(default=None, compare=False)
     subquery: Subquery | None = None
+    version: Version = Version.ALL
 
 
 @dataclass(frozen=True, slots=True)

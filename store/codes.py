@@ -23,6 +23,10 @@ from store.keys import TEXT_TAGS, inline_value, spell, value_of_key
 
 Int64s = NDArray[np.int64]
 
+# Codes that are decoded sooner one by one than by the column.
+_FEW: Final = 16
+# Those whose keys are fetched sooner one by one than as a column of Arrow's.
+_PAGE: Final = 256
 _SCRATCH_LIMIT: Final = 20_000_000
 _SCRATCH_CHARACTERS: Final = 1 << 28
 # Bytes of an entry besides its key, and of a collection's objects for each byte of its key.
@@ -123,7 +127,9 @@ class Codes:
         return inline_value(tag, payload)
 
     def decode_many(self, codes: Int64s) -> list[Any]:
-        """The values of many codes; each distinct one is made once."""
+        """The values of many codes; of very many each distinct one is made once."""
+        if len(codes) <= _FEW:
+            return [self.decode(code) for code in codes.tolist()]
         tags = self.tags(codes)
         present = np.flatnonzero(np.bincount(tags, minlength=16)).tolist()
         if len(present) == 1:
@@ -141,6 +147,8 @@ class Codes:
             return _listed(codes)
         if tag == layout.TAG_DOUBLE:
             return _listed(self.doubles(codes))
+        if len(codes) <= _PAGE and tag in self._dictionaries:
+            return [value_of_key(tag, key) for key in self._dictionaries[tag].some(codes & _PAYLOAD)]
         distinct, where = np.unique(codes & _PAYLOAD, return_inverse=True)
         values = np.empty(len(distinct), object)
         # Not `values[:] = list`: numpy would read a list of tuples as a matrix.
@@ -309,6 +317,20 @@ class Scratch:
                 tag, key = spell(value)
                 self._codes[tag, key] = self._new_code(tag, value)
 
+    def learn(self, learned: Mapping[int, int]) -> None:
+        """Gives values that it made codes for those of the database, which has them by now."""
+        with self._lock:
+            for spelling, code in self._codes.items():
+                self._codes[spelling] = learned.get(code, code)
+
+    def fork(self, take: Callable[[int], None] | None = None) -> Scratch:
+        """One that begins with the same codes and goes on by itself."""
+        made = Scratch(self._base, self._limit, take=take)
+        if self._values:
+            with self._lock:
+                made._codes, made._values, made._room = dict(self._codes), list(self._values), self._room
+        return made
+
     def lookup(self, value: Any) -> int | None:
         """The value's code where the query or the database has one."""
         tag, key = spell(value)
@@ -324,6 +346,8 @@ class Scratch:
 
     def decode_many(self, codes: Int64s) -> list[Any]:
         """The values of many codes."""
+        if not self._values:
+            return self._base.decode_many(codes)
         own = self._own_mask(codes)
         if not own.any():
             return self._base.decode_many(codes)

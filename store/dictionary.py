@@ -74,6 +74,12 @@ class Block:
         at = number - self.start
         return self.arrays.heap[offsets[at] : offsets[at + 1]].tobytes()
 
+    def keys(self, numbers: NDArray[np.int64]) -> list[bytes]:
+        """The keys of some numbers of this block."""
+        at, offsets = numbers - self.start, self.arrays.offsets
+        heap = self.arrays.heap.data
+        return [bytes(heap[a:b]) for a, b in zip(offsets[at].tolist(), offsets[at + 1].tolist(), strict=True)]
+
     @property
     def secret(self) -> bytes:
         """The secret of its hashes."""
@@ -221,6 +227,20 @@ class Dictionary:
                 return block.key(number)
         raise IndexError(number)
 
+    def some(self, numbers: NDArray[np.int64]) -> list[bytes]:
+        """The keys of some numbers, in their order."""
+        state = self._state
+        found = [b""] * len(numbers)
+        for block in state.blocks:
+            at = np.flatnonzero((numbers >= block.start) & (numbers < block.stop))
+            if len(at) == len(numbers):
+                return block.keys(numbers)
+            for place, key in zip(at.tolist(), block.keys(numbers[at]), strict=True):
+                found[place] = key
+        for place in np.flatnonzero(numbers >= state.start).tolist():
+            found[place] = state.keys[int(numbers[place]) - state.start]
+        return found
+
     def gather(self, numbers: NDArray[np.int64]) -> pa.LargeBinaryArray:
         """The keys of many numbers, in their order."""
         state = self._state
@@ -312,6 +332,9 @@ class Fork(Dictionary):
 
     def key(self, number: int) -> bytes:
         return self._base.key(number) if number < self._length else super().key(number - self._length)
+
+    def some(self, numbers: NDArray[np.int64]) -> list[bytes]:
+        return [self.key(number) for number in numbers.tolist()]
 
     def gather(self, numbers: NDArray[np.int64]) -> pa.LargeBinaryArray:
         own = numbers >= self._length

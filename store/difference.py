@@ -14,7 +14,7 @@ import numpy as np
 
 from store.columns import Columns, Int64s
 from store.snapshot import Snapshot
-from store.trie import EMPTY
+from store.trie import EMPTY, distinct
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +41,9 @@ def pairs_between(old: Snapshot, new: Snapshot, attribute: int) -> Difference:
 
 def rows_between(old: Snapshot, new: Snapshot, attribute: int) -> Difference:
     """The rows (entity, value, transaction number, whether asserted) of an attribute that came and went."""
+    if _follows(old, new, attribute):
+        touched = distinct(new.data_of(attribute).changes(old.t, new.t).e)
+        return _compared(*(_rows(each.columns_of_entities(attribute, touched)) for each in (old, new)))
     return _compared(*(_rows(each.columns_of(attribute)) for each in (old, new)))
 
 

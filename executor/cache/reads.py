@@ -12,6 +12,7 @@ from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from datalog import ast
+from datalog.aggregates import CHANCE
 from datalog.builtins import BUILTINS
 from datalog.pull import DB_ID, PullAttribute, PullPattern
 from datalog.values import Keyword
@@ -19,7 +20,6 @@ from store import bootstrap
 from store.attribute import Attribute
 from store.snapshot import Snapshot
 
-CHANCE: Final = frozenset({"rand", "sample"})
 _LOOKING_UP: Final = frozenset({"get-else", "get-some", "missing?"})
 
 AttributeName = Keyword | int
@@ -244,6 +244,12 @@ def token_of(snapshot: Snapshot, reads: Reads, more: Iterable[AttributeName] = (
         return Token(f"whole {view}", max(snapshot.t, view[-1]))
     parts = [(each, touched.last(snapshot, each)) for each in sorted(ids)]
     return Token(f"{touched.schema} {parts}", max([touched.schema, *(t for _, t in parts)]))
+
+
+def touched_attributes(snapshot: Snapshot, reads: Reads, more: Iterable[AttributeName] = ()) -> set[int] | None:
+    """The attributes, by their entities, that a transaction has to touch in order to change what is read; None:
+    any. Holds as long as the schema and the idents stay as they are. `more`: attributes that arguments name."""
+    return None if reads.whole else _touched_of(snapshot).ids(snapshot, reads, more)
 
 
 class _Touched:

@@ -100,7 +100,7 @@ class Binding:
         outer = self.rank, self._nest
         self.rank = dict.fromkeys(given, -1) | {level.variable: i for i, level in enumerate(levels)}
         self._nest = None
-        body = self._conjunction(AndNode(tuple(items)))
+        body = self._conjunction(items)
         self.rank, self._nest = outer
         if isinstance(body, bool):
             if not body:
@@ -115,9 +115,9 @@ class Binding:
             check=self.run.cancel.check,
         )
 
-    def _conjunction(self, node: AndNode) -> Conjunction | bool:
+    def _conjunction(self, items: Sequence[Node]) -> Conjunction | bool:
         parts: list[Extender] = []
-        for item in node.items:
+        for item in items:
             part = self.extender(item)
             if part is DEAD:
                 return DEAD
@@ -148,7 +148,7 @@ class Binding:
             case UnnestAtom():
                 return UnnestExtender(node.collection, node.out, self.run.values, node.position, self.rank)
             case AndNode():
-                return self._conjunction(node)
+                return self._conjunction(node.items)
             case OrNode():
                 return self._disjunction(node)
             case NotNode():
@@ -232,6 +232,8 @@ class Binding:
         )
 
     def _database(self, name: str, node: PredicateAtom | FunctionAtom) -> Snapshot:
+        if node.version is not Version.ALL:
+            return self.moments[name].at(node.version)
         if name not in self.databases:
             raise AdalogError(
                 Code.ARG_INVALID,
@@ -273,7 +275,7 @@ class Binding:
         holds = False
         for branch in node.branches:
             first = nest.bit()
-            bound = self._conjunction(branch)
+            bound = self._conjunction(branch.items)
             if isinstance(bound, Conjunction):
                 branches.append(Branch(bound, range(first, nest.used)))
             elif bound is HOLDS:

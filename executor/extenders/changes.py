@@ -35,16 +35,15 @@ class Moments:
     old: Snapshot
     new: Snapshot
 
+    def at(self, version: Version) -> Snapshot:
+        """The database as it is for OLD, what went, NEW or what came."""
+        return self.old if version in (Version.OLD, Version.WENT) else self.new
+
     def extender(self, atom: DatomAtom, rank: dict[str, int], strict: bool) -> Bound:
         """The extender of a pattern over the version that it names, or what is decided already."""
-        old, new = Patterns(self.old, rank, strict), Patterns(self.new, rank, strict)
-        match atom.version:
-            case Version.OLD:
-                return old.extender(atom)
-            case Version.DELTA:
-                return _Change(atom, old, new).extender()
-            case _:
-                return new.extender(atom)
+        if atom.version is Version.DELTA:
+            return _Change(atom, Patterns(self.old, rank, strict), Patterns(self.new, rank, strict)).extender()
+        return Patterns(self.at(atom.version), rank, strict).extender(atom)
 
     def rows(self, atom: DatomAtom, strict: bool, between: Callable[[int], Difference]) -> tuple[Batch, Batch]:
         """Rows of a pattern's variables that hold at the second moment, and rows that hold at the first: all that

@@ -106,6 +106,28 @@ def test_every_type_comes_back() -> None:
         folded(codes)
 
 
+@pytest.mark.parametrize("count", [1, 9, 40, 200, 900])
+def test_few_and_many_are_decoded_alike(count: int) -> None:
+    """One by one, a page of them, and a column, of old blocks, of young keys, and of a fork's own."""
+    texts = [f"{number}é" for number in range(60)]
+    old = Codes()
+    first = [old.intern(text) for text in texts[:20]]
+    folded(old)
+    second = [old.intern(text) for text in texts[20:40]]
+    folded(old)
+    fork = old.fork()
+    third = [fork.intern(text) for text in texts[40:]]
+    old_again = [old.intern(text) for text in reversed(texts[40:])]
+    for codes, known, values in (
+        (old, [*first, *second, *old_again], [*texts[:40], *reversed(texts[40:])]),
+        (fork, [*first, *second, *third], texts),
+    ):
+        at = [(7 * i) % len(known) for i in range(count)]
+        assert codes.decode_many(np.array([known[i] for i in at], np.int64)) == [values[i] for i in at]
+        mixed = np.array([known[i] if i % 3 else i for i in at], np.int64)
+        assert codes.decode_many(mixed) == [values[i] if i % 3 else i for i in at]
+
+
 def test_the_layout() -> None:
     codes = Codes()
     interned = np.array([codes.intern(value) for value in ONE_OF_EACH], np.int64)

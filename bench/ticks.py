@@ -1,0 +1,292 @@
+"""What a transaction costs the answers that are kept up to date, in process, against asking them afresh.
+
+Each query is followed by a view; transactions put edges in and take them out again, a step is measured from the two
+snapshots to the rows that came and went. What had come and gone at the end is compared with a fresh answer.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from bench.adalog import EDGE, MEMORY, SCHEMA
+from bench.facts import tables
+from bench.graphs import Graph, rmat
+from bench.line import Line
+from bench.peers.d2ts import D2ts
+from bench.work import THREADS
+from datalog.errors import AdalogError
+from datalog.values import Keyword
+from examples.debian.load import load as load_debian
+from executor.bounds.cancel import Cancel
+from executor.maintain.choosing import view_of
+from executor.maintain.view import Change, Tick
+from executor.pool import Pool, PoolSettings
+from executor.question.request import Request
+from store.database import Database
+
+_TRIANGLES: Final = "[:find (count ?c) . :with ?a ?b :where [?a :g/to ?b] [?a :g/to ?c] [?b :g/to ?c]]"
+_TRIANGLES_OF: Final = "[:find ?b ?c :in $ ?a :where [?a :g/to ?b] [?a :g/to ?c] [?b :g/to ?c]]"
+_CLIQUES: Final = (
+    "[:find (count ?d) . :with ?a ?b ?c :where [?a :g/to ?b] [?a :g/to ?c] [?a :g/to ?d]"
+    " [?b :g/to ?c] [?b :g/to ?d] [?c :g/to ?d]]"
+)
+_CHAIN: Final = (
+    "[:find ?section (count ?c) :with ?a ?b :where [?a :package/section ?s] [?s :section/name ?section]"
+    " [?a :package/depends ?b] [?b :package/depends ?c] [?c :package/priority :optional]"
+    " (not [?a :package/depends ?c])]"
+)
+_NEEDERS: Final = (
+    "[:find ?name :in $ ?package :where [?given :package/name ?package] (needs ?p ?given) [?p :package/name ?name]"
+    " :rules [[(needs ?a ?b) [?a :package/depends ?b]] [(needs ?a ?c) (needs ?a ?b) [?b :package/depends ?c]]]]"
+)
+_DISTANCES: Final = (
+    "[:find ?b ?d :in $ ?a :where (distance ?a ?b ?d)"
+    " :rules [[(distance ?a ?b (min ?d)) [?e :weighted/a ?a] [?e :weighted/b ?b] [?e :weighted/w ?d]]"
+    " [(distance ?a ?b (min ?d)) (distance ?a ?c ?far) [?e :weighted/a ?c] [?e :weighted/b ?b]"
+    " [?e :weighted/w ?w] [(+ ?far ?w) ?d]]]]"
+)
+
+# Paths of two edges that no third one closes, by where they begin.
+_OPEN: Final = "[:find ?a (count ?c) :with ?b :where [?a :g/to ?b] [?b :g/to ?c] (not [?a :g/to ?c])]"
+
+_ROUNDS: Final = 200
+_WARM: Final = 6
+_FRESH: Final = 5
+
+
+@dataclass(frozen=True)
+class _Case:
+    """A query kept up to date while the changes are transacted. Bars: of p50 and p99 in milliseconds, and of p50
+    against asking afresh."""
+
+    title: str
+    query: str
+    args: tuple[Any, ...]
+    share: float | None
+    p50: float | None = None
+    p99: float | None = None
+
+
+@dataclass(frozen=True)
+class _Figures:
+    """Milliseconds."""
+
+    steps: list[float]
+    fresh: float
+
+    @property
+    def p50(self) -> float:
+        return statistics.median(self.steps)
+
+    @property
+    def p99(self) -> float:
+        return float(np.percentile(self.steps, 99))
+
+
+def ticks(quick: bool, say: Callable[[str], None]) -> list[Line]:
+    """Triangles, cliques, a chain with `not` and groups, recursion."""
+    rounds = 30 if quick else _ROUNDS
+    graph, small = rmat(12 if quick else 16), rmat(12 if quick else 14)
+    lines: list[Line] = []
+    with Database.open(":memory:") as database:
+        database.bulk_load(SCHEMA, {EDGE: (graph.source, graph.target)})
+        one_by_one = (
+            _Case("triangles, counted", _TRIANGLES, (), 1 / 300, 1.0, 5.0),
+            _Case("triangles of a vertex", _TRIANGLES_OF, (graph.hub(),), 1 / 300, 1.0, 5.0),
+        )
+        for case in one_by_one:
+            title = f"{case.title}, {len(graph):,} edges: one edge"
+            lines += _measured(case, title, database, _single(graph, rounds), say)
+        batch = _Case("triangles, counted", _TRIANGLES, (), None, 50.0)
+        lines += _measured(
+            batch, f"{batch.title}: 1,000 edges", database, _batches(graph, max(rounds // 5, 20)), say
+        )
+    with Database.open(":memory:") as database:
+        database.bulk_load(SCHEMA, {EDGE: (small.source, small.target)})
+        cliques = _Case("4-cliques, counted", _CLIQUES, (), 1 / 100)
+        lines += _measured(
+            cliques, f"{cliques.title}, {len(small):,} edges: one edge", database, _single(small, rounds), say
+        )
+    with Database.open(":memory:") as database:
+        load_debian(database)
+        chain = _Case("a chain of five clauses with not, in groups", _CHAIN, (), 1 / 100)
+        lines += _measured(chain, f"{chain.title}: one edge", database, _depends(database, rounds, "both"), say)
+        for way, share in (("in", 1 / 50), ("out", 1 / 20)):
+            for package in ("libc6", "git"):
+                case = _Case(f"who needs {package}", _NEEDERS, (package,), share)
+                changes = _depends(database, rounds, way)
+                lines += _measured(case, f"{case.title}, transitively: an edge {way}", database, changes, say)
+    with Database.open(":memory:") as database:
+        _load_weighted(database, "weighted-10" if quick else "weighted-14")
+        start = rmat(10 if quick else 14).hub()
+        case = _Case("shortest distances from a hub", _DISTANCES, (start,), 1 / 20)
+        lines += _measured(case, f"{case.title}: an edge in or out", database, _weighted(database, rounds), say)
+    return [*lines, *_beside_d2ts(rmat(10), 20 if quick else 60, say)]
+
+
+def _beside_d2ts(graph: Graph, rounds: int, say: Callable[[str], None]) -> list[Line]:
+    """The same edges out and in again, followed by both. D2TS builds every pair of edges that meet, so the graph is
+    small."""
+    lines = []
+    edges = list(zip(graph.source.tolist(), graph.target.tolist(), strict=True))
+    chosen = np.random.default_rng(9).choice(len(edges), rounds // 2, replace=False).tolist()
+    for name, query in (("triangles", _TRIANGLES), ("open", _OPEN)):
+        with D2ts() as peer, Database.open(":memory:") as database:
+            database.bulk_load(SCHEMA, {EDGE: (graph.source, graph.target)})
+            theirs = []
+            before = peer.follow(name, edges)
+            for place in chosen:
+                theirs += [peer.step([(edges[place], sign)]) for sign in (-1, 1)]
+            assert sorted(map(str, before)) == sorted(map(str, peer.rows())), "D2TS lost its way"
+            steps = (
+                _Step(f"[[:db/{what} {edges[place][0]} :g/to {edges[place][1]}]]")
+                for place in chosen
+                for what in ("retract", "add")
+            )
+            ours = _run(_Case(name, query, (), None), database, steps)
+        title = f"{'triangles' if name == 'triangles' else 'open wedges in groups'}, {len(graph):,} edges: one edge"
+        median = statistics.median(theirs)
+        say(f"    {title}: {ours.p50:.3f} ms, D2TS {median:.1f} ms")
+        lines.append(Line("ticks", title, "ms", ours.p50, "D2TS", median, bar=1.0))
+    return lines
+
+
+@dataclass(frozen=True)
+class _Step:
+    """A transaction, and whether its step is measured."""
+
+    tx: str
+    measured: bool = True
+
+
+def _measured(
+    case: _Case, title: str, database: Database, steps: Iterator[_Step], say: Callable[[str], None]
+) -> list[Line]:
+    figures = _run(case, database, steps)
+    said = f"p50 {figures.p50:.3f} ms, p99 {figures.p99:.3f} ms, worst {max(figures.steps):.3f} ms"
+    say(f"    {title}: {said}; afresh {figures.fresh:.1f} ms, {figures.p50 / figures.fresh:.5f} x")
+    lines = []
+    if case.share is not None:
+        lines.append(Line("ticks", title, "ms", figures.p50, "afresh", figures.fresh, bar=case.share, note=said))
+    if case.p50 is not None:
+        lines.append(Line("ticks", f"{title}, p50", "ms", figures.p50, "", None, bar=case.p50))
+    if case.p99 is not None:
+        lines.append(Line("ticks", f"{title}, p99", "ms", figures.p99, "", None, bar=case.p99))
+    return lines
+
+
+def _run(case: _Case, database: Database, steps: Iterator[_Step]) -> _Figures:
+    pool = Pool(database, PoolSettings(threads=THREADS, memory_bytes=MEMORY))
+    try:
+        question = pool.question(Request(case.query, case.args, engine="LOCAL", cached=False))
+        view = view_of(question, pool.engine)
+        view.add(0, question, database.snapshot(), Cancel())
+        rows = Counter(pool.engine.run(question, Cancel()).rows())
+        took = []
+        for number, step in enumerate(steps):
+            old = database.snapshot()
+            database.transact(step.tx)
+            tick = Tick(old, database.snapshot())
+            began = time.perf_counter()
+            changes = view.step(tick, Cancel())
+            seconds = time.perf_counter() - began
+            if step.measured and number >= _WARM:
+                took.append(seconds * 1000)
+            _apply(rows, changes.get(0))
+        fresh = []
+        for _ in range(_FRESH):
+            question = pool.question(Request(case.query, case.args, engine="LOCAL", cached=False))
+            began = time.perf_counter()
+            answer = pool.engine.run(question, Cancel())
+            fresh.append((time.perf_counter() - began) * 1000)
+        assert +rows == Counter(answer.rows()), (
+            f"{case.title}: what came and went does not lead to the fresh answer"
+        )
+    finally:
+        pool.close()
+    return _Figures(took, statistics.median(fresh))
+
+
+def _apply(rows: Counter[Any], change: Change | AdalogError | None) -> None:
+    if isinstance(change, AdalogError):
+        raise RuntimeError(change.message)
+    if change is not None:
+        rows.subtract(change.removed.rows())
+        rows.update(change.added.rows())
+        assert all(count in (0, 1) for count in rows.values()), "a row came twice or went that was not there"
+
+
+def _single(graph: Graph, rounds: int) -> Iterator[_Step]:
+    """Edges between ends of other edges, drawn as the graph's are, each in and then out again; and edges of the
+    graph, out and in again."""
+    dice = np.random.default_rng(5)
+    known = set(zip(graph.source.tolist(), graph.target.tolist(), strict=True))
+    for _ in range(rounds // 4):
+        a, b = int(dice.choice(graph.source)), int(dice.choice(graph.target))
+        if a != b and (a, b) not in known:
+            yield _Step(f"[[:db/add {a} :g/to {b}]]")
+            yield _Step(f"[[:db/retract {a} :g/to {b}]]")
+        place = int(dice.integers(len(graph)))
+        c, d = int(graph.source[place]), int(graph.target[place])
+        yield _Step(f"[[:db/retract {c} :g/to {d}]]")
+        yield _Step(f"[[:db/add {c} :g/to {d}]]")
+
+
+def _batches(graph: Graph, rounds: int) -> Iterator[_Step]:
+    """A thousand edges of the graph out, and in again."""
+    dice = np.random.default_rng(6)
+    for _ in range(rounds // 2):
+        places = dice.choice(len(graph), 1_000, replace=False)
+        edges = list(zip(graph.source[places].tolist(), graph.target[places].tolist(), strict=True))
+        for what in ("retract", "add"):
+            yield _Step("[" + " ".join(f"[:db/{what} {a} :g/to {b}]" for a, b in edges) + "]")
+
+
+def _depends(database: Database, rounds: int, way: str) -> Iterator[_Step]:
+    """Dependencies of the sample data out, and in again; measured is the one or the other, or both."""
+    snapshot = database.snapshot()
+    attribute = snapshot.attribute(Keyword("package/depends"))
+    assert attribute is not None
+    held = snapshot.columns(attribute)
+    dice = np.random.default_rng(7)
+    for place in dice.choice(len(held), rounds // (2 if way == "both" else 1), replace=False).tolist():
+        edge = f"{int(held.e[place])} :package/depends {int(held.v[place])}"
+        yield _Step(f"[[:db/retract {edge}]]", way != "in")
+        yield _Step(f"[[:db/add {edge}]]", way != "out")
+
+
+def _load_weighted(database: Database, name: str) -> None:
+    for table, columns in tables(name).items():
+        rows = np.arange(1, len(columns["a"]) + 1) + (1 << 24)
+        schema = " ".join(
+            f"{{:db/ident :{table}/{column} :db/valueType :db.type/long :db/cardinality :db.cardinality/one}}"
+            for column in columns
+        )
+        database.bulk_load(
+            f"[{schema}]", {Keyword(f"{table}/{column}"): (rows, values) for column, values in columns.items()}
+        )
+
+
+def _weighted(database: Database, rounds: int) -> Iterator[_Step]:
+    """Weighted edges out, and in again."""
+    snapshot = database.snapshot()
+    parts = []
+    for name in "abw":
+        attribute = snapshot.attribute(Keyword(f"weighted/{name}"))
+        assert attribute is not None
+        parts.append(snapshot.columns(attribute))
+    dice = np.random.default_rng(8)
+    for place in dice.choice(len(parts[0]), rounds // 2, replace=False).tolist():
+        e = int(parts[0].e[place])
+        forms = " ".join(
+            f"{e} :weighted/{name} {int(part.v[place])}]" for name, part in zip("abw", parts, strict=True)
+        ).split("] ")
+        for what in ("retract", "add"):
+            yield _Step("[" + " ".join(f"[:db/{what} {form.rstrip(']')}]" for form in forms) + "]")

@@ -1,0 +1,105 @@
+"""A question at another moment: its arguments settled again, since idents, lookup refs and bases among them may
+mean something else by then. And the keys of questions that can share a view."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import replace
+from typing import Any
+
+from datalog import ast
+from datalog.values import Keyword, identity
+from executor.answer.result import Result
+from executor.bounds.cancel import Cancel
+from executor.cache.reads import lookups_in
+from executor.engine import Engine
+from executor.question.arguments import Given, Moment, matched, settled
+from executor.question.question import Question
+from store.snapshot import Snapshot
+
+
+def at_moment(question: Question, snapshot: Snapshot, check: Callable[[], None]) -> Question:
+    """The question as if it had been asked when `$` was this snapshot. A database that was given as such stays.
+
+    Raises ARG_INVALID where an argument no longer names what it has to.
+    """
+    if snapshot is question.snapshot:
+        return question
+    made = settled(question.outline, matched(question.query, question.request.args), snapshot, check)
+    return replace(
+        question,
+        args=made.args,
+        databases=made.databases,
+        snapshot=snapshot,
+        about_arguments=made.diagnostics,
+        deadline=None,
+    )
+
+
+def asked_anew(question: Question, engine: Engine, at: Snapshot, cancel: Cancel) -> Result:
+    """The answer to a question at a moment, with its pulls."""
+    return engine.run(at_moment(question, at, cancel.check), cancel)
+
+
+def values_of(question: Question) -> list[Any]:
+    """The values that were given for the variables of `:in`."""
+    found = []
+    for each, value in matched(question.query, question.request.args):
+        if isinstance(each, ast.BindingInput):
+            value = value.value if isinstance(value, Moment) else value
+            found.append(value.value if isinstance(value, Given) else value)
+    return found
+
+
+def lookups_of(question: Question) -> list[Keyword]:
+    """The attributes of the lookup refs among the arguments of a question."""
+    return [name for value in values_of(question) for name in lookups_in(value)]
+
+
+def is_limited(query: ast.Query) -> bool:
+    """Whether it shows some of its rows only: which ones is free where no order says so."""
+    return query.limit is not None or bool(query.offset) or query.find.shape in ("scalar", "tuple")
+
+
+def view_key(question: Question) -> Hashable:
+    """Equal for questions that one view can keep up to date: all but the values given for variables."""
+    request = question.request
+    given = [
+        _key(value)
+        for each, value in matched(question.query, request.args)
+        if isinstance(each, ast.SourceInput) and value is not None
+    ]
+    return (
+        question.text,
+        question.rules,
+        question.relations,
+        request.options,
+        request.engine,
+        request.max_rows,
+        request.shown,
+        request.ordered or is_limited(question.query),
+        question.snapshot.since_t,
+        question.snapshot.is_history,
+        *given,
+    )
+
+
+def feed_key(question: Question) -> Hashable:
+    """Equal for questions of one view that have the same answer at every moment: the values given, too."""
+    return (view_key(question), *(_key(value) for value in question.request.args))
+
+
+def _key(value: Any) -> Hashable:
+    """What tells an argument from others, as it was given."""
+    if isinstance(value, Given | Moment):
+        return value.key
+    if isinstance(value, Snapshot):
+        return value.key
+    try:
+        return identity(_plain(value))
+    except TypeError:
+        return ("object", id(value))  # whoever runs the query refuses it
+
+
+def _plain(value: Any) -> Any:
+    return tuple(map(_plain, value)) if type(value) in (list, tuple) else value

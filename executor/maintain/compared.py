@@ -1,0 +1,179 @@
+"""A view that keeps its answers: it asks again and compares. Exact for every query, at the cost of asking it.
+
+Rows are compared as they are shown: by their codes where these are the database's own, else by the identity of
+their values. Two entities whose maps are equal show one row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from datalog.ast import FindPull, SourceInput
+from datalog.errors import AdalogError, Code
+from datalog.pull import PullPattern
+from datalog.values import identity
+from executor.answer.result import Column, Pulled, Result, type_of
+from executor.bounds.cancel import Cancel
+from executor.cache.reads import Reads, reads_of, touched_attributes
+from executor.engine import Engine
+from executor.join.batch import Column as Codes
+from executor.join.batch import stack
+from executor.kernels.group_kernels import group_rows
+from executor.maintain.asked import asked_anew, is_limited, lookups_of
+from executor.maintain.view import Change, Interest, Tick
+from executor.pull.find import pattern_of
+from executor.question.arguments import Moment, matched
+from executor.question.question import Question
+from store.bootstrap import IDENT
+from store.snapshot import Snapshot
+
+
+@dataclass(slots=True)
+class _Feed:
+    question: Question
+    answer: Result
+
+
+@dataclass(slots=True)
+class Compared:
+    """`why`: the reason that it is not maintained by changes, for explain."""
+
+    question: Question
+    engine: Engine
+    why: str
+    _feeds: dict[int, _Feed] = field(default_factory=dict)
+
+    @property
+    def how(self) -> str:
+        return f"recomputed and compared: {self.why}"
+
+    def interests(self, at: Snapshot) -> Sequence[Interest]:
+        """The attributes that the query reads of every database that moves with `$` or forgets; `:db/ident`, since
+        any keyword may name an entity."""
+        questions = [feed.question for feed in self._feeds.values()] or [self.question]
+        reads = reads_of(self.question.query).sources
+        found: set[int] = {IDENT}
+        for question in questions:
+            for name, snapshot in _moving(question, at):
+                read = reads.get(name, Reads())
+                pulls = _patterns(question, name)
+                # What a pull takes may be a lookup ref as a value.
+                read = replace(read, pulls=[*read.pulls, *pulls], unique=read.unique or bool(pulls))
+                ids = touched_attributes(at, read, lookups_of(question))
+                if ids is None:
+                    return [Interest(None)]
+                found |= ids if snapshot is at else ids | at.origin.forgetful
+        return [Interest(each) for each in sorted(found)]
+
+    def add(self, feed: int, question: Question, at: Snapshot, cancel: Cancel) -> None:
+        if is_limited(question.query):
+            # The same rows each time, where the text leaves it open which.
+            question = replace(question, request=replace(question.request, ordered=True))
+        self._feeds[feed] = _Feed(question, _kept(asked_anew(question, self.engine, at, cancel)))
+
+    def drop(self, feed: int) -> None:
+        self._feeds.pop(feed, None)
+
+    def answer(self, feed: int) -> Result:
+        """The answer at the moment of the last step."""
+        return self._feeds[feed].answer
+
+    def step(self, tick: Tick, cancel: Cancel) -> Mapping[int, Change | AdalogError]:
+        changes: dict[int, Change | AdalogError] = {}
+        for number, feed in self._feeds.items():
+            try:
+                answer = asked_anew(feed.question, self.engine, tick.new, cancel)
+                change = changed(feed.answer, answer, cancel.check)
+            except AdalogError as error:
+                if error.code is Code.CANCELLED:
+                    raise
+                changes[number] = error
+                continue
+            feed.answer = _kept(answer)
+            if change is not None:
+                changes[number] = change
+        return changes
+
+    def nbytes(self) -> int:
+        return sum(_nbytes(feed.answer) for feed in self._feeds.values())
+
+
+def changed(old: Result, new: Result, check: Callable[[], None]) -> Change | None:
+    """The rows that only one of two answers shows, or None where both show the same."""
+    places = [_places(old, new, i) for i in range(len(old.columns))]
+    group, first = group_rows(stack(places), check)
+    was, now = np.zeros(len(first), np.bool_), np.zeros(len(first), np.bool_)
+    was[group[: len(old)]] = True
+    now[group[len(old) :]] = True
+    came, went = now & ~was, was & ~now
+    if not came.any() and not went.any():
+        return None
+    return Change(rows_of(new, np.sort(first[came]) - len(old), new.t), rows_of(old, np.sort(first[went]), new.t))
+
+
+def rows_of(result: Result, rows: Codes, t: int) -> Result:
+    """Some rows of an answer, as of a moment."""
+    codes = [column[rows] for column in result.codes]
+    pulled = {i: Pulled(0, [each.maps[row] for row in rows.tolist()]) for i, each in result.pulled.items()}
+    columns = tuple(
+        column if i in pulled else Column(column.name, type_of(codes[i])) for i, column in enumerate(result.columns)
+    )
+    return replace(result, columns=columns, codes=codes, size=len(rows), pulled=pulled, t=t)
+
+
+def _places(old: Result, new: Result, column: int) -> Codes:
+    """One number for each row of both answers, equal where a column shows the same value."""
+    if not old.pulled and not new.pulled and not _made_up(old, column) and not _made_up(new, column):
+        return np.concatenate((old.codes[column], new.codes[column]))
+    known: dict[Hashable, int] = {}
+    shown = (*old.column(column), *new.column(column))
+    return np.array([known.setdefault(identity(value), len(known)) for value in shown], np.int64)
+
+
+def _made_up(result: Result, column: int) -> bool:
+    """Whether a column holds values that the database did not hold when it was made."""
+    return bool((result.values.made_numbers(result.codes[column]) >= 0).any())
+
+
+def _kept(result: Result) -> Result:
+    """An answer to be kept: without what it was computed from."""
+    return replace(result, codes=[np.ascontiguousarray(column) for column in result.codes], question=None)
+
+
+_MAP_BYTES = 400
+
+
+def _nbytes(result: Result) -> int:
+    columns = sum(column.nbytes for column in result.codes)
+    made_up = 100 * len(result.values.made())
+    return columns + made_up + _MAP_BYTES * sum(len(each.maps) for each in result.pulled.values())
+
+
+# What it reads
+
+
+def _moving(question: Question, at: Snapshot) -> list[tuple[str, Snapshot]]:
+    """The databases that may look different after the next transaction."""
+    moving = []
+    for place, (each, value) in enumerate(matched(question.query, question.request.args)):
+        if not isinstance(each, SourceInput):
+            continue
+        if place == 0:
+            moving.append((each.name, at))
+        elif isinstance(value, Moment):
+            # What lies in the past by itself stays, but for what keeps no history.
+            opened = value.open(at)
+            if opened.t >= at.t or opened.origin.forgetful:
+                moving.append((each.name, opened))
+    return moving
+
+
+def _patterns(question: Question, source: str) -> list[PullPattern]:
+    return [
+        pattern_of(element, question.query, question.args)
+        for element in question.query.find.elements
+        if isinstance(element, FindPull) and element.source.name == source
+    ]

@@ -161,14 +161,14 @@ def test_edges_that_differ_from_a_trie() -> None:
         came = [(rng.randrange(40), rng.randrange(40)) for _ in range(rng.choice((0, 1, 4)))]
         came = sorted(set(came) - pairs)
         went = rng.sample(sorted(pairs), min(len(pairs), rng.choice((0, 1, 6))))
-        lost.append(facts.holding(facts.find(facts.met(*columns_of(went, 2)))))
+        lost.append(facts.find(facts.met(*columns_of(went, 2), held=True)))
         edges.put(*columns_of(went, 2), 0)
         edges.put(*columns_of(came, 2), 1)
         pairs = (pairs | set(came)) - set(went)
         missing, too_many = facts.lose(np.concatenate(lost), edges, 10_000)
         assert not too_many
         again = facts.again(missing, edges, time + 1)
-        met = facts.add(facts.met(*columns_of(came, 2)), time + 2)[0]
+        met = facts.add(facts.met(*columns_of(came, 2), held=False), time + 2)[0]
         queue = np.concatenate((rows, again, met))
         time = facts.gain(queue, edges, time + 2, Cancel())
         assert rows_of(facts.columns_at(Version.NEW)) == reached(exits, pairs)

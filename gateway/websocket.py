@@ -94,6 +94,8 @@ class WebSocket(WebSocketsSansIOProtocol):
     def attach(self, sender: Sender) -> None:
         self._sender = sender
         self.wire.streams["websocket"] += 1
+        # The handshake is over, and its headers are some kilobytes.
+        del self.request, self.response
 
     def send_piece(self, piece: bytes) -> None:
         """Sends one message of text."""

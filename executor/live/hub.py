@@ -102,7 +102,7 @@ class Hub:
         return Asked(question, key, shared, view)
 
     def live(self, query: str, args: Sequence[Any], resume: str | None, from_t: int | None) -> Changes:
-        """The changes of a query, for the thread that asks. Raises what is wrong with it and what `follow` raises."""
+        """The changes of a query, for the thread that asks. Raises what is wrong with it, and as `follow` does."""
         asked = self.asked(Request(query, tuple(args)), Cancel.after(self.settings.timeout_ms))
         key = feed_key(asked.question)
         assert isinstance(key, tuple), "the key of the view, then those of the arguments"

@@ -70,9 +70,8 @@ def link(heads: Ints, column: Ints, chain: Ints, start: int, stop: int, seed: An
 
 
 @njit(cache=True, nogil=True)
-def met(facts: Any, heads: Ints, chain: Ints, starts: Ints, ends: Ints, seed: Any) -> Ints:
+def met(rows: Ints, marks: Any, fixed: int, heads: Ints, chain: Ints, starts: Ints, ends: Ints, seed: Any) -> Ints:
     """int64[2, m]: the facts that follow from those that hold by one step along each of some edges."""
-    rows, _times, marks, _table, fixed = facts
     moving = 1 - fixed
     found = np.empty((2, 16), np.int64)
     m = 0

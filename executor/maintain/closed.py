@@ -59,7 +59,9 @@ class ClosedStratum(KeptStratum):
         queue = [self._closed(step, changed)]
         went, came = self._pairs(self.went, changed), self._pairs(self.came, changed)
         if len(went[0]):
-            queue.append(facts.holding(facts.find(facts.met(*went))))
+            met = facts.met(*went)
+            if len(met[0]):
+                queue.append(facts.holding(facts.find(met)))
             edges.put(*went, 0)
         if len(came[0]):
             edges.put(*came, 1)
@@ -80,15 +82,15 @@ class ClosedStratum(KeptStratum):
 
     def _closed(self, step: Step, changed: Changed) -> Column:
         """The facts that no rule without recursion derives any more."""
-        rule_heads: list[Column] = []
+        found: list[Column] = []
         for rule in self.exits:
             for start in rule.leaving:
                 batch = changed.rows(start)
                 if batch.size:
-                    rule_heads.append(self.facts.leave_by(self._joined(start, batch, step)))
-        if not rule_heads:
-            return EMPTY.values
-        rows = distinct(np.concatenate(rule_heads))
+                    found.append(self.facts.leave_by(self._joined(start, batch, step)))
+        rows = distinct(np.concatenate(found)) if found else EMPTY.values
+        if not len(rows):
+            return rows
         held = np.zeros(len(rows), np.bool_)
         for rule in self.exits:
             self._ask(step, rule, rule.again, rows, held)
@@ -111,6 +113,8 @@ class ClosedStratum(KeptStratum):
         if start is None:
             return EMPTY.values, EMPTY.values
         columns = changed.rows(start).columns
+        if not columns:
+            return EMPTY.values, EMPTY.values
         return columns[self._closure.start], columns[self._closure.end]
 
     def _edges_of(self, step: Step) -> Edges:

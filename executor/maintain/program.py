@@ -104,6 +104,7 @@ class MaintainedProgram:
         """Derives everything at a moment. `relations`: all inputs, also those that do not change; `constants`: the
         code of each variable of the rules that has one value (`executor.question.inputs.constant_codes`)."""
         self._kept.clear()
+        self._joins.forget()
         self._values = None
         for name, width in self._inputs.items():
             self._kept[name] = KeptFacts(width)
@@ -148,7 +149,7 @@ class MaintainedProgram:
                 self._kept[name].add(rows, 0)
         moved = dict(constants) != self._constants
         step = self._step(moments, run, constants, between or compared)
-        changed = Changed(step, self._kept)
+        changed = Changed(step, self._kept, self._joins)
         for each in self._strata:
             if moved:
                 each.afresh(step)

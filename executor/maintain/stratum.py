@@ -62,6 +62,7 @@ class KeptStratum:
         self.rules_of = {
             each.name: [rule for rule in self.rules if rule.target == each.name] for each in stratum.relations
         }
+        self.below = [start.atom for rule in self.rules for start in rule.entering]
         self.onward: dict[str, list[tuple[RuleBodies, Start]]] = {each.name: [] for each in stratum.relations}
         for rule in self.rules:
             for start in rule.onward:
@@ -111,6 +112,8 @@ class KeptStratum:
 
     def step(self, step: Step, changed: Changed) -> None:
         """Takes away what no longer holds, and adds what does now."""
+        if not any(batch.size for atom in self.below for batch in changed.of(atom)):
+            return
         self._left = max(_FEW, self._share * sum(facts.size for facts in self._facts.values()))
         try:
             self._step(step, changed)

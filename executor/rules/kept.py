@@ -66,14 +66,15 @@ class KeptFacts:
         self._parts: list[tuple[int, int, Columns]] = []
         self._shown = NOW
         self._limits = np.empty(0, np.int64)
+        self._numbered = 0
 
     def __len__(self) -> int:
         return self.size
 
     @property
-    def entered(self) -> int:
-        """How many rows have a number."""
-        return self._count
+    def extent(self) -> tuple[int, int]:
+        """What numbers stand for: another one when rows have been numbered anew, or more of them have a number."""
+        return self._numbered, self._count
 
     def nbytes(self) -> int:
         """Bytes held, sorted parts included."""
@@ -113,8 +114,8 @@ class KeptFacts:
 
     def holding(self, rows: Column) -> Column:
         """Those of some rows by number, each once, that hold now."""
-        rows = distinct(rows)
-        return rows[(rows >= 0) & self._marked(rows, NOW)]
+        rows = rows[(rows >= 0) & self._marked(rows, NOW)]
+        return distinct(rows) if len(rows) > 1 else rows
 
     def missing(self, rows: Column) -> Column:
         """Those of some rows by number that do not hold now."""
@@ -134,6 +135,8 @@ class KeptFacts:
     def add(self, columns: Sequence[Column], time: int) -> tuple[Column, Column]:
         """Has rows hold from a time on: (the numbers of those that did not hold, of those that give way to
         them)."""
+        if not len(columns[0]):
+            return _NONE, _NONE
         rows = self.missing(distinct(self.enter(columns)))
         self._hold(rows, time)
         return rows, _NONE
@@ -172,8 +175,15 @@ class KeptFacts:
 
     # Between two moments
 
+    @property
+    def is_touched(self) -> bool:
+        """Whether rows came or went, if only to go or come again."""
+        return bool(self._touched)
+
     def settle(self) -> None:
         """Makes what holds now what held before."""
+        if not self._touched:
+            return
         for rows in self._touched:
             marks = self._marks[rows]
             holds = marks & NOW
@@ -192,8 +202,10 @@ class KeptFacts:
         return self._difference()[1]
 
     def _difference(self) -> tuple[Column, Column]:
+        if not self._touched:
+            return _NONE, _NONE
         if self._changed is None:
-            rows = _NONE if not self._touched else distinct(np.concatenate(self._touched))
+            rows = distinct(np.concatenate(self._touched))
             marks = self._marks[rows] & (NOW | BEFORE)
             self._changed = rows[marks == NOW], rows[marks == BEFORE]
         return self._changed
@@ -226,6 +238,7 @@ class KeptFacts:
         self._times = _grown(self._times[kept], len(kept), room)
         self._marks = _grown(self._marks[kept], len(kept), room)
         self._count = len(kept)
+        self._numbered += 1
         self._parts = []
         self._table = np.zeros(128, np.int64)
         self._index(self._count)
@@ -235,6 +248,7 @@ class KeptFacts:
         assert not self._touched, "between two moments"
         for column in self._rows:
             column[: self._count] = change(column[: self._count])
+        self._numbered += 1
         self._parts = []
         self._index(self._count)
 
@@ -356,19 +370,33 @@ class KeptExtender:
         self.order = sorted(names, key=rank.__getitem__)
         self.last = self.order[-1] if rank[self.order[-1]] >= 0 else START
         self._made: list[RelationExtender] = []
-        self._entered = -1
+        self._extent = (-1, -1)
 
     def participates(self, variable: str) -> bool:
         return self.last == START if variable == START else variable in self.variables
 
     def _parts(self) -> list[RelationExtender]:
-        if self._entered != self.facts.entered:
-            self._entered = self.facts.entered
+        if self._extent != self.facts.extent:
+            self._extent = self.facts.extent
             places = tuple(self.names.index(name) for name in self.order)
             self._made = [
                 RelationExtender(self.order, part.levels(places), self.rank) for part in self.facts.parts()
             ]
         return self._made
+
+    def known(self, batch: Batch) -> Batch:
+        """The rows of a first batch for which there is a row, or may be: the bound variables come first."""
+        bound = [name for name in self.order if self.rank[name] < 0]
+        if len(bound) == len(self.order):
+            return self._accepted(batch)
+        return self._under(batch, bound[-1])
+
+    def _under(self, batch: Batch, variable: str) -> Batch:
+        first, *others = self._parts()
+        mask = first.holds(batch, variable)
+        for part in others:
+            mask |= part.holds(batch, variable)
+        return batch.keep(mask)
 
     def count(self, batch: Batch, variable: str) -> NDArray[np.int64]:
         first, *others = self._parts()
@@ -392,13 +420,7 @@ class KeptExtender:
         return self._accepted(extended) if variable == self.last else extended
 
     def intersect(self, batch: Batch, variable: str) -> Batch:
-        if variable == self.last:
-            return self._accepted(batch)
-        first, *others = self._parts()
-        mask = first.holds(batch, variable)
-        for part in others:
-            mask |= part.holds(batch, variable)
-        return batch.keep(mask)
+        return self._accepted(batch) if variable == self.last else self._under(batch, variable)
 
     def _accepted(self, batch: Batch) -> Batch:
         if not batch.size:
@@ -415,7 +437,7 @@ _NONE: Final = np.empty(0, np.int64)
 def _stacked(columns: Sequence[Column], size: int | None = None) -> NDArray[np.int64]:
     if not columns:
         return np.empty((0, size or 0), np.int64)
-    return np.ascontiguousarray(np.stack(list(columns)))
+    return np.array(columns)
 
 
 def _grown(array: NDArray[T], count: int, room: int) -> NDArray[T]:

@@ -17,7 +17,7 @@ from executor.kernels import kept_kernels, walk_kernels
 from executor.kernels.range_kernels import Ints
 from executor.kernels.seed import SEED
 from executor.rules.kept import KeptFacts, Marks
-from store.trie import Trie, distinct
+from store.trie import EMPTY, Trie, distinct
 
 EXIT: Final = 8
 """The mark of a row that a rule derives which reads nothing of its own stratum."""
@@ -69,7 +69,7 @@ class Edges:
         if 2 * wanted > len(self._table):
             self._make_room(wanted)
         found = np.empty(len(starts), np.int64)
-        keys = np.ascontiguousarray(np.stack((starts, ends)))
+        keys = np.array((starts, ends))
         before = self._count
         self._count = kept_kernels.enter(self._table, self._pairs, before, keys, found, SEED)
         self._holds[found] = holds
@@ -112,11 +112,15 @@ class WalkedFacts(KeptFacts):
 
     def leave_by(self, columns: Sequence[Column]) -> Column:
         """The numbers of those rows among some that have an exit."""
-        rows = distinct(self.find(columns))
-        return rows[(rows >= 0) & self._marked(rows, EXIT)]
+        if not len(columns[0]):
+            return EMPTY.values
+        rows = self.find(columns)
+        return distinct(rows[(rows >= 0) & self._marked(rows, EXIT)])
 
     def exits(self, columns: Sequence[Column], time: int) -> Column:
         """Gives rows an exit: the numbers of those that did not hold."""
+        if not len(columns[0]):
+            return EMPTY.values
         rows = distinct(self.enter(columns))
         self._marks[rows] |= EXIT
         rows = self.missing(rows)
@@ -136,7 +140,9 @@ class WalkedFacts(KeptFacts):
     def met(self, starts: Column, ends: Column) -> list[Column]:
         """The columns of the facts that follow along some edges from those that hold."""
         self._link()
-        return list(walk_kernels.met(self._facts, self._heads, self._chain, starts, ends, SEED))
+        return list(
+            walk_kernels.met(self._rows, self._marks, self._fixed, self._heads, self._chain, starts, ends, SEED)
+        )
 
     def lose(self, rows: Column, edges: Edges, most: int) -> tuple[Column, bool]:
         """Takes away what of some rows follows from nothing earlier, and what followed from that in turn: (the rows

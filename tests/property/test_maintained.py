@@ -91,8 +91,8 @@ class Following:
         return self.pool.question(Request(self.asked.text, given, ordered=True))
 
     def add(self) -> None:
-        has_inputs = any(arg != PAST for arg in self.asked.args) and not self.asked.head.endswith("$rel")
-        if self.feeds and not has_inputs:
+        inputs = self.asked.head.split(":in $")[1]
+        if self.feeds and not set(re.findall(r"\?\w|_", inputs)):
             return
         args = list(self.asked.args) if not self.feeds else other_arguments(self.rng, self.asked)
         try:

@@ -55,7 +55,7 @@ class Tab:
 
     def shows(self, selector: str, *texts: str) -> None:
         """Waits until the elements have these texts."""
-        WebDriverWait(self._browser, 30).until(
+        WebDriverWait(self._browser, 60).until(
             lambda _: self._find(selector) == list(texts), f"{selector}: {self._find(selector)}"
         )
 
@@ -71,7 +71,7 @@ class Tab:
         """Waits until so many moments can be gone back to."""
         self._browser.switch_to.window(self._handle)
         moment = self._browser.find_element(By.ID, "moment")
-        WebDriverWait(self._browser, 30).until(lambda _: moment.get_attribute("max") == str(number))
+        WebDriverWait(self._browser, 60).until(lambda _: moment.get_attribute("max") == str(number))
 
     def slide(self, key: str) -> None:
         self._browser.switch_to.window(self._handle)

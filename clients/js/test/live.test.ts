@@ -204,11 +204,10 @@ test("an error later on leaves the rows as they were", async () => {
 });
 
 test("silence counts as a lost connection", async () => {
-  const { live } = await begun([[1, "a"]], {}, { silenceMs: 100 });
-  const second = await server.next();
-  assert.equal(second.variables["resume"], "r1");
-  second.send(progress(2));
-  await until(live, ({ basisT }) => basisT === 2);
+  const live = subscribed({}, [], { silenceMs: 100 });
+  (await server.next()).open();
+  await server.next();
+  await until(live, ({ error }) => error?.code === "NETWORK");
 });
 
 /** Runs with a global that can be told of the network, as a page's can. */

@@ -291,4 +291,4 @@ $("moment").addEventListener("input", () => attempted(lookBack));
 $("now").addEventListener("click", goLive);
 $("replay").addEventListener("click", () => (looking !== undefined && $("replay").textContent === "Stop" ? goLive() : attempted(replay)));
 
-attempted(begin);
+begin().catch((error) => showStatus({ status: "failed", error }));

@@ -15,6 +15,8 @@ class Version(StrEnum):
     OLDER, RECENT: what a relation held before the last round, and what that round added; together they are ALL.
     OLD, NEW: a database at the first and at the second of two moments. DELTA: what lies between them, each row with
     the weight 1 if it was added and -1 if it was removed. CAME, WENT: the added and the removed ones by themselves.
+    What rules derive has OLD and NEW too where it is kept from moment to moment, and EARLIER: what of NEW was
+    derived before the fact that is looked at.
     """
 
     ALL = "all"
@@ -25,6 +27,7 @@ class Version(StrEnum):
     DELTA = "delta"
     CAME = "came"
     WENT = "went"
+    EARLIER = "earlier"
 
     @property
     def is_change(self) -> bool:

@@ -328,9 +328,10 @@ def intersect(
     kept_lo = np.int64(0)
     kept_hi = np.int64(0)
     marked = False
+    known = False
     bits = np.uint64(bitmap.size * 64)
     for i in range(n):
-        same = i > 0
+        same = known
         if same:
             for j in range(k - 1):
                 if lo[j, i] != lo[j, i - 1] or hi[j, i] != hi[j, i - 1] or src[j, i] != src[j, i - 1]:
@@ -342,6 +343,7 @@ def intersect(
                     bitmap[(kept[p] - low) >> 6] = 0
                 marked = False
             if k == 2:
+                known = True
                 kept = arrays[np.int64(src[0, i])]
                 kept_lo = lo[0, i]
                 kept_hi = hi[0, i]
@@ -351,7 +353,9 @@ def intersect(
                     if hi[j, i] - lo[j, i] < hi[shortest, i] - lo[shortest, i]:
                         shortest = j
                 size = hi[shortest, i] - lo[shortest, i]
-                if hi[k - 1, i] - lo[k - 1, i] == 0:
+                # With nothing to intersect it with, the intersection of the others is not worth making.
+                known = hi[k - 1, i] > lo[k - 1, i]
+                if not known:
                     size = 0
                 if scratch.size < 2 * size + 2:
                     scratch = np.empty(4 * size + 2, np.int64)

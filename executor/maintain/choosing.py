@@ -35,7 +35,5 @@ def chosen_for(question: Question) -> Maintenance | str:
             opened = question.databases[each.name]
             if opened.t >= question.snapshot.t or opened.origin.forgetful:
                 return f"{each.name} moves, too"
-    if any(isinstance(element, ast.FindAggregate) for element in question.query.find.elements):
-        return "it has aggregates"
     made = maintenance_at(question, moving_source(question))
     return made if isinstance(made, Maintenance) else made.why

@@ -21,6 +21,7 @@ from datalog import ast
 from datalog.ast import Const, LookupRef
 from datalog.errors import AdalogError, Code
 from datalog.values import Keyword
+from executor.answer.aggregates import aggregated
 from executor.answer.result import Column as ResultColumn
 from executor.answer.result import Result, type_of
 from executor.bounds.cancel import Cancel
@@ -29,7 +30,7 @@ from executor.cache.reads import QueryReads, Reads, reads_of, touched_attributes
 from executor.engine import Engine
 from executor.evaluation.bind import Binding
 from executor.evaluation.fixpoint import derived
-from executor.evaluation.local import Collector
+from executor.evaluation.local import Collector, collector_for
 from executor.extenders.changes import Moments
 from executor.extenders.patterns import Patterns
 from executor.join.batch import Batch, Column
@@ -39,12 +40,14 @@ from executor.maintain.arguments import Arguments
 from executor.maintain.asked import asked_anew, at_moment, lookups_of, values_of
 from executor.maintain.changed_rows import changed_rows
 from executor.maintain.compared import changed
+from executor.maintain.grouping import Groups, Key, Row
 from executor.maintain.view import Change, Interest, Tick
 from executor.question.inputs import Inputs, bind_inputs, constant_codes, sizes_of
 from executor.question.question import Question
 from executor.rules.facts import Parts
 from planner.logical import DatomAtom, everything
 from planner.maintenance.feeds import FEED
+from planner.maintenance.grouping import keys_of, plan_groups
 from planner.maintenance.maintenance import (
     Maintenance,
     ReactionPlan,
@@ -113,8 +116,10 @@ class Maintained:
     _arguments: Arguments = field(init=False)
     _lists: dict[str, list[Column]] = field(init=False)
     _named: tuple[DatomAtom, ...] = field(init=False)
+    _groups: Groups | None = field(init=False)
     _feeds: dict[int, _Feed] = field(default_factory=dict)
     _plans: dict[int, ReactionPlan] = field(default_factory=dict)
+    _group_plan: Plan | None = None
     _planned_for: tuple[Any, ...] = ()
 
     def __post_init__(self) -> None:
@@ -137,6 +142,10 @@ class Maintained:
         self._named = tuple(
             leaf for leaf in everything(self.maintenance.body) if isinstance(leaf, DatomAtom) and _names(leaf)
         )
+
+        elements = self.question.query.find.elements
+        aggregates = any(isinstance(each, ast.FindAggregate) for each in elements)
+        self._groups = Groups(elements, keys_of(self.maintenance)) if aggregates else None
 
     # Feeds
 
@@ -172,13 +181,20 @@ class Maintained:
         inputs = bind_inputs(self._plan, question.args, at, given, cancel.check)
         self._feeds[feed] = _Feed(question, inputs, self._has_names(question))
         self._arguments.add(feed, inputs, given)
+        if self._groups is not None:
+            with self.engine.memory.lent(cancel):
+                run = self._run(cancel)
+                self._groups.begin(lambda keys: self._tuples(keys, at, run), run.values, cancel)
 
     def drop(self, feed: int) -> None:
         if self._feeds.pop(feed, None) is not None:
             self._arguments.drop(feed)
+            if self._groups is not None:
+                self._groups.drop(feed)
 
     def nbytes(self) -> int:
-        return self._arguments.nbytes() + _FEED_BYTES * len(self._feeds)
+        groups = 0 if self._groups is None else self._groups.nbytes()
+        return self._arguments.nbytes() + groups + _FEED_BYTES * len(self._feeds)
 
     # A step
 
@@ -187,8 +203,9 @@ class Maintained:
             return {}
         with self.engine.memory.lent(cancel):
             if self._means_something_else(tick):
+                changes = self._asked_again(self._feeds, tick, cancel)
                 self._replan(tick.new, cancel)
-                return self._asked_again(self._feeds, tick, cancel)
+                return changes
             self._arguments.learn()
             renamed = self._renamed(tick, cancel)
             try:
@@ -196,21 +213,30 @@ class Maintained:
             except AdalogError as error:
                 if error.code in (Code.CANCELLED, Code.TIMEOUT):
                     raise
+                self._forget_groups()
                 changes = self._asked_again([feed for feed in self._feeds if feed not in renamed], tick, cancel)
             return {**changes, **renamed} if renamed else changes
 
     def _changes(self, tick: Tick, cancel: Cancel) -> dict[int, Change | AdalogError]:
-        values = self._arguments.values.fork(cancel.budget.take)
-        heads = self._heads(tick, Run(values, cancel, self.engine.means.strict, self.engine.means.threads))
+        run = self._run(cancel)
+        heads = self._heads(tick, run)
         if not heads:
             return {}
-        return self._counted(self._shown(heads, values, tick), tick, cancel)
+        if self._groups is None:
+            changes = self._shown(heads, run.values, tick)
+        else:
+            changes = self._groups_shown(self._groups, heads, run, tick)
+        return self._counted(changes, tick, cancel)
+
+    def _run(self, cancel: Cancel) -> Run:
+        values = self._arguments.values.fork(cancel.budget.take)
+        return Run(values, cancel, self.engine.means.strict, self.engine.means.threads)
 
     def _heads(self, tick: Tick, run: Run) -> Heads:
         """What entered and what left."""
         entered, left = (Collector(self.maintenance.head, True, False, None, None, run.cancel) for _ in range(2))
         moments = {self.source: Moments(tick.old, tick.new)}
-        relations: dict[str, Sequence[Column] | Parts] | None = None
+        relations: Mapping[str, Sequence[Column] | Parts] | None = None
         fixed: dict[str, int] = {}
         for place, reaction in enumerate(self.maintenance.reactions):
             assert isinstance(reaction.changed, DatomAtom)
@@ -218,7 +244,7 @@ class Maintained:
             if batch is None:
                 continue
             if relations is None:
-                relations = {**self._lists, **self._arguments.relations()}
+                relations = self._relations()
                 self._check_plans(tick.new)
                 fixed = constant_codes(self._plan, tick.new, run.values)
             batch = _with_constants(batch, fixed)
@@ -232,6 +258,9 @@ class Maintained:
         forget_scratch()
         return Heads(entered.rows(), left.rows())
 
+    def _relations(self) -> Mapping[str, Sequence[Column] | Parts]:
+        return {**self._lists, **self._arguments.relations()}
+
     @property
     def _still(self) -> dict[str, Snapshot]:
         return {name: each for name, each in self.question.databases.items() if name != self.source}
@@ -241,13 +270,16 @@ class Maintained:
     def _plan_of(self, place: int, at: Snapshot, cancel: Cancel) -> ReactionPlan:
         plan = self._plans.get(place)
         if plan is None:
-            sizes = {**sizes_of(self.question.query, self.question.args), **self._arguments.sizes()}
-            databases = {**self.question.databases, self.source: at}
-            statistics = Statistics(databases, sizes, check=cancel.check)
-            options = self.question.request.options
-            plan = plan_reaction(self.maintenance, self.maintenance.reactions[place], statistics, options)
+            reaction = self.maintenance.reactions[place]
+            plan = plan_reaction(
+                self.maintenance, reaction, self._statistics(at, cancel), self.question.request.options
+            )
             self._plans[place] = plan
         return plan
+
+    def _statistics(self, at: Snapshot, cancel: Cancel) -> Statistics:
+        sizes = {**sizes_of(self.question.query, self.question.args), **self._arguments.sizes()}
+        return Statistics({**self.question.databases, self.source: at}, sizes, check=cancel.check)
 
     def _check_plans(self, at: Snapshot) -> None:
         """Forgets plans that were made for other sizes."""
@@ -255,6 +287,7 @@ class Maintained:
         if self._planned_for != current:
             self._planned_for = current
             self._plans = {}
+            self._group_plan = None
 
     def _replan(self, at: Snapshot, cancel: Cancel) -> None:
         """Plans for another schema, and gives the feeds' arguments their meaning there."""
@@ -263,6 +296,7 @@ class Maintained:
         assert isinstance(maintenance, Maintenance), "what the text says can be maintained under any schema"
         self.question, self.maintenance = question, maintenance
         self._plans = {}
+        self._group_plan = None
         feeds, self._feeds = self._feeds, {}
         self.__post_init__()
         for number, feed in feeds.items():
@@ -309,6 +343,7 @@ class Maintained:
             if _same(inputs, feed.inputs, given):
                 continue
             changes.update(self._asked_again([number], tick, cancel))
+            self._forget_groups()
             self._arguments.drop(number)
             self._arguments.add(number, inputs, given)
             feed.question, feed.inputs = question, inputs
@@ -332,6 +367,78 @@ class Maintained:
             if change is not None:
                 changes[number] = change
         return changes
+
+    # Groups
+
+    def _groups_shown(self, groups: Groups, heads: Heads, run: Run, tick: Tick) -> dict[int, Change | AdalogError]:
+        """What the touched groups show instead, feed by feed."""
+        touched = groups.touched(heads.entered, heads.left)
+        moved = None
+        if groups.can_follow(touched):
+
+            def ask(keys: Batch) -> Batch:
+                return self._tuples(keys, tick.old, run)
+
+            moved = groups.moved(heads.entered, heads.left, ask, run.values, run.cancel)
+        before, after = moved or (self._asked_groups(touched, at, run) for at in (tick.old, tick.new))
+        has_feeds = self.maintenance.fed.has_feeds
+        added: dict[int, list[Row]] = {}
+        removed: dict[int, list[Row]] = {}
+        for key in {**before, **after}:
+            was, now = before.get(key), after.get(key)
+            if was != now:
+                feed = key[0] if has_feeds else 0
+                if now is not None:
+                    added.setdefault(feed, []).append(now)
+                if was is not None:
+                    removed.setdefault(feed, []).append(was)
+
+        def result(rows: Sequence[Row]) -> Result:
+            columns = zip(*rows, strict=True) if rows else [()] * len(self.question.query.find.elements)
+            return self._result([np.array(column, np.int64) for column in columns], run.values, tick.new.t)
+
+        changes: dict[int, Change | AdalogError] = {
+            feed: Change(result(added.get(feed, ())), result(removed.get(feed, ())))
+            for feed in dict.fromkeys((*added, *removed))
+        }
+        return changes if has_feeds or not changes else dict.fromkeys(self._feeds, changes[0])
+
+    def _asked_groups(self, keys: Batch, at: Snapshot, run: Run) -> dict[Key, Row]:
+        """What groups show at a moment, those that have tuples."""
+        assert self._groups is not None
+        rows = self._tuples(keys, at, run)
+        plan = self._planned_groups(at, run.cancel)
+        elements = plan.query.find.elements
+        columns = aggregated(rows, elements, run.values, run.cancel)
+        places = {each.var.name: i for i, each in enumerate(elements) if not isinstance(each, ast.FindAggregate)}
+        shown = 1 if self.maintenance.fed.has_feeds else 0
+        return {
+            tuple(row[places[name]] for name in self._groups.keys): row[shown:]
+            for row in zip(*(column.tolist() for column in columns), strict=True)
+        }
+
+    def _tuples(self, keys: Batch, at: Snapshot, run: Run) -> Batch:
+        """The tuples of groups at a moment, with weights where a row stands for several."""
+        plan = self._planned_groups(at, run.cancel)
+        collector = collector_for(plan, None, run.cancel)
+        start = _with_constants(keys, constant_codes(self._plan, at, run.values))
+        if start is not None:
+            databases = {**self._still, self.source: at}
+            join = Binding(plan, databases, self._relations(), run, derive=derived).join()
+            if join is not None:
+                Driver(join, collector, run.cancel, run.threads).run(start)
+        return collector.rows()
+
+    def _planned_groups(self, at: Snapshot, cancel: Cancel) -> Plan:
+        plan = self._group_plan
+        if plan is None:
+            options = self.question.request.options
+            plan = self._group_plan = plan_groups(self.maintenance, self._statistics(at, cancel), options)
+        return plan
+
+    def _forget_groups(self) -> None:
+        if self._groups is not None:
+            self._groups.forget()
 
     # What is shown
 

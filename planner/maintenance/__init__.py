@@ -1,1 +1,1 @@
-"""What to join for each change of what a query reads: its answer is kept up to date without asking it again."""
+"""What to join when something changed, for answers and derived relations that are kept up to date: plain data."""

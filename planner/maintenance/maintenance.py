@@ -13,6 +13,7 @@ from planner.maintenance.feeds import FEED, Fed, fed
 from planner.maintenance.reactions import Moves, Reaction, moving_database, reactions
 from planner.maintenance.refusals import refusal_of_body, refusal_of_find
 from planner.passes import check, scope, setting_of
+from planner.places import Places
 from planner.plan import Options
 from planner.projection import blank_singletons
 from planner.statistics import Statistics
@@ -21,14 +22,15 @@ from planner.statistics import Statistics
 @dataclass(frozen=True, slots=True)
 class Maintenance:
     """`body`: the query's, which reads its arguments from relations. `head`: the variables that tell the rows kept
-    apart, FEED first where there are feeds. `constants`: of the `fixed` variables. `entities`: the variables that
-    stand for entities."""
+    apart, FEED first where there are feeds. `constants`: of the `fixed` variables. `places`: where the values of
+    its variables stand; `entities`: those that stand for entities."""
 
     query: ast.Query
     fed: Fed
     head: tuple[str, ...]
     reactions: tuple[Reaction, ...]
     constants: Mapping[str, Const | LookupRef]
+    places: Places
     entities: frozenset[str]
 
     @property
@@ -81,7 +83,8 @@ def maintenance_of(
     shown = checked.answer if aggregates else tuple(dict.fromkeys(each.var.name for each in query.find.elements))
     head = made.head_of(shown)
     entities = checked.places.entities(statistics.databases)
-    return Maintenance(query, made, head, tuple(_reactions(made, head, moves)), checked.tree.constants, entities)
+    found = tuple(_reactions(made, head, moves))
+    return Maintenance(query, made, head, found, checked.tree.constants, checked.places, entities)
 
 
 def _reactions(made: Fed, head: tuple[str, ...], moves: Moves) -> tuple[Reaction, ...]:

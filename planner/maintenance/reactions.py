@@ -33,6 +33,7 @@ from planner.logical import (
     leaves,
     rewritten,
     variables,
+    with_terms,
 )
 from planner.version import APPEARS, VANISHES, Split, Version
 
@@ -104,9 +105,9 @@ def reactions(
             items = found.items
             if found.optional or not found.stake <= known:
                 shared = fixed.intersection(body.names).union(head)
-                items = (*items, NotNode(_as(body.items, moves, other), tuple(sorted(shared))))
+                items = (*items, _negated(_as(body.items, moves, other), shared))
             elif found.again is not None:
-                items = (*items, NotNode((found.again,), tuple(sorted(variables(found.again)))))
+                items = (*items, _negated((found.again,), variables(found.again)))
             yield Reaction(found.changed, split is APPEARS, AndNode(items))
 
 
@@ -146,7 +147,8 @@ def _of(item: Node, moves: Moves, split: Split) -> Iterator[_Found]:
                     yield replace(found, optional=True)
         case NotNode():
             for found in _derivations(item.items, moves, other):
-                yield _Found(found.changed, (*_as((item,), moves, split), *found.items), variables(item))
+                itself = _negated(_as(item.items, moves, split), variables(item))
+                yield _Found(found.changed, (itself, *found.items), variables(item))
         case _:
             pass
 
@@ -169,6 +171,35 @@ def _as(items: Sequence[Node], moves: Moves, split: Split) -> tuple[Node, ...]:
         return leaf
 
     return tuple(rewritten(item, change) for item in items)
+
+
+def _negated(items: Sequence[Node], shared: frozenset[str]) -> NotNode:
+    """That a conjunction does not hold, whose other variables stand outside, too, where they have other values."""
+
+    def own(name: str) -> str:
+        return name if name in shared else f"{name}·not"
+
+    return NotNode(tuple(_renamed(item, own) for item in items), tuple(sorted(shared)))
+
+
+def _renamed(node: Node, name: Callable[[str], str]) -> Node:
+    match node:
+        case AndNode():
+            return AndNode(tuple(_renamed(item, name) for item in node.items))
+        case OrNode():
+            return replace(
+                node,
+                branches=tuple(
+                    AndNode(tuple(_renamed(item, name) for item in each.items)) for each in node.branches
+                ),
+                required=frozenset(map(name, node.required)),
+                local_to=tuple((name(each), owner) for each, owner in node.local_to),
+            )
+        case NotNode():
+            items = tuple(_renamed(item, name) for item in node.items)
+            return replace(node, items=items, shared=tuple(map(name, node.shared)))
+        case _:
+            return with_terms(node, lambda term: name(term) if isinstance(term, str) else term)
 
 
 def _determined(body: AndNode, known: frozenset[str]) -> frozenset[str]:

@@ -91,8 +91,8 @@ class Following:
         return self.pool.question(Request(self.asked.text, given, ordered=True))
 
     def add(self) -> None:
-        has_inputs = any(arg != PAST for arg in self.asked.args) and not self.asked.head.endswith("$rel")
-        if self.feeds and not has_inputs:
+        inputs = self.asked.head.split(":in $")[1]
+        if self.feeds and not set(re.findall(r"\?\w|_", inputs)):
             return
         args = list(self.asked.args) if not self.feeds else other_arguments(self.rng, self.asked)
         try:
@@ -143,12 +143,13 @@ def applied(change: Change, rows: Rows, where: object) -> Rows:
 
 
 def followed(database: Database, pool: Pool, rng: Random) -> Following | None:
-    for _ in range(10):
+    """A random query, mostly one that finds something."""
+    for _ in range(30):
         asked = query(rng)
         with suppress(AdalogError):
             following = Following(database, pool, asked, rng)
             following.add()
-            if following.feeds:
+            if any(rows or rng.random() < 0.1 for _, rows in following.feeds.values()):
                 return following
     return None
 

@@ -202,6 +202,8 @@ def test_kept_relations_are_those_of_a_fixpoint_from_nothing(seed):
         for _ in range(4):
             asked = program(rng)
             # How much may go before all is derived afresh, and how little of what went is worth clearing away.
-            with patch("executor.maintain.stratum._FEW", rng.choice((1_000, 1_000, 0, 2))):
-                with patch("executor.rules.kept._FEW", rng.choice((1_000, 2))):
-                    event(followed(rng, database, asked, rng.choice(SWITCHES)))
+            with (
+                patch("executor.maintain.stratum._FEW", rng.choice((1_000, 1_000, 0, 2))),
+                patch("executor.rules.kept._FEW", rng.choice((1_000, 2))),
+            ):
+                event(followed(rng, database, asked, rng.choice(SWITCHES)))

@@ -16,6 +16,7 @@ from executor.bounds.cancel import Cancel
 from executor.cache.answers import ResultCache
 from executor.cache.settings import CacheSettings
 from executor.engine import Engine, Means
+from executor.maintain.choosing import live_of
 from executor.question.question import Question, Questions
 from executor.question.request import Request
 from executor.stored_queries import StoredQueries
@@ -171,6 +172,7 @@ class Pool:
         cancel = _sooner(cancel or Cancel(), question.deadline)
         diagnostics = self.diagnostics(question)
         shown = self.engine.explain(question, cancel, analyze=analyze)
+        shown["live"] = live_of(question)
         return Explanation(text_of(shown), shown, diagnostics)
 
     async def aexplain(self, request: Request, analyze: bool = False) -> Explanation:

@@ -259,6 +259,9 @@ class Connection(HttpToolsProtocol):
     def attach(self, sender: Sender) -> None:
         self._sender = sender
         self.wire.streams["events"] += 1
+        if self._running is not None:
+            # What was asked is known, and the stream may go on for days.
+            self.wire.release(self, self._bodies.pop(self._running, 0))
         limit_silence(self.transport, self.wire.send_seconds)
 
     def send_piece(self, piece: bytes) -> None:

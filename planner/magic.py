@@ -38,9 +38,6 @@ QUERY = ""
 """The origin of what the query itself asks of the rules."""
 
 
-# How the names of relations of arguments begin: of one query's, and of all feeds' of a live one.
-_ARGUMENTS = ("in ", "#in")
-
 # Relations after which calls share theirs again.
 _MOST_RELATIONS = 200
 
@@ -139,7 +136,7 @@ class _Prefix:
             case DatomAtom():
                 return any(self._known(term) for term in (item.entity, item.value, item.tx))
             case RelationAtom():
-                return item.relation.startswith(_ARGUMENTS) or any(self._known(term) for term in item.terms)
+                return item.given or any(self._known(term) for term in item.terms)
             case AndNode():
                 return any(self._anchored(each) for each in item.items)
             case OrNode():

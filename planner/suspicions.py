@@ -164,7 +164,7 @@ class _Finder:
                     before = known.setdefault(name, held)
                     if _class(before) != _class(held):
                         message = (
-                            f"{_written(name)} stands for values that are never equal: "
+                            f"{self.outline.tree.written(name)} stands for values that are never equal: "
                             f"{holding(before)}, {holding(held)}"
                         )
                         if {before, held} == {Kind.ENTITY, Kind.ATTRIBUTE}:
@@ -187,7 +187,7 @@ class _Finder:
 
     def is_misread(self, atom: DatomAtom) -> bool:
         terms = (atom.entity, atom.attribute, atom.value)
-        return any(isinstance(term, str) and _written(term) in self.misread for term in terms)
+        return any(isinstance(term, str) and self.outline.tree.written(term) in self.misread for term in terms)
 
     def held(self, atom: DatomAtom) -> Iterator[tuple[str, Held]]:
         """What the variables of a pattern hold."""
@@ -205,7 +205,7 @@ class _Finder:
         sides: list[tuple[str, str]] = []
         for arg in atom.args:
             if isinstance(arg, str) and arg in known:
-                sides.append((_written(arg), _class(known[arg])))
+                sides.append((self.outline.tree.written(arg), _class(known[arg])))
             elif isinstance(arg, ast.Const) and arg.value is not None:
                 sides.append((shown(arg.value), type_name(arg.value)))
         for (left, one), (right, other) in pairwise(sides):
@@ -315,10 +315,6 @@ def _class(held: Held) -> str:
 
 def _a(noun: str) -> str:
     return f"an {noun}" if noun[0] in "aeio" else f"a {noun}"
-
-
-def _written(name: str) -> str:
-    return name.split("·")[0]
 
 
 def _some(names: Iterable[str]) -> str:

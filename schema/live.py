@@ -16,8 +16,8 @@ from datalog.errors import AdalogError, Code
 from executor.answer.result import Result
 from executor.bounds.budget import Memory
 from executor.bounds.cancel import Cancel
-from executor.live.event import Event, Kind, Message, Position
-from executor.live.hub import Begin
+from executor.live.beginning import Begin, began
+from executor.live.event import Event, Kind, Message
 from executor.live.resume import Tokens, stream_name
 from executor.live.subscription import Subscription
 from executor.live.views import Asked
@@ -212,8 +212,6 @@ async def _live(services: Services, selected: Selected, encoding: Encoding, resu
         from_t = None
     else:
         resume = given.get("resume")
-    if resume is not None and from_t is not None:
-        raise AdalogError(Code.ARG_INVALID, "both resume and fromT are given; give at most one of them")
     hub, limits = services.hub, services.limits
     assert hub is not None, "the caller has looked"
     for name in ("args", "argsEdn"):
@@ -231,7 +229,7 @@ async def _live(services: Services, selected: Selected, encoding: Encoding, resu
             return None
         name = stream_name("live", given["query"], describe_arguments(arguments))
         form = LiveForm(name, selected.alias, encoding, selected.shape, services.tokens, limits.result_bytes)
-        return asked, form, _begin(services, name, resume, from_t)
+        return asked, form, began(services.database, services.tokens, name, resume, from_t)
 
     made = read(None) if light else None
     if made is None:
@@ -241,22 +239,6 @@ async def _live(services: Services, selected: Selected, encoding: Encoding, resu
             made = made or await services.pool.threaded(Cancel.after(limits.timeout_ms), read)
     assert made is not None, "with a flag it is read"
     return hub.follow(*made)
-
-
-def _begin(services: Services, name: str, resume: str | None, from_t: int | None) -> Begin:
-    """Where a stream begins. Raises ARG_INVALID and BASIS_FUTURE."""
-    if resume is not None:
-        found = services.tokens.read(resume, name)
-        return Begin(found.position, reset=found.reason)
-    if from_t is not None:
-        check_moment("fromT", from_t)
-        now = services.database.snapshot().t
-        if from_t > now:
-            raise AdalogError(
-                Code.BASIS_FUTURE, f"fromT = {from_t} is not reached yet: the newest transaction is {now}"
-            )
-        return Begin(Position(from_t, 0), each=True)
-    return Begin()
 
 
 def hashable(shape: Shape) -> Shape:

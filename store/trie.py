@@ -260,6 +260,17 @@ class Trie:
             counts = np.where(at >= 0, level.counts[at], counts)
         return counts
 
+    def has(self, keys: Codes) -> Bools:
+        """Mask of those of m keys, sorted and distinct, that have values. Makes no index of the base."""
+        base = self.base.keys
+        mask = np.zeros(len(keys), np.bool_)
+        if len(base) and keys[0] <= base[-1] and keys[-1] >= base[0]:
+            mask = base[np.minimum(base.searchsorted(keys), len(base) - 1)] == keys
+        for level in reversed(self.levels):
+            at = level.find(keys)
+            mask = np.where(at >= 0, level.counts[at] > 0, mask)
+        return mask
+
     def rows_of(self, keys: Codes) -> tuple[Codes, Codes]:
         """(sizes int64[m], values): the rows of m keys, sorted and distinct, one after the other."""
         if len(keys) == 1:

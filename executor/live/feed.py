@@ -29,6 +29,8 @@ _QUICK_PART: Final = 0.2
 _QUICK_STEPS: Final = 8
 # A view of which nothing is known begins among the heavy where its first answer took longer, in seconds.
 _SHORT_ANSWER: Final = 0.002
+# Steps over several transactions that are remembered.
+_LEAPS: Final = 64
 # Works between two looks at the bytes of a light view.
 _WEIGHED: Final = 32
 # Bytes of an event that is kept, and of each of its cells.
@@ -92,7 +94,7 @@ class Feed:
 
     def since(self, t: int) -> list[Event] | None:
         """The events after a transaction, or None where they are not all kept."""
-        if not self.ready or t < self.covered:
+        if not self.ready or t < self.covered or (self.followed is not None and not self.followed.passed(t)):
             return None
         return [event for event in self.recent if event.t > t]
 
@@ -102,10 +104,10 @@ class Followed:
     """A view with its moment and its feeds.
 
     `view`: None while it is at work, and where a step did not end: then it is made anew at its moment. `at`: its
-    moment where it is behind the hub's. `busy`: it is at work elsewhere, by `errand`. `heavy`: its steps are long.
-    `adding`: feeds that it does not know yet; `leaving`: those to be dropped when it is back; `alive`: how many
-    somebody follows. `awaited`: feeds for whose next moment somebody waits. `asks_anew`: what touches it may be
-    something else now.
+    moment where it is behind the hub's, and `touched` the last transaction before those that touched it since.
+    `busy`: it is at work elsewhere, by `errand`. `heavy`: its steps are long. `adding`: feeds that it does not
+    know yet; `leaving`: those to be dropped when it is back; `alive`: how many somebody follows. `awaited`: feeds
+    for whose next moment somebody waits. `asks_anew`: what touches it may be something else now.
     """
 
     key: Hashable
@@ -119,6 +121,7 @@ class Followed:
     awaited: dict[Feed, None] = field(default_factory=dict)
     alive: int = 0
     at: Snapshot | None = None
+    touched: int = 0
     busy: bool = False
     errand: Errand[Any] | None = None
     # Nothing is known of it yet, and nobody else is disturbed where it is slow.
@@ -126,6 +129,20 @@ class Followed:
     asks_anew: bool = False
     _quick: int = 0
     _works: int = 0
+    # Steps over several transactions, and the moment before which they are not known any more.
+    _leaps: deque[tuple[int, int]] = field(default_factory=deque)
+    _begun: int = 0
+
+    def stepped(self, since: int, t: int) -> None:
+        """It made a step for what was written after transaction `since`, to the moment after t."""
+        if t - since > 1:
+            self._leaps.append((since, t))
+            if len(self._leaps) > _LEAPS:
+                _, self._begun = self._leaps.popleft()
+
+    def passed(self, t: int) -> bool:
+        """Whether its events go on from the state after transaction t: whether no step of it led past that."""
+        return t >= self._begun and not any(since < t < end for since, end in self._leaps)
 
     def took(self, seconds: float) -> None:
         """Chooses where its next step is made."""

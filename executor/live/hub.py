@@ -15,19 +15,21 @@ import queue
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Final
 
 from datalog.errors import AdalogError, Code
 from executor.bounds.cancel import Cancel, stopping
 from executor.bounds.client import ASKING, Client
+from executor.live.beginning import Begin, began
+from executor.live.changes import Changes, ValuesForm
 from executor.live.errands import Errands
 from executor.live.event import Form, Position
 from executor.live.feed import Seat
 from executor.live.figures import Figures
 from executor.live.holding import Holdings
 from executor.live.outlet import LoopOutlet, Outlet, ThreadOutlet
+from executor.live.resume import Tokens, stream_name
 from executor.live.seats import Seats
 from executor.live.settings import LiveSettings
 from executor.live.subscription import BlockingSubscription, Subscription
@@ -43,16 +45,6 @@ from store.snapshot import Snapshot
 _LOGGER: Final = logging.getLogger("adalog.live")
 # Kinds of questions that are remembered to be asked anew for each feed.
 _APART: Final = 1_024
-
-
-@dataclass(frozen=True, slots=True)
-class Begin:
-    """Where a stream begins: after a position, None for a snapshot of now. `each`: every transaction since is to be
-    told by itself. `reset`: why it starts over instead of going on."""
-
-    position: Position | None = None
-    each: bool = False
-    reset: str | None = None
 
 
 _Job = Callable[[], None]
@@ -73,13 +65,17 @@ class Hub:
         self._of: Counter[str] = Counter()
         self._closed = False
         self._thread: threading.Thread | None = None
-        self._outlets: dict[Hashable, Outlet] = {None: ThreadOutlet()}
+        self._threads = ThreadOutlet()
+        self._loops: dict[asyncio.AbstractEventLoop, LoopOutlet] = {}
+        # In this process a token need not be guarded against its holder.
+        self._tokens = Tokens(pool.database, pool.database.identity.encode())
         self._apart: dict[Hashable, None] = {}
         # The rest belongs to the hub's thread.
         self._errands = Errands(pool, self._jobs.put, self.settings.timeout_ms)
         shared = (pool, self.settings, self.holdings, self._errands, self.figures)
         self._views = Views(*shared, self._heard)
         self._seats = Seats(*shared, self._views, self._uncounted)
+        self.database.follow_with(self)
 
     # For whoever subscribes
 
@@ -105,13 +101,32 @@ class Hub:
             return Asked(question, key, key, view)
         return Asked(question, key, shared, view)
 
-    def follow(self, asked: Asked, form: Form, begin: Begin, *, blocking: bool = False) -> Subscription:
-        """A subscription to a question's answer. Call it on the event loop that reads, or with `blocking` anywhere.
+    def live(self, query: str, args: Sequence[Any], resume: str | None, from_t: int | None) -> Changes:
+        """The changes of a query, for the thread that asks. Raises what is wrong with it, and as `follow` does."""
+        asked = self.asked(Request(query, tuple(args)), Cancel.after(self.settings.timeout_ms))
+        key = feed_key(asked.question)
+        assert isinstance(key, tuple), "the key of the view, then those of the arguments"
+        name = stream_name("values", query, *key[1:])
+        begin = began(self.database, self._tokens, name, resume, from_t)
+        return Changes(self.follow_blocking(asked, ValuesForm(name, self._tokens), begin))
+
+    def follow(self, asked: Asked, form: Form, begin: Begin) -> Subscription:
+        """A subscription to a question's answer, to be called on the event loop that reads it.
 
         Raises RATE_LIMITED where there are as many as may be, and BACKEND_UNAVAILABLE after `close`.
         """
-        subscription, outlet, client = self._subscription(begin.position, blocking)
-        since = self.database.snapshot().t
+        subscription = Subscription(self, self.settings, begin.position)
+        self._follow(asked, form, begin, subscription, self._outlet())
+        return subscription
+
+    def follow_blocking(self, asked: Asked, form: Form, begin: Begin) -> BlockingSubscription:
+        """The same for a thread."""
+        subscription = BlockingSubscription(self, self.settings, begin.position)
+        self._follow(asked, form, begin, subscription, self._threads)
+        return subscription
+
+    def _follow(self, asked: Asked, form: Form, begin: Begin, subscription: Subscription, outlet: Outlet) -> None:
+        client, since = self._counted(), self.database.snapshot().t
 
         def sit() -> None:
             feed = self._views.feed(asked, client)
@@ -119,12 +134,12 @@ class Hub:
             self._seats.sit(seat, begin.position)
 
         self._jobs.put(sit)
-        return subscription
 
-    def follow_log(self, form: Form, start: int | None, *, blocking: bool = False) -> Subscription:
-        """A subscription to the transactions from number `start` on, None: from the next. Raises likewise."""
+    def follow_log(self, form: Form, start: int | None) -> Subscription:
+        """A subscription to the transactions from number `start` on, None: from the next. Likewise."""
         position = Position(self.database.snapshot().t if start is None else max(start, 1) - 1)
-        subscription, outlet, client = self._subscription(position, blocking)
+        subscription = Subscription(self, self.settings, position)
+        outlet, client = self._outlet(), self._counted()
 
         def sit() -> None:
             feed = self._views.log_feed()
@@ -182,24 +197,13 @@ class Hub:
 
     # On the caller's thread
 
-    def _subscription(self, position: Position | None, blocking: bool) -> tuple[Subscription, Outlet, Client]:
-        """A subscription, counted; where it is read; and who asks. Raises RATE_LIMITED and BACKEND_UNAVAILABLE."""
-        made = BlockingSubscription if blocking else Subscription
-        return made(self, self.settings, position), self._outlet(blocking), self._counted()
-
-    def _outlet(self, blocking: bool) -> Outlet:
-        if blocking:
-            return self._outlets[None]
+    def _outlet(self) -> Outlet:
         loop = asyncio.get_running_loop()
         with self._lock:
-            found = self._outlets.get(id(loop))
-            if not isinstance(found, LoopOutlet) or found.loop is not loop:
-                self._outlets = {
-                    key: each
-                    for key, each in self._outlets.items()
-                    if not (isinstance(each, LoopOutlet) and each.loop.is_closed())
-                }
-                found = self._outlets[id(loop)] = LoopOutlet(loop)
+            found = self._loops.get(loop)
+            if found is None:
+                self._loops = {each: outlet for each, outlet in self._loops.items() if not each.is_closed()}
+                found = self._loops[loop] = LoopOutlet(loop)
             return found
 
     def _counted(self) -> Client:
@@ -247,9 +251,11 @@ class Hub:
                         self._guarded(job)
                     else:
                         going_on = False
+                    # The thread may wait long for its next job: what this one held has to go with it.
+                    del job
             self._guarded(self._errands.again)
             self._guarded(self._views.idle)
-            for outlet in tuple(self._outlets.values()):
+            for outlet in tuple(self._loops.values()):
                 outlet.flush()
 
     def _next(self) -> list[Any]:

@@ -27,7 +27,7 @@ from executor.live.holding import Holding, Holdings
 from executor.live.interests import Interests
 from executor.live.settings import LiveSettings
 from executor.live.work import Brief, Done, Work
-from executor.maintain.view import Tick, View
+from executor.maintain.view import Interest, Tick, View
 from executor.pool import Pool
 from executor.question.question import Question
 from store.bootstrap import IDENT
@@ -180,6 +180,9 @@ class Views:
             self._figures.views = len(self.known)
             if followed.errand is not None:
                 followed.errand.drop()
+            else:
+                followed.holding.become(0)
+                followed.view = None
 
     def _wake(self) -> None:
         """Follows the database from now on."""
@@ -253,7 +256,7 @@ class Views:
         for followed in touched:
             followed.asks_anew |= anew
             if followed.at is None:
-                followed.at = tick.old
+                followed.at, followed.touched = tick.old, reports[0].t - 1
                 self._work(followed, tick)
         return bool(touched)
 
@@ -270,7 +273,7 @@ class Views:
         if tick is None and at is not None:
             tick = Tick(at, now)
         adding, followed.adding, followed.at = followed.adding, [], None
-        work = Work(followed, self._pool.engine, self._pool.memory, at or now, tick, adding)
+        work = Work(followed, self._pool.engine, self._pool.memory, at or now, tick, adding, followed.touched)
         if not followed.heavy:
             try:
                 done = work.do(Brief())
@@ -279,6 +282,9 @@ class Views:
             else:
                 self._worked(work, done)
                 return
+        if adding:
+            # What touches the new feeds is not known before they are there.
+            self._interests.put(followed, (Interest(None),))
         followed.busy = True
         cost = _HEAVY if tick is not None else 0.0
         followed.errand = Errand(followed.client, work.do, lambda done, why: self._back(work, done, why), cost)
@@ -301,6 +307,8 @@ class Views:
         for feed in work.adding:
             feed.ready, feed.covered = True, work.at.t
             followed.feeds[feed.number] = feed
+        if work.tick is not None:
+            followed.stepped(work.touched, work.tick.new.t)
         if followed.at is not None:
             # It was touched while it was at work: it goes on from where the work has brought it.
             followed.at = work.at if work.tick is None else work.tick.new

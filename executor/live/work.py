@@ -43,8 +43,8 @@ class Done:
 
 @dataclass(eq=False)
 class Work:
-    """Feeds to be added to a view at its moment, then a step. Where it did not end it may be begun again: the
-    view is made anew then."""
+    """Feeds to be added to a view at its moment, then a step. Where it did not end it may be begun again: the view
+    is made anew then. `touched`: the last transaction before those that the step is about."""
 
     followed: Followed
     engine: Engine
@@ -52,6 +52,7 @@ class Work:
     at: Snapshot
     tick: Tick | None
     adding: list[Feed]
+    touched: int
     _new: dict[int, Feed] = field(init=False)
 
     def __post_init__(self) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from executor.join.batch import Batch, Column
+from executor.join.batch import Batch, Column, Mask
 from executor.question.inputs import Inputs
 from executor.rules.facts import Columns, Parts
 from planner.maintenance.feeds import SCALARS, Fed
@@ -150,6 +150,14 @@ class Arguments:
     def relations(self) -> dict[str, Parts]:
         """The relations by their names."""
         return {name: Parts.of([rows.settled()]) for name, rows in self._rows.items()}
+
+    def asks_for(self, name: str, place: int, values: Column) -> Mask:
+        """Which values some feed has in a column of a relation."""
+        known = self._rows[name].settled().levels((place,)).values[0]
+        at = known.searchsorted(values)
+        at[at == len(known)] = 0
+        found: Mask = known[at] == values if len(known) else np.zeros(len(values), np.bool_)
+        return found
 
     def columns(self) -> dict[str, list[Column]]:
         """The same as columns."""

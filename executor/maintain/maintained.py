@@ -212,7 +212,7 @@ class Maintained:
     # A step
 
     def step(self, tick: Tick, cancel: Cancel) -> Mapping[int, Change | AdalogError]:
-        if not self._feeds:
+        if not self._feeds or tick.old.key == tick.new.key:
             return {}
         with self.engine.memory.lent(cancel):
             if self._means_something_else(tick):
@@ -266,6 +266,10 @@ class Maintained:
             if batch is None:
                 continue
             plan = self._plan_of(place, tick.new, run.cancel)
+            for name, column, variable in plan.probes:
+                batch = batch.keep(self._arguments.asks_for(name, column, batch.columns[variable]))
+            if not batch.size:
+                continue
             binding = Binding(self._plan, self._still, relations, run, moments, derive=derived)
             join = binding.join_of(plan.join.body.items, plan.given, plan.join.levels, weighted=False)
             if join is not None:

@@ -30,7 +30,7 @@ def plan_groups(maintenance: Maintenance, statistics: Statistics, options: Optio
     query = replace(query, find=replace(find, elements=(*feed, *find.elements)))
     keys = keys_of(maintenance)
     given = (*keys, *(name for name in maintenance.fixed if name not in keys))
-    tree = Tree(maintenance.body, given, maintenance.constants, (), {}, {})
+    tree = Tree(maintenance.body, given, maintenance.constants, (), {}, {}, {})
     checked = Checked(query, tree, maintenance.head, maintenance.places)
     setting = setting_of(statistics, frozenset(), options)
     return order(simplify(Stratified(checked, tree.body, Program(), statistics), setting), setting)

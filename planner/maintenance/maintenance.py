@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from datalog import ast
 from datalog.ast import Const, LookupRef
 from planner.joins import JoinPlan, plan_join
-from planner.logical import AndNode
+from planner.logical import AndNode, RelationAtom
 from planner.maintenance.feeds import FEED, Fed, fed
 from planner.maintenance.reactions import (
     Moves,
@@ -56,11 +56,13 @@ class Maintenance:
 
 @dataclass(frozen=True, slots=True)
 class ReactionPlan:
-    """A reaction with the order of its join. `given`: the variables of the first batch, whose rows came or went."""
+    """A reaction with the order of its join. `given`: the variables of the first batch, whose rows came or went.
+    `probes`: (relation of arguments, column, variable of the batch) for values that some feed has to ask for."""
 
     reaction: Reaction
     given: tuple[str, ...]
     join: JoinPlan
+    probes: tuple[tuple[str, int, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,4 +129,12 @@ def plan_reaction(
     if join.levels:
         # Whoever takes the heads makes them distinct.
         join = replace(join, levels=(*join.levels[:-1], replace(join.levels[-1], merge=False)))
-    return ReactionPlan(reaction, given, join)
+    return ReactionPlan(reaction, given, join, tuple(_probes(reaction, changed)))
+
+
+def _probes(reaction: Reaction, changed: tuple[str, ...]) -> Iterator[tuple[str, int, str]]:
+    for item in reaction.body.items:
+        if isinstance(item, RelationAtom) and item.terms[:1] == (FEED,):
+            for place, term in enumerate(item.terms):
+                if isinstance(term, str) and term in changed:
+                    yield item.relation, place, term

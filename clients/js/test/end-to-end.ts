@@ -10,7 +10,7 @@ import { createInterface } from "node:readline";
 import { createClient as createWebSocketClient } from "graphql-ws";
 import { WebSocket } from "ws";
 
-import { createClient, decimal, edn, keyword, type Json, type LiveChange, type LiveQuery, type Long } from "@adalog/client";
+import { createClient, decimal, edn, keyword, type Client, type Json, type LiveChange, type LiveQuery, type Long } from "@adalog/client";
 import { until } from "./server.js";
 
 const [, , transport, first] = process.argv;
@@ -21,12 +21,19 @@ const sockets = createWebSocketClient({
   webSocketImpl: WebSocket,
   retryAttempts: 0,
 });
-const client = createClient({
+const connected = createClient({
   url: "unused",
   fetch: (_, init) => fetch(`${address}/graphql`, init),
   backoff: { minMs: 20, maxMs: 200 },
   ...(transport === "ws" ? { webSocket: sockets } : {}),
 });
+/** The client, with attributes of its own: another transport's test asks the same server. */
+const own = (text: unknown) => String(text).replace(/:(item|node)\//g, `:${transport}.$1/`);
+const client: Pick<Client, "query" | "transact" | "live"> = {
+  query: (query, args, options) => connected.query(own(query), args, options),
+  transact: (tx, options) => connected.transact(own(tx), options),
+  live: (query, args, options) => connected.live(own(query), args, options),
+};
 const lines = createInterface({ input: process.stdin });
 
 const REACHES = `[:find ?from ?to :in $ ?from
@@ -93,15 +100,16 @@ assert.deepEqual(sorted(liveReaching.rows), sorted([[c, a], [c, b]]));
 
 const [kept] = liveItems.rows;
 let t: Long = 0;
+const committed: Long[] = [];
 for (let i = 0; i < 20; i += 1) {
   const name = `item ${i % 5}`;
   ({ t } = await client.transact(edn`[{:item/name ${name} :item/big ${i}} [:db/add ${b} :node/to [:item/name ${'"a"\n'}]]]`));
+  committed.push(t);
 }
 await reached(liveItems, t);
 assert.equal(liveItems.rows.find(([, name]) => name === '"a"\n'), kept);
 assert.deepEqual(sorted(liveItems.rows), sorted((await client.query(ITEMS)).rows));
 assert.deepEqual(sum(items), sorted(liveItems.rows));
-assert.equal(items.length, 21);
 ascending(items);
 
 // What is deleted goes, through the rule too.
@@ -141,7 +149,7 @@ const replayed: LiveChange<Json[]>[] = [];
 const replay = client.live<Json[]>(ITEMS, [], { fromT: begun, onChange: (change) => replayed.push(change) });
 await reached(replay, t);
 assert.equal(replayed[0]?.basisT, begun);
-assert.deepEqual(replayed.map(({ basisT }) => basisT).slice(1, 10), items.map(({ basisT }) => basisT).slice(1, 10));
+assert.deepEqual(replayed.map(({ basisT }) => basisT).slice(1, 21), committed);
 assert.deepEqual(sum(replayed), sorted(liveItems.rows));
 
 // A state that was kept, in another client.

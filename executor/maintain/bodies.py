@@ -82,6 +82,11 @@ class Joins:
         """Plans all bodies again, over other relations."""
         self._ready = {}
 
+    def take(self, nbytes: int) -> None:
+        """Draws bytes that are about to be kept from the budget of the step."""
+        assert self._run is not None
+        self._run.cancel.budget.take(nbytes)
+
     def prepare(self, moments: Mapping[str, Moments], relations: Mapping[str, Held], run: Run) -> None:
         """Begins a step."""
         self._moments = moments

@@ -32,7 +32,7 @@ class ClosedStratum(KeptStratum):
         return self.stratum.closure
 
     def _new(self, relation: Derived) -> KeptFacts:
-        self.facts = WalkedFacts(self._closure.fixed)
+        self.facts = WalkedFacts(self._closure.fixed, self.joins.take)
         self.edges: Edges | None = None
         self.exits = [rule for rule in self.rules if not rule.onward]
         step = self._closure.step

@@ -83,11 +83,10 @@ def maintenance_at(question: Question, source: str) -> Maintenance | Unmaintaine
 
 @dataclass(slots=True)
 class _Feed:
-    """`names`: whether some argument is an ident or a lookup ref. `rows`: of its answer, once they were counted."""
+    """`rows`: of its answer, once they were counted."""
 
     question: Question
     inputs: Inputs
-    names: bool
     rows: int | None = None
 
 
@@ -104,7 +103,8 @@ class Heads:
 
 @dataclass(slots=True)
 class Maintained:
-    """`source`: the database that moves."""
+    """`source`: the database that moves. `_naming`: the feeds of which some argument may be an ident or a lookup
+    ref."""
 
     question: Question
     engine: Engine
@@ -119,6 +119,7 @@ class Maintained:
     _named: tuple[DatomAtom, ...] = field(init=False)
     _groups: Groups | None = field(init=False)
     _feeds: dict[int, _Feed] = field(default_factory=dict)
+    _naming: dict[int, _Feed] = field(default_factory=dict)
     _plans: dict[int, ReactionPlan] = field(default_factory=dict)
     _group_plan: Plan | None = None
     _planned_for: tuple[Any, ...] = ()
@@ -182,14 +183,16 @@ class Maintained:
                 if declared is not None and not any(each.attribute == declared.id for each in found):
                     # A constant that the database does not know yet.
                     found[Interest(declared.id)] = None
-        names = [IDENT] if self._named or self.maintenance.constants or self._any_names() else []
+        names = [IDENT] if self._named or self.maintenance.constants or self._naming else []
         return [*found, *(Interest(each) for each in sorted(attributes.union(names)))]
 
     def add(self, feed: int, question: Question, at: Snapshot, cancel: Cancel) -> None:
         question = at_moment(question, at, cancel.check)
         given = Scratch(at.codes)
         inputs = bind_inputs(self._plan, question.args, at, given, cancel.check)
-        self._feeds[feed] = _Feed(question, inputs, self._has_names(question))
+        self._feeds[feed] = _Feed(question, inputs)
+        if self.maintenance.entities and any(map(_may_name, values_of(question))):
+            self._naming[feed] = self._feeds[feed]
         self._arguments.add(feed, inputs, given)
         if self._groups is not None:
             with self.engine.memory.lent(cancel):
@@ -199,6 +202,7 @@ class Maintained:
                 self._groups.begin(lambda keys: self._tuples(keys, at, run), run.values, cancel)
 
     def drop(self, feed: int) -> None:
+        self._naming.pop(feed, None)
         if self._feeds.pop(feed, None) is not None:
             self._arguments.drop(feed)
             if self._groups is not None:
@@ -331,7 +335,7 @@ class Maintained:
         self.question, self.maintenance = question, maintenance
         self._plans = {}
         self._group_plan = None
-        feeds, self._feeds = self._feeds, {}
+        feeds, self._feeds, self._naming = self._feeds, {}, {}
         self.__post_init__()
         for number, feed in feeds.items():
             self.add(number, feed.question, at, cancel)
@@ -359,18 +363,16 @@ class Maintained:
         """Whether idents, or the unique attributes that lookup refs go by, were written."""
         named = (tick.new.attribute(name) for name in {*self._reads.sources.get(self.source, Reads()).named})
         unique = [each.id for each in named if each is not None and each.unique is not None]
-        if self._any_names():
+        if self._naming:
             unique += [each.id for each in tick.new.attributes() if each.unique is not None]
         return any(map(tick.touches, (IDENT, *unique)))
 
     def _renamed(self, tick: Tick, cancel: Cancel) -> dict[int, Change | AdalogError]:
         """The changes of feeds whose arguments name other entities than before."""
-        if not self._any_names() or not self._names_touched(tick):
+        if not self._naming or not self._names_touched(tick):
             return {}
         changes: dict[int, Change | AdalogError] = {}
-        for number, feed in list(self._feeds.items()):
-            if not feed.names:
-                continue
+        for number, feed in self._naming.items():
             question = at_moment(feed.question, tick.new, cancel.check)
             given = Scratch(tick.new.codes)
             inputs = bind_inputs(self._plan, question.args, tick.new, given, cancel.check)
@@ -552,13 +554,7 @@ class Maintained:
 
     def _lookups(self) -> list[Keyword]:
         """The attributes of lookup refs among the arguments."""
-        return [name for feed in self._feeds.values() if feed.names for name in lookups_of(feed.question)]
-
-    def _any_names(self) -> bool:
-        return bool(self.maintenance.entities) and any(feed.names for feed in self._feeds.values())
-
-    def _has_names(self, question: Question) -> bool:
-        return any(map(_may_name, values_of(question)))
+        return [name for feed in self._naming.values() for name in lookups_of(feed.question)]
 
 
 def _may_name(value: Any) -> bool:

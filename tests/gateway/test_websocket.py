@@ -415,6 +415,7 @@ FAULTY = {
     "a long ping": (b"\x89\xfe\x00\x7e" + b"\x00" * 130, 1002),
     "too long": (b"\x81\xff" + struct.pack("!Q", 1 << 40), 1009),
     "tiny frames": (_frame(b"{", fin=False) + _frame(b" ", Opcode.CONT, fin=False) * 2000, 1008),
+    "wrong, with much after it": (_frame(INIT, mask=False) + _frame(b" " * 50_000), 1002),
     "closing": (_frame(struct.pack("!H", 4321), Opcode.CLOSE), 4321),
 }
 

@@ -229,6 +229,20 @@ function keyOf(key, columns) {
   return (row) => canonical(positions.map((position) => row[position]));
 }
 
+// dist/wake.js
+function onWake(listener) {
+  const visible = () => {
+    if (globalThis.document.visibilityState === "visible")
+      listener();
+  };
+  globalThis.addEventListener?.("online", listener);
+  globalThis.document?.addEventListener("visibilitychange", visible);
+  return () => {
+    globalThis.removeEventListener?.("online", listener);
+    globalThis.document?.removeEventListener("visibilitychange", visible);
+  };
+}
+
 // dist/wire.js
 function isAfter(one, other) {
   return typeof one === "number" && typeof other === "number" ? one > other : BigInt(one) > BigInt(other);
@@ -572,28 +586,19 @@ var LiveQuery = class {
     if (!this.#isOver())
       this.#connectAfter(wait, error?.retryAfter === void 0);
   }
-  /** Also at once, when the network or the tab comes back: a background tab's timers are slow. */
+  /** `early`: at once when the network or the tab comes back. */
   #connectAfter(ms, early) {
-    const done = () => {
-      clearTimeout(timer);
-      this.#stopWaiting = void 0;
-      globalThis.removeEventListener?.("online", now);
-      globalThis.document?.removeEventListener("visibilitychange", visible);
-    };
     const now = () => {
-      done();
+      this.#stopWaiting?.();
       this.#connect();
     };
-    const visible = () => {
-      if (globalThis.document.visibilityState === "visible")
-        now();
-    };
     const timer = setTimeout(now, ms);
-    this.#stopWaiting = done;
-    if (early) {
-      globalThis.addEventListener?.("online", now);
-      globalThis.document?.addEventListener("visibilitychange", visible);
-    }
+    const stopListening = early ? onWake(now) : void 0;
+    this.#stopWaiting = () => {
+      clearTimeout(timer);
+      stopListening?.();
+      this.#stopWaiting = void 0;
+    };
   }
   #become(status, error) {
     if (status !== this.#status || error !== this.#error)
@@ -694,8 +699,13 @@ async function receiveEvents(endpoint, operation, silenceMs, receiver, stopped) 
   const connection = new AbortController();
   const stop = () => connection.abort(stopped.reason);
   stopped.addEventListener("abort", stop, { once: true });
-  const silence = () => connection.abort(network(`silence for ${silenceMs / 1e3} s`));
+  const silence = () => connection.abort(network(`silence for ${(Date.now() - heard) / 1e3} s`));
+  let heard = Date.now();
   let timer = setTimeout(silence, silenceMs);
+  const stopListening = onWake(() => {
+    if (Date.now() - heard > silenceMs / 2)
+      silence();
+  });
   try {
     const response = await post(endpoint, operation, "text/event-stream", connection.signal);
     if (!response.headers.get("content-type")?.startsWith("text/event-stream")) {
@@ -711,6 +721,7 @@ async function receiveEvents(endpoint, operation, silenceMs, receiver, stopped) 
     for (; ; ) {
       const { done, value } = await reader.read();
       clearTimeout(timer);
+      heard = Date.now();
       if (done || stopped.aborted)
         return;
       timer = setTimeout(silence, silenceMs);
@@ -727,6 +738,7 @@ async function receiveEvents(endpoint, operation, silenceMs, receiver, stopped) 
     throw error instanceof SyntaxError ? new AdalogError("PROTOCOL", `an event is no JSON: ${error.message}`) : error;
   } finally {
     clearTimeout(timer);
+    stopListening();
     stopped.removeEventListener("abort", stop);
     connection.abort();
   }

@@ -4,6 +4,7 @@ import { delay, type Backoff } from "./backoff.js";
 import { AdalogError, fromWire } from "./errors.js";
 import { Inconsistent, RowSet, type Difference, type RowKey } from "./rows.js";
 import type { Transport } from "./transport.js";
+import { onWake } from "./wake.js";
 import { isAfter, type Answer, type Column, type Encoding, type Json, type LiveEvent, type Long, type Operation } from "./wire.js";
 
 /**
@@ -394,27 +395,19 @@ export class LiveQuery<Row = Json[]> implements AsyncIterable<LiveChange<Row>> {
     if (!this.#isOver()) this.#connectAfter(wait, error?.retryAfter === undefined);
   }
 
-  /** Also at once, when the network or the tab comes back: a background tab's timers are slow. */
+  /** `early`: at once when the network or the tab comes back. */
   #connectAfter(ms: number, early: boolean): void {
-    const done = () => {
-      clearTimeout(timer);
-      this.#stopWaiting = undefined;
-      globalThis.removeEventListener?.("online", now);
-      globalThis.document?.removeEventListener("visibilitychange", visible);
-    };
     const now = () => {
-      done();
+      this.#stopWaiting?.();
       this.#connect();
     };
-    const visible = () => {
-      if (globalThis.document.visibilityState === "visible") now();
-    };
     const timer = setTimeout(now, ms);
-    this.#stopWaiting = done;
-    if (early) {
-      globalThis.addEventListener?.("online", now);
-      globalThis.document?.addEventListener("visibilitychange", visible);
-    }
+    const stopListening = early ? onWake(now) : undefined;
+    this.#stopWaiting = () => {
+      clearTimeout(timer);
+      stopListening?.();
+      this.#stopWaiting = undefined;
+    };
   }
 
   #become(status: LiveStatus, error: AdalogError | undefined): void {

@@ -61,6 +61,12 @@ export class Exchange {
     this.response.end();
   }
 
+  /** Ends the response, wherever it is. */
+  end(): void {
+    if (!this.response.headersSent) this.open();
+    this.response.end();
+  }
+
   /** Cuts the connection. */
   cut(): void {
     this.response.destroy();

@@ -38,7 +38,7 @@ class Client:
     """A connection that speaks JSON."""
 
     def __init__(self, opened: Live, **more: Any) -> None:
-        more = {"subprotocols": SPOKEN, "proxy": None, "compression": "deflate", "open_timeout": SECONDS} | more
+        more = {"subprotocols": SPOKEN, "proxy": None, "max_queue": 1, "max_size": None} | more
         self.socket: ClientConnection = connect(opened.socket_address, **more)
 
     def send(self, **message: Any) -> Client:

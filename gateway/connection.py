@@ -253,6 +253,10 @@ class Connection(HttpToolsProtocol):
     # What a stream of events asks of it
 
     @property
+    def sends_events(self) -> bool:
+        return self._sender is not None
+
+    @property
     def is_full(self) -> bool:
         return self.flow.write_paused
 

@@ -37,7 +37,6 @@ from planner.strata import Dependency, components
 QUERY = ""
 """The origin of what the query itself asks of the rules."""
 
-
 # Relations after which calls share theirs again.
 _MOST_RELATIONS = 200
 

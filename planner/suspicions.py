@@ -20,6 +20,7 @@ from datalog.errors import Position
 from datalog.hints import nearest
 from datalog.pull import DB_ID, PullPattern
 from datalog.values import NUMERIC, Keyword, type_name
+from datalog.watched import look
 from planner.logical import AndNode, DatomAtom, FunctionAtom, Leaf, Node, NotNode, OrNode, PredicateAtom, everything
 from planner.names import names_in, targets
 from planner.outline import Outline
@@ -101,6 +102,7 @@ class _Finder:
 
     def attribute(self, term: ast.Const, source: str) -> None:
         """Whether an attribute of that name is declared."""
+        look()
         database = self.databases.get(source)
         if database is None or not isinstance(term.value, Keyword) or database.attribute(term.value) is not None:
             return
@@ -159,6 +161,7 @@ class _Finder:
         known = dict(outside)
         items = list(_items(node))
         for item in items:
+            look()
             if isinstance(item, DatomAtom) and not self.is_misread(item):
                 for name, held in self.held(item):
                     before = known.setdefault(name, held)
@@ -238,6 +241,7 @@ class _Finder:
                 names = {target.name for target in targets(each.binding) if isinstance(target, ast.Var)}
                 groups = _joined(groups, names, False, None)
         for clause in query.where:
+            look()
             names = set(names_in((clause,), inside_not=True))
             if names:
                 asks = isinstance(clause, ast.Pattern | ast.RuleCall | ast.Or | ast.OrJoin | ast.And)
@@ -272,6 +276,7 @@ class _Finder:
                 if not variable.name.startswith(("?", "_")):
                     uses.setdefault(variable.name, []).append((place, variable))
             for name, found in uses.items():
+                look()
                 meant = self.probably(name, [place for place, _ in found], idents, mixed=mixed)
                 if meant is not None:
                     self.misread.add(name)

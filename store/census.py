@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from store.attribute import FIRST_OWN_IDENT, SCHEMA_BASE
+from store.attribute import FIRST_OWN_IDENT, SCHEMA_BASE, TX_BASE
 from store.columns import Bools, Int64s
 from store.snapshot import Snapshot
 from store.trie import distinct
@@ -74,13 +74,19 @@ def _advanced(known: _Known, snapshot: Snapshot) -> int | None:
         before += counts
         own = (e < SCHEMA_BASE) | (e >= FIRST_OWN_IDENT)
         np.subtract.at(before, every.searchsorted(e[own]), np.where(added[own], 1, -1))
-    open_ = np.flatnonzero((now == 0) | (before == 0))
-    for attribute in snapshot.attributes():
-        if not len(open_):
-            break
-        if attribute.id not in touched and snapshot.has_data(attribute.id):
-            found = snapshot.trie(attribute.id, inverse=False).has(every[open_])
-            now[open_[found]] += 1
-            before[open_[found]] += 1
-            open_ = open_[~found]
+    undecided = (now == 0) | (before == 0)
+    # Transactions apart from the others, so that most attributes have no keys near those that are looked for.
+    for part in (undecided & (every < TX_BASE), undecided & (every >= TX_BASE)):
+        known_elsewhere = _known_to_others(snapshot, frozenset(touched), every[part])
+        now[part] += known_elsewhere
+        before[part] += known_elsewhere
     return known.entities + int(np.count_nonzero(now)) - int(np.count_nonzero(before))
+
+
+def _known_to_others(snapshot: Snapshot, touched: frozenset[int], entities: Int64s) -> Bools:
+    """Mask of the entities, sorted and distinct, that have datoms of attributes that were not touched."""
+    found = np.zeros(len(entities), np.bool_)
+    for attribute in snapshot.attributes() if len(entities) else ():
+        if attribute.id not in touched and snapshot.has_data(attribute.id):
+            found |= snapshot.data_of(attribute.id).ev(snapshot.t).has(entities)
+    return found

@@ -262,13 +262,15 @@ class Trie:
 
     def has(self, keys: Codes) -> Bools:
         """Mask of those of m keys, sorted and distinct, that have values. Makes no index of the base."""
-        base = self.base.keys
         mask = np.zeros(len(keys), np.bool_)
-        if len(base) and keys[0] <= base[-1] and keys[-1] >= base[0]:
+        base, low, high = self.base.keys, int(keys[0]), int(keys[-1])
+        # Most tries are asked for keys that are far from all of theirs.
+        if len(base) and low <= base[-1] and high >= base[0]:
             mask = base[np.minimum(base.searchsorted(keys), len(base) - 1)] == keys
         for level in reversed(self.levels):
-            at = level.find(keys)
-            mask = np.where(at >= 0, level.counts[at] > 0, mask)
+            if low <= level.keys[-1] and high >= level.keys[0]:
+                at = level.find(keys)
+                mask = np.where(at >= 0, level.counts[at] > 0, mask)
         return mask
 
     def rows_of(self, keys: Codes) -> tuple[Codes, Codes]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from datalog.ast import Const
 from executor.extenders.patterns import Patterns, Terms, selected
 from executor.join.batch import Batch, Column
 from executor.maintain.view import Tick
-from planner.logical import DatomAtom
+from planner.logical import DatomAtom, RelationAtom
 from planner.version import Version
 from store.attribute import TX_BASE, Attribute
 from store.layout import FALSE, TRUE
@@ -32,6 +34,15 @@ def changed_rows(atom: DatomAtom, tick: Tick, strict: bool) -> Batch | None:
         return parts[0].distinct() if None in atom.terms[:3] else parts[0]
     columns = {name: np.concatenate([part.columns[name] for part in parts]) for name in parts[0].columns}
     return Batch(sum(part.size for part in parts), columns).distinct()
+
+
+def changed_facts(atom: RelationAtom, columns: Sequence[Column]) -> Batch | None:
+    """The bindings of the atom's variables by some rows of what it reads; None: there are none."""
+    if not len(columns[0]):
+        return None
+    terms = [term if isinstance(term, str) else None for term in atom.terms]
+    named, size = selected(terms, columns)
+    return Batch(size, named).distinct() if size else None
 
 
 def _is_plain(atom: DatomAtom) -> bool:

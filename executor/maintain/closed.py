@@ -6,6 +6,8 @@ edge. The former are kept as those of any stratum; the edges are a graph that ch
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from executor.extenders.patterns import Patterns
@@ -59,13 +61,13 @@ class ClosedStratum(KeptStratum):
         queue = [self._closed(step, changed)]
         went, came = self._pairs(self.went, changed), self._pairs(self.came, changed)
         if len(went[0]):
-            met = facts.met(*went)
+            met = facts.met(*went, held=True)
             if len(met[0]):
-                queue.append(facts.holding(facts.find(met)))
+                queue.append(facts.find(met))
             edges.put(*went, 0)
         if len(came[0]):
             edges.put(*came, 1)
-        gone, too_many = facts.lose(np.concatenate(queue), edges, int(self._left))
+        gone, too_many = facts.lose(_together(queue), edges, int(self._left))
         if too_many:
             raise TooManyError
         found = [facts.again(gone, edges, self._tick())]
@@ -75,7 +77,7 @@ class ClosedStratum(KeptStratum):
                 if batch.size:
                     found.append(facts.exits(self._joined(start, batch, step), self._tick()))
         if len(came[0]):
-            found.append(facts.add(facts.met(*came), self._tick())[0])
+            found.append(facts.add(facts.met(*came, held=False), self._tick())[0])
         self._follow(step, found)
         if edges.is_stale:
             self.edges = self._edges_of(step)
@@ -88,7 +90,7 @@ class ClosedStratum(KeptStratum):
                 batch = changed.rows(start)
                 if batch.size:
                     found.append(self.facts.leave_by(self._joined(start, batch, step)))
-        rows = distinct(np.concatenate(found)) if found else EMPTY.values
+        rows = distinct(_together(found))
         if not len(rows):
             return rows
         held = np.zeros(len(rows), np.bool_)
@@ -99,7 +101,7 @@ class ClosedStratum(KeptStratum):
         return closed
 
     def _follow(self, step: Step, found: list[Column]) -> None:
-        rows = np.concatenate(found) if found else EMPTY.values
+        rows = _together(found)
         if len(rows):
             assert self.edges is not None
             self._time = self.facts.gain(rows, self.edges, self._time, step.run.cancel)
@@ -127,3 +129,9 @@ class ClosedStratum(KeptStratum):
             return Edges(Trie(EMPTY), Trie(EMPTY))
         forward, backward = bound.forward(), bound.backward()
         return Edges(forward, backward) if bound.first == closure.start else Edges(backward, forward)
+
+
+def _together(found: Sequence[Column]) -> Column:
+    """Rows by number, of which there are seldom any."""
+    parts = [rows for rows in found if len(rows)]
+    return parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else EMPTY.values

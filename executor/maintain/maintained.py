@@ -12,7 +12,7 @@ evaluation of its question, and the count is kept from then on. A feed to which 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,7 @@ from executor.bounds.cancel import Cancel
 from executor.bounds.run import Run
 from executor.cache.reads import QueryReads, Reads, reads_of, touched_attributes
 from executor.engine import Engine
-from executor.evaluation.bind import Binding
+from executor.evaluation.bind import Binding, Held
 from executor.evaluation.fixpoint import derived
 from executor.evaluation.local import Collector, collector_for
 from executor.extenders.changes import Moments
@@ -38,14 +38,14 @@ from executor.join.driver import Driver
 from executor.join.step import forget_scratch
 from executor.maintain.arguments import Arguments
 from executor.maintain.asked import asked_anew, at_moment, lookups_of, values_of
-from executor.maintain.changed_rows import changed_rows
+from executor.maintain.changed_rows import changed_facts, changed_rows
 from executor.maintain.compared import changed
+from executor.maintain.derivation import Derivation
 from executor.maintain.grouping import Groups, Key, Row
 from executor.maintain.view import Change, Interest, Tick
 from executor.question.inputs import Inputs, bind_inputs, constant_codes, sizes_of
 from executor.question.question import Question
-from executor.rules.facts import Parts
-from planner.logical import DatomAtom, everything
+from planner.logical import AndNode, DatomAtom, everything
 from planner.maintenance.feeds import FEED
 from planner.maintenance.grouping import keys_of, plan_groups
 from planner.maintenance.maintenance import (
@@ -55,7 +55,7 @@ from planner.maintenance.maintenance import (
     maintenance_of,
     plan_reaction,
 )
-from planner.maintenance.reactions import Call, database_of, looked_up
+from planner.maintenance.reactions import Atom, Call, database_of, looked_up
 from planner.plan import Plan
 from planner.statistics import Statistics
 from store.bootstrap import IDENT
@@ -114,6 +114,7 @@ class Maintained:
     _reads: QueryReads = field(init=False)
     _plan: Plan = field(init=False)
     _arguments: Arguments = field(init=False)
+    _derived: Derivation | None = field(init=False)
     _lists: dict[str, list[Column]] = field(init=False)
     _named: tuple[DatomAtom, ...] = field(init=False)
     _groups: Groups | None = field(init=False)
@@ -124,14 +125,20 @@ class Maintained:
 
     def __post_init__(self) -> None:
         self._reads = reads_of(self.question.query)
-        self._plan = self.engine.compiler.compile(self.question)
+        self._plan = replace(
+            self.engine.compiler.compile(self.question),
+            constants=tuple(self.maintenance.constants.items()),
+            entities=self.maintenance.entities,
+        )
         widths = {
             f"in {place}": len(each.binding.targets) if isinstance(each.binding, ast.RelationBinding) else 1
             for place, each in enumerate(self.question.query.inputs)
             if isinstance(each, ast.BindingInput)
         }
         codes = self.question.snapshot.codes
-        self._arguments = Arguments(self.maintenance.fed, widths, codes)
+        rules = self.maintenance.rules
+        self._arguments = Arguments(self.maintenance.fed, widths, codes, follows=rules is not None)
+        self._derived = None if rules is None else Derivation(rules, self._arguments, self.source)
         given = Scratch(codes)
         inputs = bind_inputs(self._plan, self.question.args, self.question.snapshot, given)
         self._lists = {
@@ -140,7 +147,10 @@ class Maintained:
             if name in self.question.relations
         }
         self._named = tuple(
-            leaf for leaf in everything(self.maintenance.body) if isinstance(leaf, DatomAtom) and _names(leaf)
+            leaf
+            for body in self._bodies()
+            for leaf in everything(body)
+            if isinstance(leaf, DatomAtom) and _names(leaf)
         )
 
         elements = self.question.query.find.elements
@@ -184,6 +194,8 @@ class Maintained:
         if self._groups is not None:
             with self.engine.memory.lent(cancel):
                 run = self._run(cancel)
+                if self._derived is not None:
+                    self._derived.go(Tick(at, at), self._databases(at), self._lists, run, self._constants(at, run))
                 self._groups.begin(lambda keys: self._tuples(keys, at, run), run.values, cancel)
 
     def drop(self, feed: int) -> None:
@@ -194,12 +206,13 @@ class Maintained:
 
     def nbytes(self) -> int:
         groups = 0 if self._groups is None else self._groups.nbytes()
+        groups += 0 if self._derived is None else self._derived.nbytes()
         return self._arguments.nbytes() + groups + _FEED_BYTES * len(self._feeds)
 
     # A step
 
     def step(self, tick: Tick, cancel: Cancel) -> Mapping[int, Change | AdalogError]:
-        if not self._feeds:
+        if not self._feeds or tick.old.key == tick.new.key:
             return {}
         with self.engine.memory.lent(cancel):
             if self._means_something_else(tick):
@@ -213,7 +226,7 @@ class Maintained:
             except AdalogError as error:
                 if error.code in (Code.CANCELLED, Code.TIMEOUT):
                     raise
-                self._forget_groups()
+                self._forget()
                 changes = self._asked_again([feed for feed in self._feeds if feed not in renamed], tick, cancel)
             return {**changes, **renamed} if renamed else changes
 
@@ -236,21 +249,27 @@ class Maintained:
         """What entered and what left."""
         entered, left = (Collector(self.maintenance.head, True, False, None, None, run.cancel) for _ in range(2))
         moments = {self.source: Moments(tick.old, tick.new)}
-        relations: Mapping[str, Sequence[Column] | Parts] | None = None
+        if self._derived is not None:
+            databases = self._databases(tick.old)
+            self._derived.go(tick, databases, self._lists, run, self._constants(tick.new, run))
+        relations: Mapping[str, Held] | None = None
         fixed: dict[str, int] = {}
         for place, reaction in enumerate(self.maintenance.reactions):
-            assert isinstance(reaction.changed, DatomAtom)
-            batch = changed_rows(reaction.changed, tick, run.strict)
+            batch = self._changed(reaction.changed, tick, run.strict)
             if batch is None:
                 continue
             if relations is None:
                 relations = self._relations()
                 self._check_plans(tick.new)
-                fixed = constant_codes(self._plan, tick.new, run.values)
+                fixed = self._constants(tick.new, run)
             batch = _with_constants(batch, fixed)
             if batch is None:
                 continue
             plan = self._plan_of(place, tick.new, run.cancel)
+            for name, column, variable in plan.probes:
+                batch = batch.keep(self._arguments.asks_for(name, column, batch.columns[variable]))
+            if not batch.size:
+                continue
             binding = Binding(self._plan, self._still, relations, run, moments, derive=derived)
             join = binding.join_of(plan.join.body.items, plan.given, plan.join.levels, weighted=False)
             if join is not None:
@@ -258,8 +277,22 @@ class Maintained:
         forget_scratch()
         return Heads(entered.rows(), left.rows())
 
-    def _relations(self) -> Mapping[str, Sequence[Column] | Parts]:
-        return {**self._lists, **self._arguments.relations()}
+    def _relations(self) -> Mapping[str, Held]:
+        kept = {} if self._derived is None else self._derived.relations
+        return {**self._lists, **kept, **self._arguments.relations()}
+
+    def _changed(self, atom: Atom, tick: Tick, strict: bool) -> Batch | None:
+        """The rows of an atom that came or went."""
+        if isinstance(atom, DatomAtom):
+            return changed_rows(atom, tick, strict)
+        assert self._derived is not None
+        return changed_facts(atom, self._derived.changed(atom))
+
+    def _constants(self, at: Snapshot, run: Run) -> dict[str, int]:
+        return constant_codes(self._plan, at, run.values)
+
+    def _databases(self, at: Snapshot) -> dict[str, Snapshot]:
+        return {**self._still, self.source: at}
 
     @property
     def _still(self) -> dict[str, Snapshot]:
@@ -278,7 +311,8 @@ class Maintained:
         return plan
 
     def _statistics(self, at: Snapshot, cancel: Cancel) -> Statistics:
-        sizes = {**sizes_of(self.question.query, self.question.args), **self._arguments.sizes()}
+        kept = {} if self._derived is None else self._derived.sizes()
+        sizes = {**sizes_of(self.question.query, self.question.args), **self._arguments.sizes(), **kept}
         return Statistics({**self.question.databases, self.source: at}, sizes, check=cancel.check)
 
     def _check_plans(self, at: Snapshot) -> None:
@@ -343,7 +377,7 @@ class Maintained:
             if _same(inputs, feed.inputs, given):
                 continue
             changes.update(self._asked_again([number], tick, cancel))
-            self._forget_groups()
+            self._forget()
             self._arguments.drop(number)
             self._arguments.add(number, inputs, given)
             feed.question, feed.inputs = question, inputs
@@ -421,10 +455,11 @@ class Maintained:
         """The tuples of groups at a moment, with weights where a row stands for several."""
         plan = self._planned_groups(at, run.cancel)
         collector = collector_for(plan, None, run.cancel)
-        start = _with_constants(keys, constant_codes(self._plan, at, run.values))
+        start = _with_constants(keys, self._constants(at, run))
         if start is not None:
-            databases = {**self._still, self.source: at}
-            join = Binding(plan, databases, self._relations(), run, derive=derived).join()
+            if self._derived is not None:
+                plan = replace(plan, body=self._derived.read_at(plan.body, at))
+            join = Binding(plan, self._databases(at), self._relations(), run, derive=derived).join()
             if join is not None:
                 Driver(join, collector, run.cancel, run.threads).run(start)
         return collector.rows()
@@ -436,9 +471,12 @@ class Maintained:
             plan = self._group_plan = plan_groups(self.maintenance, self._statistics(at, cancel), options)
         return plan
 
-    def _forget_groups(self) -> None:
+    def _forget(self) -> None:
+        """Forgets what follows from step to step: one was not made."""
         if self._groups is not None:
             self._groups.forget()
+        if self._derived is not None:
+            self._derived.forget()
 
     # What is shown
 
@@ -499,11 +537,18 @@ class Maintained:
 
     def _atoms(self) -> Iterable[DatomAtom]:
         """The patterns over the database that moves, and those that calls look up."""
-        for leaf in everything(self.maintenance.body):
+        for leaf in (leaf for body in self._bodies() for leaf in everything(body)):
             if isinstance(leaf, DatomAtom) and leaf.source == self.source:
                 yield leaf
             elif isinstance(leaf, Call) and database_of(leaf) == self.source:
                 yield from looked_up(leaf)
+
+    def _bodies(self) -> Iterable[AndNode]:
+        """The query's body, and those of its rules."""
+        yield self.maintenance.body
+        if self.maintenance.rules is not None:
+            for stratum in self.maintenance.rules.program.strata:
+                yield from (branch.body for _, branch in stratum.rules)
 
     def _lookups(self) -> list[Keyword]:
         """The attributes of lookup refs among the arguments."""

@@ -67,6 +67,8 @@ class KeptFacts:
         self._shown = NOW
         self._limits = np.empty(0, np.int64)
         self._numbered = 0
+        # Rows up to here have the database's codes alone.
+        self._plain = 0
 
     def __len__(self) -> int:
         return self.size
@@ -238,16 +240,24 @@ class KeptFacts:
         self._times = _grown(self._times[kept], len(kept), room)
         self._marks = _grown(self._marks[kept], len(kept), room)
         self._count = len(kept)
-        self._numbered += 1
-        self._parts = []
+        self._plain = 0
         self._table = np.zeros(128, np.int64)
-        self._index(self._count)
+        self._renumber()
 
-    def recode(self, change: Callable[[Column], Column]) -> None:
-        """Gives the values of its rows other codes."""
+    def recode(self, is_own: Callable[[Column], Mask], change: Callable[[Column], Column]) -> None:
+        """Gives those codes in its rows others of which `is_own` says that they are not the database's."""
         assert not self._touched, "between two moments"
-        for column in self._rows:
-            column[: self._count] = change(column[: self._count])
+        young = self._rows[:, self._plain : self._count]
+        masks = [is_own(column) for column in young]
+        if not any(mask.any() for mask in masks):
+            self._plain = self._count
+            return
+        for column, mask in zip(young, masks, strict=True):
+            column[mask] = change(column[mask])
+        self._renumber()
+
+    def _renumber(self) -> None:
+        """Makes all that refers to rows by their numbers or their values anew."""
         self._numbered += 1
         self._parts = []
         self._index(self._count)
@@ -341,15 +351,8 @@ class BestKept(KeptFacts):
             self._known = kept_kernels.put(self._groups, self._rows, self._keys, self.all_holding(), SEED)
         self._known += kept_kernels.put(self._groups, self._rows, self._keys, rows, SEED)
 
-    def _compact(self) -> None:
-        super()._compact()
-        self._regroup()
-
-    def recode(self, change: Callable[[Column], Column]) -> None:
-        super().recode(change)
-        self._regroup()
-
-    def _regroup(self) -> None:
+    def _renumber(self) -> None:
+        super()._renumber()
         self._groups = np.zeros(128, np.int64)
         self._known = 0
         self._put(self.all_holding())

@@ -6,7 +6,7 @@ follows along an edge of the graph from a fact that holds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -68,12 +68,7 @@ class Edges:
         wanted = self._count + len(starts)
         if 2 * wanted > len(self._table):
             self._make_room(wanted)
-        found = np.empty(len(starts), np.int64)
-        keys = np.array((starts, ends))
-        before = self._count
-        self._count = kept_kernels.enter(self._table, self._pairs, before, keys, found, SEED)
-        self._holds[found] = holds
-        self._link(before)
+        self._count = walk_kernels.put(*self.overlay, starts, ends, holds, SEED)
 
     def _make_room(self, wanted: int) -> None:
         size = len(self._table)
@@ -137,12 +132,11 @@ class WalkedFacts(KeptFacts):
 
     # Along the edges
 
-    def met(self, starts: Column, ends: Column) -> list[Column]:
-        """The columns of the facts that follow along some edges from those that hold."""
+    def met(self, starts: Column, ends: Column, *, held: bool) -> list[Column]:
+        """The columns of what follows along some edges from facts that hold: of facts that do, or that do not."""
         self._link()
-        return list(
-            walk_kernels.met(self._rows, self._marks, self._fixed, self._heads, self._chain, starts, ends, SEED)
-        )
+        facts = self._rows, self._marks, self._table, self._fixed
+        return list(walk_kernels.met(*facts, self._heads, self._chain, starts, ends, held, SEED))
 
     def lose(self, rows: Column, edges: Edges, most: int) -> tuple[Column, bool]:
         """Takes away what of some rows follows from nothing earlier, and what followed from that in turn: (the rows
@@ -217,14 +211,7 @@ class WalkedFacts(KeptFacts):
             walk_kernels.link(self._heads, nodes, self._chain, self._linked, self._count, SEED)
             self._linked = self._count
 
-    def recode(self, change: Callable[[Column], Column]) -> None:
-        super().recode(change)
-        self._unlink()
-
-    def _compact(self) -> None:
-        super()._compact()
-        self._unlink()
-
-    def _unlink(self) -> None:
+    def _renumber(self) -> None:
+        super()._renumber()
         self._heads = np.zeros(len(self._table), np.int64)
         self._linked = 0

@@ -25,6 +25,7 @@ from store.database import Database
 from store.snapshot import Snapshot
 from tests.property.generated import ENTITIES, FREE, PAST, SCHEMA, VALUES, Asked, query, transaction
 from tests.property.model import EARLY, examples
+from tests.property.rule_programs import program
 from tests.property.test_cache import little
 
 Rows = frozenset[Hashable]
@@ -88,6 +89,8 @@ class Following:
 
     def question(self, args: list[str]) -> Question:
         given = [self.database.at(as_of=EARLY) if arg == PAST else read(arg) for arg in args]
+        if self.asked.given:
+            given.append(self.asked.rules_text)
         return self.pool.question(Request(self.asked.text, given, ordered=True))
 
     def add(self) -> None:
@@ -145,7 +148,7 @@ def applied(change: Change, rows: Rows, where: object) -> Rows:
 def followed(database: Database, pool: Pool, rng: Random) -> Following | None:
     """A random query, mostly one that finds something."""
     for _ in range(30):
-        asked = query(rng)
+        asked = program(rng) if rng.random() < 0.3 else query(rng)
         with suppress(AdalogError):
             following = Following(database, pool, asked, rng)
             following.add()

@@ -1,5 +1,5 @@
-"""Random queries followed through random transactions by subscribers who come, stall, leave, resume and begin in the
-past: what each has been told comes to what the query answers afresh, at every event."""
+"""Random queries followed through random transactions by subscribers who come, stall, leave, resume and begin in
+the past: what each has been told comes to what the query answers afresh, at every event."""
 
 from __future__ import annotations
 

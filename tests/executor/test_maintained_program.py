@@ -216,6 +216,7 @@ def test_what_is_not_maintained_says_why(database: Database, base: str, step: st
 def test_what_is_kept_is_drawn_from_the_budget_of_the_step(database: Database) -> None:
     database.transact(edges(*((i, i + 1) for i in range(1, 400))))
     kept = Followed(database, PATH, "?a ?b")
+    assert MaintainedProgram(kept.plan).nbytes() == 0
     assert 16 * len(kept.rows) < kept.program.nbytes() < 100 * len(kept.rows)
     given, run = kept._given()
     cancel = Cancel(budget=Memory(2 << 20).budget())

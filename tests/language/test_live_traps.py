@@ -243,3 +243,14 @@ def test_a_feed_with_an_error_leaves_the_others_alone(graph: World) -> None:
     change = changes[2]
     assert isinstance(change, Change)
     assert change.added.rows() == [(2, 2)]
+
+
+@pytest.mark.parametrize(
+    ("find", "change"), [("(count ?a) .", "+[2] -[1]"), ("[(count ?a) (max ?b)]", "+[2 3] -[1 2]")]
+)
+def test_one_row_of_aggregates_follows_changes(graph: World, find: str, change: str) -> None:
+    graph.tx(edges((1, 2)))
+    live = Live(graph, f"[:find {find} :where [?a :to ?b]]")
+    assert live.tx(edges((2, 3))) == change
+    assert live.tx(edges((1, 2), (2, 3), sign="retract")).startswith("-")
+    assert live.rows == set()

@@ -133,6 +133,7 @@ class Maintained:
                 run = self._reacting.run(cancel)
                 self._reacting.begin(at, run)
                 self._groups.begin(lambda keys: self._reacting.tuples(keys, at, run), run.values, cancel)
+                self._reacting.rest()
 
     def _add(self, number: int, feed: _Feed, at: Snapshot, cancel: Cancel) -> None:
         question = feed.asked.at(at, cancel.check)
@@ -178,6 +179,12 @@ class Maintained:
             return changes
 
     def _changes(self, tick: Tick, cancel: Cancel) -> Changes:
+        try:
+            return self._found(tick, cancel)
+        finally:
+            self._reacting.rest()
+
+    def _found(self, tick: Tick, cancel: Cancel) -> Changes:
         run = self._reacting.run(cancel)
         heads = self._reacting.heads(tick, run)
         if not heads:

@@ -90,7 +90,9 @@ class Reacting:
     def settled(self, question: Question, check: Callable[[], None]) -> tuple[Inputs, Scratch]:
         """The arguments of a question as codes, and those of values that the database does not know."""
         given = Scratch(question.snapshot.codes)
-        return bind_inputs(self._plan, question.args, question.snapshot, given, check), given
+        inputs = bind_inputs(self._plan, question.args, question.snapshot, given, check)
+        # The arguments are kept, and no snapshot with them.
+        return replace(inputs, databases={}), given
 
     def add(self, feed: int, inputs: Inputs, given: Scratch) -> None:
         """Reads the arguments of one feed more."""
@@ -106,6 +108,11 @@ class Reacting:
         """Makes what is kept from step to step, where something is."""
         if self._derived is not None:
             self._derived.go(Tick(at, at), self._databases(at), self._lists, run, self.constants(at, run.values))
+
+    def rest(self) -> None:
+        """Lets go of the moments of the last step."""
+        if self._derived is not None:
+            self._derived.rest()
 
     def forget(self) -> None:
         """Makes it anew with the next step."""

@@ -85,5 +85,5 @@ $(STAMPS)/browser: scripts/ensure-browser.sh | $(BIN)/python $(STAMPS)
 $(STAMPS)/datascript: scripts/ensure-datascript.sh scripts/node.sh tests/datascript/package-lock.json | $(BIN)/python $(STAMPS)
 	@scripts/ensure-datascript.sh && touch $@
 
-$(STAMPS)/javascript: scripts/ensure-javascript.sh scripts/node.sh clients/js/package-lock.json | $(BIN)/python $(STAMPS)
+$(STAMPS)/javascript: scripts/ensure-javascript.sh scripts/node.sh clients/js/package-lock.json tests/protocols/package-lock.json | $(BIN)/python $(STAMPS)
 	@scripts/ensure-javascript.sh && touch $@

@@ -253,12 +253,20 @@ class Connection(HttpToolsProtocol):
     # What a stream of events asks of it
 
     @property
+    def sends_events(self) -> bool:
+        """Whether the answer that is being sent is a stream of events."""
+        return self._sender is not None
+
+    @property
     def is_full(self) -> bool:
         return self.flow.write_paused
 
     def attach(self, sender: Sender) -> None:
         self._sender = sender
         self.wire.streams["events"] += 1
+        if self._running is not None:
+            # What was asked is known, and the stream may go on for days.
+            self.wire.release(self, self._bodies.pop(self._running, 0))
         limit_silence(self.transport, self.wire.send_seconds)
 
     def send_piece(self, piece: bytes) -> None:

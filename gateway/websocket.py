@@ -23,6 +23,8 @@ from gateway.wire import MALFORMED, Refusal, Wire, counted_address
 # A message may come in this many frames, and one more for so many bytes.
 _PIECES: Final = 1024
 _PIECE_BYTES: Final = 64
+# Read at once.
+_SLICE_BYTES: Final = 4096
 # What fits beside the code in a frame that closes.
 _REASON_BYTES: Final = 123
 _SECONDS_TO_CLOSE: Final = 5.0
@@ -64,6 +66,10 @@ class WebSocket(WebSocketsSansIOProtocol):
         self.operations = 0
         self.is_full = False
         self._sender: Sender | None = None
+        # What came and was not looked at, and whether it is about to be.
+        self._unread = bytearray()
+        self._is_reading = False
+        # Of a message: what came of it, and in how many frames.
         self._unfinished = bytearray()
         self._pieces = 0
         # Of `held`: what is on the way.
@@ -94,6 +100,8 @@ class WebSocket(WebSocketsSansIOProtocol):
     def attach(self, sender: Sender) -> None:
         self._sender = sender
         self.wire.streams["websocket"] += 1
+        # The handshake is over, and its headers are some kilobytes.
+        del self.request, self.response
 
     def send_piece(self, piece: bytes) -> None:
         """Sends one message of text."""
@@ -184,6 +192,26 @@ class WebSocket(WebSocketsSansIOProtocol):
         if self._has_failed or self.transport.is_closing():
             return
         self._heard, self._pinged = self.loop.time(), None
+        if self._unread:
+            self._unread += data
+        elif len(data) <= _SLICE_BYTES or not self.handshake_initiated:
+            self._read(data)
+        else:
+            self._unread += data
+            self._read_slice()
+
+    def _read_slice(self) -> None:
+        """Reads as much as may come at once: a few bytes make a frame, and many frames would hold up everybody."""
+        self._is_reading = False
+        if self._has_failed or self.transport.is_closing():
+            self._unread.clear()
+            self._steer()
+            return
+        data = bytes(self._unread[:_SLICE_BYTES])
+        del self._unread[:_SLICE_BYTES]
+        self._read(data)
+
+    def _read(self, data: bytes) -> None:
         super().data_received(data)
         if not self.handshake_initiated:
             self._refuse_handshake()
@@ -225,7 +253,11 @@ class WebSocket(WebSocketsSansIOProtocol):
     def _steer(self) -> None:
         """Reads on only while what came is looked at, and what is sent is taken: a client that sends and never
         reads makes nothing grow."""
-        pause = not self.close_sent and (self.is_full or not self.queue.empty())
+        is_busy = not self.close_sent and (self.is_full or not self.queue.empty())
+        if self._unread and not is_busy and not self._is_reading:
+            self._is_reading = True
+            self.loop.call_soon(self._read_slice)
+        pause = is_busy or bool(self._unread)
         if pause == self.read_paused or self.transport.is_closing():
             return
         self.read_paused = pause
@@ -283,7 +315,7 @@ class WebSocket(WebSocketsSansIOProtocol):
 
     def _count_arriving(self) -> None:
         """Counts what is on the way to a whole message, with the bodies of unanswered requests."""
-        arriving = len(self._unfinished) + len(self.conn.reader.buffer)
+        arriving = len(self._unfinished) + len(self.conn.reader.buffer) + len(self._unread)
         before, self._arriving = self._arriving, arriving
         if arriving > before:
             self.wire.hold(self, arriving - before)

@@ -87,7 +87,8 @@ class DatomAtom:
 @dataclass(frozen=True, slots=True)
 class RelationAtom:
     """A pattern over a version of a relation: an input (`:in` place number), a source that is a list of tuples,
-    what rules derive (`derived`), or the rows of a query within the query."""
+    what rules derive (`derived`), or the rows of a query within the query. `given`: its rows are at hand before
+    anything is bound, as those of arguments."""
 
     relation: str
     terms: tuple[Term, ...]
@@ -95,6 +96,7 @@ class RelationAtom:
     subquery: Subquery | None = None
     derived: bool = False
     version: Version = Version.ALL
+    given: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any, Final, Protocol
 
 import numpy as np
@@ -19,7 +20,7 @@ from datalog.errors import AdalogError, Code
 from datalog.values import type_name
 from store import layout
 from store.dictionary import Block, Dictionary
-from store.keys import TEXT_TAGS, inline_value, spell, value_of_key
+from store.keys import TEXT_TAGS, Spelling, inline_value, spell, value_of_key
 
 Int64s = NDArray[np.int64]
 
@@ -32,6 +33,8 @@ _SCRATCH_CHARACTERS: Final = 1 << 28
 # Bytes of an entry besides its key, and of a collection's objects for each byte of its key.
 _ENTRY: Final = 300
 _OF_COLLECTION: Final = 8
+# Values that are looked up at once.
+_AT_ONCE: Final = 4096
 # Bytes that are taken at once.
 _PIECE: Final = 1 << 16
 _COLON: Final = pa.scalar(":", pa.large_string())
@@ -110,6 +113,11 @@ class Codes:
         """The value's code, or None where it was never interned."""
         tag, key = spell(value)
         return key if isinstance(key, int) else self.lookup_key(tag, key)
+
+    def lookup_keys(self, tag: int, keys: Sequence[bytes]) -> list[int | None]:
+        """The codes of the values that are spelt so, None where one was never interned."""
+        base = layout.code_of(tag, 0)
+        return [None if number is None else base + number for number in self._dictionaries[tag].find_many(keys)]
 
     def lookup_key(self, tag: int, key: bytes) -> int | None:
         """The code of the value that is spelt so, or None where it was never interned."""
@@ -258,19 +266,42 @@ class Scratch:
             return self._code_of(tag, key, value)
 
     def intern_many(self, values: Iterable[Any]) -> Int64s:
-        """The codes of many values: int64[n]. As `intern`, with one turn at the lock."""
-        codes = []
-        with self._lock:
-            for value in values:
-                tag, key = spell(value)
-                codes.append(key if isinstance(key, int) else self._code_of(tag, key, value))
+        """The codes of many values: int64[n]. As `intern`, in pieces that are looked up together."""
+        codes: list[int] = []
+        values = iter(values)
+        while piece := list(islice(values, _AT_ONCE)):
+            spelt = [spell(value) for value in piece]
+            plain = [key for _, key in spelt if isinstance(key, int)]
+            if len(plain) == len(piece):
+                codes += plain
+                continue
+            with self._lock:
+                known = self._known(spelt)
+                for (tag, key), value in zip(spelt, piece, strict=True):
+                    codes.append(key if isinstance(key, int) else self._code_of(tag, key, value, known))
         return np.array(codes, np.int64)
 
-    def _code_of(self, tag: int, key: bytes, value: Any) -> int:
+    def _known(self, spelt: Iterable[Spelling]) -> Mapping[tuple[int, bytes], int | None]:
+        """What the database has of the values that are not known here."""
+        wanted: dict[int, dict[bytes, None]] = {}
+        for tag, key in spelt:
+            if not isinstance(key, int) and (tag, key) not in self._codes:
+                wanted.setdefault(tag, {})[key] = None
+        found: dict[tuple[int, bytes], int | None] = {}
+        for tag, keys in wanted.items():
+            listed = list(keys)
+            codes = self._base.lookup_keys(tag, listed)
+            found.update(((tag, key), code) for key, code in zip(listed, codes, strict=True))
+        return found
+
+    def _code_of(
+        self, tag: int, key: bytes, value: Any, found: Mapping[tuple[int, bytes], int | None] | None = None
+    ) -> int:
+        """`found`: what looking it up came to, where that is done."""
         known = self._codes.get((tag, key))
         if known is not None:
             return known
-        code = self._base.lookup_key(tag, key)
+        code = self._base.lookup_key(tag, key) if found is None else found[tag, key]
         self._taken += _ENTRY + len(key) * (_OF_COLLECTION if tag == layout.TAG_OTHER else 2)
         if self._taken > _PIECE and self._take is not None:
             self._take(self._taken)

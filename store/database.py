@@ -17,6 +17,7 @@ from datalog import edn
 from datalog.errors import AdalogError, Code
 from store.attribute import TX_BASE
 from store.bulk import BulkData
+from store.census import Census
 from store.checkpoint import opened
 from store.collecting import put_off
 from store.columns import Columns
@@ -72,6 +73,7 @@ class Database:
         self._snapshot = head.published()
         self._past: OrderedDict[tuple[int, int, bool, str], Snapshot] = OrderedDict()
         self._past_lock = threading.Lock()
+        self._census = Census()
         self._listeners: list[Listener] = []
         self._follower: Follower | None = None
         self._compactor = Compactor(log, folder, self._moment, self._adopt, named)
@@ -377,7 +379,11 @@ class Database:
     @property
     def entity_count(self) -> int:
         """Entities that have a datom now."""
-        return self._snapshot.entity_count
+        return self.entity_count_at(self._snapshot)
+
+    def entity_count_at(self, snapshot: Snapshot) -> int:
+        """The same of one of its recent snapshots. Costs what was written since somebody asked last."""
+        return self._census.entities(snapshot)
 
     def memory_bytes(self) -> int:
         """Bytes of tries and dictionaries, those of mapped files included."""

@@ -98,6 +98,21 @@ class Block:
             at += 1
         return None
 
+    def find_many(self, keys: Sequence[bytes], hashes: NDArray[np.uint32]) -> NDArray[np.int64]:
+        """int64[n]: the numbers of keys, given their hashes; -1 where it has none."""
+        own = self.arrays.hashes
+        found = np.full(len(keys), -1, np.int64)
+        if not len(own):
+            return found
+        first = np.minimum(own.searchsorted(hashes), len(own) - 1)
+        alike = np.flatnonzero(own[first] == hashes)
+        numbers = self.start + self.arrays.order[first[alike]].astype(np.int64)
+        for at, number, known in zip(alike.tolist(), numbers.tolist(), self.keys(numbers), strict=True):
+            # Another key with the same hash may come before it.
+            number = number if known == keys[at] else self.find(keys[at], int(hashes[at]))
+            found[at] = -1 if number is None else number
+        return found
+
     @cached_property
     def _directory(self) -> tuple[memoryview, list[int], int]:
         """The hashes, and where those with each value of their first bits begin: few steps instead of twenty."""
@@ -217,6 +232,24 @@ class Dictionary:
                 return number
         return None
 
+    def find_many(self, keys: Sequence[bytes]) -> list[int | None]:
+        """The number of each key, or None."""
+        state = self._state
+        found: list[int | None] = [state.numbers.get(key) for key in keys]
+        left = [at for at, number in enumerate(found) if number is None]
+        if not left or not state.blocks:
+            return found
+        hashes = _hashes((keys[at] for at in left), len(left), self._secret)
+        for block in state.blocks:
+            numbers = block.find_many([keys[at] for at in left], hashes)
+            for at, number in zip(left, numbers.tolist(), strict=True):
+                if number >= 0:
+                    found[at] = number
+            missing = numbers < 0
+            left = [at for at, lacks in zip(left, missing.tolist(), strict=True) if lacks]
+            hashes = hashes[missing]
+        return found
+
     def key(self, number: int) -> bytes:
         """The key of a number that was given out."""
         state = self._state
@@ -329,6 +362,9 @@ class Fork(Dictionary):
             return self._length + own
         number = self._base.find(key)
         return None if number is None or number >= self._length else number
+
+    def find_many(self, keys: Sequence[bytes]) -> list[int | None]:
+        return [self.find(key) for key in keys]
 
     def key(self, number: int) -> bytes:
         return self._base.key(number) if number < self._length else super().key(number - self._length)

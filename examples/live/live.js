@@ -45,6 +45,7 @@ let history = [];
 /** What the table shows: the live rows, or those of an earlier moment. */
 let shown = { rows: [], fresh: new Set() };
 let live;
+let reading; // what aborts reading the history
 let looking; // what aborts reading an earlier moment, or a replay
 
 /* ---- what the page shows ---- */
@@ -89,9 +90,11 @@ function showSteps(rows) {
   );
 }
 
-function show(rows, added = []) {
+/** `t`: of an earlier moment. */
+function show(rows, { added = [], t } = {}) {
   shown = { rows, fresh: new Set(added) };
   $("total").textContent = numbers.format(rows.length);
+  $("unit").textContent = t === undefined ? "packages" : `packages at t ${t}`;
   showSteps(rows);
   showRows();
 }
@@ -105,7 +108,7 @@ function showMarked(rows) {
   const names = rows.map(([name]) => name).sort();
   $("marked").replaceChildren(
     ...names.map((name) => {
-      const button = element("button", { type: "button", title: `${name} is fixed` }, "fixed");
+      const button = element("button", { type: "button", title: `${name} is fixed` }, "✕");
       button.setAttribute("aria-label", `${name} is fixed`);
       button.addEventListener("click", () => unmark(name));
       return element("li", {}, name, button);
@@ -155,9 +158,12 @@ async function attempted(act) {
 /* ---- time ---- */
 
 async function readHistory() {
-  const { rows } = await client.query(HISTORY, [], { basis: { history: true } });
+  reading?.abort();
+  reading = new AbortController();
+  const { signal } = reading;
+  const { rows } = await client.query(HISTORY, [], { basis: { history: true }, signal });
   // Transactions are entities too; how far their ids are from their numbers is the same for all of them.
-  const offset = rows.length === 0 ? 0 : rows[0][0] - (await client.query(DECLARED, [], { basis: { t: rows[0][0] } })).basisT;
+  const offset = rows.length === 0 ? 0 : rows[0][0] - (await client.query(DECLARED, [], { basis: { t: rows[0][0] }, signal })).basisT;
   const moments = new Map();
   for (const [tx, when, name, added] of rows) {
     const moment = moments.get(tx) ?? { t: tx - offset, when, marked: [], unmarked: [] };
@@ -212,9 +218,9 @@ async function lookBack() {
   if (history.length === 0) return;
   const { signal } = setLive(false);
   showWhen();
-  const { rows } = await client.query(AFFECTED, [], { basis: { t: momentOf(stop) }, signal });
+  const { rows, basisT } = await client.query(AFFECTED, [], { basis: { t: momentOf(stop) }, signal });
   $("change").textContent = "";
-  show(rows);
+  show(rows, { t: basisT });
 }
 
 /** The same subscription as the live one, from the first moment on: its changes, with a pause after each. */
@@ -228,7 +234,7 @@ async function replay() {
     $("moment").value = stop;
     showWhen();
     showChange(change);
-    show([...past.rows], change.added);
+    show([...past.rows], { added: change.added, t: change.basisT });
     if (stop >= history.length) break;
     await new Promise((resolve) => setTimeout(resolve, REPLAY_MS));
     signal.throwIfAborted();
@@ -251,7 +257,7 @@ async function begin() {
     onChange(change) {
       if (looking !== undefined) return;
       showChange(change.kind === "snapshot" ? { added: [], retracted: [] } : change);
-      show([...live.rows], change.kind === "snapshot" ? [] : change.added);
+      show([...live.rows], { added: change.kind === "snapshot" ? [] : change.added });
     },
   });
 }
@@ -285,4 +291,4 @@ $("moment").addEventListener("input", () => attempted(lookBack));
 $("now").addEventListener("click", goLive);
 $("replay").addEventListener("click", () => (looking !== undefined && $("replay").textContent === "Stop" ? goLive() : attempted(replay)));
 
-attempted(begin);
+begin().catch((error) => showStatus({ status: "failed", error }));

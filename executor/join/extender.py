@@ -245,6 +245,11 @@ def trie_ranges(trie: Trie, keys: Column) -> Ranges:
     return Ranges(base.values, over.values, src, lo, hi, lambda: base.span, (total, single))
 
 
+def _row_of(trie: Trie, key: int) -> Column | Unwritten:
+    """The values of one key, not written out yet where that costs."""
+    return Unwritten(trie.count(key), lambda: trie.row(key)) if trie.touched(key) else trie.row(key)
+
+
 def _touched(trie: Trie, keys: Column) -> NDArray[np.int64]:
     """The positions of keys that have signed pairs."""
     mask = np.zeros(len(keys), np.bool_)
@@ -332,8 +337,7 @@ class PairExtender(RangeExtender):
         if fixed is None:
             _, reverse, other = self._sides(variable)
             if isinstance(other, int):
-                trie, key = reverse(), other
-                fixed = Unwritten(trie.count(key), lambda: trie.row(key)) if trie.touched(key) else trie.row(key)
+                fixed = _row_of(reverse(), other)
             elif other == variable:
                 fixed = self.forward().diagonal
             else:
@@ -354,6 +358,8 @@ class PairExtender(RangeExtender):
             return Ranges.constant(row, batch.size)
         _, reverse, other = self._sides(variable)
         assert isinstance(other, str)
+        if batch.size == 1:
+            return Ranges.constant(_row_of(reverse(), int(batch.columns[other][0])), 1)
         return trie_ranges(reverse(), batch.columns[other])
 
     def holds(self, batch: Batch, variable: str) -> Mask:

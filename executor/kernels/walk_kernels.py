@@ -70,9 +70,56 @@ def link(heads: Ints, column: Ints, chain: Ints, start: int, stop: int, seed: An
 
 
 @njit(cache=True, nogil=True)
-def met(facts: Any, heads: Ints, chain: Ints, starts: Ints, ends: Ints, seed: Any) -> Ints:
-    """int64[2, m]: the facts that follow from those that hold by one step along each of some edges."""
-    rows, _times, marks, _table, fixed = facts
+def put(
+    pairs: Ints,
+    holds: Any,
+    table: Ints,
+    heads: Ints,
+    chains: Ints,
+    count: int,
+    starts: Ints,
+    ends: Ints,
+    value: int,
+    seed: Any,
+) -> int:
+    """Says of edges whether they hold, in the overlay, which has room; its new count."""
+    mask = np.uint64(table.size - 1)
+    for i in range(starts.size):
+        at = mix(mix(seed, starts[i], seed), ends[i], seed) & mask
+        row = np.int64(-1)
+        while table[np.int64(at)] != 0:
+            row = table[np.int64(at)] - 1
+            if pairs[0, row] == starts[i] and pairs[1, row] == ends[i]:
+                break
+            row = np.int64(-1)
+            at = (at + np.uint64(1)) & mask
+        if row < 0:
+            row = np.int64(count)
+            count += 1
+            pairs[0, row] = starts[i]
+            pairs[1, row] = ends[i]
+            table[np.int64(at)] = count
+            _linked(heads[0], pairs[0], chains[0], row, seed)
+            _linked(heads[1], pairs[1], chains[1], row, seed)
+        holds[row] = value
+    return count
+
+
+@njit(cache=True, nogil=True)
+def met(
+    rows: Ints,
+    marks: Any,
+    table: Ints,
+    fixed: int,
+    heads: Ints,
+    chain: Ints,
+    starts: Ints,
+    ends: Ints,
+    held: bool,
+    seed: Any,
+) -> Ints:
+    """int64[2, m]: what follows by one step along each of some edges from the facts that hold: the facts that do
+    (`held`), or those that do not."""
     moving = 1 - fixed
     found = np.empty((2, 16), np.int64)
     m = 0
@@ -80,13 +127,18 @@ def met(facts: Any, heads: Ints, chain: Ints, starts: Ints, ends: Ints, seed: An
         row = _first(heads, rows[moving], starts[i], seed)
         while row >= 0:
             if marks[row] & 1:
-                if m == found.shape[1]:
-                    grown = np.empty((2, 2 * m), np.int64)
-                    grown[:, :m] = found
-                    found = grown
-                found[fixed, m] = rows[fixed, row]
-                found[moving, m] = ends[i]
-                m += 1
+                if fixed == 0:
+                    fact = _found(table, rows, rows[0, row], ends[i], seed)
+                else:
+                    fact = _found(table, rows, ends[i], rows[1, row], seed)
+                if (fact >= 0 and marks[fact] & 1 != 0) == held:
+                    if m == found.shape[1]:
+                        grown = np.empty((2, 2 * m), np.int64)
+                        grown[:, :m] = found
+                        found = grown
+                    found[fixed, m] = rows[fixed, row]
+                    found[moving, m] = ends[i]
+                    m += 1
             row = chain[row]
     return found[:, :m].copy()
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from executor.join.batch import Column
+from executor.join.batch import Batch, Column, Mask
 from executor.question.inputs import Inputs
 from executor.rules.facts import Columns, Parts
 from planner.maintenance.feeds import SCALARS, Fed
@@ -23,12 +23,16 @@ from store.layout import code_of
 
 @dataclass
 class _Rows:
-    """The rows of one relation, the feed's number first. `columns`: all of them, None: not put together yet."""
+    """The rows of one relation, the feed's number first. `columns`: all of them, None: not put together yet.
+    `came`, `went`: the rows since these were last taken, where somebody `follows`."""
 
     width: int
+    follows: bool
     young: list[list[Column]] = field(default_factory=list)
     dropped: set[int] = field(default_factory=set)
     columns: Columns | None = None
+    came: list[list[Column]] = field(default_factory=list)
+    went: list[list[Column]] = field(default_factory=list)
 
     def add(self, feed: int, columns: Sequence[Column], size: int) -> None:
         if feed in self.dropped:
@@ -42,25 +46,48 @@ class _Rows:
         known = self.columns
         if known is not None and not self.young and not self.dropped:
             return known
-        parts = [*([known.columns] if known is not None else []), *self.young]
-        whole = [np.concatenate(each) for each in zip(*parts, strict=True)] if parts else []
-        if not whole:
-            whole = [np.empty(0, np.int64) for _ in range(self.width)]
+        whole = _joined([*([known.columns] if known is not None else []), *self.young], self.width)
+        if self.follows:
+            self.came += self.young
         if self.dropped:
-            keep = ~np.isin(whole[0], np.array(sorted(self.dropped), np.int64))
-            whole = [column[keep] for column in whole]
+            gone = np.isin(whole[0], np.array(sorted(self.dropped), np.int64))
+            if self.follows:
+                self.went.append([column[gone] for column in whole])
+                came = _joined(self.came, self.width)
+                stays = ~np.isin(came[0], np.array(sorted(self.dropped), np.int64))
+                self.came = [[column[stays] for column in came]]
+            whole = [column[~gone] for column in whole]
         self.young, self.dropped = [], set()
         self.columns = Columns(whole)
         return self.columns
 
+    def taken(self) -> tuple[list[Column], list[Column]]:
+        """(the rows that came, the rows that went) since the last time."""
+        self.settled()
+        found = _joined(self.came, self.width), _joined(self.went, self.width)
+        self.came, self.went = [], []
+        return found
+
     def recode(self, learned: dict[int, int]) -> None:
         columns = self.settled()
-        self.columns = Columns([columns.columns[0], *(recoded(column, learned) for column in columns.columns[1:])])
+        self.columns = Columns(_recoded_rows(columns.columns, learned))
+        self.came = [_recoded_rows(part, learned) for part in self.came]
+        self.went = [_recoded_rows(part, learned) for part in self.went]
 
     def nbytes(self) -> int:
         columns = [] if self.columns is None else list(self.columns.columns)
         # As much again for the sorted levels.
         return 2 * sum(column.nbytes for column in [*columns, *(each for part in self.young for each in part)])
+
+
+def _joined(parts: Sequence[Sequence[Column]], width: int) -> list[Column]:
+    if not parts:
+        return [np.empty(0, np.int64) for _ in range(width)]
+    return [np.concatenate(each) for each in zip(*parts, strict=True)]
+
+
+def _recoded_rows(columns: Sequence[Column], learned: dict[int, int]) -> list[Column]:
+    return [columns[0], *(recoded(column, learned) for column in columns[1:])]
 
 
 def recoded(column: Column, learned: dict[int, int]) -> Column:
@@ -74,16 +101,16 @@ def recoded(column: Column, learned: dict[int, int]) -> Column:
 class Arguments:
     """`values`: the codes of what the database does not know."""
 
-    def __init__(self, fed: Fed, widths: dict[str, int], codes: Codes) -> None:
-        """`widths`: of the relations of collections, FEED left out."""
+    def __init__(self, fed: Fed, widths: dict[str, int], codes: Codes, *, follows: bool) -> None:
+        """`widths`: of the relations of collections, FEED left out. `follows`: what came and went is taken."""
         self.values = Scratch(codes)
         self._codes = codes
         self._scalars = fed.scalars
         self._unknown: dict[tuple[int, bytes], int] = {}
         self._seen = {tag: len(dictionary) for tag, dictionary in codes.dictionaries().items()}
-        self._rows = {name: _Rows(widths[name] + 1) for name in fed.collections}
+        self._rows = {name: _Rows(widths[name] + 1, follows) for name in fed.collections}
         if fed.scalars is not None:
-            self._rows[SCALARS] = _Rows(len(fed.scalars) + 1)
+            self._rows[SCALARS] = _Rows(len(fed.scalars) + 1, follows)
 
     def add(self, feed: int, inputs: Inputs, given: Scratch) -> None:
         """Takes the arguments of a feed; `given` has the codes of those that the database does not know."""
@@ -93,7 +120,10 @@ class Arguments:
         for name, rows in self._rows.items():
             if name != SCALARS:
                 columns = [self._own(column, given) for column in inputs.relations[name]]
-                rows.add(feed, columns, len(columns[0]))
+                # Each row once, as of everything that is joined.
+                numbered = {str(i): column for i, column in enumerate(columns)}
+                distinct = Batch(len(columns[0]), numbered).distinct()
+                rows.add(feed, list(distinct.columns.values()), distinct.size)
 
     def drop(self, feed: int) -> None:
         """Forgets the arguments of a feed."""
@@ -120,6 +150,28 @@ class Arguments:
     def relations(self) -> dict[str, Parts]:
         """The relations by their names."""
         return {name: Parts.of([rows.settled()]) for name, rows in self._rows.items()}
+
+    def asks_for(self, name: str, place: int, values: Column) -> Mask:
+        """Which values some feed has in a column of a relation."""
+        known = self._rows[name].settled().levels((place,)).values[0]
+        at = known.searchsorted(values)
+        at[at == len(known)] = 0
+        found: Mask = known[at] == values if len(known) else np.zeros(len(values), np.bool_)
+        return found
+
+    def columns(self) -> dict[str, list[Column]]:
+        """The same as columns."""
+        return {name: list(rows.settled().columns) for name, rows in self._rows.items()}
+
+    def widths(self) -> dict[str, int]:
+        """How many columns they have."""
+        return {name: rows.width for name, rows in self._rows.items()}
+
+    def taken(self) -> tuple[dict[str, list[Column]], dict[str, list[Column]]]:
+        """(the rows that came, the rows that went) since the last time, by the relations that they are of."""
+        found = {name: rows.taken() for name, rows in self._rows.items()}
+        came = {name: rows for name, (rows, _) in found.items() if len(rows[0])}
+        return came, {name: rows for name, (_, rows) in found.items() if len(rows[0])}
 
     def sizes(self) -> dict[str, int]:
         """Their rows."""

@@ -58,7 +58,7 @@ def lookups_of(question: Question) -> list[Keyword]:
 
 def is_limited(query: ast.Query) -> bool:
     """Whether it shows some of its rows only: which ones is free where no order says so."""
-    return query.limit is not None or bool(query.offset) or query.find.shape in ("scalar", "tuple")
+    return query.limit is not None or bool(query.offset) or query.find.takes_one
 
 
 def view_key(question: Question) -> Hashable:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datalog import ast
 from executor.engine import Engine
 from executor.maintain.asked import feed_key, view_key
-from executor.maintain.compared import Compared
-from executor.maintain.maintained import Maintained, maintenance_at, moving_source
+from executor.maintain.compared import RECOMPUTED, Compared
+from executor.maintain.maintained import MAINTAINED, Maintained, maintenance_at, moving_source
 from executor.maintain.view import View
 from executor.question.arguments import Moment, matched
 from executor.question.question import Question
@@ -26,6 +26,14 @@ def view_of(question: Question, engine: Engine) -> View:
     return Maintained(question, engine, chosen, moving_source(question))
 
 
+def live_of(question: Question) -> dict[str, str | None]:
+    """How the changes of an answer are found, for explain: `how`, and the `reason` where it is asked again."""
+    chosen = chosen_for(question)
+    if isinstance(chosen, str):
+        return {"how": RECOMPUTED, "reason": chosen}
+    return {"how": MAINTAINED, "reason": None}
+
+
 def chosen_for(question: Question) -> Maintenance | str:
     """How a question is maintained, or half a sentence that says why it is not."""
     if not question.snapshot.is_plain:
@@ -35,7 +43,5 @@ def chosen_for(question: Question) -> Maintenance | str:
             opened = question.databases[each.name]
             if opened.t >= question.snapshot.t or opened.origin.forgetful:
                 return f"{each.name} moves, too"
-    if any(isinstance(element, ast.FindAggregate) for element in question.query.find.elements):
-        return "it has aggregates"
     made = maintenance_at(question, moving_source(question))
     return made if isinstance(made, Maintenance) else made.why

@@ -6,6 +6,8 @@ edge. The former are kept as those of any stratum; the edges are a graph that ch
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from executor.extenders.patterns import Patterns
@@ -24,14 +26,16 @@ from store.trie import EMPTY, Trie, distinct
 class ClosedStratum(KeptStratum):
     """The stratum of a `Closure` along a data pattern."""
 
+    edges: Edges | None = None
+
     @property
     def _closure(self) -> Closure:
         assert self.stratum.closure is not None
         return self.stratum.closure
 
     def _new(self, relation: Derived) -> KeptFacts:
-        self.facts = WalkedFacts(self._closure.fixed)
-        self.edges: Edges | None = None
+        self.facts = WalkedFacts(self._closure.fixed, self.joins.take)
+        self.edges = None
         self.exits = [rule for rule in self.rules if not rule.onward]
         step = self._closure.step
         assert isinstance(step, DatomAtom)
@@ -59,11 +63,13 @@ class ClosedStratum(KeptStratum):
         queue = [self._closed(step, changed)]
         went, came = self._pairs(self.went, changed), self._pairs(self.came, changed)
         if len(went[0]):
-            queue.append(facts.holding(facts.find(facts.met(*went))))
+            met = facts.met(*went, held=True)
+            if len(met[0]):
+                queue.append(facts.find(met))
             edges.put(*went, 0)
         if len(came[0]):
             edges.put(*came, 1)
-        gone, too_many = facts.lose(np.concatenate(queue), edges, int(self._left))
+        gone, too_many = facts.lose(_together(queue), edges, int(self._left))
         if too_many:
             raise TooManyError
         found = [facts.again(gone, edges, self._tick())]
@@ -73,22 +79,22 @@ class ClosedStratum(KeptStratum):
                 if batch.size:
                     found.append(facts.exits(self._joined(start, batch, step), self._tick()))
         if len(came[0]):
-            found.append(facts.add(facts.met(*came), self._tick())[0])
+            found.append(facts.add(facts.met(*came, held=False), self._tick())[0])
         self._follow(step, found)
         if edges.is_stale:
             self.edges = self._edges_of(step)
 
     def _closed(self, step: Step, changed: Changed) -> Column:
         """The facts that no rule without recursion derives any more."""
-        rule_heads: list[Column] = []
+        found: list[Column] = []
         for rule in self.exits:
             for start in rule.leaving:
                 batch = changed.rows(start)
                 if batch.size:
-                    rule_heads.append(self.facts.leave_by(self._joined(start, batch, step)))
-        if not rule_heads:
-            return EMPTY.values
-        rows = distinct(np.concatenate(rule_heads))
+                    found.append(self.facts.leave_by(self._joined(start, batch, step)))
+        rows = distinct(_together(found))
+        if not len(rows):
+            return rows
         held = np.zeros(len(rows), np.bool_)
         for rule in self.exits:
             self._ask(step, rule, rule.again, rows, held)
@@ -97,7 +103,7 @@ class ClosedStratum(KeptStratum):
         return closed
 
     def _follow(self, step: Step, found: list[Column]) -> None:
-        rows = np.concatenate(found) if found else EMPTY.values
+        rows = _together(found)
         if len(rows):
             assert self.edges is not None
             self._time = self.facts.gain(rows, self.edges, self._time, step.run.cancel)
@@ -111,6 +117,8 @@ class ClosedStratum(KeptStratum):
         if start is None:
             return EMPTY.values, EMPTY.values
         columns = changed.rows(start).columns
+        if not columns:
+            return EMPTY.values, EMPTY.values
         return columns[self._closure.start], columns[self._closure.end]
 
     def _edges_of(self, step: Step) -> Edges:
@@ -123,3 +131,9 @@ class ClosedStratum(KeptStratum):
             return Edges(Trie(EMPTY), Trie(EMPTY))
         forward, backward = bound.forward(), bound.backward()
         return Edges(forward, backward) if bound.first == closure.start else Edges(backward, forward)
+
+
+def _together(found: Sequence[Column]) -> Column:
+    """Rows by number, of which there are seldom any."""
+    parts = [rows for rows in found if len(rows)]
+    return parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else EMPTY.values

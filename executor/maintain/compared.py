@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 import numpy as np
 
@@ -30,6 +31,8 @@ from executor.question.question import Question
 from store.bootstrap import IDENT
 from store.snapshot import Snapshot
 
+RECOMPUTED: Final = "recomputed and compared"
+
 
 @dataclass(slots=True)
 class _Feed:
@@ -48,7 +51,7 @@ class Compared:
 
     @property
     def how(self) -> str:
-        return f"recomputed and compared: {self.why}"
+        return f"{RECOMPUTED}: {self.why}"
 
     def interests(self, at: Snapshot) -> Sequence[Interest]:
         """The attributes that the query reads of every database that moves with `$` or forgets; `:db/ident`, since

@@ -12,7 +12,7 @@ evaluation of its question, and the count is kept from then on. A feed to which 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -21,15 +21,16 @@ from datalog import ast
 from datalog.ast import Const, LookupRef
 from datalog.errors import AdalogError, Code
 from datalog.values import Keyword
+from executor.answer.aggregates import aggregated
 from executor.answer.result import Column as ResultColumn
 from executor.answer.result import Result, type_of
 from executor.bounds.cancel import Cancel
 from executor.bounds.run import Run
 from executor.cache.reads import QueryReads, Reads, reads_of, touched_attributes
 from executor.engine import Engine
-from executor.evaluation.bind import Binding
+from executor.evaluation.bind import Binding, Held
 from executor.evaluation.fixpoint import derived
-from executor.evaluation.local import Collector
+from executor.evaluation.local import Collector, collector_for
 from executor.extenders.changes import Moments
 from executor.extenders.patterns import Patterns
 from executor.join.batch import Batch, Column
@@ -37,14 +38,16 @@ from executor.join.driver import Driver
 from executor.join.step import forget_scratch
 from executor.maintain.arguments import Arguments
 from executor.maintain.asked import asked_anew, at_moment, lookups_of, values_of
-from executor.maintain.changed_rows import changed_rows
+from executor.maintain.changed_rows import changed_facts, changed_rows
 from executor.maintain.compared import changed
+from executor.maintain.derivation import Derivation
+from executor.maintain.grouping import Groups, Key, Row
 from executor.maintain.view import Change, Interest, Tick
 from executor.question.inputs import Inputs, bind_inputs, constant_codes, sizes_of
 from executor.question.question import Question
-from executor.rules.facts import Parts
-from planner.logical import DatomAtom, everything
+from planner.logical import AndNode, DatomAtom, everything
 from planner.maintenance.feeds import FEED
+from planner.maintenance.grouping import keys_of, plan_groups
 from planner.maintenance.maintenance import (
     Maintenance,
     ReactionPlan,
@@ -52,7 +55,7 @@ from planner.maintenance.maintenance import (
     maintenance_of,
     plan_reaction,
 )
-from planner.maintenance.reactions import Call, database_of, looked_up
+from planner.maintenance.reactions import Atom, Call, database_of, looked_up
 from planner.plan import Plan
 from planner.statistics import Statistics
 from store.bootstrap import IDENT
@@ -80,11 +83,10 @@ def maintenance_at(question: Question, source: str) -> Maintenance | Unmaintaine
 
 @dataclass(slots=True)
 class _Feed:
-    """`names`: whether some argument is an ident or a lookup ref. `rows`: of its answer, once they were counted."""
+    """`rows`: of its answer, once they were counted."""
 
     question: Question
     inputs: Inputs
-    names: bool
     rows: int | None = None
 
 
@@ -101,7 +103,8 @@ class Heads:
 
 @dataclass(slots=True)
 class Maintained:
-    """`source`: the database that moves."""
+    """`source`: the database that moves. `_naming`: the feeds of which some argument may be an ident or a lookup
+    ref."""
 
     question: Question
     engine: Engine
@@ -111,22 +114,32 @@ class Maintained:
     _reads: QueryReads = field(init=False)
     _plan: Plan = field(init=False)
     _arguments: Arguments = field(init=False)
+    _derived: Derivation | None = field(init=False)
     _lists: dict[str, list[Column]] = field(init=False)
     _named: tuple[DatomAtom, ...] = field(init=False)
+    _groups: Groups | None = field(init=False)
     _feeds: dict[int, _Feed] = field(default_factory=dict)
+    _naming: dict[int, _Feed] = field(default_factory=dict)
     _plans: dict[int, ReactionPlan] = field(default_factory=dict)
+    _group_plan: Plan | None = None
     _planned_for: tuple[Any, ...] = ()
 
     def __post_init__(self) -> None:
         self._reads = reads_of(self.question.query)
-        self._plan = self.engine.compiler.compile(self.question)
+        self._plan = replace(
+            self.engine.compiler.compile(self.question),
+            constants=tuple(self.maintenance.constants.items()),
+            entities=self.maintenance.entities,
+        )
         widths = {
             f"in {place}": len(each.binding.targets) if isinstance(each.binding, ast.RelationBinding) else 1
             for place, each in enumerate(self.question.query.inputs)
             if isinstance(each, ast.BindingInput)
         }
         codes = self.question.snapshot.codes
-        self._arguments = Arguments(self.maintenance.fed, widths, codes)
+        rules = self.maintenance.rules
+        self._arguments = Arguments(self.maintenance.fed, widths, codes, follows=rules is not None)
+        self._derived = None if rules is None else Derivation(rules, self._arguments, self.source)
         given = Scratch(codes)
         inputs = bind_inputs(self._plan, self.question.args, self.question.snapshot, given)
         self._lists = {
@@ -135,8 +148,15 @@ class Maintained:
             if name in self.question.relations
         }
         self._named = tuple(
-            leaf for leaf in everything(self.maintenance.body) if isinstance(leaf, DatomAtom) and _names(leaf)
+            leaf
+            for body in self._bodies()
+            for leaf in everything(body)
+            if isinstance(leaf, DatomAtom) and _names(leaf)
         )
+
+        elements = self.question.query.find.elements
+        aggregates = any(isinstance(each, ast.FindAggregate) for each in elements)
+        self._groups = Groups(elements, keys_of(self.maintenance)) if aggregates else None
 
     # Feeds
 
@@ -163,32 +183,46 @@ class Maintained:
                 if declared is not None and not any(each.attribute == declared.id for each in found):
                     # A constant that the database does not know yet.
                     found[Interest(declared.id)] = None
-        names = [IDENT] if self._named or self.maintenance.constants or self._any_names() else []
+        names = [IDENT] if self._named or self.maintenance.constants or self._naming else []
         return [*found, *(Interest(each) for each in sorted(attributes.union(names)))]
 
     def add(self, feed: int, question: Question, at: Snapshot, cancel: Cancel) -> None:
         question = at_moment(question, at, cancel.check)
         given = Scratch(at.codes)
         inputs = bind_inputs(self._plan, question.args, at, given, cancel.check)
-        self._feeds[feed] = _Feed(question, inputs, self._has_names(question))
+        self._feeds[feed] = _Feed(question, inputs)
+        if self.maintenance.entities and any(map(_may_name, values_of(question))):
+            self._naming[feed] = self._feeds[feed]
         self._arguments.add(feed, inputs, given)
+        if self._groups is not None:
+            with self.engine.memory.lent(cancel):
+                run = self._run(cancel)
+                if self._derived is not None:
+                    self._derived.go(Tick(at, at), self._databases(at), self._lists, run, self._constants(at, run))
+                self._groups.begin(lambda keys: self._tuples(keys, at, run), run.values, cancel)
 
     def drop(self, feed: int) -> None:
+        self._naming.pop(feed, None)
         if self._feeds.pop(feed, None) is not None:
             self._arguments.drop(feed)
+            if self._groups is not None:
+                self._groups.drop(feed)
 
     def nbytes(self) -> int:
-        return self._arguments.nbytes() + _FEED_BYTES * len(self._feeds)
+        groups = 0 if self._groups is None else self._groups.nbytes()
+        groups += 0 if self._derived is None else self._derived.nbytes()
+        return self._arguments.nbytes() + groups + _FEED_BYTES * len(self._feeds)
 
     # A step
 
     def step(self, tick: Tick, cancel: Cancel) -> Mapping[int, Change | AdalogError]:
-        if not self._feeds:
+        if not self._feeds or tick.old.key == tick.new.key:
             return {}
         with self.engine.memory.lent(cancel):
             if self._means_something_else(tick):
+                changes = self._asked_again(self._feeds, tick, cancel)
                 self._replan(tick.new, cancel)
-                return self._asked_again(self._feeds, tick, cancel)
+                return changes
             self._arguments.learn()
             renamed = self._renamed(tick, cancel)
             try:
@@ -196,41 +230,73 @@ class Maintained:
             except AdalogError as error:
                 if error.code in (Code.CANCELLED, Code.TIMEOUT):
                     raise
+                self._forget()
                 changes = self._asked_again([feed for feed in self._feeds if feed not in renamed], tick, cancel)
             return {**changes, **renamed} if renamed else changes
 
     def _changes(self, tick: Tick, cancel: Cancel) -> dict[int, Change | AdalogError]:
-        values = self._arguments.values.fork(cancel.budget.take)
-        heads = self._heads(tick, Run(values, cancel, self.engine.means.strict, self.engine.means.threads))
+        run = self._run(cancel)
+        heads = self._heads(tick, run)
         if not heads:
             return {}
-        return self._counted(self._shown(heads, values, tick), tick, cancel)
+        if self._groups is None:
+            changes = self._shown(heads, run.values, tick)
+        else:
+            changes = self._groups_shown(self._groups, heads, run, tick)
+        return self._counted(changes, tick, cancel)
+
+    def _run(self, cancel: Cancel) -> Run:
+        values = self._arguments.values.fork(cancel.budget.take)
+        return Run(values, cancel, self.engine.means.strict, self.engine.means.threads)
 
     def _heads(self, tick: Tick, run: Run) -> Heads:
         """What entered and what left."""
         entered, left = (Collector(self.maintenance.head, True, False, None, None, run.cancel) for _ in range(2))
         moments = {self.source: Moments(tick.old, tick.new)}
-        relations: dict[str, Sequence[Column] | Parts] | None = None
+        if self._derived is not None:
+            databases = self._databases(tick.old)
+            self._derived.go(tick, databases, self._lists, run, self._constants(tick.new, run))
+        relations: Mapping[str, Held] | None = None
         fixed: dict[str, int] = {}
         for place, reaction in enumerate(self.maintenance.reactions):
-            assert isinstance(reaction.changed, DatomAtom)
-            batch = changed_rows(reaction.changed, tick, run.strict)
+            batch = self._changed(reaction.changed, tick, run.strict)
             if batch is None:
                 continue
             if relations is None:
-                relations = {**self._lists, **self._arguments.relations()}
+                relations = self._relations()
                 self._check_plans(tick.new)
-                fixed = constant_codes(self._plan, tick.new, run.values)
+                fixed = self._constants(tick.new, run)
             batch = _with_constants(batch, fixed)
             if batch is None:
                 continue
             plan = self._plan_of(place, tick.new, run.cancel)
+            for name, column, variable in plan.probes:
+                batch = batch.keep(self._arguments.asks_for(name, column, batch.columns[variable]))
+            if not batch.size:
+                continue
             binding = Binding(self._plan, self._still, relations, run, moments, derive=derived)
             join = binding.join_of(plan.join.body.items, plan.given, plan.join.levels, weighted=False)
             if join is not None:
                 Driver(join, entered if reaction.enters else left, run.cancel, run.threads).run(batch)
         forget_scratch()
         return Heads(entered.rows(), left.rows())
+
+    def _relations(self) -> Mapping[str, Held]:
+        kept = {} if self._derived is None else self._derived.relations
+        return {**self._lists, **kept, **self._arguments.relations()}
+
+    def _changed(self, atom: Atom, tick: Tick, strict: bool) -> Batch | None:
+        """The rows of an atom that came or went."""
+        if isinstance(atom, DatomAtom):
+            return changed_rows(atom, tick, strict)
+        assert self._derived is not None
+        return changed_facts(atom, self._derived.changed(atom))
+
+    def _constants(self, at: Snapshot, run: Run) -> dict[str, int]:
+        return constant_codes(self._plan, at, run.values)
+
+    def _databases(self, at: Snapshot) -> dict[str, Snapshot]:
+        return {**self._still, self.source: at}
 
     @property
     def _still(self) -> dict[str, Snapshot]:
@@ -241,13 +307,17 @@ class Maintained:
     def _plan_of(self, place: int, at: Snapshot, cancel: Cancel) -> ReactionPlan:
         plan = self._plans.get(place)
         if plan is None:
-            sizes = {**sizes_of(self.question.query, self.question.args), **self._arguments.sizes()}
-            databases = {**self.question.databases, self.source: at}
-            statistics = Statistics(databases, sizes, check=cancel.check)
-            options = self.question.request.options
-            plan = plan_reaction(self.maintenance, self.maintenance.reactions[place], statistics, options)
+            reaction = self.maintenance.reactions[place]
+            plan = plan_reaction(
+                self.maintenance, reaction, self._statistics(at, cancel), self.question.request.options
+            )
             self._plans[place] = plan
         return plan
+
+    def _statistics(self, at: Snapshot, cancel: Cancel) -> Statistics:
+        kept = {} if self._derived is None else self._derived.sizes()
+        sizes = {**sizes_of(self.question.query, self.question.args), **self._arguments.sizes(), **kept}
+        return Statistics({**self.question.databases, self.source: at}, sizes, check=cancel.check)
 
     def _check_plans(self, at: Snapshot) -> None:
         """Forgets plans that were made for other sizes."""
@@ -255,6 +325,7 @@ class Maintained:
         if self._planned_for != current:
             self._planned_for = current
             self._plans = {}
+            self._group_plan = None
 
     def _replan(self, at: Snapshot, cancel: Cancel) -> None:
         """Plans for another schema, and gives the feeds' arguments their meaning there."""
@@ -263,7 +334,8 @@ class Maintained:
         assert isinstance(maintenance, Maintenance), "what the text says can be maintained under any schema"
         self.question, self.maintenance = question, maintenance
         self._plans = {}
-        feeds, self._feeds = self._feeds, {}
+        self._group_plan = None
+        feeds, self._feeds, self._naming = self._feeds, {}, {}
         self.__post_init__()
         for number, feed in feeds.items():
             self.add(number, feed.question, at, cancel)
@@ -291,24 +363,23 @@ class Maintained:
         """Whether idents, or the unique attributes that lookup refs go by, were written."""
         named = (tick.new.attribute(name) for name in {*self._reads.sources.get(self.source, Reads()).named})
         unique = [each.id for each in named if each is not None and each.unique is not None]
-        if self._any_names():
+        if self._naming:
             unique += [each.id for each in tick.new.attributes() if each.unique is not None]
         return any(map(tick.touches, (IDENT, *unique)))
 
     def _renamed(self, tick: Tick, cancel: Cancel) -> dict[int, Change | AdalogError]:
         """The changes of feeds whose arguments name other entities than before."""
-        if not self._any_names() or not self._names_touched(tick):
+        if not self._naming or not self._names_touched(tick):
             return {}
         changes: dict[int, Change | AdalogError] = {}
-        for number, feed in list(self._feeds.items()):
-            if not feed.names:
-                continue
+        for number, feed in self._naming.items():
             question = at_moment(feed.question, tick.new, cancel.check)
             given = Scratch(tick.new.codes)
             inputs = bind_inputs(self._plan, question.args, tick.new, given, cancel.check)
             if _same(inputs, feed.inputs, given):
                 continue
             changes.update(self._asked_again([number], tick, cancel))
+            self._forget()
             self._arguments.drop(number)
             self._arguments.add(number, inputs, given)
             feed.question, feed.inputs = question, inputs
@@ -332,6 +403,82 @@ class Maintained:
             if change is not None:
                 changes[number] = change
         return changes
+
+    # Groups
+
+    def _groups_shown(self, groups: Groups, heads: Heads, run: Run, tick: Tick) -> dict[int, Change | AdalogError]:
+        """What the touched groups show instead, feed by feed."""
+        touched = groups.touched(heads.entered, heads.left)
+        moved = None
+        if groups.can_follow(touched):
+
+            def ask(keys: Batch) -> Batch:
+                return self._tuples(keys, tick.old, run)
+
+            moved = groups.moved(heads.entered, heads.left, ask, run.values, run.cancel)
+        before, after = moved or (self._asked_groups(touched, at, run) for at in (tick.old, tick.new))
+        has_feeds = self.maintenance.fed.has_feeds
+        added: dict[int, list[Row]] = {}
+        removed: dict[int, list[Row]] = {}
+        for key in {**before, **after}:
+            was, now = before.get(key), after.get(key)
+            if was != now:
+                feed = key[0] if has_feeds else 0
+                if now is not None:
+                    added.setdefault(feed, []).append(now)
+                if was is not None:
+                    removed.setdefault(feed, []).append(was)
+
+        def result(rows: Sequence[Row]) -> Result:
+            columns = zip(*rows, strict=True) if rows else [()] * len(self.question.query.find.elements)
+            return self._result([np.array(column, np.int64) for column in columns], run.values, tick.new.t)
+
+        changes: dict[int, Change | AdalogError] = {
+            feed: Change(result(added.get(feed, ())), result(removed.get(feed, ())))
+            for feed in dict.fromkeys((*added, *removed))
+        }
+        return changes if has_feeds or not changes else dict.fromkeys(self._feeds, changes[0])
+
+    def _asked_groups(self, keys: Batch, at: Snapshot, run: Run) -> dict[Key, Row]:
+        """What groups show at a moment, those that have tuples."""
+        assert self._groups is not None
+        rows = self._tuples(keys, at, run)
+        plan = self._planned_groups(at, run.cancel)
+        elements = plan.query.find.elements
+        columns = aggregated(rows, elements, run.values, run.cancel)
+        places = {each.var.name: i for i, each in enumerate(elements) if not isinstance(each, ast.FindAggregate)}
+        shown = 1 if self.maintenance.fed.has_feeds else 0
+        return {
+            tuple(row[places[name]] for name in self._groups.keys): row[shown:]
+            for row in zip(*(column.tolist() for column in columns), strict=True)
+        }
+
+    def _tuples(self, keys: Batch, at: Snapshot, run: Run) -> Batch:
+        """The tuples of groups at a moment, with weights where a row stands for several."""
+        plan = self._planned_groups(at, run.cancel)
+        collector = collector_for(plan, None, run.cancel)
+        start = _with_constants(keys, self._constants(at, run))
+        if start is not None:
+            if self._derived is not None:
+                plan = replace(plan, body=self._derived.read_at(plan.body, at))
+            join = Binding(plan, self._databases(at), self._relations(), run, derive=derived).join()
+            if join is not None:
+                Driver(join, collector, run.cancel, run.threads).run(start)
+        return collector.rows()
+
+    def _planned_groups(self, at: Snapshot, cancel: Cancel) -> Plan:
+        plan = self._group_plan
+        if plan is None:
+            options = self.question.request.options
+            plan = self._group_plan = plan_groups(self.maintenance, self._statistics(at, cancel), options)
+        return plan
+
+    def _forget(self) -> None:
+        """Forgets what follows from step to step: one was not made."""
+        if self._groups is not None:
+            self._groups.forget()
+        if self._derived is not None:
+            self._derived.forget()
 
     # What is shown
 
@@ -392,21 +539,22 @@ class Maintained:
 
     def _atoms(self) -> Iterable[DatomAtom]:
         """The patterns over the database that moves, and those that calls look up."""
-        for leaf in everything(self.maintenance.body):
+        for leaf in (leaf for body in self._bodies() for leaf in everything(body)):
             if isinstance(leaf, DatomAtom) and leaf.source == self.source:
                 yield leaf
             elif isinstance(leaf, Call) and database_of(leaf) == self.source:
                 yield from looked_up(leaf)
 
+    def _bodies(self) -> Iterable[AndNode]:
+        """The query's body, and those of its rules."""
+        yield self.maintenance.body
+        if self.maintenance.rules is not None:
+            for stratum in self.maintenance.rules.program.strata:
+                yield from (branch.body for _, branch in stratum.rules)
+
     def _lookups(self) -> list[Keyword]:
         """The attributes of lookup refs among the arguments."""
-        return [name for feed in self._feeds.values() if feed.names for name in lookups_of(feed.question)]
-
-    def _any_names(self) -> bool:
-        return bool(self.maintenance.entities) and any(feed.names for feed in self._feeds.values())
-
-    def _has_names(self, question: Question) -> bool:
-        return any(map(_may_name, values_of(question)))
+        return [name for feed in self._naming.values() for name in lookups_of(feed.question)]
 
 
 def _may_name(value: Any) -> bool:

@@ -21,7 +21,7 @@ import numpy as np
 from executor.bounds.run import Run
 from executor.evaluation.bind import Held
 from executor.extenders.changes import Moments
-from executor.join.batch import Column
+from executor.join.batch import Column, Mask
 from executor.maintain.bodies import Between, Changed, Joins, Step
 from executor.maintain.closed import ClosedStratum
 from executor.maintain.stratum import KeptStratum
@@ -104,6 +104,7 @@ class MaintainedProgram:
         """Derives everything at a moment. `relations`: all inputs, also those that do not change; `constants`: the
         code of each variable of the rules that has one value (`executor.question.inputs.constant_codes`)."""
         self._kept.clear()
+        self._joins.forget()
         self._values = None
         for name, width in self._inputs.items():
             self._kept[name] = KeptFacts(width)
@@ -148,7 +149,7 @@ class MaintainedProgram:
                 self._kept[name].add(rows, 0)
         moved = dict(constants) != self._constants
         step = self._step(moments, run, constants, between or compared)
-        changed = Changed(step, self._kept)
+        changed = Changed(step, self._kept, self._joins)
         for each in self._strata:
             if moved:
                 each.afresh(step)
@@ -173,17 +174,17 @@ class MaintainedProgram:
         if former is None or former is values or not former.made():
             return
 
+        def is_own(codes: Column) -> Mask:
+            own: Mask = Scratch.made_numbers(codes) >= 0
+            return own
+
         def change(codes: Column) -> Column:
-            own = np.flatnonzero(Scratch.made_numbers(codes) >= 0)
-            if not len(own):
-                return codes
-            changed = codes.copy()
-            changed[own] = values.intern_many(former.decode_many(codes[own]))
-            return changed
+            return values.intern_many(former.decode_many(codes))
 
         for kept in self._kept.values():
-            kept.recode(change)
-        self._constants = {name: int(change(np.array([code]))[0]) for name, code in self._constants.items()}
+            kept.recode(is_own, change)
+        own = {name: code for name, code in self._constants.items() if is_own(np.array([code]))[0]}
+        self._constants |= {name: int(change(np.array([code]))[0]) for name, code in own.items()}
 
 
 def _nothing_between(source: str, attribute: int) -> Difference:

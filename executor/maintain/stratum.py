@@ -62,6 +62,7 @@ class KeptStratum:
         self.rules_of = {
             each.name: [rule for rule in self.rules if rule.target == each.name] for each in stratum.relations
         }
+        self.below = [start.atom for rule in self.rules for start in rule.entering]
         self.onward: dict[str, list[tuple[RuleBodies, Start]]] = {each.name: [] for each in stratum.relations}
         for rule in self.rules:
             for start in rule.onward:
@@ -89,10 +90,12 @@ class KeptStratum:
 
     def _new(self, relation: Derived) -> KeptFacts:
         if not relation.aggregates or not self.stratum.recursive:
-            return KeptFacts(relation.arity)
+            return KeptFacts(relation.arity, self.joins.take)
         place = next(i for i, name in enumerate(relation.aggregates) if name is not None)
         sign = 1 if relation.aggregates[place] == "min" else -1
-        return BestKept(relation.arity, place, lambda codes: sign * _ranked(codes, self.joins.values))
+        return BestKept(
+            relation.arity, place, lambda codes: sign * _ranked(codes, self.joins.values), self.joins.take
+        )
 
     # Everything
 
@@ -111,6 +114,8 @@ class KeptStratum:
 
     def step(self, step: Step, changed: Changed) -> None:
         """Takes away what no longer holds, and adds what does now."""
+        if not any(batch.size for atom in self.below for batch in changed.of(atom)):
+            return
         self._left = max(_FEW, self._share * sum(facts.size for facts in self._facts.values()))
         try:
             self._step(step, changed)

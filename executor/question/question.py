@@ -112,12 +112,13 @@ class Questions:
             request, rules, outline, made.args, made.databases, snapshot, made.diagnostics, started, deadline, cost
         )
 
-    def diagnostics(self, question: Question) -> tuple[Diagnostic, ...]:
+    def diagnostics(self, question: Question, cancel: Cancel) -> tuple[Diagnostic, ...]:
         """What is allowed in the question and probably not meant."""
         known = self.known_diagnostics(question)
         if known is not None:
             return known
-        found = suspicions(question.outline, question.databases)
+        with watching(cancel.check):
+            found = suspicions(question.outline, question.databases)
         weight = weight_of_text(question.text) + sum(len(each.message) for each in found)
         self._found.put(_seen(question), found, weight)
         return (*question.about_arguments, *found)[:MOST]

@@ -38,6 +38,8 @@ ROW: Final = "#seed"
 
 # A part of rows is sorted again with the one before it when it has come to so large a share of that.
 _SHARE: Final = 8
+# Bytes for each row beside its columns.
+_BESIDE: Final = 64
 # Fewer rows that hold no more are not worth clearing away.
 _FEW: Final = 1024
 
@@ -52,8 +54,10 @@ class KeptFacts:
     Between `settle` and the next, OLD are the rows that held then, NEW those that hold now.
     """
 
-    def __init__(self, arity: int) -> None:
+    def __init__(self, arity: int, take: Callable[[int], None] | None = None) -> None:
+        """`take` is told how many bytes are about to be held, and may refuse them."""
         self.arity = arity
+        self._take = take
         self.size = 0
         self._count = 0
         self._rows: Ints = np.empty((arity, 64), np.int64)
@@ -66,14 +70,17 @@ class KeptFacts:
         self._parts: list[tuple[int, int, Columns]] = []
         self._shown = NOW
         self._limits = np.empty(0, np.int64)
+        self._numbered = 0
+        # Rows up to here have the database's codes alone.
+        self._plain = 0
 
     def __len__(self) -> int:
         return self.size
 
     @property
-    def entered(self) -> int:
-        """How many rows have a number."""
-        return self._count
+    def extent(self) -> tuple[int, int]:
+        """What numbers stand for: another one when rows have been numbered anew, or more of them have a number."""
+        return self._numbered, self._count
 
     def nbytes(self) -> int:
         """Bytes held, sorted parts included."""
@@ -113,8 +120,8 @@ class KeptFacts:
 
     def holding(self, rows: Column) -> Column:
         """Those of some rows by number, each once, that hold now."""
-        rows = distinct(rows)
-        return rows[(rows >= 0) & self._marked(rows, NOW)]
+        rows = rows[(rows >= 0) & self._marked(rows, NOW)]
+        return distinct(rows) if len(rows) > 1 else rows
 
     def missing(self, rows: Column) -> Column:
         """Those of some rows by number that do not hold now."""
@@ -134,6 +141,8 @@ class KeptFacts:
     def add(self, columns: Sequence[Column], time: int) -> tuple[Column, Column]:
         """Has rows hold from a time on: (the numbers of those that did not hold, of those that give way to
         them)."""
+        if not len(columns[0]):
+            return _NONE, _NONE
         rows = self.missing(distinct(self.enter(columns)))
         self._hold(rows, time)
         return rows, _NONE
@@ -172,8 +181,15 @@ class KeptFacts:
 
     # Between two moments
 
+    @property
+    def is_touched(self) -> bool:
+        """Whether rows came or went, if only to go or come again."""
+        return bool(self._touched)
+
     def settle(self) -> None:
         """Makes what holds now what held before."""
+        if not self._touched:
+            return
         for rows in self._touched:
             marks = self._marks[rows]
             holds = marks & NOW
@@ -192,8 +208,10 @@ class KeptFacts:
         return self._difference()[1]
 
     def _difference(self) -> tuple[Column, Column]:
+        if not self._touched:
+            return _NONE, _NONE
         if self._changed is None:
-            rows = _NONE if not self._touched else distinct(np.concatenate(self._touched))
+            rows = distinct(np.concatenate(self._touched))
             marks = self._marks[rows] & (NOW | BEFORE)
             self._changed = rows[marks == NOW], rows[marks == BEFORE]
         return self._changed
@@ -205,6 +223,9 @@ class KeptFacts:
         if wanted > self._rows.shape[1]:
             check_size(wanted)
             room = max(wanted, 2 * self._rows.shape[1])
+            if self._take is not None:
+                # The rows, as much again for what of them is sorted, and the places in tables.
+                self._take((16 * self.arity + _BESIDE) * room)
             self._rows = _grown(self._rows, self._count, room)
             self._times = _grown(self._times, self._count, room)
             self._marks = _grown(self._marks, self._count, room)
@@ -226,15 +247,25 @@ class KeptFacts:
         self._times = _grown(self._times[kept], len(kept), room)
         self._marks = _grown(self._marks[kept], len(kept), room)
         self._count = len(kept)
-        self._parts = []
+        self._plain = 0
         self._table = np.zeros(128, np.int64)
-        self._index(self._count)
+        self._renumber()
 
-    def recode(self, change: Callable[[Column], Column]) -> None:
-        """Gives the values of its rows other codes."""
+    def recode(self, is_own: Callable[[Column], Mask], change: Callable[[Column], Column]) -> None:
+        """Gives those codes in its rows others of which `is_own` says that they are not the database's."""
         assert not self._touched, "between two moments"
-        for column in self._rows:
-            column[: self._count] = change(column[: self._count])
+        young = self._rows[:, self._plain : self._count]
+        masks = [is_own(column) for column in young]
+        if not any(mask.any() for mask in masks):
+            self._plain = self._count
+            return
+        for column, mask in zip(young, masks, strict=True):
+            column[mask] = change(column[mask])
+        self._renumber()
+
+    def _renumber(self) -> None:
+        """Makes all that refers to rows by their numbers or their values anew."""
+        self._numbered += 1
         self._parts = []
         self._index(self._count)
 
@@ -283,8 +314,14 @@ class BestKept(KeptFacts):
     `place`: the value's column. `ranks`: numbers in the order of the values of codes, where the least is the best.
     """
 
-    def __init__(self, arity: int, place: int, ranks: Callable[[Column], Column]) -> None:
-        super().__init__(arity)
+    def __init__(
+        self,
+        arity: int,
+        place: int,
+        ranks: Callable[[Column], Column],
+        take: Callable[[int], None] | None = None,
+    ) -> None:
+        super().__init__(arity, take)
         self._place = place
         self._ranks = ranks
         self._keys = np.array([i for i in range(arity) if i != place], np.int64)
@@ -327,15 +364,8 @@ class BestKept(KeptFacts):
             self._known = kept_kernels.put(self._groups, self._rows, self._keys, self.all_holding(), SEED)
         self._known += kept_kernels.put(self._groups, self._rows, self._keys, rows, SEED)
 
-    def _compact(self) -> None:
-        super()._compact()
-        self._regroup()
-
-    def recode(self, change: Callable[[Column], Column]) -> None:
-        super().recode(change)
-        self._regroup()
-
-    def _regroup(self) -> None:
+    def _renumber(self) -> None:
+        super()._renumber()
         self._groups = np.zeros(128, np.int64)
         self._known = 0
         self._put(self.all_holding())
@@ -356,19 +386,33 @@ class KeptExtender:
         self.order = sorted(names, key=rank.__getitem__)
         self.last = self.order[-1] if rank[self.order[-1]] >= 0 else START
         self._made: list[RelationExtender] = []
-        self._entered = -1
+        self._extent = (-1, -1)
 
     def participates(self, variable: str) -> bool:
         return self.last == START if variable == START else variable in self.variables
 
     def _parts(self) -> list[RelationExtender]:
-        if self._entered != self.facts.entered:
-            self._entered = self.facts.entered
+        if self._extent != self.facts.extent:
+            self._extent = self.facts.extent
             places = tuple(self.names.index(name) for name in self.order)
             self._made = [
                 RelationExtender(self.order, part.levels(places), self.rank) for part in self.facts.parts()
             ]
         return self._made
+
+    def known(self, batch: Batch) -> Batch:
+        """The rows of a first batch for which there is a row, or may be: the bound variables come first."""
+        bound = [name for name in self.order if self.rank[name] < 0]
+        if len(bound) == len(self.order):
+            return self._accepted(batch)
+        return self._under(batch, bound[-1])
+
+    def _under(self, batch: Batch, variable: str) -> Batch:
+        first, *others = self._parts()
+        mask = first.holds(batch, variable)
+        for part in others:
+            mask |= part.holds(batch, variable)
+        return batch.keep(mask)
 
     def count(self, batch: Batch, variable: str) -> NDArray[np.int64]:
         first, *others = self._parts()
@@ -392,13 +436,7 @@ class KeptExtender:
         return self._accepted(extended) if variable == self.last else extended
 
     def intersect(self, batch: Batch, variable: str) -> Batch:
-        if variable == self.last:
-            return self._accepted(batch)
-        first, *others = self._parts()
-        mask = first.holds(batch, variable)
-        for part in others:
-            mask |= part.holds(batch, variable)
-        return batch.keep(mask)
+        return self._accepted(batch) if variable == self.last else self._under(batch, variable)
 
     def _accepted(self, batch: Batch) -> Batch:
         if not batch.size:
@@ -415,7 +453,7 @@ _NONE: Final = np.empty(0, np.int64)
 def _stacked(columns: Sequence[Column], size: int | None = None) -> NDArray[np.int64]:
     if not columns:
         return np.empty((0, size or 0), np.int64)
-    return np.ascontiguousarray(np.stack(list(columns)))
+    return np.array(columns)
 
 
 def _grown(array: NDArray[T], count: int, room: int) -> NDArray[T]:

@@ -17,7 +17,7 @@ from executor.kernels import kept_kernels, walk_kernels
 from executor.kernels.range_kernels import Ints
 from executor.kernels.seed import SEED
 from executor.rules.kept import KeptFacts, Marks
-from store.trie import Trie, distinct
+from store.trie import EMPTY, Trie, distinct
 
 EXIT: Final = 8
 """The mark of a row that a rule derives which reads nothing of its own stratum."""
@@ -68,12 +68,7 @@ class Edges:
         wanted = self._count + len(starts)
         if 2 * wanted > len(self._table):
             self._make_room(wanted)
-        found = np.empty(len(starts), np.int64)
-        keys = np.ascontiguousarray(np.stack((starts, ends)))
-        before = self._count
-        self._count = kept_kernels.enter(self._table, self._pairs, before, keys, found, SEED)
-        self._holds[found] = holds
-        self._link(before)
+        self._count = walk_kernels.put(*self.overlay, starts, ends, holds, SEED)
 
     def _make_room(self, wanted: int) -> None:
         size = len(self._table)
@@ -98,8 +93,8 @@ class Edges:
 class WalkedFacts(KeptFacts):
     """Facts of two columns, of which `fixed` is the one that stays the same along an edge."""
 
-    def __init__(self, fixed: int) -> None:
-        super().__init__(2)
+    def __init__(self, fixed: int, take: Callable[[int], None] | None = None) -> None:
+        super().__init__(2, take)
         self._fixed = fixed
         self._chain: Ints = np.empty(self._rows.shape[1], np.int64)
         self._heads: Ints = np.zeros(len(self._table), np.int64)
@@ -112,11 +107,15 @@ class WalkedFacts(KeptFacts):
 
     def leave_by(self, columns: Sequence[Column]) -> Column:
         """The numbers of those rows among some that have an exit."""
-        rows = distinct(self.find(columns))
-        return rows[(rows >= 0) & self._marked(rows, EXIT)]
+        if not len(columns[0]):
+            return EMPTY.values
+        rows = self.find(columns)
+        return distinct(rows[(rows >= 0) & self._marked(rows, EXIT)])
 
     def exits(self, columns: Sequence[Column], time: int) -> Column:
         """Gives rows an exit: the numbers of those that did not hold."""
+        if not len(columns[0]):
+            return EMPTY.values
         rows = distinct(self.enter(columns))
         self._marks[rows] |= EXIT
         rows = self.missing(rows)
@@ -133,10 +132,11 @@ class WalkedFacts(KeptFacts):
 
     # Along the edges
 
-    def met(self, starts: Column, ends: Column) -> list[Column]:
-        """The columns of the facts that follow along some edges from those that hold."""
+    def met(self, starts: Column, ends: Column, *, held: bool) -> list[Column]:
+        """The columns of what follows along some edges from facts that hold: of facts that do, or that do not."""
         self._link()
-        return list(walk_kernels.met(self._facts, self._heads, self._chain, starts, ends, SEED))
+        facts = self._rows, self._marks, self._table, self._fixed
+        return list(walk_kernels.met(*facts, self._heads, self._chain, starts, ends, held, SEED))
 
     def lose(self, rows: Column, edges: Edges, most: int) -> tuple[Column, bool]:
         """Takes away what of some rows follows from nothing earlier, and what followed from that in turn: (the rows
@@ -211,14 +211,7 @@ class WalkedFacts(KeptFacts):
             walk_kernels.link(self._heads, nodes, self._chain, self._linked, self._count, SEED)
             self._linked = self._count
 
-    def recode(self, change: Callable[[Column], Column]) -> None:
-        super().recode(change)
-        self._unlink()
-
-    def _compact(self) -> None:
-        super()._compact()
-        self._unlink()
-
-    def _unlink(self) -> None:
+    def _renumber(self) -> None:
+        super()._renumber()
         self._heads = np.zeros(len(self._table), np.int64)
         self._linked = 0

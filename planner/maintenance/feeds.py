@@ -57,5 +57,5 @@ def fed(query: ast.Query, tree: Tree) -> Fed:
         items.append(item)
     wanted = bool(scalars) or len(collections) < len(bindings)
     if wanted:
-        items.insert(0, RelationAtom(SCALARS, (FEED, *scalars)))
+        items.insert(0, RelationAtom(SCALARS, (FEED, *scalars), given=True))
     return Fed(AndNode(tuple(items)), scalars if wanted else None, tuple(collections), fixed)

@@ -81,6 +81,16 @@ def moving_database(source: str) -> Moves:
     return moves
 
 
+def is_derived(leaf: Node) -> bool:
+    """Whether it reads what rules derive."""
+    return isinstance(leaf, RelationAtom) and leaf.derived
+
+
+def with_derived(moves: Moves) -> Moves:
+    """The same, and what rules derive."""
+    return lambda leaf: is_derived(leaf) or moves(leaf)
+
+
 def database_of(leaf: Call) -> str | None:
     """The database that a call looks into, if it does."""
     if leaf.name not in BUILTINS or not BUILTINS[leaf.name].needs_database:

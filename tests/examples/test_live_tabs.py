@@ -55,7 +55,7 @@ class Tab:
 
     def shows(self, selector: str, *texts: str) -> None:
         """Waits until the elements have these texts."""
-        WebDriverWait(self._browser, 30).until(
+        WebDriverWait(self._browser, 60).until(
             lambda _: self._find(selector) == list(texts), f"{selector}: {self._find(selector)}"
         )
 
@@ -66,6 +66,12 @@ class Tab:
     def click(self, selector: str) -> None:
         self._browser.switch_to.window(self._handle)
         self._browser.find_element(By.CSS_SELECTOR, selector).click()
+
+    def has_stops(self, number: int) -> None:
+        """Waits until so many moments can be gone back to."""
+        self._browser.switch_to.window(self._handle)
+        moment = self._browser.find_element(By.ID, "moment")
+        WebDriverWait(self._browser, 60).until(lambda _: moment.get_attribute("max") == str(number))
 
     def slide(self, key: str) -> None:
         self._browser.switch_to.window(self._handle)
@@ -81,7 +87,7 @@ def test_two_tabs(browser: webdriver.Chrome) -> None:
 
         one.mark("zlib1g")
         for tab in (one, other):
-            tab.shows("#marked li", "zlib1gfixed")
+            tab.shows("#marked li", "zlib1g✕")
             tab.shows("#total", "4")
             tab.shows("#rows td:first-child", "zlib1g", "curl", "libpng16-16", "firefox-esr")
             tab.shows("#rows td:nth-child(2)", "0", "1", "1", "2")
@@ -95,6 +101,7 @@ def test_two_tabs(browser: webdriver.Chrome) -> None:
         one.shows("#change", "−2")
 
         # Back in time in one tab; the other one goes on.
+        one.has_stops(3)
         one.slide(Keys.ARROW_LEFT)
         one.shows("#total", "4")
         one.slide(Keys.HOME)

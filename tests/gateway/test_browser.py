@@ -117,6 +117,38 @@ def test_a_subscription_shows_what_a_transaction_changes(browser: webdriver.Chro
         assert problems == []
 
 
+FOLLOWING = """
+window.seen = []
+const source = new EventSource(`/graphql?query=${encodeURIComponent(arguments[0])}`)
+source.addEventListener("next", event => window.seen.push(JSON.parse(event.data).data.live))
+"""
+
+
+def test_a_browser_s_own_event_source_goes_on_after_a_cut(browser: webdriver.Chrome) -> None:
+    """It sends the last event's id by itself when it connects again."""
+    document = (
+        'subscription { live(query: "[:find ?n :where [_ :package/name ?n]]") { kind rows added retracted } }'
+    )
+    with gateway(None, PACKAGES) as opened, served(opened.app) as address:
+        wire = opened.app.state.wire
+
+        def changes() -> Any:
+            seen = browser.execute_script("return window.seen")  # type: ignore[no-untyped-call]
+            return [event["added"] or event["rows"] for event in seen if event["kind"] != "PROGRESS"]
+
+        browser.get(f"{address}/explorer/icon.svg")
+        browser.execute_script(FOLLOWING, document)  # type: ignore[no-untyped-call]
+        wait = WebDriverWait(browser, 30)
+        wait.until(lambda _: changes() == [[]])
+        (connection,) = [each for each in wire.connections if each.sends_events]
+        connection.loop.call_soon_threadsafe(connection.transport.abort)
+        wait.until(lambda _: not wire.streams["events"])
+        opened.database.transact('[{:package/name "git"}]')
+        wait.until(lambda _: changes() == [[], [["git"]]])
+        opened.database.transact('[{:package/name "gcc"}]')
+        wait.until(lambda _: changes() == [[], [["git"]], [["gcc"]]])
+
+
 ASKING = """
 const [address, document, done] = arguments
 fetch(`${address}/graphql`, {

@@ -147,6 +147,7 @@ def test_a_client_that_is_gone_frees_its_stream_at_once(opened: Live) -> None:
     with asked(opened):
         (stream,) = opened.hub.expect(1)
         assert opened.wire.streams["events"] == 1
+        assert opened.wire.body_bytes == 0
         assert not stream.closed.is_set()
     assert stream.closed.wait(SECONDS)
     until(lambda: not opened.wire.streams["events"])

@@ -17,6 +17,7 @@ import httpx
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.frames import Frame, Opcode
+from websockets.server import ServerProtocol
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin, Subprotocol
 
@@ -37,7 +38,7 @@ class Client:
     """A connection that speaks JSON."""
 
     def __init__(self, opened: Live, **more: Any) -> None:
-        more = {"subprotocols": SPOKEN, "proxy": None, "compression": "deflate", "open_timeout": SECONDS} | more
+        more = {"subprotocols": SPOKEN, "proxy": None, "max_queue": 1, "max_size": None} | more
         self.socket: ClientConnection = connect(opened.socket_address, **more)
 
     def send(self, **message: Any) -> Client:
@@ -414,6 +415,7 @@ FAULTY = {
     "a long ping": (b"\x89\xfe\x00\x7e" + b"\x00" * 130, 1002),
     "too long": (b"\x81\xff" + struct.pack("!Q", 1 << 40), 1009),
     "tiny frames": (_frame(b"{", fin=False) + _frame(b" ", Opcode.CONT, fin=False) * 2000, 1008),
+    "wrong, with much after it": (_frame(INIT, mask=False) + _frame(b" " * 50_000), 1002),
     "closing": (_frame(struct.pack("!H", 4321), Opcode.CLOSE), 4321),
 }
 
@@ -427,6 +429,27 @@ def test_frames_that_end_the_connection(opened: Live, fault: str) -> None:
         raw.shutdown(socket.SHUT_WR)
         assert _code(_until_closed(raw)) == code
     until(lambda: opened.wire.body_bytes == before)
+
+
+def test_many_small_frames_are_read_a_few_at_a_time(opened: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each costs some microseconds, for which nobody else is served."""
+    read: list[int] = []
+
+    def receive(protocol: ServerProtocol, data: bytes) -> None:
+        read.append(len(data))
+        original(protocol, data)
+
+    original = ServerProtocol.receive_data
+    monkeypatch.setattr(ServerProtocol, "receive_data", receive)
+    with contextlib.closing(_raw(opened)) as raw:
+        raw.sendall((_frame(b"", Opcode.PING) + _frame(b'{"type":"ping"}')) * 5000 + _frame(INIT))
+        found = b""
+        while not found.endswith(b'{"type":"connection_ack"}'):
+            found += raw.recv(65536)
+        assert found.count(b'{"type":"pong"}') == 5000
+        assert found.count(b"\x8a\x00") == 5000
+    assert max(read) <= 4096
+    assert sum(read) > 5000 * 27
 
 
 def test_messages_have_the_size_of_requests() -> None:

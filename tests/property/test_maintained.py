@@ -25,6 +25,7 @@ from store.database import Database
 from store.snapshot import Snapshot
 from tests.property.generated import ENTITIES, FREE, PAST, SCHEMA, VALUES, Asked, query, transaction
 from tests.property.model import EARLY, examples
+from tests.property.rule_programs import program
 from tests.property.test_cache import little
 
 Rows = frozenset[Hashable]
@@ -88,11 +89,13 @@ class Following:
 
     def question(self, args: list[str]) -> Question:
         given = [self.database.at(as_of=EARLY) if arg == PAST else read(arg) for arg in args]
+        if self.asked.given:
+            given.append(self.asked.rules_text)
         return self.pool.question(Request(self.asked.text, given, ordered=True))
 
     def add(self) -> None:
-        has_inputs = any(arg != PAST for arg in self.asked.args) and not self.asked.head.endswith("$rel")
-        if self.feeds and not has_inputs:
+        inputs = self.asked.head.split(":in $")[1]
+        if self.feeds and not set(re.findall(r"\?\w|_", inputs)):
             return
         args = list(self.asked.args) if not self.feeds else other_arguments(self.rng, self.asked)
         try:
@@ -145,7 +148,7 @@ def applied(change: Change, rows: Rows, where: object) -> Rows:
 def followed(database: Database, pool: Pool, rng: Random) -> Following | None:
     """A random query, mostly one that finds something."""
     for _ in range(30):
-        asked = query(rng)
+        asked = program(rng) if rng.random() < 0.3 else query(rng)
         with suppress(AdalogError):
             following = Following(database, pool, asked, rng)
             following.add()

@@ -45,7 +45,8 @@ const open = {
     on.closed = ({ code, reason }) => tell({ client, event: "closed", code, reason });
     on.message = (message) => message.type === "pong" && tell({ client, event: "pong message", value: message.payload });
     if (slow) options.connectionParams = () => new Promise(() => {});
-    return socket.createClient({ url, webSocketImpl: Socket, on, retryWait: pause, ...options });
+    // Node's socket reports a refused connection as an error, where a browser's is closed: both are worth a retry.
+    return socket.createClient({ url, webSocketImpl: Socket, on, retryWait: pause, shouldRetry: () => true, ...options });
   },
   sse({ client, url, headers, options = {} }) {
     return sse.createClient({ url, headers, retry: pause, ...options });

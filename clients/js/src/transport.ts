@@ -3,6 +3,7 @@
 import { AdalogError, fromWire, network } from "./errors.js";
 import { eventStream } from "./event-stream.js";
 import { dataOf, post, type Endpoint } from "./http.js";
+import { onWake } from "./wake.js";
 import type { Answer, Operation, WireError } from "./wire.js";
 
 /** What happens to one subscription: it is sent, brings answers, and ends once, in an error or for the server's own reasons. */
@@ -42,8 +43,13 @@ async function receiveEvents(
   const connection = new AbortController();
   const stop = () => connection.abort(stopped.reason);
   stopped.addEventListener("abort", stop, { once: true });
-  const silence = () => connection.abort(network(`silence for ${silenceMs / 1000} s`));
+  const silence = () => connection.abort(network(`silence for ${(Date.now() - heard) / 1000} s`));
+  let heard = Date.now();
   let timer = setTimeout(silence, silenceMs);
+  // After a sleep the connection is most likely gone, and the timer has yet to notice.
+  const stopListening = onWake(() => {
+    if (Date.now() - heard > silenceMs / 2) silence();
+  });
   try {
     const response = await post(endpoint, operation, "text/event-stream", connection.signal);
     if (!response.headers.get("content-type")?.startsWith("text/event-stream")) {
@@ -58,6 +64,7 @@ async function receiveEvents(
     for (;;) {
       const { done, value } = await reader.read();
       clearTimeout(timer);
+      heard = Date.now();
       if (done || stopped.aborted) return;
       timer = setTimeout(silence, silenceMs);
       const events = parse(text.decode(value, { stream: true }));
@@ -71,6 +78,7 @@ async function receiveEvents(
     throw error instanceof SyntaxError ? new AdalogError("PROTOCOL", `an event is no JSON: ${error.message}`) : error;
   } finally {
     clearTimeout(timer);
+    stopListening();
     stopped.removeEventListener("abort", stop);
     connection.abort();
   }

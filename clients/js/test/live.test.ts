@@ -204,31 +204,48 @@ test("an error later on leaves the rows as they were", async () => {
 });
 
 test("silence counts as a lost connection", async () => {
-  const { live } = await begun([[1, "a"]], {}, { silenceMs: 100 });
-  const second = await server.next();
-  assert.equal(second.variables["resume"], "r1");
-  second.send(progress(2));
-  await until(live, ({ basisT }) => basisT === 2);
+  const live = subscribed({}, [], { silenceMs: 100 });
+  (await server.next()).open();
+  await server.next();
+  await until(live, ({ error }) => error?.code === "NETWORK");
 });
 
-test("it comes back at once when the network does", async () => {
+/** Runs with a global that can be told of the network, as a page's can. */
+async function withNetwork(run: (online: () => void) => Promise<void>): Promise<void> {
   const target = new EventTarget();
   Object.assign(globalThis, {
     addEventListener: target.addEventListener.bind(target),
     removeEventListener: target.removeEventListener.bind(target),
   });
   try {
-    const { live, connection } = await begun([[1, "a"]], {}, { backoff: { minMs: 1e9, maxMs: 1e9 } });
-    connection.cut();
-    await until(live, ({ status }) => status === "stale");
-    target.dispatchEvent(new Event("online"));
-    (await server.next()).send(progress(2));
-    await until(live, ({ basisT }) => basisT === 2);
+    await run(() => target.dispatchEvent(new Event("online")));
   } finally {
     Reflect.deleteProperty(globalThis, "addEventListener");
     Reflect.deleteProperty(globalThis, "removeEventListener");
   }
-});
+}
+
+test("it comes back at once when the network does", () =>
+  withNetwork(async (online) => {
+    const { live, connection } = await begun([[1, "a"]], {}, { backoff: { minMs: 1e9, maxMs: 1e9 } });
+    connection.cut();
+    await until(live, ({ status }) => status === "stale");
+    online();
+    (await server.next()).send(progress(2));
+    await until(live, ({ basisT }) => basisT === 2);
+  }));
+
+test("after a sleep, a connection that was silent is not waited for", (context) =>
+  withNetwork(async (online) => {
+    const { live, connection } = await begun([[1, "a"]]);
+    online();
+    const now = Date.now();
+    context.mock.method(Date, "now", () => now + 31_000);
+    assert.equal(live.status, "live");
+    online();
+    await connection.closed;
+    assert.equal((await server.next()).variables["resume"], "r1");
+  }));
 
 test("a signal ends it, at whatever time", async () => {
   const before = subscribed({ signal: AbortSignal.abort(new Error("no longer wanted")) });
@@ -379,4 +396,67 @@ test("types of errors", async () => {
   (await server.next()).answer({ errors: [{ message: "no", extensions: { code: "QUERY_INVALID", line: 2, column: 7 } }] });
   const error = await live.ready().then(() => undefined, (reason: AdalogError) => reason);
   assert.deepEqual([error?.message, error?.line, error?.column], ["no", 2, 7]);
+});
+
+/** Numbers below n that look random and are the same every time. */
+function numbers(seed: number): (n: number) => number {
+  let state = seed;
+  return (n) => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return Math.floor((state / 2 ** 32) * n);
+  };
+}
+
+test("whatever is cut wherever, what was told is what happened", async () => {
+  for (let seed = 1; seed <= 25; seed += 1) {
+    const random = numbers(seed);
+    // What happened: a snapshot in chunks, then changes, each with what the rows are then.
+    const rows = new Map<number, number>();
+    for (let id = 0; id < 9; id += 1) rows.set(id, 0);
+    const all = () => [...rows].map(([id, name]) => [id, name]);
+    const events: Record<string, unknown>[] = [];
+    const told: unknown[] = [["snapshot", all(), []]];
+    for (let id = 0; id < 9; id += 3) events.push({ ...snapshot(1, all().slice(id, id + 3), id === 6) });
+    for (let t = 2; t < 30; t += 1) {
+      if (random(6) === 0) {
+        events.push(progress(t));
+        continue;
+      }
+      const id = random(12);
+      const before = rows.get(id);
+      if (before !== undefined && random(3) === 0) rows.delete(id);
+      else rows.set(id, t);
+      const added = rows.has(id) ? [[id, t]] : [];
+      const retracted = before === undefined ? [] : [[id, before]];
+      events.push(delta(t, added, retracted));
+      told.push(["delta", added, retracted]);
+    }
+    events.forEach((event, i) => (event["resume"] = String(i)));
+
+    const changes: LiveChange<Json[]>[] = [];
+    const live = subscribed({ key: ["?id"], onChange: (change) => changes.push(change) });
+    let done = false;
+    const finished = until(live, ({ resume }) => resume === String(events.length - 1)).then(() => (done = true));
+    for (;;) {
+      const connection = await Promise.race([server.next(), finished]);
+      if (typeof connection === "boolean" || done) break;
+      const { resume } = connection.variables;
+      const rest = events.slice(resume === undefined ? 0 : Number(resume) + 1);
+      const text = rest.map((event) => `event: next\ndata: ${JSON.stringify({ data: { live: event } })}\n\n`).join("");
+      const last = random(4) === 0;
+      const end = last ? text.length : random(Math.min(text.length, 900));
+      for (let at = 0; at < end; ) {
+        const size = 1 + random(300);
+        connection.write(text.slice(at, Math.min(at + size, end)));
+        at += size;
+        if (random(2) === 0) await new Promise((resolve) => setImmediate(resolve));
+      }
+      if (!last) connection.end();
+    }
+    assert.deepEqual(changes.map(({ kind, added, retracted }) => [kind, added, retracted]), told, `seed ${seed}`);
+    assert.deepEqual(new Set(live.rows.map(String)), new Set(all().map(String)));
+    live.close();
+    await server.stop();
+    server = await FakeServer.start();
+  }
 });

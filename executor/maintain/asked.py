@@ -18,6 +18,7 @@ from executor.question.arguments import Given, Matched, Moment, matched, settled
 from executor.question.question import Question
 from executor.question.request import Request
 from planner.outline import Outline
+from store.json_values import keyword
 from store.snapshot import Snapshot
 
 
@@ -72,12 +73,14 @@ class Following:
         return matched(self.query, self.request.args)
 
     def values(self) -> list[Any]:
-        """The values that were given for the variables of `:in`."""
+        """The values that were given for the variables of `:in`, JSON text that may name something as a keyword."""
         found = []
         for each, value in self.matched():
             if isinstance(each, ast.BindingInput):
                 value = value.value if isinstance(value, Moment) else value
-                found.append(value.value if isinstance(value, Given) else value)
+                if isinstance(value, Given):
+                    value = _with_names(value.value) if value.json else value.value
+                found.append(value)
         return found
 
     def lookups(self) -> list[Keyword]:
@@ -116,6 +119,13 @@ def view_key(question: Question) -> Hashable:
 def feed_key(question: Question) -> Hashable:
     """Equal for questions of one view that have the same answer at every moment: the values given, too."""
     return (view_key(question), *(_key(value) for value in question.request.args))
+
+
+def _with_names(value: Any) -> Any:
+    """A value that came as JSON with the keywords that its text may stand for."""
+    if isinstance(value, tuple | list):
+        return tuple(map(_with_names, value))
+    return keyword(value) or value if type(value) is str else value
 
 
 def _key(value: Any) -> Hashable:

@@ -22,7 +22,7 @@ from executor.extenders.changes import Moments
 from executor.join.batch import Batch
 from executor.join.driver import Driver
 from executor.join.step import forget_scratch
-from executor.maintain.arguments import Arguments
+from executor.maintain.arguments import Arguments, recoded
 from executor.maintain.changed_rows import changed_facts, changed_rows
 from executor.maintain.derivation import Derivation
 from executor.maintain.view import Tick
@@ -127,7 +127,13 @@ class Reacting:
 
     def run(self, cancel: Cancel) -> Run:
         """What the joins of one step have in common."""
-        self._arguments.learn()
+        learned = self._arguments.learn()
+        if learned:
+            self._lists = {
+                name: [recoded(column, learned) for column in columns] for name, columns in self._lists.items()
+            }
+            # What was derived from an argument or a list has its old code.
+            self.forget()
         means = self._engine.means
         return Run(self._arguments.values.fork(cancel.budget.take), cancel, means.strict, means.threads)
 

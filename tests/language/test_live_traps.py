@@ -16,18 +16,22 @@ from executor.bounds.cancel import Cancel
 from executor.maintain.choosing import view_of
 from executor.maintain.maintained import MAINTAINED
 from executor.maintain.view import Change, Tick
+from executor.question.arguments import Given
 from executor.question.request import Request
 from tests.support import World
 
 MANY = ":db/valueType :db.type/ref :db/cardinality :db.cardinality/many"
 
 
+REACHED = "[[(it ?e ?w) [?e :name ?v] [$list ?v ?w]] [(it ?e ?w) [?e :to ?f] (it ?f ?w)]]"
+
+
 class Live:
     """A question that is maintained, and checked against the query run afresh at each step."""
 
-    def __init__(self, db: World, query: str, *args: str) -> None:
+    def __init__(self, db: World, query: str, *args: str, json: tuple[Any, ...] = ()) -> None:
         self.db = db
-        self.request = Request(query, [read(each) for each in args])
+        self.request = Request(query, [*map(read, args), *(Given(each, json=True) for each in json)])
         question = db.pool.question(self.request)
         self.view = view_of(question, db.pool.engine)
         assert self.view.how == MAINTAINED
@@ -178,6 +182,33 @@ def test_a_lookup_ref_that_means_another_entity(graph: World) -> None:
     assert constant.tx('[[:db/retract 1 :name "a"]]', '[[:db/add 2 :name "a"]]') == "+[6] -[5]"
     assert argument.tx("[]") == "+[6] -[5]"
     assert argument.tx(edges((2, 7))) == "+[7]"
+
+
+@pytest.mark.parametrize(
+    ("binding", "given"),
+    [
+        ("?e", (":name", "it")),
+        ("?e", ":it"),
+        ("[?e ...]", ((":name", "it"), ":nobody")),
+        ("[[_ ?e]]", ((1, ":it"),)),
+    ],
+)
+def test_an_argument_of_json_that_names_an_entity(graph: World, binding: str, given: Any) -> None:
+    graph.tx("[{:db/ident :name :db/valueType :db.type/string :db/unique :db.unique/identity}]")
+    live = Live(graph, f"[:find ?x :in $ {binding} :where [?e :to ?x]]", json=(given,))
+    assert live.tx('[{:db/id 1 :name "it" :db/ident :it :to 2}]') == "+[2]"
+    assert live.tx('[[:db/add 1 :name "no more"] [:db/add 1 :db/ident :no-more]]') == "-[2]"
+    assert live.tx('[{:db/id 3 :name "it" :db/ident :it :to 4}]') == "+[4]"
+
+
+@pytest.mark.parametrize("rules", ["[[(it ?e ?w) [?e :name ?v] [$list ?v ?w]]]", REACHED])
+def test_a_list_with_values_that_the_database_learns_later(graph: World, rules: str) -> None:
+    graph.tx("[{:db/ident :name :db/valueType :db.type/string :db/cardinality :db.cardinality/many}]")
+    live = Live(graph, f"[:find ?e ?w :in $ $list :where (it ?e ?w) :rules {rules}]", '[["a" "b"] ["c" "d"]]')
+    assert live.tx('[[:db/add 1 :name "a"]]') == '+[1 "b"]'
+    assert live.tx('[[:db/add 2 :name "b"]]') == ""
+    assert live.tx('[[:db/add 1 :name "d"] [:db/add 3 :name "c"]]') == '+[3 "d"]'
+    assert live.tx('[[:db/retract 1 :name "a"]]') == '-[1 "b"]'
 
 
 def test_transactions_are_values_too(graph: World) -> None:

@@ -25,6 +25,7 @@ from executor.live.holding import Chunks, Holding, Holdings, Private
 from executor.live.interests import touching
 from executor.live.settings import LiveSettings
 from executor.maintain.choosing import view_of
+from executor.maintain.compared import distinct
 from executor.maintain.view import Interest, Tick, View
 from executor.pool import Pool
 from executor.question.question import Question
@@ -69,7 +70,7 @@ class CatchingUp:
     ) -> Chunks:
         """The answer at a moment from row number `start` on, in chunks; after a RESET, where there is a reason."""
         request = replace(self.question.request, snapshot=at, ordered=True, shown=(0, None))
-        answer = self.pool.run(request, cancel)
+        answer = distinct(self.pool.run(request, cancel), cancel.check)
         messages = []
         if reset is not None:
             messages.append(Event(Kind.RESET, Position(at.t, 0), reason=reset).message(form, cancel))

@@ -118,6 +118,20 @@ def changed(old: Result, new: Result, check: Callable[[], None]) -> Change | Non
     return Change(rows_of(new, np.sort(first[came]) - len(old), new.t), rows_of(old, np.sort(first[went]), new.t))
 
 
+def distinct(result: Result, check: Callable[[], None]) -> Result:
+    """The answer with each row that it shows once: entities whose maps are equal show one."""
+    if not result.pulled:
+        return result
+    if result.decoded:
+        codes = [result.codes_of(i, 0, len(result)) for i in range(len(result.columns))]
+        result = replace(result, codes=codes, decoded=())
+    nothing = rows_of(result, np.empty(0, np.int64), result.t)
+    _, first = group_rows(stack([_places(result, nothing, i) for i in range(len(result.columns))]), check)
+    if len(first) == len(result):
+        return result
+    return replace(rows_of(result, np.sort(first), result.t), columns=result.columns)
+
+
 def rows_of(result: Result, rows: Codes, t: int) -> Result:
     """Some rows of an answer, as of a moment."""
     codes = [column[rows] for column in result.codes]

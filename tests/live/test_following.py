@@ -66,6 +66,18 @@ def test_a_snapshot_comes_in_chunks_and_goes_on_after_each(database: Database) -
         assert again.kinds() == ["SNAPSHOT", "SNAPSHOT", "DELTA"]
 
 
+def test_entities_that_look_the_same_are_one_row(database: Database) -> None:
+    database.transact("[" + " ".join(f"{{:size {i % 3}}}" for i in range(9)) + "]")
+    with hub_over(database, chunk_rows=2) as hub:
+        reader = Reader(database, hub.pool, "[:find (pull ?e [:size]) :where [?e :size]]")
+        chunks = [reader.read() for _ in range(2)]
+        assert [len(chunk.rows or ()) for chunk in chunks] == [2, 1]
+        database.transact("[{:db/id 77 :size 2} {:db/id 78 :size 3}]")
+        reader.until(3)
+        (delta,) = [change for change in reader.seen if change.kind is Kind.DELTA]
+        assert (len(delta.added or ()), delta.retracted) == (1, [])
+
+
 def map_rows(rows: object) -> list[tuple[object, ...]]:
     from datalog.values import identity
 

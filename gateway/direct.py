@@ -8,6 +8,7 @@ there as long as there is room. What does not fit stays in the subscriber's boun
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
 from dataclasses import dataclass
 from typing import Final, Protocol
@@ -87,4 +88,6 @@ def limit_silence(transport: asyncio.Transport, seconds: float) -> None:
     option = getattr(socket, "TCP_USER_TIMEOUT", None)
     connected = transport.get_extra_info("socket")
     if option is not None and connected is not None and connected.family in (socket.AF_INET, socket.AF_INET6):
-        connected.setsockopt(socket.IPPROTO_TCP, option, int(seconds * 1000))
+        # A socket that was closed meanwhile is silent already; uvloop says so with a ValueError.
+        with contextlib.suppress(OSError, ValueError):
+            connected.setsockopt(socket.IPPROTO_TCP, option, int(seconds * 1000))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import hashlib
 import json
@@ -16,6 +17,7 @@ import httpx
 import pytest
 
 from datalog.errors import AdalogError, Code
+from gateway.direct import limit_silence
 from tests.gateway.streams import LIVE, SECONDS, Live, live
 from tests.gateway.test_websocket import QUERY, WRITE, until
 
@@ -320,3 +322,18 @@ def test_a_connection_that_is_reset_in_the_middle(opened: Live) -> None:
     raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     raw.close()
     assert stream.closed.wait(SECONDS)
+
+
+@pytest.mark.parametrize("error", [OSError(9, "Bad file descriptor"), ValueError("negative file descriptor")])
+def test_a_client_that_is_gone_before_its_stream_begins_is_no_error(error: Exception) -> None:
+    class Gone:
+        family = socket.AF_INET
+
+        def setsockopt(self, *_: int) -> None:
+            raise error
+
+    class Transport(asyncio.Transport):
+        def get_extra_info(self, name: str, default: Any = None) -> Any:
+            return Gone()
+
+    limit_silence(Transport(), 5.0)

@@ -104,22 +104,30 @@ class Work:
 
     def _steps(self, view: View, cancel: Cancel, done: Done) -> int:
         """Makes them; how many there were."""
+        if not self.times:
+            return 0
+        if self.tick is not None:
+            self._step(view, self.tick, cancel, done, self.times[0] - 1)
+            return 1
         until = time.perf_counter() + _EACH_SECONDS
         apart = len(self.times) <= _EACH and not self.to.origin.forgetful
         old, left, steps = self.at, deque(self.times), 0
         while left:
             t = left.popleft()
             since = t - 1
-            if left and (not apart or time.perf_counter() > until):
-                t = left[-1]
+            if not apart or time.perf_counter() > until:
+                new = self.to
                 left.clear()
-                done.leaps.append((since, t))
-            new = self.to if self.to.origin.forgetful else self.to.as_of(t)
-            self._step(view, self.tick or Tick(old, new), cancel, done)
+            else:
+                new = self.to.as_of(t)
+            self._step(view, Tick(old, new), cancel, done, since)
             old, steps = new, steps + 1
         return steps
 
-    def _step(self, view: View, tick: Tick, cancel: Cancel, done: Done) -> None:
+    def _step(self, view: View, tick: Tick, cancel: Cancel, done: Done, since: int) -> None:
+        """One step, of what was written after transaction `since`."""
+        if tick.new.t - since > 1:
+            done.leaps.append((since, tick.new.t))
         for number, change in view.step(tick, cancel).items():
             feed = self.followed.feeds.get(number) or self._new.get(number)
             if feed is None or feed in done.failed:

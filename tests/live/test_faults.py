@@ -64,6 +64,7 @@ def test_what_is_too_much_for_a_mailbox_starts_the_stream_over(database: Databas
         for start in range(0, 100, 20):
             people = " ".join(f'{{:name "{i}" :age {i}}}' for i in range(start, start + 20))
             database.transact(f"[{people}]")
+        eventually(hub, lambda: hub.figures.overflows > 0)
         reader.until(6)
         reset = next(change for change in reader.seen if change.kind is Kind.RESET)
         assert "mailbox" in (reset.reason or "")

@@ -192,6 +192,10 @@ class MaintainedProgram:
             else:
                 each.step(step, changed)
 
+    def rest(self) -> None:
+        """Lets go of the moments of the last step, of which no more will be asked but what came and went."""
+        self._joins.rest()
+
     def _step(
         self, moments: Mapping[str, Moments], run: Run, constants: Mapping[str, int], between: Between
     ) -> Step:

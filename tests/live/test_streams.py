@@ -1,8 +1,9 @@
-"""Random queries followed through random transactions by subscribers who come, stall, leave, resume and begin in the
-past: what each has been told comes to what the query answers afresh, at every event."""
+"""Random queries followed through random transactions by subscribers who come, stall, leave, resume and begin in
+the past: what each has been told comes to what the query answers afresh, at every event."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from random import Random
 from typing import Any
 
@@ -102,7 +103,5 @@ def test_what_is_told_comes_to_the_answer(seed: int) -> None:
 
 
 def _try(database: Database, text: str) -> None:
-    try:
+    with suppress(AdalogError):
         database.transact(text)
-    except AdalogError:
-        pass

@@ -94,6 +94,11 @@ class Joins:
         self._run = run.on_one_thread
         self._bound = {}
 
+    def rest(self) -> None:
+        """Ends a step: lets go of its moments."""
+        self._moments = {}
+        self._bound = {}
+
     def attribute_of(self, atom: DatomAtom, moments: Moments, strict: bool) -> int | None:
         """The attribute of a pattern whose rows are just its pairs, at both moments; None for any other."""
         key = moments.new.schema_key

@@ -225,7 +225,7 @@ class KeptFacts:
             room = max(wanted, 2 * self._rows.shape[1])
             if self._take is not None:
                 # The rows, as much again for what of them is sorted, and the places in tables.
-                self._take((16 * self.arity + _BESIDE) * room)
+                self._take((16 * self.arity + _BESIDE) * (room - self._rows.shape[1]))
             self._rows = _grown(self._rows, self._count, room)
             self._times = _grown(self._times, self._count, room)
             self._marks = _grown(self._marks, self._count, room)

@@ -222,3 +222,10 @@ def test_what_is_kept_is_drawn_from_the_budget_of_the_step(database: Database) -
     cancel = Cancel(budget=Memory(2 << 20).budget())
     with pytest.raises(AdalogError, match="would hold more than"):
         kept.program.begin(given.databases, given.relations, replace(run, cancel=cancel), {})
+    assert kept.program.nbytes() < 100_000
+    for _ in range(2):
+        # It is not tried again each time.
+        with pytest.raises(AdalogError, match="would hold more than"):
+            kept.program.begin(given.databases, given.relations, run, {})
+    kept.program.begin(given.databases, given.relations, run, {})
+    kept._compare(given, run)

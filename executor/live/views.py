@@ -239,6 +239,9 @@ class Views:
         """Steps what some transactions touch; whether there was any."""
         assert self.now is not None, "somebody follows"
         last = reports[-1].t
+        if snapshot.schema_key != self._schema_key:
+            # Of transactions that were committed together a later one may have changed the schema.
+            snapshot = snapshot.as_of(last)
         attributes = self._interests.attributes(reports, snapshot) if len(self._interests) else []
         new_schema = snapshot.schema_key != self._schema_key
         if not attributes and not self._interests.wants_all and not new_schema:

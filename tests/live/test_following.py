@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -76,6 +78,39 @@ def test_entities_that_look_the_same_are_one_row(database: Database) -> None:
         reader.until(3)
         (delta,) = [change for change in reader.seen if change.kind is Kind.DELTA]
         assert (len(delta.added or ()), delta.retracted) == (1, [])
+
+
+@contextmanager
+def together(database: Database) -> Iterator[None]:
+    """What is submitted within is committed as one group."""
+    gate = threading.Event()
+
+    def wait(*_: object) -> None:
+        gate.wait()
+
+    database.add_listener(wait)
+    database.submit("[]")
+    try:
+        yield
+    finally:
+        gate.set()
+        database.submit("[]").result()
+        database.remove_listener(wait)
+
+
+def test_an_attribute_that_is_declared_behind_others_of_its_group(database: Database, hub: Hub) -> None:
+    reader = Reader(database, hub.pool, "[:find ?v :where [?e :later ?v]]")
+    renamed = Reader(database, hub.pool, "[:find ?e :where [?e :old]]")
+    database.transact("[[:db/add 1 :young 2]]")
+    for each in (reader, renamed):
+        each.read()
+    with together(database):
+        for text in ("[[:db/add 1 :age 1]]", "[[:db/add 1 :later 5]]", "[[:db/add 1 :age 2]]"):
+            database.submit(text)
+        database.submit("[[:db/add :young :db/ident :old]]")
+    reader.until(database.snapshot().t)
+    renamed.until(database.snapshot().t)
+    assert reader.kinds() == renamed.kinds() == ["SNAPSHOT", "DELTA"]
 
 
 def map_rows(rows: object) -> list[tuple[object, ...]]:

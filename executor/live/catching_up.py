@@ -80,6 +80,13 @@ class CatchingUp:
                 messages.append(event.message(form, cancel))
         return Chunks(messages, Holding(self.holdings, sum(message.nbytes for message in messages)))
 
+    def rest(self, t: int, form: Form, cancel: Cancel, start: int) -> Chunks:
+        """The answer after transaction t from row number `start` on. Raises OverError."""
+        now = self.pool.database.snapshot()
+        if now.origin.forgetful:
+            self._check_remembered(self._interests(view_of(self.question, self.pool.engine), now), t, now)
+        return self.snapshot(self.pool.database.at(t=t), form, cancel, start)
+
     def _chunks(self, answer: Result, t: int, start: int) -> Iterator[Event]:
         rows, step = len(answer), self.settings.chunk_rows
         start = min(start, rows)

@@ -150,8 +150,7 @@ class Seats:
 
     def _rest_of_snapshot(self, seat: Seat, position: Position, cancel: Cancel) -> Filling:
         assert position.rows is not None, "a position within a snapshot"
-        at = self._pool.database.at(t=position.t)
-        chunks = self._catching(seat.feed).snapshot(at, seat.form, cancel, position.rows)
+        chunks = self._catching(seat.feed).rest(position.t, seat.form, cancel, position.rows)
         return Filling(chunks.messages, Position(position.t), behind=True, held=chunks)
 
     def _fill_gap(self, seat: Seat, since: int, now: Snapshot) -> None:

@@ -171,6 +171,20 @@ def test_what_forgets_its_past_cannot_be_resumed_across_it(database: Database) -
         assert late.rows == {(1, 29)} or len(late.rows) == 1
 
 
+def test_a_snapshot_that_was_cut_off_does_not_go_on_over_what_is_forgotten(database: Database) -> None:
+    database.transact("[{:db/ident :seen :db/valueType :db.type/long :db/noHistory true}]")
+    database.transact("[" + " ".join(f"[:db/add {e} :seen {e}]" for e in range(1, 10)) + "]")
+    query = "[:find ?e ?n :where [?e :seen ?n]]"
+    with hub_over(database, chunk_rows=3) as hub:
+        first = Reader(database, hub.pool, query).read()
+        database.transact("[[:db/add 1 :seen 100]]")
+        for begin in ({"resume": first.resume}, {"from_t": 3}):
+            again = Reader(database, hub.pool, query, **begin)
+            again.whole = False
+            again.until(database.snapshot().t)
+            assert again.kinds() == ["RESET"] + ["SNAPSHOT"] * 3
+
+
 def test_an_error_belongs_to_the_query_that_has_it(database: Database) -> None:
     with hub_over(database) as hub:
         divided = "[:find ?q :where [?e :age ?age] [(quot 100 ?age) ?q]]"

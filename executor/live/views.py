@@ -262,6 +262,9 @@ class Views:
             if followed.at is None:
                 followed.at = tick.old
                 self._work(followed, tick)
+            if followed.asks_anew and self.known.get(followed.key) is followed:
+                # It is at work: what touches it is not known before it is back.
+                self._interests.put(followed, (Interest(None),))
         return bool(touched)
 
     # Work
@@ -330,7 +333,9 @@ class Views:
             followed.began(done.seconds)
         elif work.times:
             followed.took(done.seconds)
-        if work.adding or followed.asks_anew:
+        # Where it is behind, the schema that it knows may be an old one.
+        anew = followed.asks_anew and followed.at is None
+        if anew or (work.adding and not followed.asks_anew):
             followed.asks_anew = False
             if followed.view is not None and self.now is not None:
                 self._interests.put(followed, followed.view.interests(self.now))

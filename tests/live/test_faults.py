@@ -264,6 +264,27 @@ def test_a_slow_view_delays_nobody_and_catches_up(
         slow.until(13)
 
 
+def test_a_view_at_work_hears_of_attributes_that_it_does_not_know_yet(
+    database: Database, gate: tuple[threading.Event, threading.Event]
+) -> None:
+    opened, begun = gate
+    with hub_over(database) as hub:
+        slow, quick = Reader(database, hub.pool, NAMES), Reader(database, hub.pool, AGES)
+        slow.read()
+        quick.read()
+        database.transact("[[:db/add :name :db/ident :called]]")
+        begun.wait()
+        database.transact("[{:db/ident :name :db/valueType :db.type/string}]")
+        quick.until(3)
+        last = database.transact('[{:db/id 1 :name "new"}]').t
+        quick.until(last)
+        opened.set()
+        slow.until(last)
+        last = database.transact('[{:db/id 1 :name "newer"}]').t
+        slow.until(last)
+        quick.until(last)
+
+
 def test_who_leaves_a_view_at_work_is_forgotten(
     database: Database, gate: tuple[threading.Event, threading.Event]
 ) -> None:

@@ -23,7 +23,9 @@ R = TypeVar("R")
 class InProcess:
     """A runner over tables: the path of a source is its name among them. Rows come `partitions` ways."""
 
-    def __init__(self, tables: Mapping[str, pa.Table], buckets: int = 3, partitions: int = 2, rows: int = 3) -> None:
+    def __init__(
+        self, tables: Mapping[str, pa.Table], buckets: int = 3, partitions: int = 2, rows: int = 3
+    ) -> None:
         self.buckets = buckets
         self._tables = tables
         self._partitions = partitions

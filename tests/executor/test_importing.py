@@ -98,7 +98,9 @@ def test_what_was_there_is_upserted(database: Database, tmp_path: Path) -> None:
     database.transact(
         '[{:person/id "a" :person/name "Old" :person/age 1 :person/tag [:x]} {:person/id "z" :person/name "Zed"}]'
     )
-    table = pa.table({"id": ["a", "b"], "name": ["Ada", "Bob"], "age": [1, 2], "tag": ["y", "y"], "boss": ["z", "a"]})
+    table = pa.table(
+        {"id": ["a", "b"], "name": ["Ada", "Bob"], "age": [1, 2], "tag": ["y", "y"], "boss": ["z", "a"]}
+    )
     attributes = {
         "person/name": "name",
         "person/age": "age",
@@ -134,7 +136,11 @@ def test_rows_that_cannot_be_read_are_rejected_whole(database: Database, tmp_pat
     table = pa.table({"id": ["a", "", None, "d"], "age": ["1", "2", "3", "four"], "name": ["A", "B", "C", "D"]})
     attributes = {"person/age": "age", "person/name": "name"}
     outcome, rejected = imported(database, tmp_path, mapping(attributes), {"people": table}, max_errors=3)
-    assert [(row, why.split(" ")[0]) for _, row, why in rejected] == [(1, "there"), (2, "there"), (3, ":person/age:")]
+    assert [(row, why.split(" ")[0]) for _, row, why in rejected] == [
+        (1, "there"),
+        (2, "there"),
+        (3, ":person/age:"),
+    ]
     assert outcome.accepted
     assert {e for e, _, _ in facts(database)} == {"a"}
 
@@ -148,7 +154,9 @@ def test_more_errors_than_allowed_import_nothing(database: Database, tmp_path: P
     assert not list((tmp_path / "data").glob("importing*"))
 
 
-def test_refs_that_mean_nobody_reject_their_rows_and_those_that_mean_them(database: Database, tmp_path: Path) -> None:
+def test_refs_that_mean_nobody_reject_their_rows_and_those_that_mean_them(
+    database: Database, tmp_path: Path
+) -> None:
     database.transact('[{:person/id "old"}]')
     table = pa.table({"id": ["a", "b", "c", "d"], "boss": ["nobody", "a", "b", "old"]})
     attributes = {"person/boss": {"column": "boss", "ref": "person/id"}}

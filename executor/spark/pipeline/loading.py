@@ -1,7 +1,8 @@
 """An import from its mapping to its transaction: what is done by whom, in which order.
 
-The steps themselves are tasks: reading chunks, then rounds of keys, blocks and attributes, until nothing is rejected
-any more; nearly always the first round is the last. What is here knows counts and names of files, never rows.
+The steps themselves are tasks: reading chunks, then rounds of keys, blocks and attributes, until nothing is
+rejected any more; nearly always the first round is the last. What is here knows counts and names of files, never
+rows.
 """
 
 from __future__ import annotations

@@ -257,7 +257,7 @@ def transact(
 )
 @option("--dry-run", is_flag=True, help="Do everything but the import itself.")
 @click.argument("paths", metavar="[NAME=PATH]...", nargs=-1)
-def import_(paths: tuple[str, ...], /, data: str | None, url: str | None, **given: Any) -> None:
+def import_(paths: tuple[str, ...], data: str | None, url: str | None, **given: Any) -> None:
     """Import rows of files through Spark, as one transaction.
 
     The mapping says what becomes of which columns; NAME=PATH is read instead of a source's path there. The last

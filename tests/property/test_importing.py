@@ -1,5 +1,5 @@
-"""Imports of random tables give what a naive loader gives that transacts one row after the other, and reject the same
-rows."""
+"""Imports of random tables give what a naive loader gives, which looks at one row after the other and transacts, and
+reject the same rows."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Naive:
                 if not unjust:
                     break
                 self.lost |= unjust
-        forms = []
+        forms: list[Any] = []
         ids: dict[tuple[str, Any], str] = {}
         for _, (who, said) in self.kept():
             ids.setdefault(who, str(who))
@@ -118,12 +118,10 @@ class Naive:
     def contested(self) -> set[tuple[str, int]]:
         """Rows that are not granted a value or a unique one: the first to claim gets it."""
         snapshot = self.database.snapshot()
-        held = {}
         mail = snapshot.attribute(Keyword("p/mail"))
         assert mail is not None
         columns = snapshot.columns(mail)
-        for e, value in zip(columns.e.tolist(), snapshot.codes.decode_many(columns.v), strict=True):
-            held[value] = e
+        held = dict(zip(snapshot.codes.decode_many(columns.v), columns.e.tolist(), strict=True))
         claims: dict[Any, set[Any]] = {}
         for _, (who, said) in self.kept():
             for attribute, value in said:
@@ -161,7 +159,7 @@ class Naive:
 
 
 def read(source: str, row: Row) -> Any:
-    """((identity, value), [(attribute, value)]), refs being (identity, value); None for a row that cannot be read."""
+    """((identity, value), [(attribute, value)]), refs as (identity, value); None for a row that cannot be read."""
     if row["id"] in (None, ""):
         return None
     said: list[tuple[str, Any]] = []

@@ -1,5 +1,5 @@
-"""Imports of random tables give what a naive loader gives, which looks at one row after the other and transacts, and
-reject the same rows."""
+"""Imports of random tables give what a naive loader gives, which looks at one row after the other, and reject the
+same rows."""
 
 from __future__ import annotations
 

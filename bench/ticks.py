@@ -105,7 +105,9 @@ def ticks(quick: bool, say: Callable[[str], None]) -> list[Line]:
             title = f"{case.title}, {len(graph):,} edges: one edge"
             lines += _measured(case, title, database, _single(graph, rounds), say)
         batch = _Case("triangles, counted", _TRIANGLES, (), None, 50.0)
-        lines += _measured(batch, f"{batch.title}: 1,000 edges", database, _batches(graph, max(rounds // 5, 20)), say)
+        lines += _measured(
+            batch, f"{batch.title}: 1,000 edges", database, _batches(graph, max(rounds // 5, 20)), say
+        )
     with Database.open(":memory:") as database:
         database.bulk_load(SCHEMA, {EDGE: (small.source, small.target)})
         cliques = _Case("4-cliques, counted", _CLIQUES, (), 1 / 100)
@@ -204,7 +206,9 @@ def _run(case: _Case, database: Database, steps: Iterator[_Step]) -> _Figures:
             began = time.perf_counter()
             answer = pool.engine.run(question, Cancel())
             fresh.append((time.perf_counter() - began) * 1000)
-        assert +rows == Counter(answer.rows()), f"{case.title}: what came and went does not lead to the fresh answer"
+        assert +rows == Counter(answer.rows()), (
+            f"{case.title}: what came and went does not lead to the fresh answer"
+        )
     finally:
         pool.close()
     return _Figures(took, statistics.median(fresh))

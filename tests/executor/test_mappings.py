@@ -61,7 +61,7 @@ def test_a_whole_mapping(tmp_path: Path) -> None:
 def test_paths_of_the_command_line_win(tmp_path: Path) -> None:
     plan = read_mapping(written(tmp_path, WHOLE), {"people": "other.jsonl.gz"})
     assert (plan.sources[0].path, plan.sources[0].format) == ("other.jsonl.gz", "jsonl")
-    with pytest.raises(AdalogError, match="no source persons in .*; its sources are people, places"):
+    with pytest.raises(AdalogError, match=r"no source persons in .*; its sources are people, places"):
         read_mapping(written(tmp_path, WHOLE), {"persons": "x.csv"})
 
 

@@ -25,7 +25,8 @@ from executor.spark.session import Session
 from store.database import Database
 
 SCHEMA: Final = """[
- {:db/ident :person/id :db/valueType :db.type/long :db/cardinality :db.cardinality/one :db/unique :db.unique/identity}
+ {:db/ident :person/id :db/valueType :db.type/long :db/cardinality :db.cardinality/one
+  :db/unique :db.unique/identity}
  {:db/ident :person/name :db/valueType :db.type/string :db/cardinality :db.cardinality/one}
  {:db/ident :person/score :db/valueType :db.type/double :db/cardinality :db.cardinality/one}
  {:db/ident :person/at :db/valueType :db.type/instant :db/cardinality :db.cardinality/one}
@@ -99,9 +100,7 @@ def main() -> None:
         finally:
             session.close()
         rate = _transacted(folder)
-        print(
-            f"transact: {rate:,.0f} datoms a second; an import is {first / rate:,.0f} and {second / rate:,.0f} times"
-        )
+        print(f"transact: {rate:,.0f} a second; imports are {first / rate:,.0f} and {second / rate:,.0f} times")
         _duckdb(folder, rows)
 
 

@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -257,7 +258,7 @@ def transact(
 )
 @option("--dry-run", is_flag=True, help="Do everything but the import itself.")
 @click.argument("paths", metavar="[NAME=PATH]...", nargs=-1)
-def import_(paths: tuple[str, ...], data: str | None, url: str | None, **given: Any) -> None:
+def import_(paths: tuple[str, ...], mapping: str, data: str | None, url: str | None, **given: Any) -> None:
     """Import rows of files through Spark, as one transaction.
 
     The mapping says what becomes of which columns; NAME=PATH is read instead of a source's path there. The last
@@ -278,11 +279,13 @@ def import_(paths: tuple[str, ...], data: str | None, url: str | None, **given: 
             "an import does not run through a server: stop the one that has the folder, and name that with --data"
         )
     with _told(None):
+        from executor.spark.pipeline.mapping import read_mapping
         from gateway.importing import run_import
 
+        plan = read_mapping(Path(mapping), named)
         settings = settings_from(os.environ, data=data)
         _say_if_new(settings)
-        accepted = run_import(settings, named, out, err, **given)
+        accepted = run_import(settings, plan, out, err, **given)
     if not accepted:
         sys.exit(1)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from pathlib import Path
 
 import orjson
@@ -12,7 +11,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 
 from datalog.errors import AdalogError, Code
 from executor.spark.pipeline.loading import Outcome, load
-from executor.spark.pipeline.mapping import read_mapping
+from executor.spark.pipeline.mapping import Plan
 from executor.spark.pipeline.reading import SparkRunner
 from executor.spark.session import Session
 from gateway.config import Settings
@@ -24,17 +23,15 @@ _SPARK_SECONDS = 240.0
 
 def run_import(
     settings: Settings,
-    paths: Mapping[str, str],
+    plan: Plan,
     out: Console,
     err: Console,
     *,
-    mapping: str,
     max_errors: int,
     quarantine: str,
     dry_run: bool,
 ) -> bool:
     """Imports, and prints what came of it; whether it did. Raises AdalogError as `load` does."""
-    plan = read_mapping(Path(mapping), paths)
     session = Session(settings.spark_master)
     session.start()
     try:

@@ -15,14 +15,17 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from datalog.errors import AdalogError, Code
 from store import layout
 from store.codes import Codes
 from store.columns import Bools, Int64s
 from store.keys import inline_value, value_of_key
-from store.segment import Segment, open_segment, write_segment
+from store.segment import DamagedSegment, Segment, open_segment, write_segment
 from store.trie import distinct
 
 _STEM: Final = "imported"
+# The files whose checksum was found right by this process, with when they were written.
+_verified: set[tuple[Segment, int]] = set()
 _PAYLOAD: Final = np.int64(layout.PAYLOAD_MASK)
 
 
@@ -39,7 +42,19 @@ class LoggedFile:
 
     @cached_property
     def _arrays(self) -> dict[str, NDArray[Any]]:
-        return open_segment(self.segment)
+        try:
+            # Opened anew for each page that somebody reads of it.
+            known = (self.segment, Path(self.segment.path).stat().st_mtime_ns)
+            arrays = open_segment(self.segment, trusted=known in _verified)
+        except (DamagedSegment, OSError) as error:
+            why = error.message if isinstance(error, AdalogError) else f"{self.segment.file}: {error.strerror}"
+            raise AdalogError(
+                Code.INTERNAL,
+                f"the log is damaged: it names a file of {self.count:,} datoms, and {why.split(';')[0]}. Nothing was "
+                f"changed; restore {self.segment.file} from a backup",
+            ) from None
+        _verified.add(known)
+        return arrays
 
     @property
     def e(self) -> Int64s:

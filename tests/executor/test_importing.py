@@ -237,6 +237,7 @@ def test_a_dry_run_changes_nothing(database: Database, tmp_path: Path) -> None:
 
 
 def test_it_is_there_after_a_restart_and_without_checkpoint(database: Database, tmp_path: Path) -> None:
+    database.transact('[{:person/id "a" :person/name "Old" :person/tag :gone} {:person/id "c" :person/name "Cy"}]')
     table = pa.table({"id": ["a", "b"], "name": ["Ada", "Bob"], "score": [0.5, -0.0]})
     attributes = {"person/name": "name", "person/score": "score"}
     imported(database, tmp_path, mapping(attributes), {"people": table})
@@ -253,6 +254,47 @@ def test_it_is_there_after_a_restart_and_without_checkpoint(database: Database, 
     with Database.open(str(tmp_path / "data")) as again:
         assert facts(again) == known
         assert [list(report.datoms) for report in again.transactions(1, 9, 9)] == told
+
+
+def test_the_schema_comes_first_and_may_hold_data(database: Database, tmp_path: Path) -> None:
+    forms = (
+        '[{:db/ident :person/nick :db/valueType :db.type/string} {:person/id "a" :person/nick "one" :person/age 1}]'
+    )
+    (tmp_path / "schema.edn").write_text(forms)
+    given = {
+        "schema": "schema.edn",
+        **mapping({"person/nick": "nick", "person/boss": {"column": "boss", "ref": "person/id"}}),
+    }
+    table = pa.table({"id": ["a", "b"], "nick": ["two", "one"], "boss": ["b", "a"]})
+    outcome, _ = imported(database, tmp_path, given, {"people": table})
+    expected = {
+        *((e, ":person/id", e) for e in "ab"),
+        ("a", ":person/nick", "two"),
+        ("b", ":person/nick", "one"),
+        ("a", ":person/age", 1),
+        ("a", ":person/boss", "b"),
+        ("b", ":person/boss", "a"),
+    }
+    assert facts(database) == expected
+    (tmp_path / "data" / "checkpoint.json").unlink()
+    database.close()
+    with Database.open(str(tmp_path / "data")) as again:
+        assert facts(again) == expected
+        assert again.snapshot().t == outcome.t == 2
+
+
+def test_a_damaged_file_of_the_log_is_never_read_as_data(database: Database, tmp_path: Path) -> None:
+    imported(
+        database, tmp_path, mapping({"person/name": "name"}), {"people": pa.table({"id": ["a"], "name": ["A"]})}
+    )
+    database.close()
+    (tmp_path / "data" / "checkpoint.json").unlink()
+    damaged = max((tmp_path / "data" / "imported").iterdir())
+    damaged.write_bytes(damaged.read_bytes()[:-9] + b"123456789")
+    with pytest.raises(
+        AdalogError, match=r"the log is damaged: it names a file of 1 datoms, and imported.* is damaged"
+    ):
+        Database.open(str(tmp_path / "data"))
 
 
 def test_what_was_not_adopted_goes_when_the_folder_is_opened(database: Database, tmp_path: Path) -> None:

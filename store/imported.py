@@ -50,8 +50,8 @@ class LoggedFile:
             why = error.message if isinstance(error, AdalogError) else f"{self.segment.file}: {error.strerror}"
             raise AdalogError(
                 Code.INTERNAL,
-                f"the log is damaged: it names a file of {self.count:,} datoms, and {why.split(';')[0]}. Nothing was "
-                f"changed; restore {self.segment.file} from a backup",
+                f"the log is damaged: it names a file of {self.count:,} datoms, and {why.split(';')[0]}. Nothing "
+                f"was changed; restore {self.segment.file} from a backup",
             ) from None
         _verified.add(known)
         return arrays

@@ -179,6 +179,83 @@ def test_refs_create_where_they_may(database: Database, tmp_path: Path) -> None:
     assert outcome.entities == 2
 
 
+def test_refs_mean_idents_too_but_create_none(database: Database, tmp_path: Path) -> None:
+    forms = [
+        "{:db/ident :status/open} {:db/ident :person/status :db/valueType :db.type/ref",
+        " :db/cardinality :db.cardinality/one}",
+    ]
+    database.transact(f"[{''.join(forms)}]")
+    table = pa.table({"id": ["a", "b"], "status": ["status/open", ":status/shut"]})
+    given = {"column": "status", "ref": "db/ident"}
+    _, rejected = imported(database, tmp_path, mapping({"person/status": given}), {"people": table}, max_errors=1)
+    assert [row for _, row, _ in rejected] == [1]
+    snapshot = database.snapshot()
+    status = snapshot.attribute(edn(":person/status"))
+    assert status is not None
+    assert snapshot.columns(status).v.tolist() == [snapshot.entid(edn(":status/open"))]
+    with pytest.raises(AdalogError, match="cannot create entities by their :db/ident"):
+        imported(database, tmp_path, mapping({"person/status": {**given, "create": True}}), {"people": table})
+
+
+@pytest.mark.parametrize(
+    ("attributes", "entity", "message"),
+    [
+        ({}, "person/name", ":person/name names the source's entities, and has to be :db.unique/identity"),
+        ({}, "person/none", "by :person/none, which the schema does not declare"),
+        ({"person/boss": "name"}, "person/id", ":person/boss refers to entities: say by which"),
+        ({"person/age": {"column": "name", "ref": "person/number"}}, "person/id", "but its values are longs"),
+        ({"person/boss": {"column": "name", "ref": "person/age"}}, "person/id", ":person/age, which is not unique"),
+        ({"db/doc": "name"}, "person/id", ":db/doc is adalog's own"),
+        ({"person/checked": "name"}, "person/id", ":person/checked has :db.attr/preds"),
+        ({"person/part": "name"}, "person/id", ":person/part is part of :person/whole"),
+        ({"person/age": {"value": "many"}}, "person/id", "'many' cannot be read as a long"),
+        ({"person/name": "nome"}, "person/id", "source people has no column nome; its columns are id, name"),
+    ],
+)
+def test_mappings_that_do_not_fit_the_schema(
+    database: Database, tmp_path: Path, attributes: dict[str, Any], entity: str, message: str
+) -> None:
+    database.transact(
+        "[{:db/ident :person/checked :db/valueType :db.type/string :db.attr/preds [even?]}"
+        " {:db/ident :person/part :db/valueType :db.type/string}"
+        " {:db/ident :person/whole :db/valueType :db.type/tuple :db/tupleAttrs [:person/part :person/age]}]"
+        if "person/checked" in attributes or "person/part" in attributes
+        else "[]"
+    )
+    table = pa.table({"id": ["a"], "name": ["A"]})
+    with pytest.raises(AdalogError) as caught:
+        imported(database, tmp_path, mapping(attributes, entity), {"people": table})
+    assert message in caught.value.message
+    assert not facts(database)
+
+
+def test_a_strict_schema_declares_nothing_by_use(tmp_path: Path) -> None:
+    with Database.open(str(tmp_path / "data"), schema="strict") as database:
+        database.transact(SCHEMA)
+        table = pa.table({"id": ["a"], "nick": ["A"]})
+        with pytest.raises(AdalogError, match="the schema does not declare :person/nick"):
+            imported(database, tmp_path, mapping({"person/nick": "nick"}), {"people": table})
+        assert database.snapshot().t == 1
+
+
+def test_history_forgotten_and_kept(database: Database, tmp_path: Path) -> None:
+    database.transact(
+        "[{:db/ident :person/seen :db/valueType :db.type/long :db/noHistory true"
+        " :db/cardinality :db.cardinality/one}]"
+    )
+    for number in (1, 2):
+        table = pa.table({"id": ["a"], "seen": [number], "age": [number]})
+        attributes = {"person/seen": "seen", "person/age": "age"}
+        imported(database, tmp_path, mapping(attributes), {"people": table})
+    history = database.at(history=True)
+    assert sorted((d.v, d.added) for d in history.datoms("AEVT", [edn(":person/age")])) == [
+        (1, False),
+        (1, True),
+        (2, True),
+    ]
+    assert [(d.v, d.added) for d in history.datoms("AEVT", [edn(":person/seen")])] == [(2, True)]
+
+
 def test_the_first_of_two_values_wins(database: Database, tmp_path: Path) -> None:
     table = pa.table(
         {"id": ["a", "b", "a", "a", "b"], "name": ["1", "2", "3", "1", None], "age": [None, None, 5, 6, 7]}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -35,6 +36,7 @@ sources:
       person/age: age
       person/tag: {column: tags, split: ";"}
       person/boss: {column: boss, ref: person/id}
+      person/born: born
 """
 
 
@@ -85,10 +87,10 @@ def imported(database: Database, session: Session, folder: Path, path: str, max_
 def test_csv_with_rejected_rows(database: Database, session: Session, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "1.csv").write_text(
-        'id,name,age,tags,boss\na,"A, B",1,x;y,b\n\n# none\nb,B,,,\n,nobody,,,\n'
+        'id,name,age,tags,boss,born\na,"A, B",1,x;y,b,\n\n# none\nb,B,,,,\n,nobody,,,,\n'
     )
     (tmp_path / "in" / "2.csv").write_text(
-        "id,name,age,tags,boss\nc,C,three,,\nd,D,4,,nobody\na,other,,,\ne,E,,x,a\n"
+        "id,name,age,tags,boss,born\nc,C,three,,,\nd,D,4,,nobody,\na,other,,,,\ne,E,,x,a,2024-05-01\n"
     )
     outcome = imported(database, session, tmp_path, "in/*.csv", max_errors=4)
     assert (outcome.rows, outcome.entities, outcome.rejected) == (7, 3, 4)
@@ -104,6 +106,7 @@ def test_csv_with_rejected_rows(database: Database, session: Session, tmp_path: 
         ("e", ":person/tag", ":x"),
         ("a", ":person/boss", "b"),
         ("e", ":person/boss", "a"),
+        ("e", ":person/born", "2024-05-01 00:00:00+00:00"),
     }
     written = [
         json.loads(line)
@@ -125,14 +128,23 @@ def test_csv_with_rejected_rows(database: Database, session: Session, tmp_path: 
 
 def test_formats_agree(database: Database, session: Session, tmp_path: Path) -> None:
     rows = [
-        {"id": f"p{i}", "name": f"n{i % 7}", "age": i, "tags": "x;y" if i % 3 else None, "boss": f"p{i // 2}"}
+        {
+            "id": f"p{i}",
+            "name": f"n{i % 7}",
+            "age": i,
+            "tags": ["x", "y"] if i % 3 else None,
+            "boss": f"p{i // 2}",
+            "born": f"2024-05-01T00:00:{i % 60:02}Z",
+        }
         for i in range(500)
     ]
     (tmp_path / "people.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "people.parquet", row_group_size=100)
+    table = pa.Table.from_pylist(rows)
+    born = pa.array([datetime.fromisoformat(row["born"]) for row in rows], pa.timestamp("us", "UTC"))
+    pq.write_table(table.set_column(5, "born", born), tmp_path / "people.parquet", row_group_size=100)
     first = imported(database, session, tmp_path, "people.jsonl")
     assert (first.entities, first.rejected) == (500, 0)
-    assert first.datoms == 500 * 4 + 2 * len([row for row in rows if row["tags"]])
+    assert first.datoms == 500 * 5 + 2 * len([row for row in rows if row["tags"]])
     again = imported(database, session, tmp_path, "people.parquet")
     assert (again.datoms, again.t) == (0, first.t)
 

@@ -433,6 +433,8 @@ def _check(source: Source, column: Column, attribute: Attribute, schema: Schema,
         meant = schema.get(column.ref)
         if meant is None or meant.unique is None:
             raise _wrong(source, column, f"means entities by {column.ref}, which is not unique")
+        if column.create and (meant.id < FIRST_OWN_IDENT or meant.preds):
+            raise _wrong(source, column, f"cannot create entities by their {column.ref}; transact them first")
         if meant.value_type in ("ref", "tuple", None):
             raise _wrong(source, column, f"means entities by {column.ref}, whose values are no plain ones")
     elif attribute.is_ref:

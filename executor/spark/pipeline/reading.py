@@ -74,7 +74,7 @@ class SparkRunner:
 
         self._watching.stage(f"looking at {source.name}")
         frame = self._frame(source)
-        schema = to_arrow_schema(frame.schema)
+        schema = to_arrow_schema(frame.schema, timezone="UTC")
         self.buckets = max(self.buckets, frame.rdd.getNumPartitions())
         return {field.name: field.type for field in schema}
 

@@ -24,7 +24,7 @@ help: ## what can be asked for
 run: $(STAMPS)/app $(STAMPS)/kernels $(STAMPS)/java ## set up, load the sample data the first time, serve on 127.0.0.1:8080
 	@source scripts/java-home.sh; $(BIN)/adalog sample --if-empty; exec $(BIN)/adalog serve
 
-setup: $(STAMPS)/app $(STAMPS)/kernels $(STAMPS)/java $(STAMPS)/test $(STAMPS)/browser $(STAMPS)/datascript ## the set-up alone
+setup: $(STAMPS)/app $(STAMPS)/kernels $(STAMPS)/java $(STAMPS)/test $(STAMPS)/browser $(STAMPS)/datascript $(STAMPS)/javascript ## the set-up alone
 
 test: setup ## every test
 	@source scripts/java-home.sh; $(BIN)/python -m pytest $(PYTEST_ARGS)
@@ -43,7 +43,7 @@ bench: $(STAMPS)/app $(STAMPS)/kernels $(STAMPS)/java $(STAMPS)/bench ## the ben
 	@source scripts/java-home.sh; $(BIN)/python -m bench
 
 clean: ## forget caches and stamps (the data folder and .venv stay)
-	rm -rf $(STAMPS) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(STAMPS) build clients/js/build clients/js/dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 $(BIN)/python:
 	@command -v $(PYTHON) >/dev/null || { echo "adalog needs Python 3.11 or newer: no '$(PYTHON)' here" >&2; exit 1; }
@@ -82,5 +82,8 @@ $(STAMPS)/java: scripts/ensure-java.sh scripts/java-home.sh | $(BIN)/python $(ST
 $(STAMPS)/browser: scripts/ensure-browser.sh | $(BIN)/python $(STAMPS)
 	@scripts/ensure-browser.sh && touch $@
 
-$(STAMPS)/datascript: scripts/ensure-datascript.sh tests/datascript/package-lock.json | $(BIN)/python $(STAMPS)
+$(STAMPS)/datascript: scripts/ensure-datascript.sh scripts/node.sh tests/datascript/package-lock.json | $(BIN)/python $(STAMPS)
 	@scripts/ensure-datascript.sh && touch $@
+
+$(STAMPS)/javascript: scripts/ensure-javascript.sh scripts/node.sh clients/js/package-lock.json tests/protocols/package-lock.json | $(BIN)/python $(STAMPS)
+	@scripts/ensure-javascript.sh && touch $@

@@ -22,6 +22,9 @@ from datalog.watched import in_order
 
 MAX_TAKEN = 1_000_000
 
+CHANCE = frozenset({"rand", "sample"})
+"""Aggregates that do not always answer the same."""
+
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:

@@ -215,6 +215,12 @@ class Find:
     keys: tuple[Any, ...] | None = None
     position: Position | None = position_field()
 
+    @property
+    def takes_one(self) -> bool:
+        """Whether it shows one row where there may be several; aggregates without a variable beside them have one."""
+        groups = any(not isinstance(element, FindAggregate) for element in self.elements)
+        return groups and self.shape in ("scalar", "tuple")
+
 
 @dataclass(frozen=True, slots=True)
 class SourceInput:

@@ -24,7 +24,6 @@ from executor.evaluation.compile import Compiler
 from executor.evaluation.local import Ran, run_join, shape_result
 from executor.pull.find import pull_shown, pulled_column
 from executor.pull.puller import Puller
-from executor.question.arguments import arguments_cost
 from executor.question.inputs import bind_inputs
 from executor.question.question import Question
 from executor.question.request import Request
@@ -173,7 +172,7 @@ class Engine:
             plan = self.compiler.compile(question, share=True, cancel=cancel)
         values = Scratch(snapshot.codes, take=cancel.budget.take)
         if place is Place.LOCAL:
-            cancel.expect(plan.cost + arguments_cost(question.args))
+            cancel.expect(plan.cost + question.arguments_cost)
         inputs = bind_inputs(plan, question.args, snapshot, values, cancel.check)
         run = Run(values, cancel, self.means.strict, self.means.threads)
         if place is Place.SPARK:

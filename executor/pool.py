@@ -16,11 +16,13 @@ from executor.bounds.cancel import Cancel
 from executor.cache.answers import ResultCache
 from executor.cache.settings import CacheSettings
 from executor.engine import Engine, Means
+from executor.maintain.choosing import live_of
 from executor.question.question import Question, Questions
 from executor.question.request import Request
 from executor.stored_queries import StoredQueries
-from executor.turns.scheduler import Places, Scheduler
-from executor.turns.turns import Turns
+from executor.turns.lanes import Places
+from executor.turns.scheduler import Scheduler
+from executor.turns.submission import Turns
 from planner.explain import text_of
 from store.database import Database
 from store.snapshot import Snapshot
@@ -153,23 +155,25 @@ class Pool:
         """The request made ready. Raises what is wrong with its text or its arguments."""
         return self.questions.of(request, self.database.snapshot(), cancel or Cancel())
 
-    def diagnostics(self, question: Question) -> tuple[Diagnostic, ...]:
+    def diagnostics(self, question: Question, cancel: Cancel | None = None) -> tuple[Diagnostic, ...]:
         """What is allowed in a question and probably not meant."""
-        return self.questions.diagnostics(question)
+        return self.questions.diagnostics(question, cancel or Cancel())
 
     async def adiagnostics(self, question: Question) -> tuple[Diagnostic, ...]:
         """The same for an event loop: elsewhere, unless it is known already."""
         known = self.questions.known_diagnostics(question)
         if known is not None:
             return known
-        return await self.threaded(Cancel(question.deadline), lambda _: self.diagnostics(question))
+        return await self.threaded(Cancel(question.deadline), lambda cancel: self.diagnostics(question, cancel))
 
     def explain(self, request: Request, analyze: bool = False, cancel: Cancel | None = None) -> Explanation:
         """The plan of a query; with `analyze` what running it did, level by level."""
-        question = self.question(request)
-        cancel = _sooner(cancel or Cancel(), question.deadline)
-        diagnostics = self.diagnostics(question)
+        cancel = cancel or Cancel()
+        question = self.question(request, cancel)
+        cancel = _sooner(cancel, question.deadline)
+        diagnostics = self.diagnostics(question, cancel)
         shown = self.engine.explain(question, cancel, analyze=analyze)
+        shown["live"] = live_of(question)
         return Explanation(text_of(shown), shown, diagnostics)
 
     async def aexplain(self, request: Request, analyze: bool = False) -> Explanation:

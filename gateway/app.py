@@ -9,19 +9,23 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
+from starlette.routing import Route, WebSocketRoute
 
 from datalog.errors import AdalogError
+from executor.live.hub import Hub
+from gateway.answering import Answering
 from gateway.auth import Tokens
 from gateway.compression import Compression
 from gateway.config import Settings
 from gateway.cursor_key import cursor_key
 from gateway.ending import Stop
+from gateway.examples import live_page
 from gateway.explorer import Explorer, load
 from gateway.graphql import GraphQLEndpoint
 from gateway.guards import SECURITY_HEADERS, Guard, SecurityHeaders
 from gateway.metrics import CONTENT_TYPE, Metrics
 from gateway.origins import Origins
+from gateway.transport_ws import SocketEndpoint
 from gateway.wire import Wire
 from schema.budget import Responses
 from schema.context import Services
@@ -38,33 +42,31 @@ if TYPE_CHECKING:
 def create_app(
     database: Database, pool: Pool, settings: Settings, prepared: Callable[[], bool] = lambda: True
 ) -> Starlette:
-    """The app over an open database and a running pool; it owns neither. `prepared`: whether it is fast yet."""
+    """The app over an open database and a running pool; it owns neither, but `app.state.hub`, which is to be closed
+    before them. `prepared`: whether it is fast yet."""
     tokens = Tokens.load(settings.auth)
     origins = Origins.of(settings.allowed_origins)
     explorer = Explorer(load())
+    example = live_page()
     wire = Wire(settings)
     metrics = _metrics(database, pool, tokens, wire)
     responses = Responses(settings.responses_bytes)
-    services = Services(database, pool, settings.limits, Cursors(cursor_key(settings)), responses)
+    hub = Hub(pool, settings.live)
+    services = Services(database, pool, settings.limits, Cursors(cursor_key(settings)), responses, hub)
     metrics.gauge(
         "adalog_response_bytes", "Bytes of large responses that are not sent yet.", lambda: responses.held
     )
-    stop = Stop(database, pool)
-    graphql = GraphQLEndpoint(
-        Operations(build_schema(), settings.limits),
-        services,
-        tokens,
-        metrics,
-        explorer.page(),
-        settings.request_bytes,
-        stop,
-        origins,
-        settings.request_values,
-    )
+    stop = Stop(database, pool, hub)
+    operations = Operations(build_schema(), settings.limits)
+    answering = Answering(operations, services, tokens, metrics, stop)
+    graphql = GraphQLEndpoint(answering, explorer, origins, settings)
     probes = _Probes(database, pool, tokens, metrics, prepared)
 
     async def explorer_file(request: Request) -> Response:
         return explorer.file(request.path_params["name"], request.headers.get("if-none-match"))
+
+    async def example_file(request: Request) -> Response:
+        return example.file(request.path_params["name"] or "index.html", request.headers.get("if-none-match"))
 
     async def root(request: Request) -> Response:
         return explorer.page()
@@ -73,8 +75,10 @@ def create_app(
     app = Starlette(
         routes=[
             Route("/graphql", graphql),
+            WebSocketRoute("/graphql", SocketEndpoint(answering, origins, settings)),
             Route("/", root),
             Route("/explorer/{name:path}", explorer_file),
+            Route("/examples/live/{name:path}", example_file),
             Route("/healthz", probes.health),
             Route("/readyz", probes.ready),
             Route("/metrics", probes.metrics_text),
@@ -87,7 +91,7 @@ def create_app(
         ],
         exception_handlers={Exception: _failed},
     )
-    app.state.stop, app.state.wire = stop, wire
+    app.state.stop, app.state.wire, app.state.hub, app.state.answering = stop, wire, hub, answering
     return app
 
 
@@ -163,6 +167,9 @@ def _metrics(database: Database, pool: Pool, tokens: Tokens, wire: Wire) -> Metr
     metrics.counts(
         "adalog_connections_refused", "Connections ended before a request was read.", "why", lambda: wire.refused
     )
+    metrics.gauges("adalog_streams", "Connections that are open for events.", "protocol", lambda: wire.streams)
+    metrics.counts("adalog_websocket_messages", "Messages of WebSockets.", "message", lambda: wire.messages)
+    metrics.counts("adalog_websocket_closed", "WebSockets that ended.", "code", lambda: wire.closed)
     metrics.counts(
         "adalog_authentication_failures", "Requests without a known token.", "why", lambda: tokens.failures
     )

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from datalog.errors import AdalogError
+from executor.live.settings import LiveSettings
 from gateway.origins import Origins
 from schema.limits import Limits
 from store.folder import check_is_folder
@@ -19,10 +20,14 @@ PREFIX = "ADALOG_"
 _LEAST_MEMORY = 16 * 1024 * 1024
 _REDIS_SCHEMES = ("redis://", "rediss://", "unix://")
 _SECRET_LETTERS = 32
-_SECONDS = ("head_seconds", "body_seconds", "idle_seconds", "send_seconds")
+_SECONDS = (
+    *("head_seconds", "body_seconds", "idle_seconds", "send_seconds", "init_seconds", "ping_seconds"),
+    "live_progress_seconds",
+)
 _AT_LEAST_ONE = (
     *("connections", "connections_per_address", "head_bytes", "bodies_bytes", "responses_bytes", "send_rate"),
-    *("idempotency_seconds", "idempotency_transactions"),
+    *("idempotency_seconds", "idempotency_transactions", "operations_per_connection"),
+    *("live_mailbox_events", "live_mailbox_bytes", "live_chunk_rows", "live_bytes"),
 )
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
@@ -52,6 +57,9 @@ class Settings:
     idle_seconds: float = 75.0
     send_seconds: float = 60.0
     send_rate: int = 64 * 1024
+    init_seconds: float = 10.0
+    ping_seconds: float = 20.0
+    operations_per_connection: int = 256
     request_bytes: int = 8 * 1024 * 1024
     request_values: int = 1_000_000
     transaction_bytes: int = 1024 * 1024
@@ -74,8 +82,31 @@ class Settings:
     redis_ttl: int = 86_400
     redis_entry_bytes: int = 8 * 1024 * 1024
     redis_secret: str | None = field(default=None, repr=False)
+    live_subscriptions: int = 20_000
+    live_subscriptions_per_principal: int = 10_000
+    live_mailbox_events: int = 256
+    live_mailbox_bytes: int = 1024 * 1024
+    live_replayed: int = 64
+    live_chunk_rows: int = 1_000
+    live_progress_seconds: float = 15.0
+    live_bytes: int = 256 * 1024 * 1024
     log_level: str = "info"
     limits: Limits = field(default_factory=Limits)
+
+    @property
+    def live(self) -> LiveSettings:
+        """The bounds of subscriptions."""
+        return LiveSettings(
+            subscriptions=self.live_subscriptions,
+            subscriptions_per_principal=self.live_subscriptions_per_principal,
+            mailbox_events=self.live_mailbox_events,
+            mailbox_bytes=self.live_mailbox_bytes,
+            replayed=self.live_replayed,
+            chunk_rows=self.live_chunk_rows,
+            progress_seconds=self.live_progress_seconds,
+            memory_bytes=self.live_bytes,
+            timeout_ms=self.limits.timeout_ms,
+        )
 
     @property
     def in_memory(self) -> bool:

@@ -1,6 +1,7 @@
 """One connection: uvicorn's HTTP/1.1 protocol, with limits on what comes before there is a request.
 
-A whole answer is uvicorn's affair, and an accepted stream may be silent for as long as it likes.
+A whole answer is uvicorn's affair. A stream of events writes to the connection itself (`gateway.direct`) and may be
+silent for as long as it likes. A WebSocket takes the connection over (`gateway.websocket`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
+from gateway.direct import EXTENSION, Sender, Taking, limit_silence
+from gateway.websocket import WebSocket
 from gateway.wire import (
     BAD_TARGET,
     MALFORMED,
@@ -33,6 +36,8 @@ _PIECES: Final = 1024
 _PIECE_BYTES: Final = 64
 # Requests that wait for the answer to another one of the same connection.
 _MOST_AHEAD: Final = 16
+# No opening handshake has one.
+_OF_A_BODY: Final = (b"content-length", b"transfer-encoding")
 # What a client that was refused may go on sending, to nobody.
 _LINGER_SECONDS: Final = 1.0
 
@@ -43,8 +48,6 @@ class Part(Enum):
     NOTHING = auto()
     HEAD = auto()
     BODY = auto()
-    # The connection speaks another protocol by now.
-    UPGRADED = auto()
 
 
 class _RefusedError(Exception):
@@ -84,10 +87,9 @@ class Connection(HttpToolsProtocol):
         # Of the connection: heads that were read, and bytes that came since of what is not complete yet.
         self._heads = 0
         self._raw_bytes = 0
-        # What waits to be sent, what was taken of it, and since when.
-        self._unsent = 0
-        self._taken = 0
-        self._sending_since = self.since
+        self._taking = Taking(self.since)
+        # Of a stream of events.
+        self._sender: Sender | None = None
 
     @property
     def is_idle(self) -> bool:
@@ -114,6 +116,9 @@ class Connection(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.wire.forget(self)
+        if self._sender is not None:
+            self._sender.lost()
+        self._detach()
         self._tell_gone()
         super().connection_lost(exc)
 
@@ -152,16 +157,28 @@ class Connection(HttpToolsProtocol):
     def _upgrade(self) -> None:
         if self._should_upgrade():
             self.wire.release(self)
-            self.part = Part.UPGRADED
             self.handle_websocket_upgrade()
+            websocket = self.transport.get_protocol()
+            assert isinstance(websocket, WebSocket)
+            self.wire.hand_over(self, websocket)
         else:
             # The request is answered as HTTP/1.1, and what may follow in another protocol is not read.
             self.cycle.keep_alive = False
+
+    def _should_upgrade(self) -> bool:
+        """Whether this is the opening handshake of a WebSocket. What is none is answered as HTTP/1.1."""
+        return (
+            super()._should_upgrade()
+            and self.parser.get_method() == b"GET"
+            and self.parser.get_http_version() == "1.1"
+            and not any(name in _OF_A_BODY for name, _ in self.headers)
+        )
 
     # What the parser tells
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
+        self.scope["extensions"] = {EXTENSION: {"connection": self}}
         self._begin_head()
 
     def on_url(self, url: bytes) -> None:
@@ -233,6 +250,43 @@ class Connection(HttpToolsProtocol):
         self.headers[:] = [(b"host", host), *(header for header in self.headers if header[0] != b"host")]
         self.url = (target.path or b"/") + (b"?" + target.query if target.query else b"")
 
+    # What a stream of events asks of it
+
+    @property
+    def sends_events(self) -> bool:
+        return self._sender is not None
+
+    @property
+    def is_full(self) -> bool:
+        return self.flow.write_paused
+
+    def attach(self, sender: Sender) -> None:
+        self._sender = sender
+        self.wire.streams["events"] += 1
+        if self._running is not None:
+            # What was asked is known, and the stream may go on for days.
+            self.wire.release(self, self._bodies.pop(self._running, 0))
+        limit_silence(self.transport, self.wire.send_seconds)
+
+    def send_piece(self, piece: bytes) -> None:
+        if not self.transport.is_closing():
+            self.transport.write(b"%x\r\n%b\r\n" % (len(piece), piece))
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if self._sender is not None:
+            self._sender.writable()
+
+    def shutdown(self) -> None:
+        super().shutdown()
+        if self._sender is not None:
+            self._sender.leave()
+
+    def _detach(self) -> None:
+        if self._sender is not None:
+            self._sender = None
+            self.wire.streams["events"] -= 1
+
     # How it ends early
 
     def refuse(self, refusal: Refusal) -> None:
@@ -258,6 +312,7 @@ class Connection(HttpToolsProtocol):
             self.transport.close()
 
     def on_response_complete(self) -> None:
+        self._detach()
         if self.part is Part.NOTHING:
             self.since = self.loop.time()
         if self._running is not None:
@@ -268,21 +323,23 @@ class Connection(HttpToolsProtocol):
         self._running = cycle
         super()._start_asgi_task(cycle, app)
 
+    def make_room(self) -> None:
+        """Ends a connection that is idle."""
+        self.transport.close()
+
     def check(self, now: float) -> None:
         """Ends the connection if the client has taken too long for what it does."""
         if self._is_refused:
             if now - self.since > _LINGER_SECONDS:
                 self.transport.abort()
             return
-        if self.part is Part.UPGRADED:
-            if self.transport.is_closing():
-                self.wire.forget(self)
-            return
         if self._has_stalled(now):
             self.wire.refused["send_seconds"] += 1
             self.transport.abort()
         elif self.transport.is_closing():
             return
+        elif self._sender is not None:
+            self._sender.check(now)
         elif self.flow.read_paused:
             # It is we who do not read.
             self.since = now
@@ -294,15 +351,7 @@ class Connection(HttpToolsProtocol):
             self.transport.close()
 
     def _has_stalled(self, now: float) -> bool:
-        """Whether a client takes less of what waits to be sent than it has to."""
+        """Whether a client takes less of what waits to be sent than it has to: of events, any."""
+        least = self.wire.send_rate * self.wire.send_seconds if self._sender is None else 1
         unsent = self.transport.get_write_buffer_size()
-        self._taken += max(0, self._unsent - unsent)
-        self._unsent = unsent
-        if not unsent:
-            self._taken, self._sending_since = 0, now
-            return False
-        if now - self._sending_since < self.wire.send_seconds:
-            return False
-        stalled = self._taken < self.wire.send_rate * self.wire.send_seconds
-        self._taken, self._sending_since = 0, now
-        return stalled
+        return self._taking.has_stalled(now, unsent, self.wire.send_seconds, least)

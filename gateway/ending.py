@@ -17,6 +17,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from executor.live.hub import Hub
     from executor.pool import Pool
     from store.database import Database
 
@@ -29,11 +30,12 @@ _log = logging.getLogger("adalog.server")
 
 
 class Stop:
-    """Tells those who wait for an answer that none will come. Lives on the event loop."""
+    """Tells those who wait for an answer, or follow one, that none will come. Lives on the event loop."""
 
-    def __init__(self, database: Database, pool: Pool) -> None:
+    def __init__(self, database: Database, pool: Pool, hub: Hub) -> None:
         self._database = database
         self._pool = pool
+        self._hub = hub
         self._waiting: set[asyncio.Future[None]] = set()
         # Requests whose body is still on the way.
         self.reading: set[asyncio.Task[None]] = set()
@@ -47,6 +49,7 @@ class Stop:
                 waiting.set_result(None)
         for task in self.reading:
             task.cancel()
+        self._hub.stop()
         self._database.stop()
         self._pool.stop()
 

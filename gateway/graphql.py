@@ -1,84 +1,55 @@
-"""The /graphql endpoint: one request in, one JSON answer out; the running query ends when the client goes away."""
+"""The /graphql endpoint over HTTP: one request in, one JSON answer or a stream of events out.
+
+Either ends when the client goes away.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack
-from itertools import count
-from time import perf_counter
-from typing import Any
 
 import orjson
-from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from datalog.errors import AdalogError, Code, quoted
 from executor.bounds.cancel import abandoned, stopping
-from executor.bounds.client import ASKING, Client
-from gateway import negotiation
-from gateway.auth import ANYONE, Principal, Tokens, address_of, check_write
+from gateway import events, negotiation
+from gateway.answering import Answering, Asked, ClientGoneError, StoppedError, chunks, retry_after
 from gateway.conditional import unchanged, validated
-from gateway.ending import Stop
-from gateway.metrics import Metrics
-from gateway.negotiation import GRAPHQL_JSON, BadRequestError, GraphQLRequest
+from gateway.config import Settings
+from gateway.direct import direct_way
+from gateway.explorer import Explorer
+from gateway.negotiation import EVENTS, GRAPHQL_JSON, Accepted, BadRequestError, GraphQLRequest
 from gateway.origins import Origins
 from schema.background import elsewhere
-from schema.context import Context, Services
-from schema.errors import describe, internal
-from schema.execution import Answer, Operations, is_mutation, root_fields
+from schema.context import Context
+from schema.errors import describe
+from schema.execution import Answer
+from schema.live import RefusedError
 
-# Most queries are answered sooner; only then is it worth watching whether the client is still there.
-_PATIENCE = 0.02
 # Of a request or an answer that is read or looked through in no time, and of a piece that is sent at once.
 _INLINE_BYTES = 64 * 1024
 _PIECE_BYTES = 256 * 1024
-_CUT = AdalogError(
-    Code.BACKEND_UNAVAILABLE,
-    "the server was shut down before the transaction was answered, and it is unknown whether it was applied; with "
-    "an idempotencyKey it is safe to transact it again, without one read before you do",
-    retryable=False,
-)
 _STATUS = {Code.UNAUTHENTICATED: 401, Code.FORBIDDEN: 403, Code.LIMIT_EXCEEDED: 413, Code.RATE_LIMITED: 429}
-
-
-class ClientGoneError(Exception):
-    """The client closed the connection before its answer."""
-
-
-class StoppedError(Exception):
-    """The server stops before there is an answer. `body` is what is answered."""
-
-    def __init__(self, error: AdalogError) -> None:
-        super().__init__(error.message)
-        self.body = orjson.dumps({"errors": [describe(error)]})
+_NO_EVENTS = BadRequestError(
+    406,
+    "a subscription is answered with events: send `Accept: text/event-stream`, or use a WebSocket with the "
+    "subprotocol graphql-transport-ws",
+)
 
 
 class GraphQLEndpoint:
     """An ASGI app for GET and POST of GraphQL requests; `explorer` answers browsers."""
 
-    def __init__(
-        self,
-        operations: Operations,
-        services: Services,
-        tokens: Tokens,
-        metrics: Metrics,
-        explorer: Response,
-        request_bytes: int,
-        stop: Stop,
-        origins: Origins,
-        request_values: int,
-    ) -> None:
-        self.operations = operations
-        self.services = services
-        self.tokens = tokens
-        self.metrics = metrics
-        self.explorer = explorer
-        self.request_bytes = request_bytes
-        self.request_values = request_values
-        self.stop = stop
+    def __init__(self, answering: Answering, explorer: Explorer, origins: Origins, settings: Settings) -> None:
+        self.answering = answering
+        self.explorer = explorer.page()
         self.origins = origins
-        self._requests = count(1)
+        self.request_bytes = settings.request_bytes
+        self.request_values = settings.request_values
+        self.ping_seconds = settings.ping_seconds
+        self.stop = answering.stop
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         accept = _headers(scope).get(b"accept", b"").decode("latin-1")
@@ -91,25 +62,44 @@ class GraphQLEndpoint:
     async def _respond(self, scope: Scope, receive: Receive, send: Send, accept: str, sending: ExitStack) -> None:
         """`sending` is left once the response is sent, or will not be."""
         headers, method = _headers(scope), scope["method"]
-        media = negotiation.accepted(accept)
+        accepted = negotiation.accepted(accept)
+        media = accepted.json or negotiation.JSON
         try:
-            if media is None:
+            if not accepted:
                 raise BadRequestError(
-                    406, f"answers are {GRAPHQL_JSON} or application/json; {quoted(accept)} takes neither"
+                    406,
+                    f"answers are {GRAPHQL_JSON}, application/json or {EVENTS}; {quoted(accept)} takes none",
                 )
-            status, body, settled, extra = await self._answer(scope, receive, headers, media, sending)
-            if settled and method == "GET":
-                extra = await _validated(media, body)
+            principal = self.answering.tokens.principal(_text(headers.get(b"authorization")))
+            self.answering.introduce(principal, scope)
+            request = await self._read(scope, receive, headers)
+            asked = await self.answering.read(request, principal)
+            if asked.writes and method == "GET":
+                raise BadRequestError(
+                    405, "a GET may only query; send mutations with POST", headers={"Allow": "POST"}
+                )
+            if asked.subscribes:
+                if not accepted.events:
+                    raise _NO_EVENTS
+                await self._stream(scope, receive, send, asked, _text(headers.get(b"last-event-id")))
+                return
+            status, body, extra = await self._answer(scope, receive, asked, accepted, sending)
+            if accepted.events_first:
+                media = EVENTS
             if "ETag" in extra and unchanged(headers.get(b"if-none-match"), extra["ETag"]):
                 status, body = 304, []
         except BadRequestError as refused:
             status, body, extra = refused.status, [_refusal(refused.code, refused.message)], refused.headers
         except AdalogError as refused:
             status, body = _STATUS.get(refused.code, 400), [orjson.dumps({"errors": [describe(refused)]})]
-            extra = {"WWW-Authenticate": "Bearer"} if status == 401 else _retry_after([describe(refused)])
+            extra = (
+                {"WWW-Authenticate": "Bearer"} if status == 401 else _retry_after(retry_after([describe(refused)]))
+            )
         except StoppedError as stopped:
             # As for a refused document: whoever takes only application/json looks for errors in a 200.
             status, body, extra = 503 if media == GRAPHQL_JSON else 200, [stopped.body], {}
+            if accepted.events_first:
+                status, body, media = 200, events.whole(body), EVENTS
         except ClientGoneError:
             return
         except asyncio.CancelledError:
@@ -117,54 +107,45 @@ class GraphQLEndpoint:
             if not self.stop.has_begun:
                 raise
             status, body, extra = 503, [StoppedError(stopping()).body], {}
-        await _send(send, status, body, media or negotiation.JSON, extra)
+        await _send(send, status, body, media, extra)
 
     async def _answer(
-        self, scope: Scope, receive: Receive, headers: dict[bytes, bytes], media: str, sending: ExitStack
-    ) -> tuple[int, list[bytes], bool, dict[str, str]]:
-        """(the status, the body in chunks, whether it is an answer without errors, headers)."""
-        started = perf_counter()
-        principal = self.tokens.principal(_text(headers.get(b"authorization")))
-        who = address_of(scope) if principal is ANYONE else principal.name
-        # The tasks and the work that answer this request inherit it.
-        ASKING.set(Client(who, next(self._requests)))
-        request = await self._read(scope, receive, headers)
-        prepared = await self.operations.aprepare(request.query)
-        operation = prepared.operation(request.operation_name)
-        fields: list[str] = []
-        writes = operation is not None and is_mutation(operation)
-        if operation is not None and not prepared.refusal:
-            fields = root_fields(operation)
-            if writes:
-                self._check_mutation(scope, principal)
-        context = Context(self.services)
+        self, scope: Scope, receive: Receive, asked: Asked, accepted: Accepted, sending: ExitStack
+    ) -> tuple[int, list[bytes], dict[str, str]]:
+        """(the status, the body in chunks, headers)."""
+        context = Context(self.answering.services)
         sending.callback(context.budget.close)
-        run = self.operations.run(prepared, context, request.variables, request.operation_name)
-        try:
-            answer = await self._unless_stopped(asyncio.ensure_future(run), receive, writes)
-        except StoppedError:
-            for field in fields:
-                self.metrics.answered(field, Code.BACKEND_UNAVAILABLE, perf_counter() - started)
-            raise
-        body = self._chunks(answer)
-        self._count(answer, fields, perf_counter() - started)
-        if "q" in fields:
-            self.metrics.rows(context.rows)
-        settled = answer.executed and "errors" not in answer.body
-        return _status(answer, media), body, settled, _retry_after(answer.body.get("errors", ()))
+        answer = await self.answering.answer(asked, context, lambda: _disconnected(receive))
+        errors = answer.body.get("errors", ())
+        body = chunks(answer)
+        if accepted.events_first:
+            return 200, events.whole(body), {}
+        media = accepted.json or negotiation.JSON
+        if answer.executed and not errors and scope["method"] == "GET":
+            return 200, body, await _validated(media, body)
+        return _status(answer, media), body, _retry_after(retry_after(errors))
 
-    async def _unless_stopped(self, task: asyncio.Future[Answer], receive: Receive, writes: bool) -> Answer:
-        """The task's answer. Raises StoppedError when the server stops first; what writes has until it is cut."""
-        told = None if writes else self.stop.told()
+    async def _stream(self, scope: Scope, receive: Receive, send: Send, asked: Asked, resume: str | None) -> None:
+        """Answers a subscription with events, until it ends, the client leaves, or the server stops."""
         try:
-            return await _unless_gone(task, receive, told)
-        except asyncio.CancelledError:
-            if not self.stop.has_begun:
-                raise
-            raise StoppedError(_CUT if writes else stopping()) from None
+            subscribed = await self.answering.subscribe(asked, resume, lambda: _disconnected(receive))
+        except RefusedError as refused:
+            await _send(send, 200, events.whole([orjson.dumps({"errors": refused.errors})]), EVENTS, {})
+            return
+        stream = events.EventStream(subscribed, direct_way(scope), self.ping_seconds)
+        try:
+            await send({"type": "http.response.start", "status": 200, "headers": list(events.HEADERS)})
+            # The head leaves with the first bytes of the body.
+            await send({"type": "http.response.body", "body": events.KEEP_ALIVE, "more_body": True})
+            stream.begin()
+            gone = asyncio.ensure_future(_disconnected(receive))
+            try:
+                await asyncio.wait((gone, stream.over), return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                abandoned(gone)
         finally:
-            if told is not None:
-                self.stop.forget(told)
+            stream.lost()
+        await send({"type": "http.response.body", "body": b""})
 
     async def _read(self, scope: Scope, receive: Receive, headers: dict[bytes, bytes]) -> GraphQLRequest:
         method = scope["method"]
@@ -219,36 +200,10 @@ class GraphQLEndpoint:
             {"Connection": "close"},
         )
 
-    @staticmethod
-    def _check_mutation(scope: Scope, principal: Principal) -> None:
-        if scope["method"] == "GET":
-            raise BadRequestError(405, "a GET may only query; send mutations with POST", headers={"Allow": "POST"})
-        check_write(principal)
 
-    def _chunks(self, answer: Answer) -> list[bytes]:
-        try:
-            return answer.chunks()
-        except TypeError as error:
-            # Text that is no UTF-8, for one; nothing of it may reach the client half written.
-            answer.body.clear()
-            answer.body["errors"] = [internal(error)]
-            return answer.chunks()
-
-    def _count(self, answer: Answer, fields: list[str], seconds: float) -> None:
-        errors = answer.body.get("errors")
-        if not errors:
-            for field in fields:
-                self.metrics.answered(field, "OK", seconds)
-            return
-        failed = {str((error.get("path") or ["request"])[0]): error["extensions"]["code"] for error in errors}
-        for field in fields or ["request"]:
-            self.metrics.answered(field, failed.get(field, failed.get("request", "OK")), seconds)
-
-
-def _retry_after(errors: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+def _retry_after(seconds: int | None) -> dict[str, str]:
     """The header that says when what was refused is worth another try."""
-    seconds = [error["extensions"]["retryAfter"] for error in errors if "retryAfter" in error["extensions"]]
-    return {"Retry-After": str(max(seconds))} if seconds else {}
+    return {} if seconds is None else {"Retry-After": str(seconds)}
 
 
 def _status(answer: Answer, media: str) -> int:
@@ -257,25 +212,6 @@ def _status(answer: Answer, media: str) -> int:
         return 200
     codes = {error["extensions"]["code"] for error in answer.body.get("errors", ())}
     return 413 if codes == {Code.LIMIT_EXCEEDED.value} else 400
-
-
-async def _unless_gone(task: asyncio.Future[Answer], receive: Receive, told: asyncio.Future[None] | None) -> Answer:
-    """The task's answer; cancels it when the client disconnects, or the server stops, first."""
-    try:
-        done, _ = await asyncio.wait((task,), timeout=_PATIENCE)
-        if not done:
-            watch = asyncio.ensure_future(_disconnected(receive))
-            try:
-                waiting = (task, watch) if told is None else (task, watch, told)
-                await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                abandoned(watch)
-            if not task.done():
-                raise ClientGoneError if watch.done() else StoppedError(stopping())
-        return task.result()
-    finally:
-        # Also when this request itself is cancelled: a server that shuts down waits for no query.
-        abandoned(task)
 
 
 async def _disconnected(receive: Receive) -> None:

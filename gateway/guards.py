@@ -36,13 +36,13 @@ class SecurityHeaders:
         self.origins = origins
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
+        if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
             return
         shared = self.origins.allow(header(scope, b"origin"))
 
         async def send_guarded(message: Message) -> None:
-            if message["type"] == "http.response.start":
+            if message["type"] in ("http.response.start", "websocket.http.response.start"):
                 message["headers"] = [*message.get("headers", ()), *_COMMON, _SHARED if shared else _OWN]
                 if self.origins:
                     MutableHeaders(raw=message["headers"]).add_vary_header("Origin")
@@ -61,7 +61,7 @@ class Guard:
         self.hosts = extra if settings.on_loopback or extra else None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and self.hosts is not None and not self._expected(scope):
+        if scope["type"] != "lifespan" and self.hosts is not None and not self._expected(scope):
             await _misdirected(scope)(scope, receive, send)
         else:
             await self.app(scope, receive, send)

@@ -49,16 +49,24 @@ class _CacheFigures(Collector):
             )
 
 
-class _Counts(Collector):
-    """Counts that somebody else keeps, by one label."""
+class _Figures(Collector):
+    """Figures that somebody else keeps, by one label."""
 
-    def __init__(self, name: str, description: str, label: str, read: Callable[[], Mapping[str, int]]) -> None:
+    def __init__(
+        self,
+        kind: type[CounterMetricFamily | GaugeMetricFamily],
+        name: str,
+        description: str,
+        label: str,
+        read: Callable[[], Mapping[str, int]],
+    ) -> None:
+        self._kind = kind
         self._described = name, description, label
         self._read = read
 
     def collect(self) -> Iterator[Metric]:
         name, description, label = self._described
-        family = CounterMetricFamily(name, description, labels=[label])
+        family = self._kind(name, description, labels=[label])
         for value, count in sorted(self._read().items()):
             family.add_metric([value], count)
         yield family
@@ -114,7 +122,11 @@ class Metrics:
 
     def counts(self, name: str, description: str, label: str, read: Callable[[], Mapping[str, int]]) -> None:
         """Counts by one label that are looked up whenever the metrics are read."""
-        self.registry.register(_Counts(name, description, label, read))
+        self.registry.register(_Figures(CounterMetricFamily, name, description, label, read))
+
+    def gauges(self, name: str, description: str, label: str, read: Callable[[], Mapping[str, int]]) -> None:
+        """Figures by one label that are looked up whenever the metrics are read."""
+        self.registry.register(_Figures(GaugeMetricFamily, name, description, label, read))
 
     def cache(self, cache: ResultCache) -> None:
         """What the cache counts, whenever the metrics are read."""

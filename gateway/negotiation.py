@@ -18,6 +18,7 @@ from store.collecting import put_off
 
 GRAPHQL_JSON = "application/graphql-response+json"
 JSON = "application/json"
+EVENTS = "text/event-stream"
 _RANGES = {
     GRAPHQL_JSON: GRAPHQL_JSON,
     JSON: JSON,
@@ -51,21 +52,37 @@ class GraphQLRequest:
     variables: dict[str, Any] | None = None
 
 
-def accepted(header: str) -> str | None:
-    """The media type to answer with: the first of the best the client takes; None when it takes neither.
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """What a client takes. `json`: the media type of an answer, None where neither will do. `events`: whether it
+    takes server-sent events; `events_first`: whether it would rather have them than JSON."""
 
-    Whoever takes anything gets application/json, as graphql-http's audits want it.
+    json: str | None
+    events: bool = False
+    events_first: bool = False
+
+    def __bool__(self) -> bool:
+        return self.json is not None or self.events
+
+
+def accepted(header: str) -> Accepted:
+    """What an Accept header takes: the first of the best media types of JSON, and events where they are named.
+
+    Whoever takes anything gets application/json, as graphql-http's audits want it, and no events: it would wait for
+    the end of a stream.
     """
     if not header or header == "*/*":
-        return JSON
-    best, best_quality = None, 0.0
+        return Accepted(JSON)
+    best, best_quality, events = None, 0.0, 0.0
     for part in header.lower().split(","):
         media, *parameters = (piece.strip() for piece in part.split(";"))
         chosen = _RANGES.get(media)
         quality = _quality(parameters)
         if chosen is not None and quality > best_quality:
             best, best_quality = chosen, quality
-    return best
+        elif media == EVENTS:
+            events = max(events, quality)
+    return Accepted(best, events > 0, events > best_quality)
 
 
 def wants_page(header: str) -> bool:
@@ -140,7 +157,7 @@ def from_body(content_type: str, body: bytes, most: int) -> GraphQLRequest:
         )
     if not isinstance(content, dict):
         raise BadRequestError(400, "the request must be a JSON object with `query`, `variables`, `operationName`")
-    return _checked(content)
+    return checked(content)
 
 
 def from_url(query_string: bytes) -> GraphQLRequest:
@@ -159,10 +176,11 @@ def from_url(query_string: bytes) -> GraphQLRequest:
                 raise BadRequestError(400, f"{name} is not JSON: {error.msg}, column {error.colno}") from None
         else:
             content.pop(name, None)
-    return _checked(content)
+    return checked(content)
 
 
-def _checked(content: dict[str, Any]) -> GraphQLRequest:
+def checked(content: dict[str, Any]) -> GraphQLRequest:
+    """The request in a JSON object. Raises BadRequestError where a parameter has a wrong type."""
     query = content.get("query")
     operation_name = content.get("operationName")
     variables = content.get("variables")

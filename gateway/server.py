@@ -25,6 +25,7 @@ from gateway.ending import CUT, FINISH, Ending, Stop
 from gateway.opening import open_database, start_pool
 from gateway.rehearsal import Rehearsal
 from gateway.trimming import Trimming
+from gateway.websocket import WebSocket
 from gateway.wire import Wire
 
 # How long a thread keeps the interpreter from others that want it. Python's own 5 ms are counted for each change of
@@ -46,19 +47,20 @@ def run(settings: Settings, out: Console) -> None:
         pool = start_pool(database, settings, spark=settings.spark)
         try:
             app = create_app(database, pool, settings, lambda: rehearsal.over)
-            app.state.wire.fit(descriptors.free())
-            server = Server(app, settings)
-            ending.kill = pool.kill
-            ending.tell(server.handle_exit)
-            host, port = listener.getsockname()[:2]
-            shown = f"[{host}]" if ":" in host else host
-            out.print(
-                f"adalog serves {settings.data}: explorer and GraphQL at http://{shown}:{port}/graphql",
-                markup=False,
-                soft_wrap=True,
-            )
-            trimming.start()
-            server.run(sockets=[listener])
+            with app.state.hub:
+                app.state.wire.fit(descriptors.free())
+                server = Server(app, settings)
+                ending.kill = pool.kill
+                ending.tell(server.handle_exit)
+                host, port = listener.getsockname()[:2]
+                shown = f"[{host}]" if ":" in host else host
+                out.print(
+                    f"adalog serves {settings.data}: explorer and GraphQL at http://{shown}:{port}/graphql",
+                    markup=False,
+                    soft_wrap=True,
+                )
+                trimming.start()
+                server.run(sockets=[listener])
         finally:
             trimming.stop()
             rehearsal.stop()
@@ -75,7 +77,11 @@ class Server(uvicorn.Server):
             app,
             loop="uvloop",
             http=partial(Connection, self._wire),  # type: ignore[arg-type]
-            ws="none",
+            ws=partial(WebSocket, self._wire),  # type: ignore[arg-type]
+            ws_max_size=settings.request_bytes,
+            # The wire's own clock pings, and what is short gains nothing from being compressed.
+            ws_ping_interval=None,
+            ws_per_message_deflate=False,
             lifespan="off",
             access_log=False,
             server_header=False,

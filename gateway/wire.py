@@ -12,16 +12,13 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
 import orjson
 
 from datalog.errors import RETRYABLE, Code
 from gateway.config import Settings, networks
 from gateway.guards import SECURITY_HEADERS
-
-if TYPE_CHECKING:
-    from gateway.connection import Connection
 
 # What a whole IPv6 network's holder has to himself.
 _IPV6_PREFIX: Final = 64
@@ -78,6 +75,31 @@ TOO_MANY_AHEAD: Final = Refusal(
 )
 
 
+class Peer(Protocol):
+    """A connection, whatever it speaks. `held`: bytes that came and wait for something; `since`: when its present
+    part began, or something came last."""
+
+    address: str
+    held: int
+    since: float
+    transport: asyncio.Transport
+
+    @property
+    def is_idle(self) -> bool: ...
+
+    @property
+    def is_receiving(self) -> bool: ...
+
+    def refuse(self, refusal: Refusal) -> None:
+        """Ends it, and says why where that is possible."""
+
+    def make_room(self) -> None:
+        """Ends it while it is idle."""
+
+    def check(self, now: float) -> None:
+        """Ends it if the client has taken too long for what it does."""
+
+
 class Wire:
     """The connections of one server and what they hold. Lives on its event loop, `start` to `stop`."""
 
@@ -90,18 +112,25 @@ class Wire:
         self.send_rate = settings.send_rate
         # May be lowered, where the process has fewer descriptors.
         self.most = settings.connections
+        self.init_seconds = settings.init_seconds
+        self.ping_seconds = settings.ping_seconds
+        self.most_operations = settings.operations_per_connection
         self.refused: Counter[str] = Counter()
+        # Connections that are open for events, by how they are sent; messages of WebSockets, and how they ended.
+        self.streams: Counter[str] = Counter({"events": 0, "websocket": 0})
+        self.messages: Counter[str] = Counter()
+        self.closed: Counter[str] = Counter()
         self.body_bytes = 0
-        self.connections: set[Connection] = set()
+        self.connections: set[Peer] = set()
         self._most_of_address = settings.connections_per_address
         self._most_body_bytes = settings.bodies_bytes
         self._proxies = networks(settings.trusted_proxies)
         self._of_address: Counter[str] = Counter()
-        self._lingering: set[Connection] = set()
+        self._lingering: set[Peer] = set()
         self._most_lingering = _MOST_LINGERING
         self._sweeping: asyncio.TimerHandle | None = None
-        times = (self.head_seconds, self.body_seconds, self.idle_seconds, self.send_seconds)
-        self._pause = min(1.0, min(times) / 4)
+        times = (self.head_seconds, self.body_seconds, self.idle_seconds, self.send_seconds, self.init_seconds)
+        self._pause = min(1.0, min(*times, self.ping_seconds) / 4)
 
         self.large_head = Refusal(
             "head_bytes",
@@ -164,7 +193,7 @@ class Wire:
         for connection in self._lingering:
             connection.transport.abort()
 
-    def admit(self, connection: Connection) -> Refusal | None:
+    def admit(self, connection: Peer) -> Refusal | None:
         """Takes a connection in, or says why not. An idle one makes room for it."""
         address = connection.address
         limited = bool(address) and not self._is_proxy(address)
@@ -177,7 +206,13 @@ class Wire:
         self._of_address[address] += 1
         return None
 
-    def forget(self, connection: Connection) -> None:
+    def hand_over(self, before: Peer, after: Peer) -> None:
+        """The same connection goes on as another object."""
+        if before in self.connections:
+            self.connections.remove(before)
+            self.connections.add(after)
+
+    def forget(self, connection: Peer) -> None:
         """A connection is gone, and what it held. Once is enough."""
         self.release(connection)
         self._lingering.discard(connection)
@@ -187,7 +222,7 @@ class Wire:
             if not self._of_address[connection.address]:
                 del self._of_address[connection.address]
 
-    def hold(self, connection: Connection, size: int) -> None:
+    def hold(self, connection: Peer, size: int) -> None:
         """So many bytes more of a body. Where there are too many, whoever holds most loses: a body that is on the
         way rather than one that is being answered."""
         connection.held += size
@@ -205,27 +240,27 @@ class Wire:
             self.release(heaviest)
             heaviest.refuse(self.full_bodies)
 
-    def may_linger(self, connection: Connection) -> bool:
+    def may_linger(self, connection: Peer) -> bool:
         """Whether a refused connection may stay open until the client has read why."""
         if len(self._lingering) >= self._most_lingering:
             return False
         self._lingering.add(connection)
         return True
 
-    def release(self, connection: Connection, size: int | None = None) -> None:
+    def release(self, connection: Peer, size: int | None = None) -> None:
         """So many bytes of bodies were answered, or all; or nobody waits for that any more."""
         size = connection.held if size is None else min(size, connection.held)
         self.body_bytes -= size
         connection.held -= size
 
-    def _make_room(self, candidates: Iterable[Connection]) -> bool:
+    def _make_room(self, candidates: Iterable[Peer]) -> bool:
         """Whether a connection that waits for nothing could be closed."""
         idle = min((other for other in candidates if other.is_idle), key=lambda other: other.since, default=None)
         if idle is None:
             return False
         self.refused["idle"] += 1
         self.forget(idle)
-        idle.transport.close()
+        idle.make_room()
         return True
 
     def _sweep(self) -> None:

@@ -15,6 +15,7 @@ from dataclasses import replace
 
 from planner.logical import AndNode, DatomAtom, Node, RelationAtom, everything, variables, with_terms
 from planner.magic import Adorned, magic_of
+from planner.names import unique_name
 from planner.program import Branch, Closure, Derived
 
 # So many starting points are few: beyond them the answers for points on the way are likely to be wanted too.
@@ -102,7 +103,7 @@ class _Walk:
         self.name = f"{turned} reached"
         width = len(self.bound)
         self.derived = Derived(self.name, relation.rule, 2 * width, bound=frozenset(range(width)))
-        self.starts = tuple(f"start·{turned}·{i}" for i in range(width))
+        self.starts = tuple(unique_name(unique_name("start", turned), i) for i in range(width))
 
     def _at(self, branch: Branch) -> RelationAtom:
         return RelationAtom(self.name, (*self.starts, *(branch.head[i] for i in self.bound)), derived=True)

@@ -201,7 +201,8 @@ def _stratum(
                 assert isinstance(each.changed, RelationAtom), "no relation reads itself through a not"
                 rounds.append(planned(name, branch, each.body, each.changed.relation))
     closure = closure_of(relations[names[0]], recursive) if len(names) == 1 and options.semi_naive else None
-    stratum = Stratum(tuple(relations[name] for name in names), tuple(once), tuple(rounds), closure)
+    kept = tuple((name, branch) for name in names for branch in rules[name])
+    stratum = Stratum(tuple(relations[name] for name in names), tuple(once), tuple(rounds), closure, kept)
     sizes = {name: min(int(size) + 1, MOST_ESTIMATED) for name, size in rows.items()}
     return stratum, sizes, cost
 

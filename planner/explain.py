@@ -93,6 +93,9 @@ def text_of(shown: dict[str, Any]) -> str:
         lines.append(f"within {inner['clause']}")
         lines.extend(f"  {line}" for line in text_of(inner["plan"]).splitlines()[1:])
     lines = [plain_names(line) for line in lines]
+    if "live" in shown:
+        how, reason = shown["live"]["how"], shown["live"]["reason"]
+        lines.append(f"live   {how}" if reason is None else f"live   {how}: {reason}")
     if "rows" in shown:
         lines.append(f"{shown['rows']:,} rows in {shown['elapsedMs']:.1f} ms")
     return "\n".join(lines)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from planner.explain_nodes import describe
+from planner.names import shown_name
 from planner.program import Derived, Program, RulePlan, Stratum
 
 
@@ -25,8 +26,8 @@ def _stratum(number: int, stratum: Stratum, semi_naive: bool) -> dict[str, Any]:
     if stratum.closure is not None:
         shown["closure"] = {
             "step": plain_names(describe(stratum.closure.step)),
-            "from": stratum.closure.start.split("·")[0],
-            "to": stratum.closure.end.split("·")[0],
+            "from": shown_name(stratum.closure.start),
+            "to": shown_name(stratum.closure.end),
         }
     else:
         shown["rules"] += [_rule(each, "round") for each in stratum.rounds]
@@ -66,7 +67,7 @@ def plain_names(text: str) -> str:
     names = set(_NAME.findall(text))
     by_written: dict[str, set[str]] = {}
     for name in names:
-        by_written.setdefault(name.split("·")[0], set()).add(name)
+        by_written.setdefault(shown_name(name), set()).add(name)
     plain = {next(iter(each)): written for written, each in by_written.items() if len(each) == 1}
     return _NAME.sub(lambda found: plain.get(found[0], found[0]), text)
 

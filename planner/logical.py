@@ -87,7 +87,8 @@ class DatomAtom:
 @dataclass(frozen=True, slots=True)
 class RelationAtom:
     """A pattern over a version of a relation: an input (`:in` place number), a source that is a list of tuples,
-    what rules derive (`derived`), or the rows of a query within the query."""
+    what rules derive (`derived`), or the rows of a query within the query. `given`: its rows are at hand before
+    anything is bound, as those of arguments."""
 
     relation: str
     terms: tuple[Term, ...]
@@ -95,6 +96,7 @@ class RelationAtom:
     subquery: Subquery | None = None
     derived: bool = False
     version: Version = Version.ALL
+    given: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,20 +119,25 @@ class RuleAtom:
 
 @dataclass(frozen=True, slots=True)
 class PredicateAtom:
+    """`version`: of the database that it looks into, if it does."""
+
     name: str
     args: tuple[Term | Source, ...]
     position: Position | None = field(default=None, compare=False)
+    version: Version = Version.ALL
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionAtom:
-    """`[(name args…) out]`; the name `%nth` takes an element out of a tuple, and `q` runs `subquery`."""
+    """`[(name args…) out]`; the name `%nth` takes an element out of a tuple, and `q` runs `subquery`. `version`: of
+    the database that it looks into, if it does."""
 
     name: str
     args: tuple[Term | Source, ...]
     out: str
     position: Position | None = field(default=None, compare=False)
     subquery: Subquery | None = None
+    version: Version = Version.ALL
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,6 @@ from planner.strata import Dependency, components
 QUERY = ""
 """The origin of what the query itself asks of the rules."""
 
-
 # Relations after which calls share theirs again.
 _MOST_RELATIONS = 200
 
@@ -136,7 +135,7 @@ class _Prefix:
             case DatomAtom():
                 return any(self._known(term) for term in (item.entity, item.value, item.tx))
             case RelationAtom():
-                return item.relation.startswith("in ") or any(self._known(term) for term in item.terms)
+                return item.given or any(self._known(term) for term in item.terms)
             case AndNode():
                 return any(self._anchored(each) for each in item.items)
             case OrNode():

@@ -1,11 +1,25 @@
-"""Which variables clauses mention, by their written names."""
+"""Which variables clauses mention, by their written names, and names of their own for some of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from datalog import ast
 from datalog.errors import Position
+
+_MARK: Final = "·"
+"""What no name in a query's text has: before the number of a variable that was given a name of its own."""
+
+
+def unique_name(name: str, number: int | str) -> str:
+    """A name for a variable that stands for what is written so."""
+    return f"{name}{_MARK}{number}"
+
+
+def shown_name(unique: str) -> str:
+    """The same for people, where a plan is shown."""
+    return unique.partition(_MARK)[0]
 
 
 def names_in(clauses: Iterable[ast.Clause], *, inside_not: bool = False) -> dict[str, Position | None]:

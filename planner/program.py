@@ -5,7 +5,7 @@ Plain frozen data, like a plan: it can be kept, shown by explain and sent to wor
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from planner.logical import AndNode, DatomAtom, LevelPlan, RelationAtom
 
@@ -109,12 +109,16 @@ class Closure:
 
 @dataclass(frozen=True, slots=True)
 class Stratum:
-    """Relations that depend on each other. `once` are the rules that read none of them, `rounds` those that do."""
+    """Relations that depend on each other. `once` are the rules that read none of them, `rounds` those that do.
+
+    `rules`: what these were planned from, by the relation that they derive.
+    """
 
     relations: tuple[Derived, ...]
     once: tuple[RulePlan, ...]
     rounds: tuple[RulePlan, ...]
     closure: Closure | None = None
+    rules: tuple[tuple[str, Branch], ...] = field(default=(), repr=False)
 
     @property
     def recursive(self) -> bool:

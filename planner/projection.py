@@ -27,6 +27,7 @@ from planner.logical import (
     variables,
     with_terms,
 )
+from planner.version import Version
 
 
 def blank_singletons(body: AndNode, needed: frozenset[str]) -> AndNode:
@@ -34,7 +35,7 @@ def blank_singletons(body: AndNode, needed: frozenset[str]) -> AndNode:
     uses: Counter[str] = Counter()
     kept = needed.union(*(node.required for node in disjunctions(body)))
     for leaf in leaves(body):
-        if isinstance(leaf, DatomAtom | RelationAtom):
+        if isinstance(leaf, DatomAtom | RelationAtom) and not _is_kept(leaf):
             uses.update(term for term in leaf.terms if isinstance(term, str))
         else:
             kept |= variables(leaf)
@@ -43,11 +44,16 @@ def blank_singletons(body: AndNode, needed: frozenset[str]) -> AndNode:
         return body
 
     def blanked(leaf: Leaf) -> Node:
-        if not isinstance(leaf, DatomAtom | RelationAtom):
+        if not isinstance(leaf, DatomAtom | RelationAtom) or _is_kept(leaf):
             return leaf
         return with_terms(leaf, lambda term: None if isinstance(term, str) and term in alone else term)
 
     return in_body(body, blanked)
+
+
+def _is_kept(leaf: Leaf) -> bool:
+    """Whether it reads a relation that is kept from moment to moment: its rows are looked up whole."""
+    return isinstance(leaf, RelationAtom) and leaf.version in (Version.OLD, Version.NEW, Version.EARLIER)
 
 
 def project(

@@ -99,14 +99,10 @@ def check_safe(body: AndNode, given: frozenset[str], needed: frozenset[str], tre
             raise _not_given("that place", leaf.rule, leaf.position)
 
 
-def _written(name: str) -> str:
-    return name.split("·")[0]
-
-
 def _not_given(name: str, rule: str, position: Position | None) -> AdalogError:
     return AdalogError(
         Code.UNBOUND_VARIABLE,
-        f"the rule {rule.split('@')[0]} requires {_written(name)} to be bound at the call, and no other clause "
+        f"the rule {rule.split('@')[0]} requires {name} to be bound at the call, and no other clause "
         "binds it: add a data pattern, a function or an :in that does",
         position,
     )
@@ -122,19 +118,19 @@ def _unbound(body: AndNode, loose: frozenset[str], bound: frozenset[str], tree: 
     passed = [name for name in tree.callers if name in loose - computed]
     if passed:
         rule, position = tree.callers[passed[0]]
-        return _not_given(passed[0], rule, position)
+        return _not_given(tree.written(passed[0]), rule, position)
     name = min(loose, key=lambda n: (tree.places.get(n) is None, n))
     return AdalogError(
         Code.UNBOUND_VARIABLE,
-        f"nothing binds {_written(name)}: {_reason(body, name, bound)}",
+        f"nothing binds {tree.written(name)}: {_reason(body, name, bound, tree)}",
         tree.places.get(name),
     )
 
 
-def _reason(body: AndNode, name: str, bound: frozenset[str]) -> str:
+def _reason(body: AndNode, name: str, bound: frozenset[str], tree: Tree) -> str:
     for leaf in leaves(body):
         if isinstance(leaf, FunctionAtom) and leaf.out == name:
-            missing = ", ".join(sorted(_written(n) for n in variables(leaf) - {name} - bound))
+            missing = ", ".join(sorted(map(tree.written, variables(leaf) - {name} - bound)))
             if missing:
                 return f"({leaf.name} …) computes it from {missing}, which nothing binds first"
     for leaf in leaves(body):

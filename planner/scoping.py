@@ -25,7 +25,7 @@ from planner.logical import (
     everything,
     variables,
 )
-from planner.names import names_in, targets
+from planner.names import names_in, targets, unique_name
 from planner.nested import PlanInner, subquery_of
 from planner.program import Branch, Predicate
 from planner.resolve import plain_value
@@ -41,7 +41,8 @@ class Scoping:
 
     `called`: the rules that became relations, each with its default source, by the name of their relation.
     `constants`: the variables that stand for the constants of rule calls, which are values like arguments.
-    `callers`: the first rule call that a variable is passed to.
+    `callers`: the first rule call that a variable is passed to. `written`: what the variables that it named are
+    called in the text.
     `linear`: a closure defined by joining it with itself is walked step by step.
     """
 
@@ -53,12 +54,15 @@ class Scoping:
     constants: dict[str, ast.Const | ast.LookupRef] = field(default_factory=dict, init=False)
     callers: dict[str, tuple[str, Position | None]] = field(default_factory=dict, init=False)
     places: dict[str, Position | None] = field(default_factory=dict, init=False)
+    written: dict[str, str] = field(default_factory=dict, init=False)
     _fresh: int = field(default=0, init=False)
 
     def fresh(self, name: str) -> str:
         """A unique variable, named after what it stands for."""
         self._fresh += 1
-        return f"{name}·{self._fresh}"
+        unique = unique_name(name, self._fresh)
+        self.written[unique] = self.written.get(name, name)
+        return unique
 
     def rename(self, clauses: Iterable[ast.Clause], scope: Scope) -> None:
         """Gives the variables of a local scope that are not in it yet names of their own."""

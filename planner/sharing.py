@@ -25,7 +25,7 @@ def shared_out(tree: Tree, statistics: Statistics, options: Options) -> tuple[Tr
     """The query restricted to a share of one variable's values; None where no variable is known to be enough."""
     for variable, bodies in _candidates(tree):
         domain = tuple(_planned(variable, name, body, tree, statistics, options) for name, body in bodies)
-        share = RelationAtom(SHARE, (variable,))
+        share = RelationAtom(SHARE, (variable,), given=True)
         return replace(tree, body=AndNode((share, *tree.body.items))), Sharing(variable, domain)
     return None
 

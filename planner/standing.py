@@ -8,6 +8,7 @@ from typing import Final
 
 from datalog import ast
 from datalog.values import Keyword
+from datalog.watched import look
 from planner.logical import (
     DatomAtom,
     FunctionAtom,
@@ -59,6 +60,7 @@ class _Finder:
             self.same.setdefault(term, {})[to] = None
 
     def leaf(self, leaf: Leaf) -> None:
+        look()
         match leaf:
             case DatomAtom():
                 self.stands(leaf.entity, Place(Kind.ENTITY, leaf.source))

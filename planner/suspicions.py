@@ -20,6 +20,7 @@ from datalog.errors import Position
 from datalog.hints import nearest
 from datalog.pull import DB_ID, PullPattern
 from datalog.values import NUMERIC, Keyword, type_name
+from datalog.watched import look
 from planner.logical import AndNode, DatomAtom, FunctionAtom, Leaf, Node, NotNode, OrNode, PredicateAtom, everything
 from planner.names import names_in, targets
 from planner.outline import Outline
@@ -101,6 +102,7 @@ class _Finder:
 
     def attribute(self, term: ast.Const, source: str) -> None:
         """Whether an attribute of that name is declared."""
+        look()
         database = self.databases.get(source)
         if database is None or not isinstance(term.value, Keyword) or database.attribute(term.value) is not None:
             return
@@ -159,12 +161,13 @@ class _Finder:
         known = dict(outside)
         items = list(_items(node))
         for item in items:
+            look()
             if isinstance(item, DatomAtom) and not self.is_misread(item):
                 for name, held in self.held(item):
                     before = known.setdefault(name, held)
                     if _class(before) != _class(held):
                         message = (
-                            f"{_written(name)} stands for values that are never equal: "
+                            f"{self.outline.tree.written(name)} stands for values that are never equal: "
                             f"{holding(before)}, {holding(held)}"
                         )
                         if {before, held} == {Kind.ENTITY, Kind.ATTRIBUTE}:
@@ -187,7 +190,7 @@ class _Finder:
 
     def is_misread(self, atom: DatomAtom) -> bool:
         terms = (atom.entity, atom.attribute, atom.value)
-        return any(isinstance(term, str) and _written(term) in self.misread for term in terms)
+        return any(isinstance(term, str) and self.outline.tree.written(term) in self.misread for term in terms)
 
     def held(self, atom: DatomAtom) -> Iterator[tuple[str, Held]]:
         """What the variables of a pattern hold."""
@@ -205,7 +208,7 @@ class _Finder:
         sides: list[tuple[str, str]] = []
         for arg in atom.args:
             if isinstance(arg, str) and arg in known:
-                sides.append((_written(arg), _class(known[arg])))
+                sides.append((self.outline.tree.written(arg), _class(known[arg])))
             elif isinstance(arg, ast.Const) and arg.value is not None:
                 sides.append((shown(arg.value), type_name(arg.value)))
         for (left, one), (right, other) in pairwise(sides):
@@ -238,6 +241,7 @@ class _Finder:
                 names = {target.name for target in targets(each.binding) if isinstance(target, ast.Var)}
                 groups = _joined(groups, names, False, None)
         for clause in query.where:
+            look()
             names = set(names_in((clause,), inside_not=True))
             if names:
                 asks = isinstance(clause, ast.Pattern | ast.RuleCall | ast.Or | ast.OrJoin | ast.And)
@@ -272,6 +276,7 @@ class _Finder:
                 if not variable.name.startswith(("?", "_")):
                     uses.setdefault(variable.name, []).append((place, variable))
             for name, found in uses.items():
+                look()
                 meant = self.probably(name, [place for place, _ in found], idents, mixed=mixed)
                 if meant is not None:
                     self.misread.add(name)
@@ -315,10 +320,6 @@ def _class(held: Held) -> str:
 
 def _a(noun: str) -> str:
     return f"an {noun}" if noun[0] in "aeio" else f"a {noun}"
-
-
-def _written(name: str) -> str:
-    return name.split("·")[0]
 
 
 def _some(names: Iterable[str]) -> str:

@@ -23,8 +23,8 @@ class Tree:
     """A query without scopes.
 
     `given`: the variables that have one value, scalar inputs and the `constants` of rule calls. `predicates`: the
-    rules that are relations. `places`: where each variable was written. `callers`: the rule call that a variable is
-    first passed to.
+    rules that are relations. `places`: where each variable was written; `names`: how, of those that were given
+    names of their own. `callers`: the rule call that a variable is first passed to.
     """
 
     body: AndNode
@@ -32,7 +32,12 @@ class Tree:
     constants: Mapping[str, ast.Const | ast.LookupRef]
     predicates: tuple[Predicate, ...]
     places: Places
+    names: Mapping[str, str]
     callers: Mapping[str, tuple[str, Position | None]]
+
+    def written(self, variable: str) -> str:
+        """What a variable is called in the query's text."""
+        return self.names.get(variable, variable)
 
 
 def tree_of(query: ast.Query, relations: frozenset[str], plan_inner: PlanInner, *, linear: bool = True) -> Tree:
@@ -50,7 +55,7 @@ def tree_of(query: ast.Query, relations: frozenset[str], plan_inner: PlanInner, 
             given.extend(p.name for p in parts if isinstance(p, ast.Var))
         else:
             terms = tuple(p.name if isinstance(p, ast.Var) else None for p in parts)
-            atoms.append(RelationAtom(f"in {place}", terms, each.position))
+            atoms.append(RelationAtom(f"in {place}", terms, each.position, given=True))
     visible = names_in(query.where)
     asked = {element.var.name: element.var.position for element in query.find.elements}
     scope: Scope = {name: name for name in (*input_names, *names_in(query.where, inside_not=True))}
@@ -59,4 +64,5 @@ def tree_of(query: ast.Query, relations: frozenset[str], plan_inner: PlanInner, 
     places = scoping.places | names_in(query.where, inside_not=True) | asked | visible
     whole = AndNode((*atoms, *body.items))
     given.extend(sorted(scoping.constants_in(whole)))
-    return Tree(whole, tuple(dict.fromkeys(given)), scoping.constants, predicates, places, scoping.callers)
+    unique = tuple(dict.fromkeys(given))
+    return Tree(whole, unique, scoping.constants, predicates, places, scoping.written, scoping.callers)

@@ -14,7 +14,9 @@ class Version(StrEnum):
 
     OLDER, RECENT: what a relation held before the last round, and what that round added; together they are ALL.
     OLD, NEW: a database at the first and at the second of two moments. DELTA: what lies between them, each row with
-    the weight 1 if it was added and -1 if it was removed.
+    the weight 1 if it was added and -1 if it was removed. CAME, WENT: the added and the removed ones by themselves.
+    What rules derive has OLD and NEW too where it is kept from moment to moment, and EARLIER: what of NEW was
+    derived before the fact that is looked at.
     """
 
     ALL = "all"
@@ -23,11 +25,14 @@ class Version(StrEnum):
     OLD = "old"
     NEW = "new"
     DELTA = "delta"
+    CAME = "came"
+    WENT = "went"
+    EARLIER = "earlier"
 
     @property
     def is_change(self) -> bool:
         """Whether it holds only what is different: few rows, as a rule."""
-        return self in (Version.RECENT, Version.DELTA)
+        return self in (Version.RECENT, Version.DELTA, Version.CAME, Version.WENT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,3 +50,9 @@ ROUND = Split(Version.ALL, Version.RECENT, Version.OLDER)
 
 STEP = Split(Version.NEW, Version.DELTA, Version.OLD)
 """Of a database's way from one moment to another: A'B' - AB = dA B + A' dB."""
+
+APPEARS = Split(Version.NEW, Version.CAME, Version.NEW)
+"""Of what holds at the second moment by a row that came: each such combination of rows is found."""
+
+VANISHES = Split(Version.OLD, Version.WENT, Version.OLD)
+"""Of what held at the first moment by a row that went."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from executor.bounds.client import ASKING
 from schema.budget import Budget, Responses
@@ -11,8 +12,13 @@ from schema.cursor import Cursors
 from schema.limits import Limits
 
 if TYPE_CHECKING:
+    from executor.live.hub import Hub
+    from executor.live.resume import Tokens
     from executor.pool import Pool
     from store.database import Database
+
+
+_READING: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +30,13 @@ class Services:
     limits: Limits
     cursors: Cursors
     responses: Responses | None = None
+    hub: Hub | None = None
+    tokens: Tokens = field(init=False)
+    # Of subscriptions that take long to read, so many at once: the others wait for what they may have in common.
+    reading: asyncio.Semaphore = field(init=False, default_factory=lambda: asyncio.Semaphore(_READING))
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tokens", self.cursors.tokens(self.database))
 
 
 @dataclass(slots=True)

@@ -11,11 +11,16 @@ import binascii
 import hashlib
 import hmac
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import orjson
 
 from datalog.errors import AdalogError, Code
+from executor.live.resume import Tokens
 from store.snapshot import Start
+
+if TYPE_CHECKING:
+    from store.database import Database
 
 _SIGNATURE_BYTES = 12
 _MOST_CHARACTERS = 1_000
@@ -41,6 +46,10 @@ class Cursors:
 
     def __init__(self, key: bytes) -> None:
         self._key = key
+
+    def tokens(self, database: Database) -> Tokens:
+        """The resume tokens of live queries, under the same key."""
+        return Tokens(database, self._key)
 
     def write(self, cursor: Cursor) -> str:
         view = (cursor.t, cursor.since, cursor.history)

@@ -27,11 +27,14 @@ from graphql import (
     validate,
 )
 from graphql.execution import Executor
+from graphql.execution.collect_fields import collect_fields
+from graphql.execution.values import get_argument_values
 
-from datalog.errors import AdalogError
+from datalog.errors import AdalogError, Code
 from executor.bounds.cancel import Cancel
 from executor.bounds.failure import emptied
 from executor.bounds.recent import Recent
+from executor.live.subscription import Subscription
 from executor.question.arguments import few
 from schema.background import elsewhere
 from schema.budget import Repeated, Written, assembled
@@ -39,7 +42,9 @@ from schema.columnar import Columnar, Shape, Writing
 from schema.context import Context
 from schema.errors import describe, format_error
 from schema.limits import Limits
+from schema.live import RefusedError, Selected, hashable, subscribed
 from schema.measure import introspected, parse_within
+from schema.subscriptions import streamed
 from store.collecting import uncollected
 
 _VALIDATION_ERRORS: Final = 20
@@ -82,6 +87,25 @@ class PreparingExecutor(Executor[Any]):
             shape = self._shape(inner, group) if isinstance(inner, GraphQLObjectType) else None
             fields.append((name, field, shape))
         return Shape(item.name, fields)
+
+    def selected(self) -> Selected:
+        """The root field of a subscription. Raises GraphQLError for its arguments, QUERY_INVALID where there is
+        none."""
+        root = self.schema.subscription_type
+        if self.operation.operation is not OperationType.SUBSCRIPTION or root is None:
+            raise AdalogError(Code.QUERY_INVALID, "the operation is no subscription")
+        grouped = collect_fields(
+            self.schema, self.fragments, self.variable_values, root, self.operation
+        ).grouped_field_set
+        if len(grouped) != 1:
+            raise AdalogError(Code.QUERY_INVALID, "a subscription has one root field")
+        alias, details = next(iter(grouped.items()))
+        node = details[0].node
+        field = root.fields[node.name.value]
+        item = get_named_type(field.type)
+        assert isinstance(item, GraphQLObjectType), "what a subscription gives is an object"
+        arguments = get_argument_values(field, node, self.variable_values, details[0].fragment_variable_values)
+        return Selected(node.name.value, alias, arguments, hashable(self._shape(item, details)))
 
     def _complete_columns(self, shape: Shape, items: Columnar) -> Any:
         context = self.context_value
@@ -214,6 +238,44 @@ class Operations:
             return Prepared(None, tuple(format_error(error) for error in errors))
         return Prepared(document, (), introspection)
 
+    async def subscribe(
+        self,
+        prepared: Prepared,
+        context: Context,
+        variables: Mapping[str, Any] | None,
+        operation_name: str | None,
+        resume: str | None = None,
+    ) -> Subscription:
+        """The stream of a prepared subscription; its messages' payloads are the bytes of `{"data": …}`.
+
+        It is to be read, and closed, on the event loop that calls this (`executor.live.subscription` says how).
+        `resume`: the last event's id that the transport knows, which counts instead of `resume`, `fromT` and
+        `from`. Raises RefusedError.
+        """
+        if prepared.refusal or prepared.document is None:
+            raise RefusedError(prepared.refusal)
+        document = prepared.document
+
+        def build(_: Cancel) -> PreparingExecutor | list[GraphQLError]:
+            return PreparingExecutor.build(  # type: ignore[return-value]
+                self._schema,
+                document,
+                context_value=context,
+                raw_variable_values=dict(variables) if variables else None,
+                operation_name=operation_name,
+            )
+
+        light = few(tuple(variables.values()) if variables else (), _INLINE_VALUES)
+        executor = build(Cancel()) if light else await elsewhere(build)
+        if isinstance(executor, list):
+            raise RefusedError([format_error(error) for error in executor])
+        try:
+            return await subscribed(context.services, executor.selected(), resume)
+        except AdalogError as error:
+            raise RefusedError([describe(error)]) from None
+        except GraphQLError as error:
+            raise RefusedError([format_error(error)]) from None
+
     async def run(
         self, prepared: Prepared, context: Context, variables: Mapping[str, Any] | None, operation_name: str | None
     ) -> Answer:
@@ -221,6 +283,9 @@ class Operations:
         if prepared.refusal or prepared.document is None:
             return Answer({"errors": list(prepared.refusal)}, executed=False)
         document = prepared.document
+        operation = prepared.operation(operation_name)
+        if operation is not None and operation.operation is OperationType.SUBSCRIPTION:
+            return Answer({"errors": [describe(streamed())]}, executed=False)
         kind = IntrospectingExecutor if prepared.introspection > _INLINE_INTROSPECTION else PreparingExecutor
 
         def build(_: Cancel) -> Executor[Any] | list[GraphQLError]:

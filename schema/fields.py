@@ -378,7 +378,7 @@ def _database(services: Services) -> types.Database:
         basis_t=Long(snapshot.t),
         tx_instant=None if made is None else iso(made),
         datom_count=Long(snapshot.datom_count),
-        entity_count=Long(snapshot.entity_count),
+        entity_count=Long(services.database.entity_count_at(snapshot)),
     )
 
 

@@ -7,7 +7,7 @@ from functools import cache
 import strawberry
 from strawberry.schema.config import StrawberryConfig
 
-from schema import encoding, fields, scalars
+from schema import encoding, fields, scalars, subscriptions
 
 strawberry.enum(encoding.Encoding, description="How values are written as JSON.")
 
@@ -18,5 +18,6 @@ def build_schema() -> strawberry.Schema:
     return strawberry.Schema(
         query=fields.Query,
         mutation=fields.Mutation,
+        subscription=subscriptions.Subscription,
         config=StrawberryConfig(scalar_map=scalars.SCALARS),
     )

@@ -4,17 +4,7 @@
 set -euo pipefail
 here=$(dirname "${BASH_SOURCE[0]}")
 source "$here/package-manager.sh"
+source "$here/node.sh"
 
-have_npm() {
-    command -v node >/dev/null && command -v npm >/dev/null
-}
-
-if ! have_npm; then
-    # npm comes with nodejs in some distributions' packages and is one of its own in Debian's.
-    what="the comparison with DataScript"
-    { apt_install "$what" nodejs && { have_npm || apt_install "$what" npm; }; } 2>/dev/null || true
-fi
-if have_npm && npm ci --prefix "$here/../tests/datascript" --silent --no-audit --no-fund --ignore-scripts; then
-    exit 0
-fi
+npm_install "the comparison with DataScript" "$here/../tests/datascript" && exit 0
 echo "no DataScript: the comparison with it will be skipped; for it: sudo apt-get install nodejs npm, then make setup" >&2

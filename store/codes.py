@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any, Final, Protocol
 
 import numpy as np
@@ -19,15 +20,21 @@ from datalog.errors import AdalogError, Code
 from datalog.values import type_name
 from store import layout
 from store.dictionary import Block, Dictionary
-from store.keys import TEXT_TAGS, inline_value, spell, value_of_key
+from store.keys import TEXT_TAGS, Spelling, inline_value, spell, value_of_key
 
 Int64s = NDArray[np.int64]
 
+# Codes that are decoded sooner one by one than by the column.
+_FEW: Final = 16
+# Those whose keys are fetched sooner one by one than as a column of Arrow's.
+_PAGE: Final = 256
 _SCRATCH_LIMIT: Final = 20_000_000
 _SCRATCH_CHARACTERS: Final = 1 << 28
 # Bytes of an entry besides its key, and of a collection's objects for each byte of its key.
 _ENTRY: Final = 300
 _OF_COLLECTION: Final = 8
+# Values that are looked up at once.
+_AT_ONCE: Final = 4096
 # Bytes that are taken at once.
 _PIECE: Final = 1 << 16
 _COLON: Final = pa.scalar(":", pa.large_string())
@@ -107,6 +114,11 @@ class Codes:
         tag, key = spell(value)
         return key if isinstance(key, int) else self.lookup_key(tag, key)
 
+    def lookup_keys(self, tag: int, keys: Sequence[bytes]) -> list[int | None]:
+        """The codes of the values that are spelt so, None where one was never interned."""
+        base = layout.code_of(tag, 0)
+        return [None if number is None else base + number for number in self._dictionaries[tag].find_many(keys)]
+
     def lookup_key(self, tag: int, key: bytes) -> int | None:
         """The code of the value that is spelt so, or None where it was never interned."""
         number = self._dictionaries[tag].find(key)
@@ -123,7 +135,9 @@ class Codes:
         return inline_value(tag, payload)
 
     def decode_many(self, codes: Int64s) -> list[Any]:
-        """The values of many codes; each distinct one is made once."""
+        """The values of many codes; of very many each distinct one is made once."""
+        if len(codes) <= _FEW:
+            return [self.decode(code) for code in codes.tolist()]
         tags = self.tags(codes)
         present = np.flatnonzero(np.bincount(tags, minlength=16)).tolist()
         if len(present) == 1:
@@ -141,6 +155,8 @@ class Codes:
             return _listed(codes)
         if tag == layout.TAG_DOUBLE:
             return _listed(self.doubles(codes))
+        if len(codes) <= _PAGE and tag in self._dictionaries:
+            return [value_of_key(tag, key) for key in self._dictionaries[tag].some(codes & _PAYLOAD)]
         distinct, where = np.unique(codes & _PAYLOAD, return_inverse=True)
         values = np.empty(len(distinct), object)
         # Not `values[:] = list`: numpy would read a list of tuples as a matrix.
@@ -250,19 +266,42 @@ class Scratch:
             return self._code_of(tag, key, value)
 
     def intern_many(self, values: Iterable[Any]) -> Int64s:
-        """The codes of many values: int64[n]. As `intern`, with one turn at the lock."""
-        codes = []
-        with self._lock:
-            for value in values:
-                tag, key = spell(value)
-                codes.append(key if isinstance(key, int) else self._code_of(tag, key, value))
+        """The codes of many values: int64[n]. As `intern`, in pieces that are looked up together."""
+        codes: list[int] = []
+        values = iter(values)
+        while piece := list(islice(values, _AT_ONCE)):
+            spelt = [spell(value) for value in piece]
+            plain = [key for _, key in spelt if isinstance(key, int)]
+            if len(plain) == len(piece):
+                codes += plain
+                continue
+            with self._lock:
+                known = self._known(spelt)
+                for (tag, key), value in zip(spelt, piece, strict=True):
+                    codes.append(key if isinstance(key, int) else self._code_of(tag, key, value, known))
         return np.array(codes, np.int64)
 
-    def _code_of(self, tag: int, key: bytes, value: Any) -> int:
+    def _known(self, spelt: Iterable[Spelling]) -> Mapping[tuple[int, bytes], int | None]:
+        """What the database has of the values that are not known here."""
+        wanted: dict[int, dict[bytes, None]] = {}
+        for tag, key in spelt:
+            if not isinstance(key, int) and (tag, key) not in self._codes:
+                wanted.setdefault(tag, {})[key] = None
+        found: dict[tuple[int, bytes], int | None] = {}
+        for tag, keys in wanted.items():
+            listed = list(keys)
+            codes = self._base.lookup_keys(tag, listed)
+            found.update(((tag, key), code) for key, code in zip(listed, codes, strict=True))
+        return found
+
+    def _code_of(
+        self, tag: int, key: bytes, value: Any, found: Mapping[tuple[int, bytes], int | None] | None = None
+    ) -> int:
+        """`found`: what looking it up came to, where that is done."""
         known = self._codes.get((tag, key))
         if known is not None:
             return known
-        code = self._base.lookup_key(tag, key)
+        code = self._base.lookup_key(tag, key) if found is None else found[tag, key]
         self._taken += _ENTRY + len(key) * (_OF_COLLECTION if tag == layout.TAG_OTHER else 2)
         if self._taken > _PIECE and self._take is not None:
             self._take(self._taken)
@@ -309,6 +348,20 @@ class Scratch:
                 tag, key = spell(value)
                 self._codes[tag, key] = self._new_code(tag, value)
 
+    def learn(self, learned: Mapping[int, int]) -> None:
+        """Gives values that it made codes for those of the database, which has them by now."""
+        with self._lock:
+            for spelling, code in self._codes.items():
+                self._codes[spelling] = learned.get(code, code)
+
+    def fork(self, take: Callable[[int], None] | None = None) -> Scratch:
+        """One that begins with the same codes and goes on by itself."""
+        made = Scratch(self._base, self._limit, take=take)
+        if self._values:
+            with self._lock:
+                made._codes, made._values, made._room = dict(self._codes), list(self._values), self._room
+        return made
+
     def lookup(self, value: Any) -> int | None:
         """The value's code where the query or the database has one."""
         tag, key = spell(value)
@@ -324,6 +377,8 @@ class Scratch:
 
     def decode_many(self, codes: Int64s) -> list[Any]:
         """The values of many codes."""
+        if not self._values:
+            return self._base.decode_many(codes)
         own = self._own_mask(codes)
         if not own.any():
             return self._base.decode_many(codes)

@@ -11,13 +11,14 @@ from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from datalog import edn
 from datalog.errors import AdalogError, Code
 from store.adoption import Adoption, Prepared, prepared, remove_unfinished, unfinished
 from store.attribute import TX_BASE
 from store.bulk import BulkData
+from store.census import Census
 from store.checkpoint import opened
 from store.collecting import put_off
 from store.columns import Columns
@@ -38,6 +39,13 @@ from store.writer import AdoptionRequest, BulkRequest, Request, Writer
 Listener = Callable[[TxReport, Snapshot], None]
 
 T = TypeVar("T")
+
+
+class Follower(Protocol):
+    """Who tells of the changes of live queries."""
+
+    def live(self, query: str, args: Sequence[Any], resume: str | None, from_t: int | None) -> Iterator[Any]: ...
+
 
 _LOGGER: Final = logging.getLogger("adalog.store")
 
@@ -66,7 +74,9 @@ class Database:
         self._snapshot = head.published()
         self._past: OrderedDict[tuple[int, int, bool, str], Snapshot] = OrderedDict()
         self._past_lock = threading.Lock()
+        self._census = Census()
         self._listeners: list[Listener] = []
+        self._follower: Follower | None = None
         self._compactor = Compactor(log, folder, self._moment, self._adopt, named)
         self._writer = Writer(head, log, setting, self._publish, self._compactor.make_room)
 
@@ -144,6 +154,23 @@ class Database:
     def evaluate_with(self, evaluator: Evaluator) -> None:
         """Who runs the stored queries that transactions call; without one they are refused."""
         self._setting.evaluator = evaluator
+
+    def follow_with(self, follower: Follower) -> None:
+        """Who tells of the changes of live queries; without one they are refused."""
+        self._follower = follower
+
+    def live(self, query: str, *args: Any, resume: str | None = None, from_t: int | None = None) -> Iterator[Any]:
+        """The answer to a query and then its changes, as they are made: SNAPSHOT chunks, DELTAs, PROGRESS where
+        nothing happens. Each waits for the next; `close()` ends it.
+
+        resume: that of the last change that was seen. from_t: the transaction to start from. Raises what is wrong
+        with the query, and BACKEND_UNAVAILABLE where no `executor.live.hub.Hub` follows the database.
+        """
+        if self._follower is None:
+            raise AdalogError(
+                Code.BACKEND_UNAVAILABLE, "nobody follows this database: make an executor.live.hub.Hub of its pool"
+            )
+        return self._follower.live(query, args, resume, from_t)
 
     # Reading
 
@@ -389,7 +416,11 @@ class Database:
     @property
     def entity_count(self) -> int:
         """Entities that have a datom now."""
-        return self._snapshot.entity_count
+        return self.entity_count_at(self._snapshot)
+
+    def entity_count_at(self, snapshot: Snapshot) -> int:
+        """The same of one of its recent snapshots. Costs what was written since somebody asked last."""
+        return self._census.entities(snapshot)
 
     def memory_bytes(self) -> int:
         """Bytes of tries and dictionaries, those of mapped files included."""

@@ -80,6 +80,12 @@ class Block:
         at = number - self.start
         return self.arrays.heap[offsets[at] : offsets[at + 1]].tobytes()
 
+    def keys(self, numbers: NDArray[np.int64]) -> list[bytes]:
+        """The keys of some numbers of this block."""
+        at, offsets = numbers - self.start, self.arrays.offsets
+        heap = self.arrays.heap.data
+        return [bytes(heap[a:b]) for a, b in zip(offsets[at].tolist(), offsets[at + 1].tolist(), strict=True)]
+
     @property
     def secret(self) -> bytes:
         """The secret of its hashes."""
@@ -98,7 +104,7 @@ class Block:
             at += 1
         return None
 
-    def find_many(self, keys: pa.LargeBinaryArray, hashes: NDArray[np.uint32]) -> NDArray[np.int64]:
+    def find_column(self, keys: pa.LargeBinaryArray, hashes: NDArray[np.uint32]) -> NDArray[np.int64]:
         """int64[n]: the numbers of keys, given their hashes; -1 where it has none."""
         found = np.full(len(keys), -1, np.int64)
         own, order = self.arrays.hashes, self.arrays.order
@@ -116,6 +122,21 @@ class Block:
             same = pc.equal(held.take(pa.array(places)), keys.take(pa.array(left))).to_numpy(zero_copy_only=False)
             found[left[same]] = self.start + places[same]
             left, at = left[~same], at[~same] + 1
+        return found
+
+    def find_many(self, keys: Sequence[bytes], hashes: NDArray[np.uint32]) -> NDArray[np.int64]:
+        """int64[n]: the numbers of keys, given their hashes; -1 where it has none."""
+        own = self.arrays.hashes
+        found = np.full(len(keys), -1, np.int64)
+        if not len(own):
+            return found
+        first = np.minimum(own.searchsorted(hashes), len(own) - 1)
+        alike = np.flatnonzero(own[first] == hashes)
+        numbers = self.start + self.arrays.order[first[alike]].astype(np.int64)
+        for at, number, known in zip(alike.tolist(), numbers.tolist(), self.keys(numbers), strict=True):
+            # Another key with the same hash may come before it.
+            number = number if known == keys[at] else self.find(keys[at], int(hashes[at]))
+            found[at] = -1 if number is None else number
         return found
 
     @cached_property
@@ -245,6 +266,24 @@ class Dictionary:
                 return number
         return None
 
+    def find_many(self, keys: Sequence[bytes]) -> list[int | None]:
+        """The number of each key, or None."""
+        state = self._state
+        found: list[int | None] = [state.numbers.get(key) for key in keys]
+        left = [at for at, number in enumerate(found) if number is None]
+        if not left or not state.blocks:
+            return found
+        hashes = _hashes((keys[at] for at in left), len(left), self._secret)
+        for block in state.blocks:
+            numbers = block.find_many([keys[at] for at in left], hashes)
+            for at, number in zip(left, numbers.tolist(), strict=True):
+                if number >= 0:
+                    found[at] = number
+            missing = numbers < 0
+            left = [at for at, lacks in zip(left, missing.tolist(), strict=True) if lacks]
+            hashes = hashes[missing]
+        return found
+
     def key(self, number: int) -> bytes:
         """The key of a number that was given out."""
         state = self._state
@@ -254,6 +293,20 @@ class Dictionary:
             if number < block.stop:
                 return block.key(number)
         raise IndexError(number)
+
+    def some(self, numbers: NDArray[np.int64]) -> list[bytes]:
+        """The keys of some numbers, in their order."""
+        state = self._state
+        found = [b""] * len(numbers)
+        for block in state.blocks:
+            at = np.flatnonzero((numbers >= block.start) & (numbers < block.stop))
+            if len(at) == len(numbers):
+                return block.keys(numbers)
+            for place, key in zip(at.tolist(), block.keys(numbers[at]), strict=True):
+                found[place] = key
+        for place in np.flatnonzero(numbers >= state.start).tolist():
+            found[place] = state.keys[int(numbers[place]) - state.start]
+        return found
 
     def gather(self, numbers: NDArray[np.int64]) -> pa.LargeBinaryArray:
         """The keys of many numbers, in their order."""
@@ -313,7 +366,7 @@ class Dictionary:
             own = (*own, Block.build(state.start, state.keys[:], self._secret))
         self._state = _young_state((*own, *blocks), [])
 
-    def find_many(self, keys: pa.LargeBinaryArray, hashes: NDArray[np.uint32]) -> NDArray[np.int64]:
+    def find_column(self, keys: pa.LargeBinaryArray, hashes: NDArray[np.uint32]) -> NDArray[np.int64]:
         """int64[n]: the numbers of distinct keys, -1 where it has none. hashes: by its secret."""
         state = self._state
         numbers = np.full(len(keys), -1, np.int64)
@@ -324,7 +377,7 @@ class Dictionary:
             left = np.flatnonzero(numbers < 0)
             if not len(left):
                 break
-            numbers[left] = block.find_many(
+            numbers[left] = block.find_column(
                 keys if len(left) == len(keys) else keys.take(pa.array(left)), hashes[left]
             )
         return numbers
@@ -374,8 +427,14 @@ class Fork(Dictionary):
         number = self._base.find(key)
         return None if number is None or number >= self._length else number
 
+    def find_many(self, keys: Sequence[bytes]) -> list[int | None]:
+        return [self.find(key) for key in keys]
+
     def key(self, number: int) -> bytes:
         return self._base.key(number) if number < self._length else super().key(number - self._length)
+
+    def some(self, numbers: NDArray[np.int64]) -> list[bytes]:
+        return [self.key(number) for number in numbers.tolist()]
 
     def gather(self, numbers: NDArray[np.int64]) -> pa.LargeBinaryArray:
         own = numbers >= self._length

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
 from store.columns import Columns, Int64s
 from store.snapshot import Snapshot
+from store.trie import EMPTY, distinct
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,16 +25,25 @@ class Difference:
     removed: tuple[Int64s, ...]
 
 
+_NOTHING: Final = Difference((EMPTY.values, EMPTY.values), (EMPTY.values, EMPTY.values))
+
+
 def pairs_between(old: Snapshot, new: Snapshot, attribute: int) -> Difference:
     """The (entity, value) pairs of an attribute that came and went."""
     if _follows(old, new, attribute):
-        return _settled(new.data_of(attribute).changes(old.t, new.t))
+        data = new.data_of(attribute)
+        if data.last_touched(new.t) <= old.t:
+            return _NOTHING
+        return _settled(data.changes(old.t, new.t))
     before, after = old.columns_of(attribute), new.columns_of(attribute)
     return _compared((before.e, before.v), (after.e, after.v))
 
 
 def rows_between(old: Snapshot, new: Snapshot, attribute: int) -> Difference:
     """The rows (entity, value, transaction number, whether asserted) of an attribute that came and went."""
+    if _follows(old, new, attribute):
+        touched = distinct(new.data_of(attribute).changes(old.t, new.t).e)
+        return _compared(*(_rows(each.columns_of_entities(attribute, touched)) for each in (old, new)))
     return _compared(*(_rows(each.columns_of(attribute)) for each in (old, new)))
 
 
@@ -53,9 +64,10 @@ def _follows(old: Snapshot, new: Snapshot, attribute: int) -> bool:
 
 def _settled(events: Columns) -> Difference:
     """Events of one pair alternate, so the first and the last of them say what they come to."""
-    if not len(events):
-        nothing = (events.e, events.v)
-        return Difference(nothing, nothing)
+    if len(events) < 2:
+        pairs, nothing = (events.e, events.v), (events.e[:0], events.v[:0])
+        asserted = len(events) > 0 and bool(events.added[0])
+        return Difference(pairs, nothing) if asserted else Difference(nothing, pairs)
     order = np.lexsort((events.added, events.t, events.v, events.e))
     e, v, added = events.e[order], events.v[order], events.added[order]
     first = np.ones(len(e), np.bool_)

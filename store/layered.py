@@ -47,7 +47,8 @@ class Layered(Mapping[K, V]):
     @overload
     def get(self, key: K, default: V | D, /) -> V | D: ...
     def get(self, key: K, default: object = None, /) -> object:
-        found = self._over[key] if key in self._over else self._below.get(key)
+        over = self._over
+        found = over[key] if over and key in over else self._below.get(key)
         return default if found is None else found
 
     def __contains__(self, key: object) -> bool:

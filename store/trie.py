@@ -260,6 +260,19 @@ class Trie:
             counts = np.where(at >= 0, level.counts[at], counts)
         return counts
 
+    def has(self, keys: Codes) -> Bools:
+        """Mask of those of m keys, sorted and distinct, that have values. Makes no index of the base."""
+        mask = np.zeros(len(keys), np.bool_)
+        base, low, high = self.base.keys, int(keys[0]), int(keys[-1])
+        # Most tries are asked for keys that are far from all of theirs.
+        if len(base) and low <= base[-1] and high >= base[0]:
+            mask = base[np.minimum(base.searchsorted(keys), len(base) - 1)] == keys
+        for level in reversed(self.levels):
+            if low <= level.keys[-1] and high >= level.keys[0]:
+                at = level.find(keys)
+                mask = np.where(at >= 0, level.counts[at] > 0, mask)
+        return mask
+
     def rows_of(self, keys: Codes) -> tuple[Codes, Codes]:
         """(sizes int64[m], values): the rows of m keys, sorted and distinct, one after the other."""
         if len(keys) == 1:

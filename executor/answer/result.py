@@ -32,6 +32,7 @@ from store.layout import (
     TAG_SYMBOL,
     TAG_URI,
     TAG_UUID,
+    tag_of,
     tags_of,
 )
 
@@ -109,6 +110,12 @@ class Result:
     def __len__(self) -> int:
         return self.size
 
+    def under(self, columns: tuple[Column, ...], shape: str, keys: tuple[Any, ...] | None, t: int) -> Result:
+        """The same rows as another query asks for them."""
+        return Result(
+            columns, self.codes, self.values, self.size, shape, keys, t, self.engine, 0.0, decoded=self.decoded
+        )
+
     def column(self, index: int, start: int = 0, stop: int | None = None) -> list[Any]:
         """The values of one column, decoded."""
         pulled = self.pulled.get(index)
@@ -154,7 +161,9 @@ def type_of(codes: Codes) -> str:
     """The type that all codes share, or `any`."""
     if not len(codes):
         return "any"
-    first = int(tags_of(codes[:1])[0])
+    first = tag_of(int(codes[0]))
+    if len(codes) == 1:
+        return _TYPES.get(first, "any")
     tags = tags_of(codes)
     if (tags == first).all():
         return _TYPES.get(first, "any")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from concurrent.futures import Future
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Protocol
 
@@ -117,6 +118,35 @@ class Part(Cancel):
     def check(self) -> None:
         self.check_flag(time.monotonic())
         self._whole.check()
+
+
+async def arrived(outcome: Future[Any], deadline: float | None) -> bool:
+    """Whether the outcome of other threads is there, once it is or the deadline has passed; cancelling it, too, is
+    an outcome.
+
+    Costs a part of `asyncio.wait`, which takes the loop round twice more.
+    """
+    loop = asyncio.get_running_loop()
+    waiter = loop.create_future()
+
+    def wake() -> None:
+        if not waiter.done():
+            waiter.set_result(None)
+
+    def wake_soon(_: Future[Any]) -> None:
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(wake)
+
+    outcome.add_done_callback(wake_soon)
+    timer = None
+    if deadline is not None:
+        timer = loop.call_later(max(0.0, deadline - time.monotonic()), wake)
+    try:
+        await waiter
+    finally:
+        if timer is not None:
+            timer.cancel()
+    return outcome.done()
 
 
 def abandoned(outcome: asyncio.Future[Any]) -> None:

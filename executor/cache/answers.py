@@ -20,7 +20,7 @@ from datalog import ast
 from datalog.errors import AdalogError, Code
 from datalog.watched import watching
 from executor.answer.result import Column, Pulled, Result
-from executor.bounds.cancel import Cancel, abandoned, timed_out
+from executor.bounds.cancel import Cancel, arrived, timed_out
 from executor.bounds.client import ASKING
 from executor.bounds.recent import Recent
 from executor.cache.codec import KEY_BYTES, Entry
@@ -279,19 +279,15 @@ class ResultCache:
         future.add_done_callback(ended)
 
     async def _landed(self, flight: Flight[_Had], deadline: float | None) -> _Had:
-        landed = asyncio.wrap_future(flight.landed)
-        left = None if deadline is None else max(0.0, deadline - time.monotonic())
         try:
-            done, _ = await asyncio.wait((landed,), timeout=left)
+            there = await arrived(flight.landed, deadline)
         except asyncio.CancelledError:
-            abandoned(landed)
             self._flights.leave(flight)
             raise
-        if not done:
-            abandoned(landed)
+        if not there:
             self._flights.leave(flight)
             raise timed_out()
-        return landed.result()
+        return flight.landed.result()
 
     # Either way
 
@@ -387,7 +383,7 @@ def _shown(asked: Asked, kept: Kept) -> Result:
         for element, column in zip(find.elements, kept.result.columns, strict=True)
     )
     shape = "maps" if find.keys else find.shape
-    return replace(kept.result, columns=columns, shape=shape, keys=find.keys, t=asked.question.snapshot.t)
+    return kept.result.under(columns, shape, find.keys, asked.question.snapshot.t)
 
 
 def _pulled(asked: Asked, result: Result, kept: Kept) -> Pulled:

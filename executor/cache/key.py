@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
+from weakref import ref
 
 import numpy as np
 
@@ -16,7 +18,7 @@ from executor.cache.codec import KEY_BYTES, VERSION
 from executor.cache.form import form_of, pattern_text
 from executor.cache.reads import QueryReads, Reads, lookups_in, reads_of, token_of
 from executor.pull.find import pattern_of, window
-from executor.question.arguments import few, matched
+from executor.question.arguments import VALUE_COST, matched
 from executor.question.question import Question
 from planner.plan import Options
 from store.database import Database
@@ -52,10 +54,27 @@ class Asked:
         return [place for place, element in enumerate(elements) if isinstance(element, ast.FindPull)]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Shape:
+    """What a text asks and reads. `begun`: the part of its last key that no argument has to do with."""
+
     form: bytes
     reads: QueryReads
+    begun: _Begun | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """The beginning of keys of one shape, for who asks the same of the same snapshots. They are not kept alive."""
+
+    said: tuple[bool, int | None, str]
+    databases: Mapping[str, ref[Snapshot]]
+    digest: _Digest
+    newest: int
+
+    def holds(self, said: tuple[bool, int | None, str], databases: Mapping[str, Snapshot]) -> bool:
+        """Whether it is that of this question."""
+        return self.said == said and all(self.databases[name]() is each for name, each in databases.items())
 
 
 @dataclass
@@ -67,7 +86,7 @@ class Keys:
 
     def knows(self, question: Question) -> bool:
         """Whether a key costs little to make: the shape of the text is known, and there are few arguments."""
-        return (question.text, question.rules) in self._shapes and few(question.args, _FEW)
+        return (question.text, question.rules) in self._shapes and question.arguments_cost <= _FEW * VALUE_COST
 
     def asked(self, question: Question) -> Asked | None:
         """The question with its key; None if its answer must not be kept."""
@@ -87,14 +106,14 @@ class Keys:
     def _shape(self, text: str, rules: str | None, query: ast.Query) -> _Shape:
         shape = self._shapes.get((text, rules))
         if shape is None:
-            shape = _Shape(_digest(form_of(query)), reads_of(query))
+            shape = _Shape(_Digest(form_of(query)).name, reads_of(query))
             self._shapes.put((text, rules), shape, weight_of_text(text) + len(rules or ""))
         return shape
 
     def _key(self, question: Question, shape: _Shape) -> Key | None:
         given: list[bytes] = []
         named: set[Keyword] = set()
-        request, databases = question.request, question.databases
+        databases = question.databases
         try:
             for each, value in matched(question.query, question.args):
                 if isinstance(each, ast.BindingInput) or (
@@ -104,20 +123,30 @@ class Keys:
                     named.update(lookups_in(value))
         except (TypeError, ValueError, OverflowError):
             return None  # not a value of the language: whoever runs the query says so
+        begun = self._begun(question, shape, named)
+        made = begun.digest.copy()
+        made.add(*given)
+        return Key(made.name, begun.newest)
+
+    def _begun(self, question: Question, shape: _Shape, named: set[Keyword]) -> _Begun:
+        """The key of a question up to its arguments. `named`: attributes that these name."""
+        request, databases = question.request, question.databases
+        said = (request.ordered, request.max_rows, request.engine)
+        last = shape.begun
+        if last is not None and not named and last.holds(said, databases):
+            return last
         nothing = Reads()
         tokens = {
             name: token_of(snapshot, shape.reads.sources.get(name, nothing), named)
             for name, snapshot in databases.items()
         }
-        said = (
-            request.ordered,
-            request.max_rows,
-            request.engine,
-            self.database.schema,
-            sorted((name, token.text) for name, token in tokens.items()),
-        )
+        texts = sorted((name, token.text) for name, token in tokens.items())
+        digest = _Digest("rows", shape.form, repr((*said, self.database.schema, texts)))
         newest = max((token.newest for token in tokens.values()), default=0)
-        return Key(_digest("rows", shape.form, repr(said), *given), newest)
+        begun = _Begun(said, {name: ref(each) for name, each in databases.items()}, digest, newest)
+        if not named:
+            shape.begun = begun
+        return begun
 
     def pull_key(self, asked: Asked, result: Result, place: int) -> Key | None:
         """The key of what one pull shows, which does not depend on the query that found the entities. None if the
@@ -138,7 +167,7 @@ class Keys:
             entities = pack_as_written(result.column(place, start, stop))
         token = token_of(source, Reads(pulls=[pattern], unique=not plain))
         said = (plain, self.database.schema, token.text)
-        return Key(_digest("pull", pattern_text(pattern), repr(said), entities), token.newest)
+        return Key(_Digest("pull", pattern_text(pattern), repr(said), entities).name, token.newest)
 
 
 def _committed(snapshot: Snapshot, now: Snapshot) -> bool:
@@ -146,10 +175,29 @@ def _committed(snapshot: Snapshot, now: Snapshot) -> bool:
     return snapshot.codes is now.codes and not snapshot.origin.applied and snapshot.origin.t <= now.t
 
 
-def _digest(*parts: str | bytes) -> bytes:
-    made = hashlib.blake2b(bytes((VERSION,)), digest_size=KEY_BYTES)
-    for part in parts:
-        data = part.encode() if isinstance(part, str) else part
-        made.update(len(data).to_bytes(8, "big"))
-        made.update(data)
-    return made.digest()
+class _Digest:
+    """The digest of a list of parts, which can be continued."""
+
+    __slots__ = ("_made",)
+
+    def __init__(self, *parts: str | bytes) -> None:
+        self._made = hashlib.blake2b(bytes((VERSION,)), digest_size=KEY_BYTES)
+        self.add(*parts)
+
+    def copy(self) -> _Digest:
+        """Another one with the same parts so far."""
+        other = _Digest.__new__(_Digest)
+        other._made = self._made.copy()
+        return other
+
+    def add(self, *parts: str | bytes) -> None:
+        """Appends parts."""
+        for part in parts:
+            data = part.encode() if isinstance(part, str) else part
+            self._made.update(len(data).to_bytes(8, "big"))
+            self._made.update(data)
+
+    @property
+    def name(self) -> bytes:
+        """The digest of the parts."""
+        return self._made.digest()

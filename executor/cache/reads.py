@@ -12,6 +12,7 @@ from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from datalog import ast
+from datalog.aggregates import CHANCE
 from datalog.builtins import BUILTINS
 from datalog.pull import DB_ID, PullAttribute, PullPattern
 from datalog.values import Keyword
@@ -19,7 +20,6 @@ from store import bootstrap
 from store.attribute import Attribute
 from store.snapshot import Snapshot
 
-CHANCE: Final = frozenset({"rand", "sample"})
 _LOOKING_UP: Final = frozenset({"get-else", "get-some", "missing?"})
 
 AttributeName = Keyword | int

@@ -30,6 +30,7 @@ from executor.join.extender import START, Extender
 from executor.join.generic_join import GenericJoin, Level
 from executor.question.inputs import Inputs
 from executor.rules.facts import Columns, Parts
+from executor.rules.kept import KeptFacts
 from planner.explain_nodes import describe
 from planner.logical import (
     WEIGHT,
@@ -52,6 +53,9 @@ from planner.resolve import plain_value
 from planner.version import Version
 from store.snapshot import Snapshot
 
+Held = Sequence[Column] | Parts | KeptFacts
+"""The rows of a relation: of an input, of what rules derived, of what is kept from moment to moment."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reader:
@@ -71,7 +75,7 @@ class Binding:
 
     plan: Plan
     databases: Mapping[str, Snapshot]
-    relations: Mapping[str, Sequence[Column] | Parts]
+    relations: Mapping[str, Held]
     run: Run
     moments: Mapping[str, Moments] = field(default_factory=dict)
     rank: dict[str, int] = field(default_factory=dict)
@@ -96,7 +100,7 @@ class Binding:
         outer = self.rank, self._nest
         self.rank = dict.fromkeys(given, -1) | {level.variable: i for i, level in enumerate(levels)}
         self._nest = None
-        body = self._conjunction(AndNode(tuple(items)))
+        body = self._conjunction(items)
         self.rank, self._nest = outer
         if isinstance(body, bool):
             if not body:
@@ -111,9 +115,9 @@ class Binding:
             check=self.run.cancel.check,
         )
 
-    def _conjunction(self, node: AndNode) -> Conjunction | bool:
+    def _conjunction(self, items: Sequence[Node]) -> Conjunction | bool:
         parts: list[Extender] = []
-        for item in node.items:
+        for item in items:
             part = self.extender(item)
             if part is DEAD:
                 return DEAD
@@ -144,7 +148,7 @@ class Binding:
             case UnnestAtom():
                 return UnnestExtender(node.collection, node.out, self.run.values, node.position, self.rank)
             case AndNode():
-                return self._conjunction(node)
+                return self._conjunction(node.items)
             case OrNode():
                 return self._disjunction(node)
             case NotNode():
@@ -159,6 +163,10 @@ class Binding:
             columns: Sequence[Column] = self._nested(atom.subquery, atom.subquery.given, atom.position).rows()
         else:
             held = self.relations[atom.relation]
+            if isinstance(held, KeptFacts):
+                return held.extender(
+                    [t if isinstance(t, str) else None for t in atom.terms], atom.version, self.rank
+                )
             if isinstance(held, Parts):
                 return self._derived(atom, held)
             columns = held
@@ -224,6 +232,8 @@ class Binding:
         )
 
     def _database(self, name: str, node: PredicateAtom | FunctionAtom) -> Snapshot:
+        if node.version is not Version.ALL:
+            return self.moments[name].at(node.version)
         if name not in self.databases:
             raise AdalogError(
                 Code.ARG_INVALID,
@@ -235,7 +245,7 @@ class Binding:
     def _nested(self, inner: Subquery, args: Sequence[Term | Source], position: Position | None) -> NestedCall:
         databases = {name: self.databases[outer] for name, outer in inner.sources if outer in self.databases}
         lists = {name: self.relations[outer] for name, outer in inner.sources if outer in self.relations}
-        given = {name: list(held) for name, held in lists.items() if not isinstance(held, Parts)}
+        given = {name: list(held) for name, held in lists.items() if not isinstance(held, Parts | KeptFacts)}
 
         plan = inner_plan(inner)
 
@@ -265,7 +275,7 @@ class Binding:
         holds = False
         for branch in node.branches:
             first = nest.bit()
-            bound = self._conjunction(branch)
+            bound = self._conjunction(branch.items)
             if isinstance(bound, Conjunction):
                 branches.append(Branch(bound, range(first, nest.used)))
             elif bound is HOLDS:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -23,6 +23,7 @@ from executor.join.driver import Driver
 from executor.join.generic_join import LevelCounts
 from executor.join.step import forget_scratch
 from executor.question.inputs import Inputs
+from executor.rules.facts import Parts
 from planner.logical import WEIGHT
 from planner.plan import Plan
 from store.codes import Scratch
@@ -52,12 +53,14 @@ class Collector:
     _rows: int = 0
     _settled: int = 0
     _held: Held = field(init=False)
+    _kept: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
         self._held = Held(self.cancel.budget)
+        self._kept = frozenset((*self.names, WEIGHT))
 
     def __call__(self, batch: Batch) -> bool:
-        batch = batch.only(frozenset((*self.names, WEIGHT)))
+        batch = batch.only(self._kept)
         self._held.grow(batch.nbytes)
         self._batches.append(batch)
         self._rows += batch.size
@@ -116,15 +119,19 @@ def run_join(plan: Plan, inputs: Inputs, run: Run, *, most: int | None) -> Ran:
     collector = collector_for(plan, most, run.cancel)
     if inputs.start is None:
         return Ran(collector.rows(), [LevelCounts() for _ in plan.levels])
-    fixpoint = Fixpoint(plan, inputs, inputs.start, run)
-    join = Binding(plan, inputs.databases, fixpoint.relations_read(), run, derive=derived).join()
+    relations: Mapping[str, Sequence[Column] | Parts] = inputs.relations
+    strata: list[StratumCounts] = []
+    if plan.program.strata:
+        fixpoint = Fixpoint(plan, inputs, inputs.start, run)
+        relations, strata = fixpoint.relations_read(), fixpoint.counts
+    join = Binding(plan, inputs.databases, relations, run, derive=derived).join()
     if join is None:
-        return Ran(collector.rows(), [LevelCounts() for _ in plan.levels], fixpoint.counts)
+        return Ran(collector.rows(), [LevelCounts() for _ in plan.levels], strata)
     try:
         Driver(join, collector, run.cancel, run.threads).run(inputs.start)
     finally:
         forget_scratch()
-    return Ran(collector.rows(), join.counts, fixpoint.counts)
+    return Ran(collector.rows(), join.counts, strata)
 
 
 def collector_for(plan: Plan, most: int | None, cancel: Cancel) -> Collector:

@@ -7,7 +7,7 @@ elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,7 +21,7 @@ from executor.kernels import range_kernels
 from planner.logical import WEIGHT, DatomAtom
 from planner.version import Version
 from store.attribute import Attribute
-from store.difference import pairs_between, rows_between
+from store.difference import Difference, pairs_between, rows_between
 from store.layout import FALSE, TRUE
 from store.snapshot import TX_BASE, Snapshot
 
@@ -35,16 +35,21 @@ class Moments:
     old: Snapshot
     new: Snapshot
 
+    def at(self, version: Version) -> Snapshot:
+        """The database as it is for OLD, what went, NEW or what came."""
+        return self.old if version in (Version.OLD, Version.WENT) else self.new
+
     def extender(self, atom: DatomAtom, rank: dict[str, int], strict: bool) -> Bound:
         """The extender of a pattern over the version that it names, or what is decided already."""
-        old, new = Patterns(self.old, rank, strict), Patterns(self.new, rank, strict)
-        match atom.version:
-            case Version.OLD:
-                return old.extender(atom)
-            case Version.DELTA:
-                return _Change(atom, old, new).extender()
-            case _:
-                return new.extender(atom)
+        if atom.version is Version.DELTA:
+            return _Change(atom, Patterns(self.old, rank, strict), Patterns(self.new, rank, strict)).extender()
+        return Patterns(self.at(atom.version), rank, strict).extender(atom)
+
+    def rows(self, atom: DatomAtom, strict: bool, between: Callable[[int], Difference]) -> tuple[Batch, Batch]:
+        """Rows of a pattern's variables that hold at the second moment, and rows that hold at the first: all that
+        hold at one of the two alone are among them. `between`: what came and went of an attribute."""
+        rank: dict[str, int] = {}
+        return _Change(atom, Patterns(self.old, rank, strict), Patterns(self.new, rank, strict)).rows(between)
 
 
 class SignedExtender:
@@ -127,6 +132,36 @@ class _Change:
             return DEAD
         return SignedExtender(self.names, [column[rows] for column in columns], weights[rows], self.new.rank)
 
+    def rows(self, between: Callable[[int], Difference]) -> tuple[Batch, Batch]:
+        """Rows that hold at the second moment and rows that hold at the first, all that differ among them."""
+        if not self.names:
+            came, went = (int(each.extender(self.atom) is True) for each in (self.new, self.old))
+            return Batch(came - came * went, {}), Batch(went - came * went, {})
+        came_parts: list[list[Column]] = []
+        went_parts: list[list[Column]] = []
+        for old, new in self._sides():
+            if old is not None and new is not None and old.means == new.means:
+                if self._stamped:
+                    added, removed = self._different(old.attribute)
+                else:
+                    found = between(old.attribute.id)
+                    added, removed = found.added, found.removed
+                came_parts.append(self._named(new, added))
+                went_parts.append(self._named(old, removed))
+            else:
+                if new is not None:
+                    came_parts.append(self._named(new, self._all(self.new.snapshot, new.attribute)))
+                if old is not None:
+                    went_parts.append(self._named(old, self._all(self.old.snapshot, old.attribute)))
+        return self._batch(came_parts), self._batch(went_parts)
+
+    def _batch(self, parts: list[list[Column]]) -> Batch:
+        columns = self._together(parts)
+        return Batch(len(columns[0]), dict(zip(self.names, columns, strict=True)))
+
+    def _together(self, parts: list[list[Column]]) -> list[Column]:
+        return [np.concatenate([part[i] for part in parts] or [_NONE]) for i in range(len(self.names))]
+
     def _signed(self) -> tuple[list[Column], Column]:
         """Rows, each that is different among them, with 1 if it came, -1 if it went, 0 if neither."""
         added: list[list[Column]] = []
@@ -145,7 +180,7 @@ class _Change:
                 if old is not None:
                     removed.append(self._named(old, self._all(self.old.snapshot, old.attribute)))
         parts = [*added, *removed]
-        columns = [np.concatenate([part[i] for part in parts] or [_NONE]) for i in range(len(self.names))]
+        columns = self._together(parts)
         if exact and not self._stamped:
             came_rows = sum(len(part[0]) for part in added)
             return columns, np.where(np.arange(len(columns[0])) < came_rows, 1, -1)

@@ -45,6 +45,10 @@ class Batch:
         """The rows at the given positions, in that order."""
         return Batch(len(rows), {name: column[rows] for name, column in self.columns.items()})
 
+    def take_all(self, rows: NDArray[np.int64]) -> Batch:
+        """The rows at the given positions, which ascend and are distinct: often all there are."""
+        return self if len(rows) == self.size else self.take(rows)
+
     def keep(self, mask: Mask) -> Batch:
         """The rows where mask is true."""
         if mask.all():
@@ -69,6 +73,8 @@ class Batch:
 
     def only(self, names: frozenset[str]) -> Batch:
         """The columns among `names`."""
+        if names.issuperset(self.columns):
+            return self
         return Batch(self.size, {name: column for name, column in self.columns.items() if name in names})
 
     def without(self, names: frozenset[str]) -> Batch:

@@ -36,6 +36,45 @@ def _row_name() -> str:
     return f"#row{next(_numbers)}"
 
 
+@dataclass(slots=True)
+class Offers:
+    """What the parts of a conjunction could add to each prefix of a batch.
+
+    `narrow`: the ranges to intersect, where there are some. `checks`: parts with ranges that only check. `counts`:
+    of each who could propose, the ranges first, how many values that would be.
+    """
+
+    narrow: list[Ranges]
+    checks: list[RangeExtender]
+    counts: list[NDArray[np.int64]]
+
+    @property
+    def least(self) -> NDArray[np.int64]:
+        """Per prefix the least of the counts."""
+        least = self.counts[0]
+        for count in self.counts[1:]:
+            least = np.minimum(least, count)
+        return least
+
+    @property
+    def winner(self) -> int | NDArray[np.int64]:
+        """Per prefix who proposes the least, of those who can; one number where it is the same for all."""
+        counts = self.counts
+        if len(counts) == 1:
+            return 0
+        if len(counts[0]) == 1:
+            return min(range(len(counts)), key=lambda i: int(counts[i][0]))
+        proposers = [i for i, count in enumerate(counts) if count.min(initial=UNBOUNDED) < UNBOUNDED]
+        return np.argmin(np.stack(counts), axis=0) if len(proposers) > 1 else proposers[0] if proposers else 0
+
+    def slice(self, start: int, stop: int) -> Offers:
+        """Those of a part of the prefixes."""
+        if stop - start == len(self.counts[0]):
+            return self
+        narrow = [each.slice(start, stop) for each in self.narrow]
+        return Offers(narrow, self.checks, [count[start:stop] for count in self.counts])
+
+
 class Conjunction:
     """Extenders that must all accept: the body of a query, of a branch, of a `not`."""
 
@@ -84,41 +123,49 @@ class Conjunction:
             else:
                 narrow.append(Ranges.constant(smallest, batch.size))
         # Who looks for the prefix at the next level finds out there, at the same cost, whether it is there.
-        checks = [part for part in checks if not part.narrows_next(variable)]
+        if checks:
+            checks = [part for part in checks if not part.narrows_next(variable)]
         if len(owners) > 1 and any(each.unwritten for each in narrow):
             spare = spared(narrow)
             checks += [owner for owner, unneeded in zip(owners, spare, strict=True) if unneeded]
             narrow = [each for each, unneeded in zip(narrow, spare, strict=True) if not unneeded]
         return narrow, checks
 
-    def count(self, batch: Batch, variable: str) -> NDArray[np.int64]:
-        narrow, _ = self.narrowed(batch, variable)
-        _, others = self.at(variable)
+    def offers(self, batch: Batch, variable: str) -> Offers:
+        """What the parts could add to each prefix."""
+        narrow, checks = self.narrowed(batch, variable)
+        counts = [part.count(batch, variable) for part in self.at(variable)[1]]
         # Not the least of all parts' counts: those that only check do not propose, and may do so a level later.
-        least = choose(narrow) if narrow else np.full(batch.size, UNBOUNDED, np.int64)
-        for part in others:
-            least = np.minimum(least, part.count(batch, variable))
-        return least
+        ranged = choose(narrow) if narrow else np.full(batch.size, UNBOUNDED, np.int64)
+        return Offers(narrow, checks, [ranged, *counts])
+
+    def count(self, batch: Batch, variable: str) -> NDArray[np.int64]:
+        return self.offers(batch, variable).least
 
     def propose(self, batch: Batch, variable: str) -> Batch:
+        return self.proposed(batch, variable, self.offers(batch, variable))
+
+    def proposed(self, batch: Batch, variable: str, offers: Offers) -> Batch:
+        """`propose`, by what the parts of these prefixes were found to offer."""
         if not batch.size:
             return batch.having(variable, EMPTY.values)
-        narrow, checks = self.narrowed(batch, variable)
+        narrow, checks = offers.narrow, offers.checks
         _, others = self.at(variable)
-        counts = [part.count(batch, variable) for part in others]
-        proposers = [i for i, count in enumerate(counts) if count.min(initial=UNBOUNDED) < UNBOUNDED]
-        if not proposers:
-            return self.accept(self._from_ranges(batch, variable, narrow), variable, (*checks, *others))
         # Prefix by prefix: which of the parts proposes the least. 0 stands for the ranges.
-        table = np.stack([choose(narrow) if narrow else np.full(batch.size, UNBOUNDED, np.int64), *counts])
-        winner = np.argmin(table, axis=0)
+        winner = offers.winner
+        if isinstance(winner, int):
+            if winner == 0:
+                return self.accept(self._from_ranges(batch, variable, narrow), variable, (*checks, *others))
+            proposed = others[winner - 1].propose(batch, variable)
+            left = (part for i, part in enumerate(others, 1) if i != winner)
+            return self.accept(proposed, variable, (*self.at(variable)[0], *left))
         pieces: list[Batch] = []
         numbered = batch.having(self._row, np.arange(batch.size))
-        for i in range(len(table)):
+        for i in range(len(others) + 1):
             rows = np.flatnonzero(winner == i)
             if not len(rows):
                 continue
-            mine = numbered if len(rows) == batch.size else numbered.take(rows)
+            mine = numbered.take_all(rows)
             if i == 0:
                 piece = self._from_ranges(mine, variable, [each.take(rows) for each in narrow])
                 piece = self.accept(piece, variable, (*checks, *others))
@@ -242,7 +289,7 @@ class OrExtender:
                 continue
             self._check()
             if variable in self._taking[i]:
-                total[rows] += body.count(batch.take(rows), variable)
+                total[rows] += body.count(batch.take_all(rows), variable)
             else:
                 total[rows] += 1 if variable in self.local else UNBOUNDED
             # Saturate: the sum of two filters must not wrap around.
@@ -257,7 +304,7 @@ class OrExtender:
             if not len(rows):
                 continue
             self._check()
-            mine = numbered.take(rows)
+            mine = numbered.take_all(rows)
             if variable in self._taking[i]:
                 piece = body.propose(mine, variable)
             else:
@@ -291,7 +338,7 @@ class OrExtender:
             if not len(rows):
                 continue
             self._check()
-            kept = numbered.take(rows)
+            kept = numbered.take_all(rows)
             if variable in self._taking[i]:
                 kept = body.intersect(kept, variable)
             at = kept.columns[self._row]

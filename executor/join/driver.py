@@ -54,10 +54,13 @@ class Driver:
         first = batch if depth else self.join.start(batch)
         if not first.size:
             return
-        self._put(depth, first)
-        self._work()
-        for helper in self._helpers:
-            helper.join()
+        # What has no helpers and leaves nothing to gather, as most joins do, is done by this.
+        self._busy = 1
+        self._attempt(depth, first)
+        if self._helpers or (any(self._pending) and self._failure is None):
+            self._work()
+            for helper in self._helpers:
+                helper.join()
         self._pending.clear()
         self._waiting.become(0)
         failure, self._failure = self._failure, None
@@ -166,12 +169,18 @@ class Driver:
                     return
                 self._idle -= 1
                 self._busy += 1
-            try:
-                self._step(*task)
-            except BaseException as failure:  # noqa: BLE001 - raised again by run, on the caller's thread
-                with self._lock:
-                    self._failure = self._failure or failure
-            finally:
-                with self._lock:
-                    self._busy -= 1
-                    self._lock.notify_all()
+            self._attempt(*task)
+
+    def _attempt(self, depth: int, batch: Batch) -> None:
+        """Goes down with a chunk, as one of those that are busy."""
+        failed: BaseException | None = None
+        try:
+            self._step(depth, batch)
+        except BaseException as failure:  # noqa: BLE001 - raised again by run, on the caller's thread
+            failed = failure
+        with self._lock:
+            self._failure = self._failure or failed
+            self._busy -= 1
+            if self._helpers:
+                self._lock.notify_all()
+        del failed

@@ -76,10 +76,11 @@ class Ranges:
     """Per prefix a sorted range of candidate values: `over[lo:hi]` where src is 1, else `base[lo:hi]`.
 
     `over` holds what signed pairs changed and is written when it is read; lengths are known without it. `span`
-    gives bounds of the values in `base`.
+    gives bounds of the values in `base`. `known`: the length of all ranges together, and whether each is one value
+    of `base`, where whoever made them knows.
     """
 
-    __slots__ = ("_over", "base", "hi", "lo", "span", "src")
+    __slots__ = ("_known", "_over", "base", "hi", "lo", "span", "src")
 
     def __init__(
         self,
@@ -89,7 +90,9 @@ class Ranges:
         lo: Column,
         hi: Column,
         span: Callable[[], tuple[int, int]],
+        known: tuple[int, bool] | None = None,
     ) -> None:
+        self._known = known
         self.base = base
         self._over = over
         self.src = src
@@ -115,6 +118,7 @@ class Ranges:
             np.zeros(size, np.int64),
             np.full(size, len(values), np.int64),
             span or own_span,
+            (size * len(values), len(values) == 1 and not unwritten),
         )
 
     @property
@@ -131,11 +135,16 @@ class Ranges:
     def length(self) -> NDArray[np.int64]:
         return self.hi - self.lo
 
+    @property
+    def total(self) -> int:
+        """The candidates of all prefixes together."""
+        return int(self.length.sum()) if self._known is None else self._known[0]
+
     def singles(self) -> Column | None:
         """Each prefix's only candidate, if every prefix has just one: an attribute that all have one value of."""
-        if self.src.any() or not (self.lo + 1 == self.hi).all():
-            return None
-        return self.base[self.lo]
+        if self._known is None:
+            self._known = self.total, not self.src.any() and bool((self.lo + 1 == self.hi).all())
+        return self.base[self.lo] if self._known[1] else None
 
     def slice(self, start: int, stop: int) -> Ranges:
         return Ranges(
@@ -158,9 +167,9 @@ class RangeExtender(ABC):
     rank: dict[str, int]
 
     def participates(self, variable: str) -> bool:
-        if variable == START:
-            return all(self.rank[name] < 0 for name in self.variables)
-        return variable in self.variables
+        if variable != START:
+            return variable in self.variables
+        return all(self.rank[name] < 0 for name in self.variables)
 
     @abstractmethod
     def whole(self, batch: Batch, variable: str) -> Column | Unwritten | None:
@@ -176,13 +185,19 @@ class RangeExtender(ABC):
 
     def narrows_next(self, variable: str) -> bool:
         """Whether the next level binds a variable of it."""
-        following = self.rank[variable] + 1
-        return any(self.rank[name] == following for name in self.variables)
+        rank, following = self.rank, self.rank[variable] + 1
+        for name in self.variables:  # noqa: SIM110 - on the way of every small query
+            if rank[name] == following:
+                return True
+        return False
 
     def newest(self, variable: str) -> int:
         """The rank of the latest bound variable that its ranges at `variable` depend on; -1 for none."""
-        rank = self.rank[variable]
-        return max((self.rank[name] for name in self.variables if self.rank[name] < rank), default=-1)
+        ranks, rank, newest = self.rank, self.rank[variable], -1
+        for name in self.variables:
+            if newest < ranks[name] < rank:
+                newest = ranks[name]
+        return newest
 
     def count(self, batch: Batch, variable: str) -> NDArray[np.int64]:
         whole = self.whole(batch, variable)
@@ -205,16 +220,16 @@ class RangeExtender(ABC):
 
 def expand(ranges: Ranges) -> tuple[NDArray[np.int64], Column]:
     """(parent, value) of every value in the ranges."""
-    return range_kernels.expand(
-        ranges.base, ranges.over, ranges.src, ranges.lo, ranges.hi, int(ranges.length.sum())
-    )
+    return range_kernels.expand(ranges.base, ranges.over, ranges.src, ranges.lo, ranges.hi, ranges.total)
 
 
 def trie_ranges(trie: Trie, keys: Column) -> Ranges:
     """Per key its run of values."""
     base = trie.base
     over = trie.over if trie.has_over else EMPTY
-    src, lo, hi = range_kernels.lookup(base.keys, base.dense, base.offsets, over.keys, over.offsets, keys)
+    src, lo, hi, total, single = range_kernels.lookup(
+        base.keys, base.dense, base.offsets, over.keys, over.offsets, keys
+    )
     if trie.levels and not trie.has_over:
         touched = _touched(trie, keys)
         if len(touched):
@@ -225,7 +240,12 @@ def trie_ranges(trie: Trie, keys: Column) -> Ranges:
             return _with_touched(
                 trie, keys, touched, Ranges(base.values, EMPTY.values, src, lo, hi, lambda: base.span)
             )
-    return Ranges(base.values, over.values, src, lo, hi, lambda: base.span)
+    return Ranges(base.values, over.values, src, lo, hi, lambda: base.span, (total, single))
+
+
+def _row_of(trie: Trie, key: int) -> Column | Unwritten:
+    """The values of one key, not written out yet where that costs."""
+    return Unwritten(trie.count(key), lambda: trie.row(key)) if trie.touched(key) else trie.row(key)
 
 
 def _touched(trie: Trie, keys: Column) -> NDArray[np.int64]:
@@ -315,8 +335,7 @@ class PairExtender(RangeExtender):
         if fixed is None:
             _, reverse, other = self._sides(variable)
             if isinstance(other, int):
-                trie, key = reverse(), other
-                fixed = Unwritten(trie.count(key), lambda: trie.row(key)) if trie.touched(key) else trie.row(key)
+                fixed = _row_of(reverse(), other)
             elif other == variable:
                 fixed = self.forward().diagonal
             else:
@@ -337,6 +356,8 @@ class PairExtender(RangeExtender):
             return Ranges.constant(row, batch.size)
         _, reverse, other = self._sides(variable)
         assert isinstance(other, str)
+        if batch.size == 1:
+            return Ranges.constant(_row_of(reverse(), int(batch.columns[other][0])), 1)
         return trie_ranges(reverse(), batch.columns[other])
 
     def holds(self, batch: Batch, variable: str) -> Mask:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from executor.join.batch import Batch, check_total
 from executor.join.connectives import ABSENT, Conjunction, OrExtender
-from executor.join.extender import START, Ranges, expand
+from executor.join.extender import START, Extender, Ranges, expand
 from executor.join.step import choose, count_ranges, intersect_ranges
 from executor.kernels import range_kernels
 from planner.logical import WEIGHT
@@ -165,9 +165,14 @@ class GenericJoin:
     def _by_ranges(self, batch: Batch, level: Level, depth: int) -> Iterator[Batch]:
         """All who take part have ranges: the compiled intersection."""
         narrow, checks = self.body.narrowed(batch, level.variable)
+        counting = level.counted and not checks
+        if len(narrow) == 1 and (counting or WEIGHT not in batch.columns) and narrow[0].total <= self.budget:
+            # What most levels of a small query are: one range for each prefix, in one chunk.
+            self.counts[depth].candidates += narrow[0].total
+            yield self._by_range(batch, level, narrow[0], checks)
+            return
         least = choose(narrow)
         self.counts[depth].candidates += int(least.sum())
-        counting = level.counted and not checks
         if counting and len(narrow) == 1:
             yield self._weigh(batch, least)
             return
@@ -182,15 +187,23 @@ class GenericJoin:
                 yield self._weigh(part, count_ranges(ranges, stop - start))
                 continue
             if len(ranges) == 1:
-                single = ranges[0].singles()
-                if single is not None:
-                    yield self.body.accept(part.having(level.variable, single), level.variable, checks)
-                    continue
-                parent, value = expand(ranges[0])
-            else:
-                parent, value = intersect_ranges(ranges, least[start:stop])
+                yield self._by_range(part, level, ranges[0], checks)
+                continue
+            parent, value = intersect_ranges(ranges, least[start:stop])
             extended = part.extend(parent, level.variable, value)
             yield self.body.accept(extended, level.variable, checks)
+
+    def _by_range(self, batch: Batch, level: Level, ranges: Ranges, checks: Sequence[Extender]) -> Batch:
+        """The extensions where nobody but one has ranges."""
+        if level.counted and not checks:
+            return self._weigh(batch, ranges.length)
+        single = ranges.singles()
+        if single is not None:
+            extended = batch.having(level.variable, single)
+        else:
+            parent, value = expand(ranges)
+            extended = batch.extend(parent, level.variable, value)
+        return self.body.accept(extended, level.variable, checks) if checks else extended
 
     def _summed(self, batch: Batch, depth: int, narrow: list[Ranges], least: NDArray[np.int64]) -> Batch | None:
         """The values of a level that keeps nothing but them and their weights, summed without writing rows out."""
@@ -223,10 +236,11 @@ class GenericJoin:
 
     def _by_parts(self, batch: Batch, level: Level, depth: int) -> Iterator[Batch]:
         """Some who take part are `or`, functions or filters: proposals and intersections over whole batches."""
-        sizes = self.body.count(batch, level.variable)
+        offers = self.body.offers(batch, level.variable)
+        sizes = offers.least
         self.counts[depth].candidates += int(sizes.sum())
         for start, stop in self._cuts(sizes, self.budget):
-            yield self.body.propose(batch.slice(start, stop), level.variable)
+            yield self.body.proposed(batch.slice(start, stop), level.variable, offers.slice(start, stop))
 
     def _project(self, batch: Batch, depth: int) -> Batch:
         kept = self.states.kept[depth]

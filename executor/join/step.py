@@ -37,12 +37,31 @@ def choose(ranges: list[Ranges]) -> NDArray[np.int64]:
 
 def intersect_ranges(ranges: list[Ranges], least: NDArray[np.int64]) -> tuple[NDArray[np.int64], Column]:
     """(parent, value) of the intersection of k >= 2 ranges, the last changing most often."""
+    if len(least) == 1:
+        value = _intersect_one(ranges)
+        return np.zeros(len(value), np.int64), value
     if len(ranges) > _MOST_COMPILED:
         return _intersect_many(ranges)
     room = int(least.sum()) + 1
     parent, value = _scratch(room)
     total = int(_run_kernel(ranges, len(least), write=True, parent=parent, value=value).sum())
     return parent[:total].copy(), value[:total].copy()
+
+
+def _intersect_one(ranges: list[Ranges]) -> Column:
+    """The same of a single prefix, for which preparing a kernel's arguments would cost more than the work."""
+    rows = []
+    for each in sorted(ranges, key=lambda each: int(each.hi[0] - each.lo[0])):
+        column = each.over if each.src[0] else each.base
+        rows.append(column[int(each.lo[0]) : int(each.hi[0])])
+    value, *others = rows
+    for other in others:
+        if not len(value):
+            break
+        place = other.searchsorted(value)
+        place[place == len(other)] = 0
+        value = value[other[place] == value]
+    return value
 
 
 def count_ranges(ranges: list[Ranges], n: int) -> NDArray[np.int64]:

@@ -56,9 +56,14 @@ def position(keys: Ints, dense: Index, key: Any) -> Any:
 @njit(cache=True, nogil=True)
 def lookup(
     keys: Ints, dense: Index, offsets: Ints, over_keys: Ints, over_offsets: Ints, query: Ints
-) -> tuple[Bytes, Ints, Ints]:
-    """Per query key its run: (src, lo, hi), src 1 where it lies in the overlay. Missing keys get empty runs."""
+) -> tuple[Bytes, Ints, Ints, int, bool]:
+    """Per query key its run: (src, lo, hi), src 1 where it lies in the overlay. Missing keys get empty runs.
+
+    Then the length of all runs together, and whether each is a single value of the base.
+    """
     n = query.size
+    total = 0
+    single = True
     src = np.zeros(n, np.uint8)
     lo = np.zeros(n, np.int64)
     hi = np.zeros(n, np.int64)
@@ -67,6 +72,7 @@ def lookup(
         key = query[i]
         if i > 0 and key == query[i - 1]:
             src[i], lo[i], hi[i] = src[i - 1], lo[i - 1], hi[i - 1]
+            total += hi[i] - lo[i]
             continue
         if over_keys.size > 0:
             at = position(over_keys, no_index, key)
@@ -74,13 +80,17 @@ def lookup(
                 src[i] = 1
                 lo[i] = over_offsets[at]
                 hi[i] = over_offsets[at + 1]
+                total += hi[i] - lo[i]
+                single = False
                 continue
         if keys.size > 0:
             at = position(keys, dense, key)
             if at >= 0:
                 lo[i] = offsets[at]
                 hi[i] = offsets[at + 1]
-    return src, lo, hi
+        total += hi[i] - lo[i]
+        single = single and hi[i] - lo[i] == 1
+    return src, lo, hi, total, single
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -318,9 +328,10 @@ def intersect(
     kept_lo = np.int64(0)
     kept_hi = np.int64(0)
     marked = False
+    known = False
     bits = np.uint64(bitmap.size * 64)
     for i in range(n):
-        same = i > 0
+        same = known
         if same:
             for j in range(k - 1):
                 if lo[j, i] != lo[j, i - 1] or hi[j, i] != hi[j, i - 1] or src[j, i] != src[j, i - 1]:
@@ -332,6 +343,7 @@ def intersect(
                     bitmap[(kept[p] - low) >> 6] = 0
                 marked = False
             if k == 2:
+                known = True
                 kept = arrays[np.int64(src[0, i])]
                 kept_lo = lo[0, i]
                 kept_hi = hi[0, i]
@@ -341,7 +353,9 @@ def intersect(
                     if hi[j, i] - lo[j, i] < hi[shortest, i] - lo[shortest, i]:
                         shortest = j
                 size = hi[shortest, i] - lo[shortest, i]
-                if hi[k - 1, i] - lo[k - 1, i] == 0:
+                # With nothing to intersect it with, the intersection of the others is not worth making.
+                known = hi[k - 1, i] > lo[k - 1, i]
+                if not known:
                     size = 0
                 if scratch.size < 2 * size + 2:
                     scratch = np.empty(4 * size + 2, np.int64)

@@ -18,7 +18,7 @@ _AHEAD = 64
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _hash_at(columns: Ints, k: int, row: Any, seed: Any) -> Any:
+def hash_at(columns: Ints, k: int, row: Any, seed: Any) -> Any:
     h = seed
     for j in range(k):
         h = mix(h, columns[j, row], seed)
@@ -33,7 +33,7 @@ def rehash(table: Ints, store: Ints, k: int, start: int, stop: int, seed: Any) -
     """
     mask = np.uint64(table.size - 1)
     for row in range(start, stop):
-        at = _hash_at(store, k, row, seed) & mask
+        at = hash_at(store, k, row, seed) & mask
         while table[np.int64(at)] != 0:
             at = (at + np.uint64(1)) & mask
         table[np.int64(at)] = row + 1
@@ -53,7 +53,7 @@ def insert(table: Ints, store: Ints, count: int, rows: Ints, seed: Any) -> int:
     for first in range(0, n, _AHEAD):
         last = min(first + _AHEAD, n)
         for row in range(first, last):
-            places[row - first] = np.int64(_hash_at(rows, k, row, seed) & mask)
+            places[row - first] = np.int64(hash_at(rows, k, row, seed) & mask)
         for row in range(first, last):
             known = table[places[row - first]]
             if known > 0:
@@ -102,7 +102,7 @@ def improve(
     k = rows.shape[0] - 1
     mask = np.uint64(table.size - 1)
     for row in range(start, stop):
-        at = _hash_at(rows, keys, row, seed) & mask
+        at = hash_at(rows, keys, row, seed) & mask
         while True:
             known = table[np.int64(at)]
             same = known != 0

@@ -8,7 +8,11 @@ from dataclasses import replace
 from typing import Any
 
 from datalog import ast
-from datalog.values import identity
+from datalog.values import Keyword, identity
+from executor.answer.result import Result
+from executor.bounds.cancel import Cancel
+from executor.cache.reads import lookups_in
+from executor.engine import Engine
 from executor.question.arguments import Given, Moment, matched, settled
 from executor.question.question import Question
 from store.snapshot import Snapshot
@@ -32,9 +36,29 @@ def at_moment(question: Question, snapshot: Snapshot, check: Callable[[], None])
     )
 
 
+def asked_anew(question: Question, engine: Engine, at: Snapshot, cancel: Cancel) -> Result:
+    """The answer to a question at a moment, with its pulls."""
+    return engine.run(at_moment(question, at, cancel.check), cancel)
+
+
+def values_of(question: Question) -> list[Any]:
+    """The values that were given for the variables of `:in`."""
+    found = []
+    for each, value in matched(question.query, question.request.args):
+        if isinstance(each, ast.BindingInput):
+            value = value.value if isinstance(value, Moment) else value
+            found.append(value.value if isinstance(value, Given) else value)
+    return found
+
+
+def lookups_of(question: Question) -> list[Keyword]:
+    """The attributes of the lookup refs among the arguments of a question."""
+    return [name for value in values_of(question) for name in lookups_in(value)]
+
+
 def is_limited(query: ast.Query) -> bool:
     """Whether it shows some of its rows only: which ones is free where no order says so."""
-    return query.limit is not None or bool(query.offset) or query.find.shape in ("scalar", "tuple")
+    return query.limit is not None or bool(query.offset) or query.find.takes_one
 
 
 def view_key(question: Question) -> Hashable:

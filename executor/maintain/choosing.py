@@ -2,15 +2,46 @@
 
 from __future__ import annotations
 
+from datalog import ast
 from executor.engine import Engine
 from executor.maintain.asked import feed_key, view_key
-from executor.maintain.compared import Compared
+from executor.maintain.compared import RECOMPUTED, Compared
+from executor.maintain.maintained import MAINTAINED, Maintained, maintenance_at, moving_source
 from executor.maintain.view import View
+from executor.question.arguments import Moment, matched
 from executor.question.question import Question
+from planner.maintenance.maintenance import Maintenance
 
 __all__ = ["feed_key", "view_key", "view_of"]
 
 
 def view_of(question: Question, engine: Engine) -> View:
-    """The view for a question and all that have its key; nobody follows it yet."""
-    return Compared(question, engine, "nothing is maintained yet")
+    """The view for a question and all that have its key; nobody follows it yet.
+
+    Raises what planning the question raises.
+    """
+    chosen = chosen_for(question)
+    if isinstance(chosen, str):
+        return Compared(question, engine, chosen)
+    return Maintained(question, engine, chosen, moving_source(question))
+
+
+def live_of(question: Question) -> dict[str, str | None]:
+    """How the changes of an answer are found, for explain: `how`, and the `reason` where it is asked again."""
+    chosen = chosen_for(question)
+    if isinstance(chosen, str):
+        return {"how": RECOMPUTED, "reason": chosen}
+    return {"how": MAINTAINED, "reason": None}
+
+
+def chosen_for(question: Question) -> Maintenance | str:
+    """How a question is maintained, or half a sentence that says why it is not."""
+    if not question.snapshot.is_plain:
+        return "it is asked of a history, or of what came after some moment"
+    for each, given in matched(question.query, question.request.args)[1:]:
+        if isinstance(each, ast.SourceInput) and isinstance(given, Moment):
+            opened = question.databases[each.name]
+            if opened.t >= question.snapshot.t or opened.origin.forgetful:
+                return f"{each.name} moves, too"
+    made = maintenance_at(question, moving_source(question))
+    return made if isinstance(made, Maintenance) else made.why

@@ -8,28 +8,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Final
 
 import numpy as np
 
-from datalog.ast import BindingInput, FindPull, SourceInput
+from datalog.ast import FindPull, SourceInput
 from datalog.errors import AdalogError, Code
 from datalog.pull import PullPattern
-from datalog.values import Keyword, identity
+from datalog.values import identity
 from executor.answer.result import Column, Pulled, Result, type_of
 from executor.bounds.cancel import Cancel
-from executor.cache.reads import Reads, lookups_in, reads_of, touched_attributes
+from executor.cache.reads import Reads, reads_of, touched_attributes
 from executor.engine import Engine
 from executor.join.batch import Column as Codes
 from executor.join.batch import stack
 from executor.kernels.group_kernels import group_rows
-from executor.maintain.asked import at_moment, is_limited
+from executor.maintain.asked import asked_anew, is_limited, lookups_of
 from executor.maintain.view import Change, Interest, Tick
 from executor.pull.find import pattern_of
-from executor.question.arguments import Given, Moment, matched
+from executor.question.arguments import Moment, matched
 from executor.question.question import Question
 from store.bootstrap import IDENT
 from store.snapshot import Snapshot
+
+RECOMPUTED: Final = "recomputed and compared"
 
 
 @dataclass(slots=True)
@@ -49,7 +51,7 @@ class Compared:
 
     @property
     def how(self) -> str:
-        return f"recomputed and compared: {self.why}"
+        return f"{RECOMPUTED}: {self.why}"
 
     def interests(self, at: Snapshot) -> Sequence[Interest]:
         """The attributes that the query reads of every database that moves with `$` or forgets; `:db/ident`, since
@@ -63,7 +65,7 @@ class Compared:
                 pulls = _patterns(question, name)
                 # What a pull takes may be a lookup ref as a value.
                 read = replace(read, pulls=[*read.pulls, *pulls], unique=read.unique or bool(pulls))
-                ids = touched_attributes(at, read, _named(question))
+                ids = touched_attributes(at, read, lookups_of(question))
                 if ids is None:
                     return [Interest(None)]
                 found |= ids if snapshot is at else ids | at.origin.forgetful
@@ -100,11 +102,6 @@ class Compared:
 
     def nbytes(self) -> int:
         return sum(_nbytes(feed.answer) for feed in self._feeds.values())
-
-
-def asked_anew(question: Question, engine: Engine, at: Snapshot, cancel: Cancel) -> Result:
-    """The answer to a question at a moment, with its pulls."""
-    return engine.run(at_moment(question, at, cancel.check), cancel)
 
 
 def changed(old: Result, new: Result, check: Callable[[], None]) -> Change | None:
@@ -183,18 +180,3 @@ def _patterns(question: Question, source: str) -> list[PullPattern]:
         for element in question.query.find.elements
         if isinstance(element, FindPull) and element.source.name == source
     ]
-
-
-def _named(question: Question) -> list[Keyword]:
-    """The attributes of lookup refs among the arguments."""
-    found: list[Keyword] = []
-    for each, value in matched(question.query, question.request.args):
-        if isinstance(each, BindingInput):
-            found += lookups_in(_content(value))
-    return found
-
-
-def _content(value: Any) -> Any:
-    if isinstance(value, Moment):
-        return None if value.value is None else value.value.value
-    return value.value if isinstance(value, Given) else value

@@ -10,7 +10,7 @@ from datalog.errors import AdalogError
 from executor.answer.result import Result
 from executor.bounds.cancel import Cancel
 from executor.question.question import Question
-from store.difference import Difference, pairs_between
+from store.difference import Difference, pairs_between, rows_between
 from store.snapshot import Snapshot
 
 
@@ -38,14 +38,25 @@ class Tick:
 
     old: Snapshot
     new: Snapshot
-    _found: dict[int, Difference] = field(default_factory=dict)
+    _found: dict[tuple[int, bool], Difference] = field(default_factory=dict)
 
     def changed(self, attribute: int) -> Difference:
         """The pairs of an attribute that came and went."""
-        found = self._found.get(attribute)
+        found = self._found.get((attribute, False))
         if found is None:
-            found = self._found[attribute] = pairs_between(self.old, self.new, attribute)
+            found = self._found[attribute, False] = pairs_between(self.old, self.new, attribute)
         return found
+
+    def restamped(self, attribute: int) -> Difference:
+        """Its rows with their transactions that came and went."""
+        found = self._found.get((attribute, True))
+        if found is None:
+            found = self._found[attribute, True] = rows_between(self.old, self.new, attribute)
+        return found
+
+    def touches(self, attribute: int) -> bool:
+        """Whether something of the attribute was written in between."""
+        return self.new.data_of(attribute).last_touched(self.new.t) > self.old.t
 
 
 class View(Protocol):
@@ -56,7 +67,7 @@ class View(Protocol):
         """For explain: "maintained", or "recomputed and compared" with the reason."""
 
     def interests(self, at: Snapshot) -> Sequence[Interest]:
-        """The datoms that can touch it, as long as the schema stays as it is at this moment."""
+        """The datoms that can touch it and its feeds, as long as the schema stays as it is at this moment."""
 
     def add(self, feed: int, question: Question, at: Snapshot, cancel: Cancel) -> None:
         """Follows the question's answer from a moment on; makes what has to be kept for that."""

@@ -24,7 +24,7 @@ from planner.readings import Fault, Held, Reading, expected, holding, shown
 from store.json_values import keyword
 from store.snapshot import Snapshot
 
-_VALUE_COST: Final = 200.0
+VALUE_COST: Final = 200.0
 # Beyond so many nobody needs to know how many there are.
 _COUNTED: Final = 10_000
 
@@ -63,7 +63,7 @@ def few(args: Sequence[Any], most: int) -> bool:
 
 def arguments_cost(args: Sequence[Any]) -> float:
     """About what reading these arguments costs, in the planner's unit; with very many, a part of it."""
-    return _VALUE_COST * values_in(args, _COUNTED)
+    return VALUE_COST * values_in(args, _COUNTED)
 
 
 def values_in(args: Sequence[Any], most: int) -> int:
@@ -96,8 +96,9 @@ def values_in(args: Sequence[Any], most: int) -> int:
 
 def matched(query: ast.Query, args: Sequence[Any]) -> list[tuple[ast.Input, Any]]:
     """Each input with its argument; the default source, first, stands for the request's snapshot (None)."""
-    wanted = query.inputs[1:]
-    if len(args) != len(wanted):
+    inputs = query.inputs
+    if len(args) != len(inputs) - 1:
+        wanted = inputs[1:]
         names = " ".join(input_name(each) for each in wanted) or "nothing"
         were = f"{len(args)} {'was' if len(args) == 1 else 'were'} given"
         if not wanted:
@@ -105,7 +106,7 @@ def matched(query: ast.Query, args: Sequence[Any]) -> list[tuple[ast.Input, Any]
         raise AdalogError(
             Code.ARG_INVALID, f"the query takes {len(wanted)} after $ ({names}), but {were}", wanted[0].position
         )
-    return [(query.inputs[0], None), *zip(wanted, args, strict=True)]
+    return list(zip(inputs, (None, *args), strict=True))
 
 
 Matched = Sequence[tuple[ast.Input, Any]]
@@ -155,20 +156,22 @@ def settled(
     `outline` is that of the query with the rules given for `%`. `check` is called now and then, and may raise.
     Raises ARG_INVALID for a basis where a value is wanted.
     """
-    opened = [_opened(each, value, snapshot) for each, value in pairs]
-    databases = {
-        each.name: snapshot if place == 0 else value
-        for place, ((each, _), value) in enumerate(zip(pairs, opened, strict=True))
-        if isinstance(each, ast.SourceInput) and (place == 0 or isinstance(value, Snapshot))
+    opened = [(each, _opened(each, value, snapshot)) for each, value in pairs[1:]]
+    databases = {pairs[0][0].name: snapshot} if isinstance(pairs[0][0], ast.SourceInput) else {}
+    databases |= {
+        each.name: value
+        for each, value in opened
+        if isinstance(value, Snapshot) and isinstance(each, ast.SourceInput)
     }
-    settling = _Settling(outline, databases, _chosen(outline, pairs, opened), check)
-    inputs = zip((each for each, _ in pairs), opened, strict=True)
-    made = [settling.argument(place, each, value) for place, (each, value) in enumerate(inputs)]
-    return Settled(tuple(made[1:]), databases, tuple(settling.diagnostics))
+    settling = _Settling(outline, databases, _chosen(outline, opened), check)
+    made = [settling.argument(place, each, value) for place, (each, value) in enumerate(opened, 1)]
+    return Settled(tuple(made), databases, tuple(settling.diagnostics))
 
 
 def _opened(each: ast.Input, value: Any, snapshot: Snapshot) -> Any:
     """A moment as the snapshot or the value that its input wants."""
+    if isinstance(value, Given):
+        return value
     if isinstance(each, ast.SourceInput):
         return value.open(snapshot) if isinstance(value, Moment) else value
     if isinstance(value, Snapshot) or (isinstance(value, Moment) and value.value is None):
@@ -191,10 +194,20 @@ class _Settling:
     def argument(self, place: int, each: ast.Input, given: Any) -> Any:
         json = isinstance(given, Given) and given.json
         value = given.value if isinstance(given, Given) else given
-        match each:
-            case ast.BindingInput(binding=ast.ScalarBinding(target=target)):
+        if isinstance(each, ast.BindingInput):
+            return self._bound(place, each.binding, value, json)
+        if isinstance(each, ast.RulesInput):
+            return None
+        if json and not isinstance(value, Snapshot):
+            # As EDN a relation is data, whose types are what they are.
+            return self._rows(value, each.name, json, (each,))
+        return value
+
+    def _bound(self, place: int, binding: ast.Binding, value: Any, json: bool) -> Any:
+        match binding:
+            case ast.ScalarBinding(target=target):
                 return self._read(value, self._of(target), json, target)
-            case ast.BindingInput(binding=ast.TupleBinding(targets=targets)):
+            case ast.TupleBinding(targets=targets):
                 items = _items(value)
                 if items is None or len(items) < len(targets):
                     return value
@@ -203,17 +216,11 @@ class _Settling:
                     for item, target in zip(items, targets, strict=False)
                 ]
                 return (*read, *items[len(targets) :])
-            case ast.BindingInput(binding=ast.CollectionBinding(target=target)):
+            case ast.CollectionBinding(target=target):
                 places = self._known(self.outline.places.columns.get((f"in {place}", 0), ()))
                 return self._column(value, places, json, target)
-            case ast.BindingInput(binding=ast.RelationBinding(targets=targets)):
+            case ast.RelationBinding(targets=targets):
                 return self._rows(value, f"in {place}", json, targets)
-            case ast.SourceInput() if place > 0 and json and not isinstance(value, Snapshot):
-                # As EDN a relation is data, whose types are what they are.
-                return self._rows(value, each.name, json, (each,))
-            case ast.RulesInput():
-                return None
-        return value
 
     def _of(self, target: ast.Var | ast.Blank) -> Sequence[Place]:
         if isinstance(target, ast.Blank):
@@ -327,10 +334,10 @@ class _Settling:
         self.diagnostics.append(Diagnostic(Suspicion.IMPOSSIBLE_VALUE, message, position))
 
 
-def _chosen(outline: Outline, pairs: Matched, opened: Sequence[Any]) -> dict[str, Keyword]:
+def _chosen(outline: Outline, opened: Matched) -> dict[str, Keyword]:
     """The attributes that scalar arguments name, by their variables."""
     chosen: dict[str, Keyword] = {}
-    for (each, _), given in zip(pairs, opened, strict=True):
+    for each, given in opened:
         if not (isinstance(each, ast.BindingInput) and isinstance(each.binding, ast.ScalarBinding)):
             continue
         target = each.binding.target

@@ -36,6 +36,7 @@ _CHARACTER_COST: Final = 20.0
 class Question:
     """`outline` and `query` are those with the rules given for `%`, whose text is `rules`. `args` are values of the
     language, snapshots for database sources, and None for rules. `databases`: by the names of their sources.
+    `arguments_cost`: about what reading the arguments costs, in the planner's unit.
 
     `started`: when the request came, in seconds of `time.perf_counter()`; `deadline`: in those of
     `time.monotonic()`.
@@ -50,6 +51,7 @@ class Question:
     about_arguments: tuple[Diagnostic, ...]
     started: float
     deadline: float | None
+    arguments_cost: float
 
     @property
     def text(self) -> str:
@@ -93,28 +95,30 @@ class Questions:
         Raises what is wrong with the text, the rules or the arguments.
         """
         started, arrived = time.perf_counter(), time.monotonic()
-        cancel.expect(_CHARACTER_COST * len(request.query) + arguments_cost(request.args))
+        cost = arguments_cost(request.args)
+        cancel.expect(_CHARACTER_COST * len(request.query) + cost)
         snapshot = request.snapshot or snapshot
-        with watching(cancel.check):
-            query = self._parsed(request.query)
-            pairs = matched(query, request.args)
-            rules = rules_text(pairs)
-            outline = self._outline(request.query, query, rules, relations_of(pairs))
+        query = self._parsed(request.query, cancel)
+        pairs = matched(query, request.args)
+        rules = rules_text(pairs)
+        outline = self._outline(request.query, query, rules, relations_of(pairs), cancel)
         made = settled(outline, pairs, snapshot, cancel.check)
-        deadlines = [arrived + each / 1000 for each in (request.timeout_ms, query.timeout_ms) if each is not None]
-        if cancel.deadline is not None:
-            deadlines.append(cancel.deadline)
-        deadline = min(deadlines, default=None)
+        deadline = cancel.deadline
+        for allowed in (request.timeout_ms, query.timeout_ms):
+            if allowed is not None:
+                due = arrived + allowed / 1000
+                deadline = due if deadline is None else min(deadline, due)
         return Question(
-            request, rules, outline, made.args, made.databases, snapshot, made.diagnostics, started, deadline
+            request, rules, outline, made.args, made.databases, snapshot, made.diagnostics, started, deadline, cost
         )
 
-    def diagnostics(self, question: Question) -> tuple[Diagnostic, ...]:
+    def diagnostics(self, question: Question, cancel: Cancel) -> tuple[Diagnostic, ...]:
         """What is allowed in the question and probably not meant."""
         known = self.known_diagnostics(question)
         if known is not None:
             return known
-        found = suspicions(question.outline, question.databases)
+        with watching(cancel.check):
+            found = suspicions(question.outline, question.databases)
         weight = weight_of_text(question.text) + sum(len(each.message) for each in found)
         self._found.put(_seen(question), found, weight)
         return (*question.about_arguments, *found)[:MOST]
@@ -124,20 +128,24 @@ class Questions:
         found = self._found.get(_seen(question))
         return None if found is None else (*question.about_arguments, *found)[:MOST]
 
-    def _parsed(self, text: str) -> ast.Query:
+    def _parsed(self, text: str, cancel: Cancel) -> ast.Query:
         """The query of a text; the calls of rules given for `%` are not checked yet."""
         query = self._queries.get(text)
         if query is None:
-            query = parse_query(text)
+            with watching(cancel.check):
+                query = parse_query(text)
             self._queries.put(text, query, weight_of_text(text))
         return query
 
-    def _outline(self, text: str, query: ast.Query, rules: str | None, relations: frozenset[str]) -> Outline:
+    def _outline(
+        self, text: str, query: ast.Query, rules: str | None, relations: frozenset[str], cancel: Cancel
+    ) -> Outline:
         key = (text, rules, relations)
         outline = self._outlines.get(key)
         if outline is None:
-            complete = query if rules is None else parse_query(text, rules)
-            outline = outline_of(complete, relations)
+            with watching(cancel.check):
+                complete = query if rules is None else parse_query(text, rules)
+                outline = outline_of(complete, relations)
             self._outlines.put(key, outline, weight_of_text(text) + weight_of_text(rules or ""))
         return outline
 

@@ -82,6 +82,10 @@ class Columns:
             known = self._levels[order] = Levels([self.columns[i] for i in order])
         return known
 
+    def made(self) -> list[Levels]:
+        """The levels that were asked for so far."""
+        return list(self._levels.values())
+
 
 @dataclass(frozen=True, slots=True)
 class Parts:

@@ -85,6 +85,8 @@ class FairQueue(Generic[T]):
 
     def pick(self) -> tuple[T, Client] | None:
         """The item that is next, and the client that it is next for."""
+        if not self._filed:
+            return None
         waiting = [(each.rank, name) for name, each in self._principals.items() if each.waiting]
         if not waiting:
             return None

@@ -3,32 +3,27 @@
 Everything begins in the light lane. What the planner expects to be heavy, and what has computed longer than light
 work does, goes to the heavy lane: it waits there with what it has, or, where too many do that already, is given up
 and begun again when it has a place. A heavy query hands its place over, between two chunks, to a client that has
-fewer. Nothing here knows what a query is; `executor.bounds.cancel.Cancel` is where a query meets it.
+fewer. Nothing here knows what a query is: it gives places to tickets (`executor.turns.ticket`), and those meet it.
 """
 
 from __future__ import annotations
 
 import math
-import os
-import queue
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future
-from contextlib import contextmanager
-from dataclasses import dataclass
-from enum import Enum, StrEnum, auto
-from typing import Any, Final, Generic, TypeVar
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
 
 from datalog.errors import AdalogError, Code
 from executor.bounds.cancel import Cancel, StartAgain, stopping
 from executor.bounds.client import Client
 from executor.turns.fair_queue import FairQueue
+from executor.turns.lanes import Figures, Lane, LaneFigures, Places
+from executor.turns.threads import Threads
+from executor.turns.ticket import State, Ticket
 
 T = TypeVar("T")
 
-# Seconds between two looks of a query at its turn.
-_LOOK_SECONDS: Final = 0.002
 # How much longer a principal keeps its only place from one that has none.
 _LAST_QUANTA: Final = 4
 # How many slices of computing a query may have that holds up nobody, before it is heavy.
@@ -37,170 +32,13 @@ _UNHURRIED_SLICES: Final = 5
 _FORGETS: Final = 0.2
 
 
-class Lane(StrEnum):
-    """What a query waits among."""
-
-    LIGHT = "LIGHT"
-    HEAVY = "HEAVY"
-
-
-@dataclass(frozen=True, slots=True)
-class Places:
-    """`light` and `heavy` queries that run at once, `waiting` more before the rest are refused.
-
-    `slice_seconds`: computing time after which work is heavy if others wait for its place, and five times that if
-    nobody does; one that never looks at its turn is counted as heavy after twice that. `cost`: what the planner
-    expects of work that takes about so long. `quantum_seconds`: how long a heavy query keeps its place from a
-    client with fewer. `begun`: queries that may wait with what they have computed so far. `away`: those that may
-    compute elsewhere at once.
-    """
-
-    light: int = 4
-    heavy: int = os.cpu_count() or 1
-    waiting: int = 256
-    slice_seconds: float = 0.02
-    cost: float = 3e5
-    quantum_seconds: float = 0.5
-    begun: int = 8
-    away: int = 8
-
-
-class _State(Enum):
-    WAITING = auto()
-    RUNNING = auto()
-    PARKED = auto()
-    AWAY = auto()
-    # It ends, or will start again, and holds no place on its way there.
-    LEAVING = auto()
-
-
-@dataclass
-class LaneFigures:
-    """What happened in a lane: queries that got a place, the seconds that they waited for it, refusals."""
-
-    started: int = 0
-    waited: float = 0.0
-    refused: int = 0
-    # Of recent queries, the mean seconds that they kept a place.
-    service: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Figures:
-    """For the metrics: by lane what runs, waits and has happened; how often work changed lanes or places."""
-
-    running: Mapping[Lane, int]
-    waiting: Mapping[Lane, int]
-    lanes: Mapping[Lane, LaneFigures]
-    moves: Mapping[str, int]
-
-
-class Ticket(Generic[T]):
-    """One piece of work and its turn. `future`: its outcome. `waited`: the seconds that it did not run."""
-
-    def __init__(self, scheduler: Scheduler, cancel: Cancel, work: Callable[[Cancel], T], client: Client) -> None:
-        self.cancel = cancel
-        self.work = work
-        self.future: Future[T] = Future()
-        self.lane: Lane = Lane.LIGHT
-        self.waited = 0.0
-        self.look_at = 0.0
-        self.client = client
-        self.state = _State.WAITING
-        # Beyond the lane's places, because nobody asked it before it was moved there.
-        self.surplus = False
-        # Heavy against expectation, and without a heavy place since: it may be about to end.
-        self.surprising = False
-        # The moment of its last change between waiting and running.
-        self.since = time.monotonic()
-        self.held = 0.0
-        # Set while it is parked, and again when that ends.
-        self.granted: threading.Event | None = None
-        self._scheduler = scheduler
-        self._used = 0.0
-        self._seen: dict[int, float] = {}
-
-    # As Cancel sees it
-
-    def look(self, now: float) -> None:
-        """Counts what the query has computed, and waits where its place is another's now."""
-        self.look_at = now + _LOOK_SECONDS
-        if self.state is _State.RUNNING:
-            self._count()
-            self._scheduler.looked(self, self._used, now)
-        self._stand_by()
-
-    def expect(self, cost: float) -> None:
-        """Sends the query to the heavy lane where it is expected to be heavy, before it has cost anything."""
-        if cost >= self._scheduler.places.cost:
-            self._scheduler.expected_heavy(self)
-            self._stand_by()
-
-    @contextmanager
-    def away(self) -> Iterator[None]:
-        """Gives the place to others while the block computes elsewhere."""
-        left = self._scheduler.went(self)
-        try:
-            yield
-        finally:
-            if left:
-                self._scheduler.came_back(self)
-        if left:
-            self._stand_by()
-
-    def cancelled(self) -> None:
-        """Ends its waiting."""
-        self._scheduler.forget(self)
-
-    def share(self, client: Client) -> None:
-        """Lets it wait for one more client, who may be next before the first is."""
-        self._scheduler.share(self, client)
-
-    # As the scheduler sees it
-
-    def begin(self) -> None:
-        """Counts from now on what this thread computes."""
-        self._seen = {threading.get_ident(): time.thread_time()}
-        self._used = 0.0
-        self.look_at = self.since + _LOOK_SECONDS
-
-    def refuse(self, error: AdalogError) -> None:
-        """Ends it before it has begun."""
-        if self.future.running() or self.future.set_running_or_notify_cancel():
-            self.future.set_exception(error)
-
-    def _count(self) -> None:
-        thread, now = threading.get_ident(), time.thread_time()
-        before = self._seen.get(thread, 0.0)
-        self._seen[thread] = now
-        # A thread that began since the last look may bear the name of one that ended.
-        self._used += now - before if now >= before else now
-
-    def _stand_by(self) -> None:
-        while self.state in (_State.PARKED, _State.LEAVING):
-            if self.state is _State.LEAVING:
-                now = time.monotonic()
-                self.cancel.check_flag(now)
-                raise StartAgain
-            deadline = self.cancel.deadline
-            left = None if deadline is None else max(0.0, deadline - time.monotonic())
-            assert self.granted is not None, "what is parked has its event"
-            self.granted.wait(left)
-            if self.state is _State.PARKED:
-                try:
-                    self.cancel.check_flag(time.monotonic())
-                except AdalogError:
-                    self._scheduler.leave(self)
-                    raise
-
-
 class Scheduler:
     """Thread-safe; `close` ends its threads."""
 
     def __init__(self, places: Places) -> None:
         self.places = places
         self._lock = threading.Lock()
-        self._ready: queue.SimpleQueue[Ticket[Any] | None] = queue.SimpleQueue()
+        self._threads: Threads[Ticket[Any]] = Threads(self._lock, self._do, self._watch)
         self._queues: dict[Lane, FairQueue[Ticket[Any]]] = {lane: FairQueue() for lane in Lane}
         self._running: dict[Lane, set[Ticket[Any]]] = {lane: set() for lane in Lane}
         self._most = {Lane.LIGHT: max(1, places.light), Lane.HEAVY: max(1, places.heavy)}
@@ -208,11 +46,6 @@ class Scheduler:
         self._moves = {"expected": 0, "demoted": 0, "overdue": 0, "preempted": 0, "restarted": 0, "away": 0}
         self._parked = 0
         self._away = 0
-        self._threads: list[threading.Thread] = []
-        self._starter: threading.Thread | None = None
-        # How many threads are to be started; 0: no more.
-        self._wanted: queue.SimpleQueue[int] = queue.SimpleQueue()
-        self._idle = 0
         self._closed = False
 
     def submit(self, cancel: Cancel, work: Callable[[Cancel], T], client: Client, cost: float = 0.0) -> Ticket[T]:
@@ -236,19 +69,14 @@ class Scheduler:
         """Takes no more work; what has begun is finished."""
         with self._lock:
             self._closed = True
-            waiting = [each for lane in self._queues.values() for each in lane if each.state is _State.WAITING]
+            waiting = [each for lane in self._queues.values() for each in lane if each.state is State.WAITING]
             for ticket in waiting:
                 self._queues[ticket.lane].remove(ticket)
-                ticket.state = _State.LEAVING
-            for _ in range(self._idle):
-                self._ready.put(None)
+                ticket.state = State.LEAVING
+            self._threads.end()
         for ticket in waiting:
             ticket.refuse(stopping())
-        if self._starter is not None:
-            self._wanted.put(0)
-            self._starter.join()
-        for thread in self._threads:
-            thread.join()
+        self._threads.join()
 
     @property
     def waiting(self) -> int:
@@ -281,7 +109,7 @@ class Scheduler:
                 self._demote(ticket, "demoted")
         elif ticket.surplus or (self._queues[Lane.HEAVY] and now - ticket.since > places.quantum_seconds):
             with self._lock:
-                if ticket.state is _State.RUNNING:
+                if ticket.state is State.RUNNING:
                     self._make_way(ticket)
 
     def expected_heavy(self, ticket: Ticket[Any]) -> None:
@@ -292,10 +120,10 @@ class Scheduler:
     def went(self, ticket: Ticket[Any]) -> bool:
         """A query computes elsewhere; whether others have its place."""
         with self._lock:
-            if ticket.state is not _State.RUNNING or self._away >= self.places.away:
+            if ticket.state is not State.RUNNING or self._away >= self.places.away:
                 return False
             self._give(ticket)
-            ticket.state = _State.AWAY
+            ticket.state = State.AWAY
             self._away += 1
             self._moves["away"] += 1
             return True
@@ -313,9 +141,9 @@ class Scheduler:
     def forget(self, ticket: Ticket[Any]) -> None:
         """Nobody wants it any more."""
         with self._lock:
-            waiting = ticket.state is _State.WAITING
+            waiting = ticket.state is State.WAITING
             if waiting:
-                ticket.state = _State.LEAVING
+                ticket.state = State.LEAVING
                 self._queues[ticket.lane].remove(ticket)
             if ticket.granted is not None:
                 ticket.granted.set()
@@ -325,24 +153,24 @@ class Scheduler:
     def leave(self, ticket: Ticket[Any]) -> None:
         """A query that was parked ends."""
         with self._lock:
-            if ticket.state is _State.PARKED:
+            if ticket.state is State.PARKED:
                 self._unpark(ticket)
 
     def share(self, ticket: Ticket[Any], client: Client) -> None:
         """One more client waits for it."""
         with self._lock:
-            if ticket.state in (_State.WAITING, _State.PARKED):
+            if ticket.state in (State.WAITING, State.PARKED):
                 self._queues[ticket.lane].add(ticket, client)
 
     def ended(self, ticket: Ticket[Any]) -> None:
         """Its work is done."""
         with self._lock:
             lane = self._lanes[ticket.lane]
-            if ticket.state is _State.RUNNING:
+            if ticket.state is State.RUNNING:
                 self._give(ticket)
-            elif ticket.state is _State.PARKED:
+            elif ticket.state is State.PARKED:
                 self._unpark(ticket)
-            ticket.state = _State.LEAVING
+            ticket.state = State.LEAVING
             lane.service += (ticket.held - lane.service) * (_FORGETS if lane.service else 1.0)
 
     # The rest is done with the lock held
@@ -352,7 +180,7 @@ class Scheduler:
 
         Raises RATE_LIMITED where it has to be refused.
         """
-        ticket.lane, ticket.state = lane, _State.WAITING
+        ticket.lane, ticket.state = lane, State.WAITING
         if not self._queues[lane] and len(self._running[lane]) < self._most[lane]:
             self._start(ticket, ticket.client)
             return None
@@ -363,7 +191,7 @@ class Scheduler:
         self._queues[lane].add(ticket, ticket.client, soon=ticket.surprising)
         if lane is Lane.LIGHT:
             # Somebody has to see to it that light places are not kept for long.
-            self._hand(None)
+            self._threads.hand(None)
         return evicted
 
     def _check_in_time(self, ticket: Ticket[Any]) -> None:
@@ -392,9 +220,9 @@ class Scheduler:
         if counts.get(most, 0) > own + 1:
             for lane in (Lane.HEAVY, Lane.LIGHT):
                 for other in self._queues[lane].newest_first(most):
-                    if other.state is _State.WAITING:
+                    if other.state is State.WAITING:
                         self._queues[lane].remove(other)
-                        other.state = _State.LEAVING
+                        other.state = State.LEAVING
                         self._lanes[lane].refused += 1
                         return other
         self._lanes[ticket.lane].refused += 1
@@ -414,7 +242,7 @@ class Scheduler:
         figures.waited += now - ticket.since
         ticket.waited += now - ticket.since
         ticket.since, ticket.client, ticket.surplus, ticket.surprising = now, client, False, False
-        parked, ticket.state = ticket.state is _State.PARKED, _State.RUNNING
+        parked, ticket.state = ticket.state is State.PARKED, State.RUNNING
         self._running[lane].add(ticket)
         self._queues[lane].took(client)
         if parked:
@@ -422,7 +250,7 @@ class Scheduler:
             assert ticket.granted is not None, "what is parked has its event"
             ticket.granted.set()
         else:
-            self._hand(ticket)
+            self._threads.hand(ticket)
 
     def _give(self, ticket: Ticket[Any]) -> None:
         """Its place is for others now."""
@@ -445,7 +273,7 @@ class Scheduler:
 
     def _park(self, ticket: Ticket[Any], *, first: bool = False) -> None:
         ticket.granted = threading.Event()
-        ticket.state = _State.PARKED
+        ticket.state = State.PARKED
         self._parked += 1
         self._queues[ticket.lane].add(ticket, ticket.client, first=first, soon=ticket.surprising)
 
@@ -453,25 +281,25 @@ class Scheduler:
         """It ends without a place."""
         self._queues[ticket.lane].remove(ticket)
         self._parked -= 1
-        ticket.state = _State.LEAVING
+        ticket.state = State.LEAVING
 
     def _demote(self, ticket: Ticket[Any], why: str) -> None:
         """From the light lane to the heavy one."""
         with self._lock:
-            if ticket.state is not _State.RUNNING or ticket.lane is not Lane.LIGHT:
+            if ticket.state is not State.RUNNING or ticket.lane is not Lane.LIGHT:
                 return
             self._moves[why] += 1
             self._give(ticket)
             ticket.lane, ticket.held = Lane.HEAVY, 0.0
             heavy = self._queues[Lane.HEAVY]
             if not heavy and len(self._running[Lane.HEAVY]) < self._most[Lane.HEAVY]:
-                ticket.state = _State.WAITING
+                ticket.state = State.WAITING
                 self._running[Lane.HEAVY].add(ticket)
                 heavy.took(ticket.client)
-                ticket.state = _State.RUNNING
+                ticket.state = State.RUNNING
                 self._lanes[Lane.HEAVY].started += 1
                 return
-            ticket.state = _State.LEAVING
+            ticket.state = State.LEAVING
             ticket.surprising = why == "demoted"
             if not ticket.surprising:
                 self._check_in_time(ticket)
@@ -496,7 +324,7 @@ class Scheduler:
             patience = _LAST_QUANTA * self.places.quantum_seconds if lead == 1 else 0.0
             if lead <= 0 or time.monotonic() - ticket.since < patience:
                 return
-        if picked[0].state is _State.PARKED or self._parked < self.places.begun:
+        if picked[0].state is State.PARKED or self._parked < self.places.begun:
             self._moves["preempted"] += 1
             heavy.remove(picked[0])
             # Nobody else may have the place in between.
@@ -530,49 +358,7 @@ class Scheduler:
         oldest = min((each.since for each in self._running[Lane.LIGHT]), default=now)
         return max(oldest + patience - now, 0.001)
 
-    # Threads
-
-    def _hand(self, ticket: Ticket[Any] | None) -> None:
-        """Gives a thread something to do; None: to see how long light places have been kept."""
-        self._ready.put(ticket)
-        if self._idle:
-            self._idle -= 1
-        elif self._starter is None:
-            self._starter = threading.Thread(target=self._start_threads, name="query-starter", daemon=True)
-            self._wanted.put(1)
-            self._starter.start()
-        else:
-            self._wanted.put(1)
-
-    def _start_threads(self) -> None:
-        """Starting a thread waits until it runs: nobody else may wait for that, least of all with the lock."""
-        while self._wanted.get():
-            with self._lock:
-                if self._idle:
-                    # One has become free meanwhile, and will find the work.
-                    self._idle -= 1
-                    continue
-            thread = threading.Thread(target=self._serve, name="query", daemon=True)
-            self._threads.append(thread)
-            thread.start()
-
-    def _serve(self) -> None:
-        timeout: float | None = None
-        while True:
-            try:
-                ticket = self._ready.get(timeout=timeout)
-            except queue.Empty:
-                with self._lock:
-                    timeout = self._watch()
-                continue
-            if ticket is not None:
-                self._do(ticket)
-                del ticket
-            with self._lock:
-                if self._closed:
-                    return
-                timeout = self._watch()
-                self._idle += 1
+    # On the threads
 
     def _do(self, ticket: Ticket[Any]) -> None:
         future = ticket.future
@@ -614,7 +400,7 @@ class Scheduler:
                 ticket.cancel.check_flag(ticket.since)
                 evicted = self._admit(ticket, Lane.HEAVY)
             except AdalogError as error:
-                ticket.state = _State.LEAVING
+                ticket.state = State.LEAVING
                 refusal = error
         if refusal is not None:
             ticket.refuse(refusal)

@@ -146,6 +146,25 @@ query Plan {
   }
 }
 `,
+  `# A query kept up to date: its rows, then what enters and leaves.
+# Let it run, and change the database in another window (Transact).
+subscription Live {
+  live(
+    query: """
+      [:find ?name ?born
+       :where [?p :person/name ?name]
+              [?p :person/born ?born]]
+    """
+  ) {
+    kind
+    basisT
+    rows
+    added
+    retracted
+    reason
+  }
+}
+`,
   `# Change the database: one atomic transaction, and what it did.
 mutation Transact {
   transact(

@@ -96,12 +96,28 @@ def test_lookup_prefers_the_overlay_and_knows_what_is_gone() -> None:
     keys, offsets = np.array([1, 5, 9]), np.array([0, 2, 3, 6])
     over_keys, over_offsets = np.array([5, 7]), np.array([0, 0, 2])
     for dense in (np.empty(0, np.int32), np.array([0, -1, -1, -1, 1, -1, -1, -1, 2], np.int32)):
-        src, lo, hi = range_kernels.lookup(
+        src, lo, hi, total, single = range_kernels.lookup(
             keys, dense, offsets, over_keys, over_offsets, np.array([1, 5, 7, 9, 4, 99, -3])
         )
         assert src.tolist() == [0, 1, 1, 0, 0, 0, 0]
+        assert (total, single) == (7, False)
         assert list(zip(lo.tolist(), hi.tolist(), strict=True)) == [
             (0, 2), (0, 0), (0, 2), (3, 6), (0, 0), (0, 0), (0, 0),
         ]  # fmt: skip
+        *_, total, single = range_kernels.lookup(keys, dense, offsets, over_keys, over_offsets, np.array([3, 3]))
+        assert (total, single) == (0, False)
         found = range_kernels.contains_key(keys, dense, np.array([1, 5, 7, 4]))
         assert found.tolist() == [True, True, False, False]
+
+
+def test_a_prefix_whose_last_range_is_empty_tells_nothing_of_the_next() -> None:
+    values = np.array([1, 2, 1, 3, 1], np.int64)
+    nothing = np.empty(0, np.int64)
+    lo = np.array([[0, 0, 0], [2, 2, 2], [5, 4, 4]], np.int64)
+    hi = np.array([[2, 2, 2], [4, 4, 4], [5, 5, 5]], np.int64)
+    parent, value = np.empty(4, np.int64), np.empty(4, np.int64)
+    counts = range_kernels.intersect(
+        (values, nothing) * 3, np.zeros((3, 3), np.uint8), lo, hi, np.zeros(0, np.uint64), 0, True, parent, value
+    )
+    assert counts.tolist() == [0, 1, 1]
+    assert list(zip(parent[:2].tolist(), value[:2].tolist(), strict=True)) == [(1, 1), (2, 1)]

@@ -12,7 +12,9 @@ import pytest
 from datalog.errors import AdalogError, Code
 from executor.bounds.cancel import Cancel
 from executor.bounds.client import Client
-from executor.turns.scheduler import Lane, Places, Scheduler, Ticket
+from executor.turns.lanes import Lane, Places
+from executor.turns.scheduler import Scheduler
+from executor.turns.ticket import Ticket
 
 ANN, BOB = Client("ann", 1), Client("bob", 2)
 HEAVY, LIGHT = 1e9, 0.0

@@ -98,7 +98,8 @@ def gateway(settings: Settings | None = None, *transactions: str) -> Iterator[Ga
             for text in transactions:
                 database.transact(text)
             opened = Gateway(database, pool, settings)
-            yield opened
+            with opened.app.state.hub:
+                yield opened
             opened.http.close()
         finally:
             pool.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,7 +11,6 @@ from urllib.parse import urlsplit
 import orjson
 import pytest
 from selenium import webdriver
-from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 from starlette.applications import Starlette
@@ -21,14 +19,9 @@ from starlette.routing import Route
 
 from gateway.config import Settings
 from gateway.wire import Wire
+from tests.chromium import chromium, needs_chromium
 from tests.gateway.support import gateway, served
 
-CHROMIUM = shutil.which("chromium")
-DRIVER = shutil.which("chromedriver")
-FLAGS = (
-    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync --window-size=1500,950"
-)
 PACKAGES = """
 [{:db/ident :package/name :db/valueType :db.type/string :db/cardinality :db.cardinality/one
   :db/unique :db.unique/identity}
@@ -41,27 +34,13 @@ SQLITE = """
  {:package/name "sqlite3" :package/version "3.40.1" :package/depends ["sqlite"]}]
 """
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None or DRIVER is None, reason="needs chromium and chromedriver"),
-    # Selenium leaves a closed socket behind when the browser ends.
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-]
+pytestmark = needs_chromium
 
 
 @pytest.fixture
 def browser(tmp_path: Path) -> Iterator[webdriver.Chrome]:
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM or ""
-    for flag in FLAGS.split():
-        options.add_argument(flag)
-    options.add_argument(f"--user-data-dir={tmp_path / 'profile'}")
-    options.set_capability("goog:loggingPrefs", {"performance": "ALL", "browser": "ALL"})
-    driver = webdriver.Chrome(options=options, service=Service(DRIVER))
-    try:
+    with chromium(tmp_path / "profile") as driver:
         yield driver
-    finally:
-        driver.quit()
 
 
 def result(browser: webdriver.Chrome) -> str:
@@ -87,7 +66,7 @@ def test_an_example_query_runs_and_no_request_leaves_the_host(browser: webdriver
         wait.until(lambda page: page.find_elements(By.CSS_SELECTOR, ".graphiql-execute-button"))
         tabs = [tab.text for tab in browser.find_elements(By.CSS_SELECTOR, ".graphiql-tab-button")]
         assert tabs[:4] == ["Dependents", "Sections", "Mutual", "Triangles"]
-        assert tabs[4:] == ["Needs", "Distances", "Pull", "Plan", "Transact"]
+        assert tabs[4:] == ["Needs", "Distances", "Pull", "Plan", "Live", "Transact"]
 
         browser.find_element(By.CSS_SELECTOR, ".graphiql-execute-button").click()
         wait.until(lambda page: "stats" in result(page))
@@ -102,6 +81,72 @@ def test_an_example_query_runs_and_no_request_leaves_the_host(browser: webdriver
         assert {urlsplit(url).netloc for url in urls} == {urlsplit(address).netloc}
         problems = [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]  # type: ignore[no-untyped-call]
         assert problems == []
+
+
+def test_a_subscription_shows_what_a_transaction_changes(browser: webdriver.Chrome) -> None:
+    with gateway(None, PACKAGES, SQLITE) as opened, served(opened.app) as address:
+        wait = WebDriverWait(browser, 30)
+        hub, wire = opened.app.state.hub, opened.app.state.wire
+        browser.get(f"{address}/graphql")
+        wait.until(lambda page: page.find_elements(By.CSS_SELECTOR, ".graphiql-execute-button"))
+
+        def shown() -> Any:
+            text = result(browser)
+            return orjson.loads(text)["data"]["live"] if text.startswith("{") and '"live"' in text else {}
+
+        def press(name: str) -> None:
+            browser.find_element(By.CSS_SELECTOR, f"[aria-label^='{name}']").click()
+
+        (tab,) = [
+            tab for tab in browser.find_elements(By.CSS_SELECTOR, ".graphiql-tab-button") if tab.text == "Live"
+        ]
+        tab.click()
+        press("Execute query")
+        wait.until(lambda _: shown().get("kind") == "SNAPSHOT")
+        assert shown()["rows"] == []
+        report = opened.database.transact('[{:db/id "ada" :person/name "Ada Lovelace" :person/born 1815}]')
+        wait.until(lambda _: shown().get("kind") == "DELTA")
+        assert (shown()["added"], shown()["retracted"]) == ([["Ada Lovelace", 1815]], [])
+        opened.database.transact(f"[[:db/retract {report.tempids['ada']} :person/born]]")
+        wait.until(lambda _: shown().get("retracted"))
+        assert shown()["retracted"] == [["Ada Lovelace", 1815]]
+
+        press("Stop query")
+        wait.until(lambda _: not wire.streams["events"] and not hub.figures.subscriptions)
+        problems = [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]  # type: ignore[no-untyped-call]
+        assert problems == []
+
+
+FOLLOWING = """
+window.seen = []
+const source = new EventSource(`/graphql?query=${encodeURIComponent(arguments[0])}`)
+source.addEventListener("next", event => window.seen.push(JSON.parse(event.data).data.live))
+"""
+
+
+def test_a_browser_s_own_event_source_goes_on_after_a_cut(browser: webdriver.Chrome) -> None:
+    """It sends the last event's id by itself when it connects again."""
+    document = (
+        'subscription { live(query: "[:find ?n :where [_ :package/name ?n]]") { kind rows added retracted } }'
+    )
+    with gateway(None, PACKAGES) as opened, served(opened.app) as address:
+        wire = opened.app.state.wire
+
+        def changes() -> Any:
+            seen = browser.execute_script("return window.seen")  # type: ignore[no-untyped-call]
+            return [event["added"] or event["rows"] for event in seen if event["kind"] != "PROGRESS"]
+
+        browser.get(f"{address}/explorer/icon.svg")
+        browser.execute_script(FOLLOWING, document)  # type: ignore[no-untyped-call]
+        wait = WebDriverWait(browser, 30)
+        wait.until(lambda _: changes() == [[]])
+        (connection,) = [each for each in wire.connections if each.sends_events]
+        connection.loop.call_soon_threadsafe(connection.transport.abort)
+        wait.until(lambda _: not wire.streams["events"])
+        opened.database.transact('[{:package/name "git"}]')
+        wait.until(lambda _: changes() == [[], [["git"]]])
+        opened.database.transact('[{:package/name "gcc"}]')
+        wait.until(lambda _: changes() == [[], [["git"]], [["gcc"]]])
 
 
 ASKING = """

@@ -20,7 +20,6 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from gateway.config import SettingError, Settings, settings_from
-from gateway.connection import Connection
 from gateway.wire import Wire, counted_address
 from tests.gateway.support import Gateway, gateway, served
 
@@ -389,37 +388,6 @@ def test_a_stream_may_be_silent() -> None:
         streaming.goes_on.set()
         while b"data: 2" not in client.file.readline():
             pass
-
-
-class Echo(asyncio.Protocol):
-    """What a connection becomes once it was upgraded."""
-
-    def connection_made(self, transport: Any) -> None:
-        self.transport = transport
-        transport.write(b"HTTP/1.1 101 Switching Protocols\r\n\r\n")
-
-    def data_received(self, data: bytes) -> None:
-        self.transport.write(data)
-
-
-def test_an_upgraded_connection_may_be_silent_and_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    def begin(connection: Connection) -> None:
-        echo = Echo()
-        connection.connections.discard(connection)
-        echo.connection_made(connection.transport)
-        connection.transport.set_protocol(echo)
-
-    monkeypatch.setattr(Connection, "_should_upgrade", lambda self: self._get_upgrade() == b"websocket")
-    monkeypatch.setattr(Connection, "handle_websocket_upgrade", begin)
-    with wired(head_seconds=0.1, body_seconds=0.1, idle_seconds=0.1, send_seconds=0.1, connections=2) as server:
-        client = server.sent(HEALTH.replace(b"\r\n\r\n", b"\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"))
-        assert client.status() == 101
-        for _ in range(3):
-            assert server.client().is_closed()
-        assert client.send(b"echo\n").file.readline() == b"echo\n"
-        assert len(server.wire.connections) == 1
-        client.close()
-        until(lambda: not server.wire.connections)
 
 
 def test_a_client_that_does_not_read_is_cut() -> None:

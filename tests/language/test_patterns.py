@@ -6,6 +6,8 @@ from random import Random
 
 import pytest
 
+from planner.plan import Options
+
 FAMILY = """[{:db/id 1 :name "Ada" :age 36 :likes :math}
              {:db/id 2 :name "Byron" :age 36}
              {:db/id 3 :name "Annabella" :age 67 :likes :math}]"""
@@ -187,3 +189,12 @@ def test_many_patterns_over_the_same_variables(db):
 def test_a_pattern_said_a_thousand_times(db):
     db.tx("[[:db/add 1 :a 2] [:db/add 3 :a 4]]")
     assert db.q(f"[:find ?x ?y :where {'[?x :a ?y] ' * 1001}]") == "#{[1 2] [3 4]}"
+
+
+def test_several_patterns_agree_on_a_value_that_some_prefixes_have_no_row_for(db):
+    many = ":db/valueType :db.type/long :db/cardinality :db.cardinality/many"
+    db.tx("[" + " ".join(f"{{:db/ident {name} {many}}}" for name in (":c", ":p", ":q", ":r")) + "]")
+    db.tx("[{:db/id 1 :c [10 11 12] :p [5 6] :q [5 7]} {:db/id 11 :r [5]} {:db/id 12 :r [5 6]}]")
+    query = "[:find ?c ?d :where [?a :c ?c] [?a :p ?d] [?a :q ?d] [?c :r ?d]]"
+    assert db.q(query) == "#{[11 5] [12 5]}"
+    assert db.q(query, options=Options(reorder=False)) == "#{[11 5] [12 5]}"

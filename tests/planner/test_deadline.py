@@ -108,3 +108,15 @@ def test_an_or_of_many_branches_looks_at_the_deadline_for_each(db: World) -> Non
     cancel = Counting()
     Pool(db.database).run(Request(f"[:find ?a :where (or-join [?a] {branches})]"), cancel)
     assert cancel.looks["propose"] + cancel.looks["intersect"] >= RULES
+
+
+def test_what_is_suspicious_is_looked_for_until_the_deadline(db: World) -> None:
+    db.tx("[{:db/id 1 :to 2} {:db/id 2 :to 1}]")
+    clauses = " ".join(f"[?a{i} :nobody/declared{i} ?b{i}]" for i in range(50))
+    question = db.pool.question(Request(f"[:find ?a0 :where {clauses}]"))
+    cancel = Cancel()
+    cancel.cancel()
+    with pytest.raises(AdalogError) as caught:
+        db.pool.diagnostics(question, cancel)
+    assert str(caught.value.code) == "CANCELLED"
+    assert db.pool.diagnostics(question)

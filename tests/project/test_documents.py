@@ -14,7 +14,9 @@ from datalog import edn
 from gateway.config import PREFIX, Settings
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = sorted(p for p in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.md")))
+DOCUMENTS = sorted(
+    p for pattern in ("*.md", "docs/**/*.md", "examples/**/*.md", "clients/*/*.md") for p in ROOT.glob(pattern)
+)
 PROJECT: dict[str, Any] = tomllib.loads(ROOT.joinpath("pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 

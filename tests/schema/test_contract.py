@@ -29,7 +29,8 @@ def test_nothing_of_the_contract_is_changed() -> None:
 
 def test_what_is_not_built_is_absent() -> None:
     built = build_schema()._schema
-    assert built.subscription_type is None
+    assert built.subscription_type is not None
+    assert set(built.subscription_type.fields) == {"live", "transactions"}
     assert built.query_type is not None
     assert set(built.query_type.fields) == {
         "q", "explain", "pull", "pullMany", "datoms", "transactions", "attributes", "database"

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from datalog.errors import AdalogError, Code
 from datalog.values import BigInt, Char, EdnList, EdnMap, EdnSet, Float, Keyword, Symbol, Uri, identity
-from store import layout
+from store import dictionary, layout
 from store.codes import Codes, Scratch
 from store.dictionary import Block, BlockArrays, Dictionary
 from store.wire import pack_as_written, unpack
@@ -104,6 +104,67 @@ def test_every_type_comes_back() -> None:
         assert [identity(value) for value in many] == [identity(value) for value in ONE_OF_EACH]
         assert [codes.lookup(value) for value in ONE_OF_EACH] == interned
         folded(codes)
+
+
+@pytest.mark.parametrize("count", [1, 9, 40, 200, 900])
+def test_few_and_many_are_decoded_alike(count: int) -> None:
+    """One by one, a page of them, and a column, of old blocks, of young keys, and of a fork's own."""
+    texts = [f"{number}é" for number in range(60)]
+    old = Codes()
+    first = [old.intern(text) for text in texts[:20]]
+    folded(old)
+    second = [old.intern(text) for text in texts[20:40]]
+    folded(old)
+    fork = old.fork()
+    third = [fork.intern(text) for text in texts[40:]]
+    old_again = [old.intern(text) for text in reversed(texts[40:])]
+    for codes, known, values in (
+        (old, [*first, *second, *old_again], [*texts[:40], *reversed(texts[40:])]),
+        (fork, [*first, *second, *third], texts),
+    ):
+        at = [(7 * i) % len(known) for i in range(count)]
+        assert codes.decode_many(np.array([known[i] for i in at], np.int64)) == [values[i] for i in at]
+        mixed = np.array([known[i] if i % 3 else i for i in at], np.int64)
+        assert codes.decode_many(mixed) == [values[i] if i % 3 else i for i in at]
+
+
+def test_many_values_have_the_codes_of_each() -> None:
+    codes = Codes()
+    texts = [f"{number}é" for number in range(9_000)]
+    for part in (texts[:3_000], texts[3_000:5_000], texts[5_000:6_000]):
+        for text in part:
+            codes.intern(text)
+        if part[-1] != texts[5_999]:
+            folded(codes)
+    asked = [*ONE_OF_EACH, *texts[::-1], *texts[:10], *ONE_OF_EACH, 7, -7]
+    for base in (codes, codes.fork()):
+        many, each = Scratch(base), Scratch(base)
+        made = many.intern_many(iter(asked))
+        assert made.tolist() == [each.intern(value) for value in asked]
+        assert [identity(value) for value in many.decode_many(made)] == [identity(value) for value in asked]
+        assert many.intern_many(asked).tolist() == made.tolist()
+        assert base.lookup_keys(layout.TAG_STRING, [text.encode() for text in texts[-3:]]) == [None] * 3
+
+
+def test_keys_that_share_a_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looked up together as one by one."""
+    monkeypatch.setattr(dictionary, "blake2s", lambda data, digest_size: _Short(data[-1:] * digest_size))
+    codes = Codes()
+    texts = [f"{number}" for number in range(100)]
+    known = [codes.intern(text) for text in texts]
+    folded(codes)
+    assert Scratch(codes).intern_many(texts).tolist() == known
+    assert codes.lookup_keys(layout.TAG_STRING, [b"100", b"7"]) == [None, known[7]]
+
+
+class _Short:
+    """A digest of the last byte alone."""
+
+    def __init__(self, made: bytes) -> None:
+        self._made = made
+
+    def digest(self) -> bytes:
+        return self._made
 
 
 def test_the_layout() -> None:

@@ -44,7 +44,7 @@ def test_keys_are_found_and_appended_by_the_column() -> None:
         dictionary.add(key)
     asked = [*old[::3], b"new", b""]
     hashes = hashes_of(asked, dictionary.secret)
-    found = dictionary.find_many(pa.array(asked, pa.large_binary()), hashes)
+    found = dictionary.find_column(pa.array(asked, pa.large_binary()), hashes)
     assert found.tolist() == [*range(0, 300, 3), -1, -1]
     fresh = pa.array([b"new", b""], pa.large_binary())
     dictionary.append([Block.hashed(300, fresh, hashes[-2:], dictionary.secret)])

@@ -154,6 +154,11 @@ class Transactions(RuleBasedStateMachine):
         for snapshot, model in self.held[-2:]:
             check(snapshot, model)
 
+    @rule()
+    def count(self) -> None:
+        """Now and then, so that some transactions, and perhaps a fold, lie in between."""
+        assert self.database.entity_count == self.database.snapshot().entity_count
+
     @rule(dice=st.integers(0, 1000))
     def look_back(self, dice: int) -> None:
         past = self.database.at(t=dice % (self.model.t + 1))

@@ -95,7 +95,7 @@ def _domain(
     else:
         hashes = np.empty(count, np.uint32)
         hashes[where] = np.concatenate([arrays[f"{name}.hashes"] for _, arrays in parts])
-        numbers = snapshot.codes.dictionaries()[domain].find_many(encoded.dictionary, hashes)
+        numbers = snapshot.codes.dictionaries()[domain].find_column(encoded.dictionary, hashes)
         known = numbers >= 0
         fresh = np.flatnonzero(~known)
         new = len(fresh)

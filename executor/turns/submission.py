@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 import weakref
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import TypeVar
 
-from executor.bounds.cancel import Cancel, abandoned, stopping, timed_out
+from executor.bounds.cancel import Cancel, arrived, stopping, timed_out
 from executor.bounds.client import ASKING
 from executor.bounds.failure import emptied
 from executor.turns.scheduler import Scheduler
@@ -66,20 +65,15 @@ class Turns:
         It may be begun more than once, and is to have no effect but its outcome. Raises RATE_LIMITED where too many
         wait, and TIMEOUT at the deadline of `cancel`, whatever the work does then.
         """
-        future = asyncio.wrap_future(self.submit(cancel, work, cost))
-        timer = None
-        if cancel.deadline is not None:
-            left = max(0.0, cancel.deadline - time.monotonic())
-            timer = asyncio.get_running_loop().call_later(left, future.cancel)
+        future = self.submit(cancel, work, cost)
         try:
-            return await future
+            there = await arrived(future, cancel.deadline)
         except asyncio.CancelledError:
-            abandoned(future)
+            future.cancel()
             cancel.cancel()
-            task = asyncio.current_task()
-            if task is not None and task.cancelling():
-                raise
-            raise timed_out() from None
-        finally:
-            if timer is not None:
-                timer.cancel()
+            raise
+        if not there or future.cancelled():
+            future.cancel()
+            cancel.cancel()
+            raise timed_out()
+        return future.result()

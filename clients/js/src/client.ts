@@ -1,0 +1,154 @@
+/** The client: queries and transactions over HTTP, live queries over server-sent events or a WebSocket. */
+
+import { delay, sleep, type Backoff } from "./backoff.js";
+import type { Edn } from "./edn.js";
+import { AdalogError, isTransient } from "./errors.js";
+import { dataOf, post, type Endpoint, type Fetch, type Headers } from "./http.js";
+import { LiveQuery, type LiveOptions } from "./live.js";
+import { serverSentEvents, webSocket, type Transport, type WebSocketClient } from "./transport.js";
+import type { Basis, Column, Encoding, Json, Long, Warning } from "./wire.js";
+
+export interface ClientOptions {
+  /** Of the GraphQL endpoint, as `https://db.example.org/graphql`. */
+  readonly url: string;
+  readonly headers?: Headers | (() => Headers | Promise<Headers>);
+  /** A bearer token, or what gives the current one. */
+  readonly token?: string | (() => string | undefined | Promise<string | undefined>);
+  readonly fetch?: Fetch;
+  /** A client of `graphql-ws`: live queries then share its WebSocket. */
+  readonly webSocket?: WebSocketClient;
+  /** How long to wait before a connection is made anew, or a request repeated. By default at most 250 ms, then up to 30 s. */
+  readonly backoff?: Partial<Backoff>;
+  /** How often a query or transaction is repeated that nobody answered, or that the server could not take just then; 3 by default. */
+  readonly retries?: number;
+  /** After so long without a byte an event stream counts as lost; 60 s by default. */
+  readonly silenceMs?: number;
+}
+
+export interface QueryOptions {
+  /** Arguments as EDN texts, in place of `args`. */
+  readonly argsEdn?: readonly string[];
+  readonly basis?: Basis;
+  /** Transaction data to apply before reading, for this query alone. */
+  readonly with?: string | Edn;
+  readonly first?: number;
+  readonly after?: string;
+  readonly encoding?: Encoding;
+  readonly engine?: "AUTO" | "LOCAL" | "SPARK";
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+export interface QueryResult<Row> {
+  readonly rows: readonly Row[];
+  readonly columns: readonly Column[];
+  /** The answer in the shape of its find spec. */
+  readonly value: Json;
+  readonly basisT: Long;
+  readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null };
+  readonly warnings: readonly Warning[];
+}
+
+export interface TransactOptions {
+  /** Fails with BASIS_CONFLICT where anything was committed since. */
+  readonly expectedBasisT?: Long;
+  /** What is sent again with the same key is applied once. By default each call has a key of its own. */
+  readonly idempotencyKey?: string;
+  readonly encoding?: Encoding;
+  readonly signal?: AbortSignal;
+}
+
+export interface TxReport {
+  readonly t: Long;
+  readonly basisBefore: Long;
+  readonly txInstant: string;
+  readonly tempids: { readonly [tempid: string]: Long };
+  readonly warnings: readonly Warning[];
+}
+
+export interface Client {
+  /** Runs an EDN query. */
+  query<Row = Json[]>(query: string, args?: readonly unknown[], options?: QueryOptions): Promise<QueryResult<Row>>;
+  /** Applies EDN transaction data. */
+  transact(tx: string | Edn, options?: TransactOptions): Promise<TxReport>;
+  /** Subscribes to an EDN query. */
+  live<Row = Json[]>(query: string, args?: readonly unknown[], options?: LiveOptions<Row>): LiveQuery<Row>;
+  /** Any other GraphQL query or mutation, sent once; its `data`. */
+  graphql<Data>(document: string, variables?: Record<string, unknown>, options?: { signal?: AbortSignal }): Promise<Data>;
+}
+
+const QUERY =
+  "query Q($query: EDN!, $args: [JSON!], $argsEdn: [EDN!], $basis: BasisInput, $with: EDN, $first: Int, $after: String, " +
+  "$encoding: Encoding!, $engine: Engine!, $timeoutMs: Int) { q(query: $query, args: $args, argsEdn: $argsEdn, basis: $basis, " +
+  "with: $with, first: $first, after: $after, encoding: $encoding, engine: $engine, timeoutMs: $timeoutMs) " +
+  "{ rows columns { name type } value basisT pageInfo { hasNextPage endCursor } warnings { code message line column } } }";
+
+const TRANSACT =
+  "mutation Transact($tx: EDN!, $expectedBasisT: Long, $idempotencyKey: String, $encoding: Encoding!) " +
+  "{ transact(tx: $tx, expectedBasisT: $expectedBasisT, idempotencyKey: $idempotencyKey, encoding: $encoding) " +
+  "{ t basisBefore txInstant tempids warnings { code message line column } } }";
+
+export function createClient(options: ClientOptions): Client {
+  const endpoint: Endpoint = {
+    url: options.url,
+    headers: options.headers ?? {},
+    token: options.token,
+    // Called as a plain function: a browser's own must not have another `this`.
+    fetch: options.fetch ?? ((input, init) => fetch(input, init)),
+  };
+  const backoff: Backoff = { minMs: 250, maxMs: 30_000, ...options.backoff };
+  const retries = options.retries ?? 3;
+  const transport: Transport =
+    options.webSocket === undefined
+      ? serverSentEvents(endpoint, options.silenceMs ?? 60_000)
+      : webSocket(options.webSocket);
+
+  async function send<Data>(query: string, variables: Record<string, unknown>, signal: AbortSignal | undefined): Promise<Data> {
+    return dataOf<Data>(await post(endpoint, { query, variables }, ACCEPT, signal), signal);
+  }
+
+  async function repeated<Data>(query: string, variables: Record<string, unknown>, signal: AbortSignal | undefined): Promise<Data> {
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        return await send<Data>(query, variables, signal);
+      } catch (error) {
+        if (attempt >= retries || !(error instanceof AdalogError) || !isTransient(error)) throw error;
+        await sleep(delay(backoff, attempt, error.retryAfter), signal);
+      }
+    }
+  }
+
+  return {
+    async query<Row>(query: string, args: readonly unknown[] = [], { signal, ...more }: QueryOptions = {}) {
+      const variables = {
+        query,
+        encoding: "PLAIN",
+        engine: "AUTO",
+        ...more,
+        ...(more.with === undefined ? {} : { with: String(more.with) }),
+        ...(more.argsEdn === undefined && args.length > 0 ? { args } : {}),
+      };
+      return (await repeated<{ q: QueryResult<Row> }>(QUERY, variables, signal)).q;
+    },
+
+    async transact(tx, { signal, ...more } = {}) {
+      const variables = { tx: String(tx), encoding: "PLAIN", ...more, idempotencyKey: more.idempotencyKey ?? randomKey() };
+      return (await repeated<{ transact: TxReport }>(TRANSACT, variables, signal)).transact;
+    },
+
+    live<Row>(query: string, args: readonly unknown[] = [], live: LiveOptions<Row> = {}) {
+      return new LiveQuery<Row>(query, args, live, transport, backoff);
+    },
+
+    graphql(document, variables = {}, { signal } = {}) {
+      return send(document, variables, signal);
+    },
+  };
+}
+
+const ACCEPT = "application/graphql-response+json, application/json;q=0.9";
+
+/** 128 random bits; `crypto.randomUUID` is there only for pages of a secure origin. */
+function randomKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint32Array(4)), (word) => word.toString(16).padStart(8, "0")).join("");
+}

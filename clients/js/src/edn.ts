@@ -1,0 +1,58 @@
+/** EDN text with values in it, for transactions: edn`[[:db/add 1 :issue/title ${title}]]`. */
+
+/** EDN text that is put in as it stands. */
+export class Edn {
+  constructor(readonly text: string) {}
+
+  toString(): string {
+    return this.text;
+  }
+}
+
+/**
+ * Text in which each value is written as EDN: strings, booleans, numbers, bigints, dates (`#inst`), lists (a vector), and
+ * what `keyword`, `uuid`, `decimal`, `symbol` and `edn` return. Throws TypeError for anything else, null among it.
+ */
+export function edn(texts: TemplateStringsArray, ...values: readonly unknown[]): Edn {
+  return new Edn(texts.reduce((before, text, i) => before + written(values[i - 1]) + text));
+}
+
+/** `keyword(":issue/open")`, with or without its colon. */
+export function keyword(name: string): Edn {
+  const bare = name.replace(/^:/, "");
+  if (!NAME.test(bare)) throw new TypeError(`${JSON.stringify(name)} is no keyword`);
+  return new Edn(`:${bare}`);
+}
+
+export function symbol(name: string): Edn {
+  if (!NAME.test(name)) throw new TypeError(`${JSON.stringify(name)} is no symbol`);
+  return new Edn(name);
+}
+
+export function uuid(text: string): Edn {
+  if (!/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(text)) throw new TypeError(`${JSON.stringify(text)} is no uuid`);
+  return new Edn(`#uuid "${text}"`);
+}
+
+/** `decimal("9.90")`. */
+export function decimal(text: string): Edn {
+  if (!/^-?(0|[1-9]\d*)(\.\d+)?$/.test(text)) throw new TypeError(`${JSON.stringify(text)} is no decimal`);
+  return new Edn(`${text}M`);
+}
+
+const NAME = /^[A-Za-z*!_?$%&=<>][\w.*+!?$%&=<>-]*(\/[A-Za-z*!_?$%&=<>][\w.*+!?$%&=<>-]*)?$/;
+
+function written(value: unknown): string {
+  if (value instanceof Edn) return value.text;
+  // JSON's text is EDN's.
+  if (typeof value === "string") return JSON.stringify(value);
+  if (typeof value === "boolean") return String(value);
+  if (typeof value === "bigint") return BigInt.asIntN(64, value) === value ? String(value) : `${value}N`;
+  if (typeof value === "number" && Number.isFinite(value)) {
+    if (Number.isInteger(value) && !Number.isSafeInteger(value)) return value.toExponential().replace(/^(-?\d+)e/, "$1.0e");
+    return String(value).replace(/^(-?\d+)e/, "$1.0e");
+  }
+  if (value instanceof Date) return `#inst "${value.toISOString()}"`;
+  if (Array.isArray(value)) return `[${value.map(written).join(" ")}]`;
+  throw new TypeError(`${String(value)} cannot be written as EDN`);
+}

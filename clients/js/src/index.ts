@@ -1,0 +1,8 @@
+export { createClient } from "./client.js";
+export type { Client, ClientOptions, QueryOptions, QueryResult, TransactOptions, TxReport } from "./client.js";
+export { decimal, Edn, edn, keyword, symbol, uuid } from "./edn.js";
+export { AdalogError } from "./errors.js";
+export type { LiveChange, LiveOptions, LiveQuery, LiveState, LiveStatus } from "./live.js";
+export type { RowKey } from "./rows.js";
+export type { WebSocketClient } from "./transport.js";
+export type { Basis, Column, Encoding, Json, Long, Warning } from "./wire.js";

@@ -1,0 +1,459 @@
+/** A live query: its rows, kept up to date over however many connections that takes. */
+
+import { delay, type Backoff } from "./backoff.js";
+import { AdalogError, fromWire } from "./errors.js";
+import { Inconsistent, RowSet, type Difference, type RowKey } from "./rows.js";
+import type { Transport } from "./transport.js";
+import { onWake } from "./wake.js";
+import { isAfter, type Answer, type Column, type Encoding, type Json, type LiveEvent, type Long, type Operation } from "./wire.js";
+
+/**
+ * `loading`: no complete answer yet. `live`: up to date. `stale`: the rows are of an earlier moment, and it is being
+ * connected anew or a new answer is on its way. `failed`: for good, `error` says why. `closed`: by whoever opened it.
+ */
+export type LiveStatus = "loading" | "live" | "stale" | "failed" | "closed";
+
+/** What a live query shows at one moment. A state never changes; `rows` is the same array for as long as no row changed. */
+export interface LiveState<Row> {
+  readonly rows: readonly Row[];
+  readonly columns: readonly Column[];
+  readonly basisT: Long | undefined;
+  /** Where to go on: `live(query, args, { since: state })` continues from this state, also in another process. */
+  readonly resume: string | undefined;
+  readonly status: LiveStatus;
+  readonly error: AdalogError | undefined;
+}
+
+/**
+ * The rows that came and went, to be applied together. `snapshot`: all rows, the first time. `delta`: what a transaction
+ * changed, or several where this client was too slow. `reset`: the server started over, `reason` says why; these rows
+ * are what differs from before.
+ */
+export interface LiveChange<Row> extends Difference<Row> {
+  readonly kind: "snapshot" | "delta" | "reset";
+  readonly basisT: Long;
+  readonly resume: string;
+  readonly columns: readonly Column[];
+  readonly reason: string | undefined;
+}
+
+export interface LiveOptions<Row> {
+  /** Arguments as EDN texts, in place of `args`. */
+  readonly argsEdn?: readonly string[];
+  readonly encoding?: Encoding;
+  /** Starts at this past transaction and replays what came after it. */
+  readonly fromT?: Long;
+  /** Continues after a state that this query had before. */
+  readonly since?: Pick<LiveState<Row>, "rows" | "columns" | "basisT" | "resume">;
+  /** What makes two rows the same, so that one can take the other's place; by default the whole row. */
+  readonly key?: RowKey<Row>;
+  /** Closes the live query when aborted. */
+  readonly signal?: AbortSignal;
+  readonly onChange?: (change: LiveChange<Row>) => void;
+  readonly onState?: (state: LiveState<Row>) => void;
+}
+
+const DOCUMENT =
+  "subscription Live($query: EDN!, $args: [JSON!], $argsEdn: [EDN!], $resume: String, $fromT: Long, $encoding: Encoding!) " +
+  "{ live(query: $query, args: $args, argsEdn: $argsEdn, resume: $resume, fromT: $fromT, encoding: $encoding) " +
+  "{ kind basisT resume columns { name type } rows added retracted last reason } }";
+
+/** Beyond so many changes that an iteration has not taken, it is disconnected until it has. */
+const MOST_PENDING = 1000;
+
+/** A connection that lasted so long was a good one, though it brought nothing. */
+const GOOD_MS = 10_000;
+
+export class LiveQuery<Row = Json[]> implements AsyncIterable<LiveChange<Row>> {
+  readonly #query: string;
+  readonly #args: readonly unknown[];
+  readonly #options: LiveOptions<Row>;
+  readonly #transport: Transport;
+  readonly #backoff: Backoff;
+  readonly #listeners = new Set<() => void>();
+  readonly #iterations = new Set<Iteration<Row>>();
+
+  #set: RowSet<Row> | undefined;
+  #columns: readonly Column[] = [];
+  #basisT: Long | undefined;
+  #resume: string | undefined;
+  #status: LiveStatus = "loading";
+  #error: AdalogError | undefined;
+  /** The state as it was last asked for; undefined where something changed since. */
+  #state: LiveState<Row> | undefined;
+  #rows: readonly Row[] | undefined;
+
+  /** Where to go on: after the event that came last, which may have been in the middle of a snapshot. */
+  #token: string | undefined;
+  /** The snapshot that is arriving, in chunks. */
+  #arriving: { set: RowSet<Row>; columns: readonly Column[] } | undefined;
+  #reason: string | undefined;
+  #disconnect: (() => void) | undefined;
+  #openedAt = Number.POSITIVE_INFINITY;
+  #attempt = 0;
+  #stopWaiting: (() => void) | undefined;
+
+  /** Starts at once. `client.live` is how to make one. */
+  constructor(query: string, args: readonly unknown[], options: LiveOptions<Row>, transport: Transport, backoff: Backoff) {
+    this.#query = query;
+    this.#args = args;
+    this.#options = options;
+    this.#transport = transport;
+    this.#backoff = backoff;
+    const { since, signal } = options;
+    if (since?.resume !== undefined) {
+      this.#set = new RowSet(options.key, since.columns);
+      this.#set.apply(since.rows, []);
+      this.#columns = since.columns;
+      this.#basisT = since.basisT;
+      this.#resume = this.#token = since.resume;
+      this.#status = "stale";
+    }
+    if (signal?.aborted) {
+      this.#status = "closed";
+      return;
+    }
+    signal?.addEventListener("abort", this.close, { once: true });
+    this.#connect();
+  }
+
+  get rows(): readonly Row[] {
+    return (this.#rows ??= this.#set?.list() ?? []);
+  }
+
+  get columns(): readonly Column[] {
+    return this.#columns;
+  }
+
+  get basisT(): Long | undefined {
+    return this.#basisT;
+  }
+
+  get status(): LiveStatus {
+    return this.#status;
+  }
+
+  get error(): AdalogError | undefined {
+    return this.#error;
+  }
+
+  /** The state now; the same object until something changes. */
+  readonly getState = (): LiveState<Row> => {
+    return (this.#state ??= {
+      rows: this.rows,
+      columns: this.#columns,
+      basisT: this.#basisT,
+      resume: this.#resume,
+      status: this.#status,
+      error: this.#error,
+    });
+  };
+
+  /** Calls back after the state has changed, once for all that arrived together. Returns what ends that. */
+  readonly subscribe = (listener: () => void): (() => void) => {
+    // A function of its own each time: whoever subscribes twice is called twice.
+    const own = () => listener();
+    this.#listeners.add(own);
+    return () => this.#listeners.delete(own);
+  };
+
+  /** The first state with all rows; rejects where there will be none. */
+  ready(): Promise<LiveState<Row>> {
+    return new Promise((resolve, reject) => {
+      const settled = () => {
+        if (this.#status === "failed") reject(this.#error);
+        else if (this.#status === "closed") reject(this.#closedReason());
+        else if (this.#set !== undefined) resolve(this.getState());
+        else return false;
+        return true;
+      };
+      if (settled()) return;
+      const stop = this.subscribe(() => {
+        if (settled()) stop();
+      });
+    });
+  }
+
+  /**
+   * The changes from now on, each once and in order; first of all the rows that are there already, if they are. Whoever is
+   * slow holds up nothing but this live query. Leaving the loop closes it.
+   */
+  async *[Symbol.asyncIterator](): AsyncGenerator<LiveChange<Row>, void, undefined> {
+    const iteration = new Iteration<Row>();
+    if (this.#set !== undefined && this.#resume !== undefined && this.#basisT !== undefined) {
+      iteration.pending.push(this.#change("snapshot", { added: this.rows, retracted: [] }, this.#basisT, this.#resume));
+    }
+    this.#iterations.add(iteration);
+    try {
+      for (;;) {
+        const change = iteration.pending.shift();
+        if (change !== undefined) {
+          yield change;
+          continue;
+        }
+        if (this.#status === "failed") throw this.#error;
+        if (this.#status === "closed") return;
+        this.#goOn();
+        await iteration.more();
+      }
+    } finally {
+      this.#iterations.delete(iteration);
+      this.close();
+    }
+  }
+
+  /** Ends the subscription; the rows stay as they are. */
+  readonly close = (): void => {
+    if (this.#isOver()) return;
+    this.#end("closed", undefined);
+    this.#notify();
+  };
+
+  /** Whether the rows that are shown are to be replaced by a new snapshot. */
+  #isStartingOver(): boolean {
+    return this.#arriving !== undefined || this.#reason !== undefined;
+  }
+
+  #isOver(): boolean {
+    return this.#status === "failed" || this.#status === "closed";
+  }
+
+  #closedReason(): unknown {
+    const { signal } = this.#options;
+    return signal?.aborted ? signal.reason : new AdalogError("CANCELLED", "the live query was closed");
+  }
+
+  #end(status: "failed" | "closed", error: AdalogError | undefined): void {
+    this.#become(status, error);
+    this.#arriving = undefined;
+    this.#options.signal?.removeEventListener("abort", this.close);
+    this.#stopWaiting?.();
+    this.#leave();
+  }
+
+  #leave(): void {
+    const disconnect = this.#disconnect;
+    this.#disconnect = undefined;
+    disconnect?.();
+  }
+
+  #connect(): void {
+    let current = true;
+    this.#openedAt = Number.POSITIVE_INFINITY;
+    const stop = this.#transport(() => this.#operation(), {
+      open: () => {
+        if (!current) return;
+        this.#openedAt = Date.now();
+        if (this.#status === "stale" && this.#token === this.#resume) this.#become("live", undefined);
+        this.#notify();
+      },
+      interrupted: () => {
+        if (!current) return;
+        this.#become(this.#set === undefined ? "loading" : "stale", undefined);
+        this.#notify();
+      },
+      next: (answers) => {
+        if (current) this.#receive(answers);
+      },
+      end: (error) => {
+        if (!current) return;
+        current = false;
+        this.#disconnect = undefined;
+        this.#lost(error);
+      },
+    });
+    this.#disconnect = () => {
+      current = false;
+      stop();
+    };
+  }
+
+  /** What is sent to begin, or to go on. */
+  #operation(): Operation {
+    const { argsEdn, encoding = "PLAIN", fromT } = this.#options;
+    const variables: Record<string, unknown> = { query: this.#query, encoding };
+    if (argsEdn !== undefined) variables["argsEdn"] = argsEdn;
+    else if (this.#args.length > 0) variables["args"] = this.#args;
+    if (this.#token !== undefined) variables["resume"] = this.#token;
+    else if (fromT !== undefined && this.#set === undefined) variables["fromT"] = fromT;
+    return { query: DOCUMENT, variables };
+  }
+
+  #receive(answers: readonly Answer<unknown>[]): void {
+    for (const { data, errors } of answers) {
+      if (this.#isOver() || this.#disconnect === undefined) break;
+      if (errors?.length) {
+        this.#leave();
+        this.#lost(fromWire(errors));
+        break;
+      }
+      const event = (data as { live?: LiveEvent | null } | null | undefined)?.live;
+      if (!event) continue;
+      try {
+        this.#apply(event);
+        this.#token = event.resume;
+      } catch (error) {
+        this.#leave();
+        if (error instanceof Inconsistent) this.#startOver(error.message);
+        else this.#end("failed", error instanceof AdalogError ? error : keyFailed(error));
+      }
+    }
+    if (this.#disconnect !== undefined && [...this.#iterations].some(({ pending }) => pending.length >= MOST_PENDING)) {
+      this.#leave();
+      this.#become("stale", undefined);
+    }
+    this.#notify();
+  }
+
+  /** Connects again once all changes are taken, where it is not connected because they were not. */
+  #goOn(): void {
+    const idle = this.#disconnect === undefined && this.#stopWaiting === undefined;
+    if (idle && [...this.#iterations].every(({ pending }) => pending.length === 0)) this.#connect();
+  }
+
+  #apply(event: LiveEvent): void {
+    switch (event.kind) {
+      case "SNAPSHOT": {
+        const { key } = this.#options;
+        const arriving = (this.#arriving ??= fresh(key, event.columns ?? this.#columns));
+        arriving.set.apply((event.rows ?? []) as Row[], []);
+        if (event.last !== true) return;
+        const first = this.#set === undefined;
+        const change = (this.#set ?? new RowSet<Row>(key, arriving.columns)).differenceTo(arriving.set);
+        this.#set = arriving.set;
+        this.#columns = arriving.columns;
+        this.#arriving = undefined;
+        this.#changed(first ? "snapshot" : "reset", change, event);
+        this.#reason = undefined;
+        return;
+      }
+      case "DELTA": {
+        if (this.#set === undefined || this.#isStartingOver()) throw new Inconsistent("a change came before the rows");
+        // Said already.
+        if (this.#basisT !== undefined && !isAfter(event.basisT, this.#basisT)) return;
+        const change = this.#set.apply((event.added ?? []) as Row[], (event.retracted ?? []) as Row[]);
+        this.#changed("delta", change, event);
+        return;
+      }
+      case "PROGRESS":
+        if (this.#set === undefined || this.#isStartingOver()) return;
+        this.#moved(event);
+        return;
+      case "RESET":
+        this.#arriving = undefined;
+        this.#reason = event.reason ?? "the server started over";
+        this.#become(this.#set === undefined ? "loading" : "stale", undefined);
+        return;
+    }
+  }
+
+  #changed(kind: LiveChange<Row>["kind"], difference: Difference<Row>, event: LiveEvent): void {
+    const same = difference.added.length === 0 && difference.retracted.length === 0;
+    if (!same) this.#rows = this.#state = undefined;
+    this.#moved(event);
+    if (same && kind !== "snapshot") return;
+    const change = this.#change(kind, difference, event.basisT, event.resume);
+    for (const iteration of this.#iterations) iteration.pending.push(change);
+    const { onChange } = this.#options;
+    if (onChange !== undefined) guarded(() => onChange(change));
+  }
+
+  #moved({ basisT, resume }: LiveEvent): void {
+    if (basisT !== this.#basisT || resume !== this.#resume) this.#state = undefined;
+    this.#basisT = basisT;
+    this.#resume = resume;
+    this.#become("live", undefined);
+  }
+
+  #change(kind: LiveChange<Row>["kind"], difference: Difference<Row>, basisT: Long, resume: string): LiveChange<Row> {
+    return { kind, basisT, resume, columns: this.#columns, reason: this.#reason, ...difference };
+  }
+
+  #startOver(reason: string): void {
+    this.#token = undefined;
+    this.#arriving = undefined;
+    this.#reason = reason;
+    this.#lost(new AdalogError("PROTOCOL", reason, { retryable: true }));
+  }
+
+  /** The connection ended. Whoever says `complete` to a live query will not go on with it, but may take it up again. */
+  #lost(error: AdalogError | undefined): void {
+    if (error?.code === "BASIS_GONE" && this.#token !== undefined) {
+      this.#startOver(error.message);
+      return;
+    }
+    if (error !== undefined && !error.retryable) {
+      this.#end("failed", error);
+      this.#notify();
+      return;
+    }
+    if (Date.now() - this.#openedAt > GOOD_MS) this.#attempt = 0;
+    const wait = delay(this.#backoff, this.#attempt, error?.retryAfter);
+    this.#attempt += 1;
+    this.#become(this.#set === undefined ? "loading" : "stale", error);
+    this.#notify();
+    if (!this.#isOver()) this.#connectAfter(wait, error?.retryAfter === undefined);
+  }
+
+  /** `early`: at once when the network or the tab comes back. */
+  #connectAfter(ms: number, early: boolean): void {
+    const now = () => {
+      this.#stopWaiting?.();
+      this.#connect();
+    };
+    const timer = setTimeout(now, ms);
+    const stopListening = early ? onWake(now) : undefined;
+    this.#stopWaiting = () => {
+      clearTimeout(timer);
+      stopListening?.();
+      this.#stopWaiting = undefined;
+    };
+  }
+
+  #become(status: LiveStatus, error: AdalogError | undefined): void {
+    if (status !== this.#status || error !== this.#error) this.#state = undefined;
+    this.#status = status;
+    this.#error = error;
+  }
+
+  #notify(): void {
+    for (const iteration of this.#iterations) iteration.wake();
+    if (this.#state !== undefined) return;
+    const { onState } = this.#options;
+    if (onState === undefined && this.#listeners.size === 0) return;
+    const state = this.getState();
+    if (onState !== undefined) guarded(() => onState(state));
+    for (const listener of [...this.#listeners]) guarded(listener);
+  }
+}
+
+/** The changes that a loop over a live query has yet to take. */
+class Iteration<Row> {
+  readonly pending: LiveChange<Row>[] = [];
+  wake: () => void = () => {};
+
+  more(): Promise<void> {
+    return new Promise((resolve) => {
+      this.wake = resolve;
+    });
+  }
+}
+
+function fresh<Row>(key: RowKey<Row> | undefined, columns: readonly Column[]) {
+  return { set: new RowSet<Row>(key, columns), columns };
+}
+
+function keyFailed(cause: unknown): AdalogError {
+  return new AdalogError("KEY_INVALID", `the key of a row cannot be told: ${String(cause)}`, { cause });
+}
+
+/** What a caller's own function throws is reported as uncaught, and is no failure of the stream. */
+function guarded(call: () => void): void {
+  try {
+    call();
+  } catch (error) {
+    queueMicrotask(() => {
+      throw error;
+    });
+  }
+}

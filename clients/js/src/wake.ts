@@ -1,0 +1,14 @@
+/** When it is worth looking again at once: a background tab's timers are slow, and those of a computer that sleeps stand still. */
+
+/** Calls back when the network comes back, and when the tab comes to the front. Returns what ends that. */
+export function onWake(listener: () => void): () => void {
+  const visible = () => {
+    if (globalThis.document.visibilityState === "visible") listener();
+  };
+  globalThis.addEventListener?.("online", listener);
+  globalThis.document?.addEventListener("visibilitychange", visible);
+  return () => {
+    globalThis.removeEventListener?.("online", listener);
+    globalThis.document?.removeEventListener("visibilitychange", visible);
+  };
+}

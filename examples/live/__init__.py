@@ -1,0 +1,1 @@
+"""A page without a build step that follows Debian's package graph; the gateway serves it at /examples/live/."""

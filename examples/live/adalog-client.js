@@ -1,0 +1,1627 @@
+// dist/backoff.js
+function delay(backoff, attempt, retryAfter2 = 0) {
+  const most = Math.min(backoff.maxMs, backoff.minMs * 2 ** Math.min(attempt, 30));
+  return Math.max(Math.random() * most, retryAfter2);
+}
+function sleep(ms, signal) {
+  return new Promise((resolve, reject) => {
+    signal?.throwIfAborted();
+    const aborted = () => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", aborted);
+      resolve();
+    }, ms);
+    signal?.addEventListener("abort", aborted, { once: true });
+  });
+}
+
+// dist/errors.js
+var AdalogError = class extends Error {
+  name = "AdalogError";
+  code;
+  /** Whether the same request may succeed later. */
+  retryable;
+  /** Where in the query's or transaction's text. */
+  line;
+  column;
+  /** How long the server wants to be left alone, in milliseconds. */
+  retryAfter;
+  constructor(code, message, more = {}) {
+    super(message, more.cause === void 0 ? void 0 : { cause: more.cause });
+    this.code = code;
+    this.retryable = more.retryable ?? false;
+    this.line = more.line;
+    this.column = more.column;
+    this.retryAfter = more.retryAfter;
+  }
+};
+function fromWire(errors, retryAfter2) {
+  const { message, extensions = {} } = errors[0] ?? { message: "the server says nothing of its error" };
+  const { code, retryable, line, column } = extensions;
+  return new AdalogError(typeof code === "string" ? code : "GRAPHQL", message, {
+    retryable: retryable === true,
+    line: typeof line === "number" ? line : void 0,
+    column: typeof column === "number" ? column : void 0,
+    retryAfter: retryAfter2
+  });
+}
+function network(cause) {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return new AdalogError("NETWORK", `no answer from the server: ${why}`, { retryable: true, cause });
+}
+function isTransient(error) {
+  return error.retryable && TRANSIENT.has(error.code);
+}
+var TRANSIENT = /* @__PURE__ */ new Set(["NETWORK", "BACKEND_UNAVAILABLE", "RATE_LIMITED"]);
+
+// dist/http.js
+async function post(endpoint, operation, accept, signal) {
+  const headers = { ...await provided(endpoint.headers) };
+  const token = await provided(endpoint.token);
+  if (token !== void 0)
+    headers["authorization"] = `Bearer ${token}`;
+  signal?.throwIfAborted();
+  try {
+    return await endpoint.fetch(endpoint.url, {
+      method: "POST",
+      headers: { ...headers, accept, "content-type": "application/json" },
+      body: JSON.stringify(operation),
+      cache: "no-store",
+      ...signal === void 0 ? {} : { signal }
+    });
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw network(error);
+  }
+}
+async function dataOf(response, signal) {
+  let text;
+  try {
+    text = await response.text();
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw network(error);
+  }
+  let answer;
+  try {
+    answer = JSON.parse(text);
+  } catch {
+    throw refused(response, text);
+  }
+  if (answer?.errors?.length)
+    throw fromWire(answer.errors, retryAfter(response));
+  if (!response.ok || answer?.data === void 0 || answer.data === null)
+    throw refused(response, text);
+  return answer.data;
+}
+function refused(response, text) {
+  const said = text.trim().slice(0, 200);
+  const message = `the server answered ${response.status}${said === "" ? "" : `: ${said}`}`;
+  if (response.status === 429)
+    return new AdalogError("RATE_LIMITED", message, transient(response));
+  if (response.status === 408 || response.status >= 500) {
+    return new AdalogError("BACKEND_UNAVAILABLE", message, transient(response));
+  }
+  if (response.status === 401)
+    return new AdalogError("UNAUTHENTICATED", message);
+  return new AdalogError(response.status === 403 ? "FORBIDDEN" : "PROTOCOL", message);
+}
+function transient(response) {
+  return { retryable: true, retryAfter: retryAfter(response) };
+}
+function retryAfter(response) {
+  const seconds = Number(response.headers.get("retry-after") ?? NaN);
+  return seconds >= 0 ? seconds * 1e3 : void 0;
+}
+async function provided(value) {
+  return typeof value === "function" ? value() : value;
+}
+
+// dist/rows.js
+var Inconsistent = class extends Error {
+};
+var RowSet = class {
+  #key;
+  #entries = /* @__PURE__ */ new Map();
+  constructor(key, columns) {
+    this.#key = key === void 0 ? void 0 : keyOf(key, columns);
+  }
+  /** The rows in the order in which their keys came. */
+  list() {
+    const rows = [];
+    for (const { row, count } of this.#entries.values()) {
+      for (let i = 0; i < count; i += 1)
+        rows.push(row);
+    }
+    return rows;
+  }
+  /** Takes out and puts in, together. Throws Inconsistent, and changes nothing, where a row to be taken out is not there. */
+  apply(added, retracted) {
+    const leaving = /* @__PURE__ */ new Map();
+    const gone = [];
+    for (const row of retracted) {
+      const text = canonical(row);
+      const key = this.#key?.(row) ?? text;
+      const entry = this.#entries.get(key);
+      const times = (leaving.get(key) ?? 0) + 1;
+      if (entry === void 0 || entry.text !== text || entry.count < times) {
+        throw new Inconsistent(`a row that is not there was retracted: ${text}`);
+      }
+      leaving.set(key, times);
+      gone.push(entry.row);
+    }
+    const come = added.map((row) => {
+      const text = canonical(row);
+      return this.#put(row, text, leaving);
+    });
+    for (const [key, times] of leaving) {
+      const entry = this.#entries.get(key);
+      if (entry !== void 0 && (entry.count -= times) === 0)
+        this.#entries.delete(key);
+    }
+    return { added: come, retracted: gone };
+  }
+  /** Puts a row in; one whose key is leaving takes its place. Returns the row as it is kept. */
+  #put(row, text, leaving) {
+    const key = this.#key?.(row) ?? text;
+    const entry = this.#entries.get(key);
+    if (entry === void 0) {
+      this.#entries.set(key, { row, text, count: 1 });
+      return row;
+    }
+    if (this.#key === void 0) {
+      entry.count += 1;
+      return entry.row;
+    }
+    if (!leaving.delete(key)) {
+      throw new AdalogError("KEY_NOT_UNIQUE", `two rows have the key ${key}: ${entry.text} and ${text}`);
+    }
+    entry.row = row;
+    entry.text = text;
+    return row;
+  }
+  /** What differs in the rows that `next` has; it takes over the objects of those that are the same in both. */
+  differenceTo(next) {
+    const added = [];
+    const retracted = [];
+    for (const [key, entry] of next.#entries) {
+      const before = this.#entries.get(key);
+      const same = before?.text === entry.text;
+      if (same)
+        entry.row = before.row;
+      for (let i = same ? before.count : 0; i < entry.count; i += 1)
+        added.push(entry.row);
+    }
+    for (const [key, entry] of this.#entries) {
+      const after = next.#entries.get(key);
+      for (let i = after?.text === entry.text ? after.count : 0; i < entry.count; i += 1)
+        retracted.push(entry.row);
+    }
+    return { added, retracted };
+  }
+};
+function canonical(value) {
+  const plain = typeof value !== "object" || Array.isArray(value) && !value.some(isObject);
+  return (plain ? JSON.stringify(value) : JSON.stringify(value, sorted)) ?? "null";
+}
+function isObject(value) {
+  return typeof value === "object" && value !== null;
+}
+function sorted(_, value) {
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    return value;
+  return Object.fromEntries(Object.entries(value).sort(([one], [other]) => one < other ? -1 : 1));
+}
+function keyOf(key, columns) {
+  if (typeof key === "function")
+    return (row) => canonical(key(row, columns));
+  const positions = key.map((each) => {
+    const position = typeof each === "number" ? each : columns.findIndex(({ name }) => name === each);
+    if (position < 0 || position >= columns.length) {
+      const known = columns.map(({ name }) => name).join(", ");
+      throw new AdalogError("KEY_INVALID", `the key names the column ${each}; there are ${known}`);
+    }
+    return position;
+  });
+  return (row) => canonical(positions.map((position) => row[position]));
+}
+
+// dist/wake.js
+function onWake(listener) {
+  const visible = () => {
+    if (globalThis.document.visibilityState === "visible")
+      listener();
+  };
+  globalThis.addEventListener?.("online", listener);
+  globalThis.document?.addEventListener("visibilitychange", visible);
+  return () => {
+    globalThis.removeEventListener?.("online", listener);
+    globalThis.document?.removeEventListener("visibilitychange", visible);
+  };
+}
+
+// dist/wire.js
+function isAfter(one, other) {
+  return typeof one === "number" && typeof other === "number" ? one > other : BigInt(one) > BigInt(other);
+}
+
+// dist/live.js
+var DOCUMENT = "subscription Live($query: EDN!, $args: [JSON!], $argsEdn: [EDN!], $resume: String, $fromT: Long, $encoding: Encoding!) { live(query: $query, args: $args, argsEdn: $argsEdn, resume: $resume, fromT: $fromT, encoding: $encoding) { kind basisT resume columns { name type } rows added retracted last reason } }";
+var MOST_PENDING = 1e3;
+var GOOD_MS = 1e4;
+var LiveQuery = class {
+  #query;
+  #args;
+  #options;
+  #transport;
+  #backoff;
+  #listeners = /* @__PURE__ */ new Set();
+  #iterations = /* @__PURE__ */ new Set();
+  #set;
+  #columns = [];
+  #basisT;
+  #resume;
+  #status = "loading";
+  #error;
+  /** The state as it was last asked for; undefined where something changed since. */
+  #state;
+  #rows;
+  /** Where to go on: after the event that came last, which may have been in the middle of a snapshot. */
+  #token;
+  /** The snapshot that is arriving, in chunks. */
+  #arriving;
+  #reason;
+  #disconnect;
+  #openedAt = Number.POSITIVE_INFINITY;
+  #attempt = 0;
+  #stopWaiting;
+  /** Starts at once. `client.live` is how to make one. */
+  constructor(query, args, options, transport, backoff) {
+    this.#query = query;
+    this.#args = args;
+    this.#options = options;
+    this.#transport = transport;
+    this.#backoff = backoff;
+    const { since, signal } = options;
+    if (since?.resume !== void 0) {
+      this.#set = new RowSet(options.key, since.columns);
+      this.#set.apply(since.rows, []);
+      this.#columns = since.columns;
+      this.#basisT = since.basisT;
+      this.#resume = this.#token = since.resume;
+      this.#status = "stale";
+    }
+    if (signal?.aborted) {
+      this.#status = "closed";
+      return;
+    }
+    signal?.addEventListener("abort", this.close, { once: true });
+    this.#connect();
+  }
+  get rows() {
+    return this.#rows ??= this.#set?.list() ?? [];
+  }
+  get columns() {
+    return this.#columns;
+  }
+  get basisT() {
+    return this.#basisT;
+  }
+  get status() {
+    return this.#status;
+  }
+  get error() {
+    return this.#error;
+  }
+  /** The state now; the same object until something changes. */
+  getState = () => {
+    return this.#state ??= {
+      rows: this.rows,
+      columns: this.#columns,
+      basisT: this.#basisT,
+      resume: this.#resume,
+      status: this.#status,
+      error: this.#error
+    };
+  };
+  /** Calls back after the state has changed, once for all that arrived together. Returns what ends that. */
+  subscribe = (listener) => {
+    const own = () => listener();
+    this.#listeners.add(own);
+    return () => this.#listeners.delete(own);
+  };
+  /** The first state with all rows; rejects where there will be none. */
+  ready() {
+    return new Promise((resolve, reject) => {
+      const settled = () => {
+        if (this.#status === "failed")
+          reject(this.#error);
+        else if (this.#status === "closed")
+          reject(this.#closedReason());
+        else if (this.#set !== void 0)
+          resolve(this.getState());
+        else
+          return false;
+        return true;
+      };
+      if (settled())
+        return;
+      const stop = this.subscribe(() => {
+        if (settled())
+          stop();
+      });
+    });
+  }
+  /**
+   * The changes from now on, each once and in order; first of all the rows that are there already, if they are. Whoever is
+   * slow holds up nothing but this live query. Leaving the loop closes it.
+   */
+  async *[Symbol.asyncIterator]() {
+    const iteration = new Iteration();
+    if (this.#set !== void 0 && this.#resume !== void 0 && this.#basisT !== void 0) {
+      iteration.pending.push(this.#change("snapshot", { added: this.rows, retracted: [] }, this.#basisT, this.#resume));
+    }
+    this.#iterations.add(iteration);
+    try {
+      for (; ; ) {
+        const change = iteration.pending.shift();
+        if (change !== void 0) {
+          yield change;
+          continue;
+        }
+        if (this.#status === "failed")
+          throw this.#error;
+        if (this.#status === "closed")
+          return;
+        this.#goOn();
+        await iteration.more();
+      }
+    } finally {
+      this.#iterations.delete(iteration);
+      this.close();
+    }
+  }
+  /** Ends the subscription; the rows stay as they are. */
+  close = () => {
+    if (this.#isOver())
+      return;
+    this.#end("closed", void 0);
+    this.#notify();
+  };
+  /** Whether the rows that are shown are to be replaced by a new snapshot. */
+  #isStartingOver() {
+    return this.#arriving !== void 0 || this.#reason !== void 0;
+  }
+  #isOver() {
+    return this.#status === "failed" || this.#status === "closed";
+  }
+  #closedReason() {
+    const { signal } = this.#options;
+    return signal?.aborted ? signal.reason : new AdalogError("CANCELLED", "the live query was closed");
+  }
+  #end(status, error) {
+    this.#become(status, error);
+    this.#arriving = void 0;
+    this.#options.signal?.removeEventListener("abort", this.close);
+    this.#stopWaiting?.();
+    this.#leave();
+  }
+  #leave() {
+    const disconnect = this.#disconnect;
+    this.#disconnect = void 0;
+    disconnect?.();
+  }
+  #connect() {
+    let current = true;
+    this.#openedAt = Number.POSITIVE_INFINITY;
+    const stop = this.#transport(() => this.#operation(), {
+      open: () => {
+        if (!current)
+          return;
+        this.#openedAt = Date.now();
+        if (this.#status === "stale" && this.#token === this.#resume)
+          this.#become("live", void 0);
+        this.#notify();
+      },
+      interrupted: () => {
+        if (!current)
+          return;
+        this.#become(this.#set === void 0 ? "loading" : "stale", void 0);
+        this.#notify();
+      },
+      next: (answers) => {
+        if (current)
+          this.#receive(answers);
+      },
+      end: (error) => {
+        if (!current)
+          return;
+        current = false;
+        this.#disconnect = void 0;
+        this.#lost(error);
+      }
+    });
+    this.#disconnect = () => {
+      current = false;
+      stop();
+    };
+  }
+  /** What is sent to begin, or to go on. */
+  #operation() {
+    const { argsEdn, encoding = "PLAIN", fromT } = this.#options;
+    const variables = { query: this.#query, encoding };
+    if (argsEdn !== void 0)
+      variables["argsEdn"] = argsEdn;
+    else if (this.#args.length > 0)
+      variables["args"] = this.#args;
+    if (this.#token !== void 0)
+      variables["resume"] = this.#token;
+    else if (fromT !== void 0 && this.#set === void 0)
+      variables["fromT"] = fromT;
+    return { query: DOCUMENT, variables };
+  }
+  #receive(answers) {
+    for (const { data, errors } of answers) {
+      if (this.#isOver() || this.#disconnect === void 0)
+        break;
+      if (errors?.length) {
+        this.#leave();
+        this.#lost(fromWire(errors));
+        break;
+      }
+      const event = data?.live;
+      if (!event)
+        continue;
+      try {
+        this.#apply(event);
+        this.#token = event.resume;
+      } catch (error) {
+        this.#leave();
+        if (error instanceof Inconsistent)
+          this.#startOver(error.message);
+        else
+          this.#end("failed", error instanceof AdalogError ? error : keyFailed(error));
+      }
+    }
+    if (this.#disconnect !== void 0 && [...this.#iterations].some(({ pending }) => pending.length >= MOST_PENDING)) {
+      this.#leave();
+      this.#become("stale", void 0);
+    }
+    this.#notify();
+  }
+  /** Connects again once all changes are taken, where it is not connected because they were not. */
+  #goOn() {
+    const idle = this.#disconnect === void 0 && this.#stopWaiting === void 0;
+    if (idle && [...this.#iterations].every(({ pending }) => pending.length === 0))
+      this.#connect();
+  }
+  #apply(event) {
+    switch (event.kind) {
+      case "SNAPSHOT": {
+        const { key } = this.#options;
+        const arriving = this.#arriving ??= fresh(key, event.columns ?? this.#columns);
+        arriving.set.apply(event.rows ?? [], []);
+        if (event.last !== true)
+          return;
+        const first = this.#set === void 0;
+        const change = (this.#set ?? new RowSet(key, arriving.columns)).differenceTo(arriving.set);
+        this.#set = arriving.set;
+        this.#columns = arriving.columns;
+        this.#arriving = void 0;
+        this.#changed(first ? "snapshot" : "reset", change, event);
+        this.#reason = void 0;
+        return;
+      }
+      case "DELTA": {
+        if (this.#set === void 0 || this.#isStartingOver())
+          throw new Inconsistent("a change came before the rows");
+        if (this.#basisT !== void 0 && !isAfter(event.basisT, this.#basisT))
+          return;
+        const change = this.#set.apply(event.added ?? [], event.retracted ?? []);
+        this.#changed("delta", change, event);
+        return;
+      }
+      case "PROGRESS":
+        if (this.#set === void 0 || this.#isStartingOver())
+          return;
+        this.#moved(event);
+        return;
+      case "RESET":
+        this.#arriving = void 0;
+        this.#reason = event.reason ?? "the server started over";
+        this.#become(this.#set === void 0 ? "loading" : "stale", void 0);
+        return;
+    }
+  }
+  #changed(kind, difference, event) {
+    const same = difference.added.length === 0 && difference.retracted.length === 0;
+    if (!same)
+      this.#rows = this.#state = void 0;
+    this.#moved(event);
+    if (same && kind !== "snapshot")
+      return;
+    const change = this.#change(kind, difference, event.basisT, event.resume);
+    for (const iteration of this.#iterations)
+      iteration.pending.push(change);
+    const { onChange } = this.#options;
+    if (onChange !== void 0)
+      guarded(() => onChange(change));
+  }
+  #moved({ basisT, resume }) {
+    if (basisT !== this.#basisT || resume !== this.#resume)
+      this.#state = void 0;
+    this.#basisT = basisT;
+    this.#resume = resume;
+    this.#become("live", void 0);
+  }
+  #change(kind, difference, basisT, resume) {
+    return { kind, basisT, resume, columns: this.#columns, reason: this.#reason, ...difference };
+  }
+  #startOver(reason) {
+    this.#token = void 0;
+    this.#arriving = void 0;
+    this.#reason = reason;
+    this.#lost(new AdalogError("PROTOCOL", reason, { retryable: true }));
+  }
+  /** The connection ended. Whoever says `complete` to a live query will not go on with it, but may take it up again. */
+  #lost(error) {
+    if (error?.code === "BASIS_GONE" && this.#token !== void 0) {
+      this.#startOver(error.message);
+      return;
+    }
+    if (error !== void 0 && !error.retryable) {
+      this.#end("failed", error);
+      this.#notify();
+      return;
+    }
+    if (Date.now() - this.#openedAt > GOOD_MS)
+      this.#attempt = 0;
+    const wait = delay(this.#backoff, this.#attempt, error?.retryAfter);
+    this.#attempt += 1;
+    this.#become(this.#set === void 0 ? "loading" : "stale", error);
+    this.#notify();
+    if (!this.#isOver())
+      this.#connectAfter(wait, error?.retryAfter === void 0);
+  }
+  /** `early`: at once when the network or the tab comes back. */
+  #connectAfter(ms, early) {
+    const now = () => {
+      this.#stopWaiting?.();
+      this.#connect();
+    };
+    const timer = setTimeout(now, ms);
+    const stopListening = early ? onWake(now) : void 0;
+    this.#stopWaiting = () => {
+      clearTimeout(timer);
+      stopListening?.();
+      this.#stopWaiting = void 0;
+    };
+  }
+  #become(status, error) {
+    if (status !== this.#status || error !== this.#error)
+      this.#state = void 0;
+    this.#status = status;
+    this.#error = error;
+  }
+  #notify() {
+    for (const iteration of this.#iterations)
+      iteration.wake();
+    if (this.#state !== void 0)
+      return;
+    const { onState } = this.#options;
+    if (onState === void 0 && this.#listeners.size === 0)
+      return;
+    const state = this.getState();
+    if (onState !== void 0)
+      guarded(() => onState(state));
+    for (const listener of [...this.#listeners])
+      guarded(listener);
+  }
+};
+var Iteration = class {
+  pending = [];
+  wake = () => {
+  };
+  more() {
+    return new Promise((resolve) => {
+      this.wake = resolve;
+    });
+  }
+};
+function fresh(key, columns) {
+  return { set: new RowSet(key, columns), columns };
+}
+function keyFailed(cause) {
+  return new AdalogError("KEY_INVALID", `the key of a row cannot be told: ${String(cause)}`, { cause });
+}
+function guarded(call) {
+  try {
+    call();
+  } catch (error) {
+    queueMicrotask(() => {
+      throw error;
+    });
+  }
+}
+
+// dist/event-stream.js
+function eventStream() {
+  let rest = "";
+  let carriage = false;
+  let begun = false;
+  let name = "";
+  let data = [];
+  return (piece) => {
+    if (piece === "")
+      return [];
+    const text = begun || !piece.startsWith("\uFEFF") ? piece : piece.slice(1);
+    begun = true;
+    if (!carriage && !/[\r\n]/.test(text)) {
+      rest += text;
+      return [];
+    }
+    const lines = (rest + text).split(/\r\n|\n|\r(?!$)/);
+    rest = lines.pop() ?? "";
+    carriage = rest.endsWith("\r");
+    const events = [];
+    for (const line of lines) {
+      if (line === "") {
+        if (name !== "" || data.length > 0)
+          events.push({ name: name || "message", data: data.join("\n") });
+        name = "";
+        data = [];
+        continue;
+      }
+      const colon = line.indexOf(":");
+      const field = colon < 0 ? line : line.slice(0, colon);
+      const value = colon < 0 ? "" : line.slice(line[colon + 1] === " " ? colon + 2 : colon + 1);
+      if (field === "event")
+        name = value;
+      else if (field === "data")
+        data.push(value);
+    }
+    return events;
+  };
+}
+
+// dist/transport.js
+function serverSentEvents(endpoint, silenceMs) {
+  return (operation, receiver) => {
+    const stop = new AbortController();
+    receiveEvents(endpoint, operation(), silenceMs, receiver, stop.signal).then(() => stop.signal.aborted || receiver.end(), (error) => stop.signal.aborted || receiver.end(error instanceof AdalogError ? error : network(error)));
+    return () => stop.abort();
+  };
+}
+async function receiveEvents(endpoint, operation, silenceMs, receiver, stopped) {
+  const connection = new AbortController();
+  const stop = () => connection.abort(stopped.reason);
+  stopped.addEventListener("abort", stop, { once: true });
+  const silence = () => connection.abort(network(`silence for ${(Date.now() - heard) / 1e3} s`));
+  let heard = Date.now();
+  let timer = setTimeout(silence, silenceMs);
+  const stopListening = onWake(() => {
+    if (Date.now() - heard > silenceMs / 2)
+      silence();
+  });
+  try {
+    const response = await post(endpoint, operation, "text/event-stream", connection.signal);
+    if (!response.headers.get("content-type")?.startsWith("text/event-stream")) {
+      await dataOf(response, connection.signal);
+      throw new AdalogError("PROTOCOL", "the server answered a subscription with one answer, not with events");
+    }
+    if (response.body === null)
+      return;
+    receiver.open();
+    const reader = response.body.getReader();
+    const text = new TextDecoder();
+    const parse = eventStream();
+    for (; ; ) {
+      const { done, value } = await reader.read();
+      clearTimeout(timer);
+      heard = Date.now();
+      if (done || stopped.aborted)
+        return;
+      timer = setTimeout(silence, silenceMs);
+      const events = parse(text.decode(value, { stream: true }));
+      const answers = events.filter(({ name }) => name === "next").map(({ data }) => JSON.parse(data));
+      if (answers.length > 0)
+        receiver.next(answers);
+      if (events.some(({ name }) => name === "complete"))
+        return;
+    }
+  } catch (error) {
+    if (connection.signal.aborted)
+      throw connection.signal.reason;
+    throw error instanceof SyntaxError ? new AdalogError("PROTOCOL", `an event is no JSON: ${error.message}`) : error;
+  } finally {
+    clearTimeout(timer);
+    stopListening();
+    stopped.removeEventListener("abort", stop);
+    connection.abort();
+  }
+}
+function webSocket(client) {
+  return (operation, receiver) => {
+    let ended = false;
+    const once = (act) => {
+      if (!ended)
+        act();
+    };
+    const unlisten = client.on?.("closed", () => once(() => receiver.interrupted()));
+    const end = (error) => once(() => {
+      ended = true;
+      unlisten?.();
+      receiver.end(error);
+    });
+    const variables = {
+      toJSON() {
+        const current = operation().variables;
+        once(() => receiver.open());
+        return current;
+      }
+    };
+    const stop = client.subscribe({ query: operation().query, variables }, {
+      next: (answer) => once(() => receiver.next([answer])),
+      error: (error) => end(fromWebSocket(error)),
+      complete: () => end()
+    });
+    return () => {
+      ended = true;
+      unlisten?.();
+      stop();
+    };
+  };
+}
+function fromWebSocket(error) {
+  if (Array.isArray(error))
+    return fromWire(error);
+  const code = typeof error === "object" && error !== null && "code" in error ? error.code : void 0;
+  if (typeof code !== "number")
+    return network(error);
+  const reason = error !== null && typeof error === "object" && "reason" in error ? String(error.reason) : "";
+  const message = `the WebSocket was closed: ${code}${reason === "" ? "" : ` ${reason}`}`;
+  const final = FINAL_CLOSE_CODES[code];
+  return final === void 0 ? network(message) : new AdalogError(final, message);
+}
+var FINAL_CLOSE_CODES = {
+  4400: "PROTOCOL",
+  4401: "UNAUTHENTICATED",
+  4403: "FORBIDDEN",
+  4406: "PROTOCOL",
+  4409: "PROTOCOL",
+  4429: "PROTOCOL"
+};
+
+// dist/client.js
+var QUERY = "query Q($query: EDN!, $args: [JSON!], $argsEdn: [EDN!], $basis: BasisInput, $with: EDN, $first: Int, $after: String, $encoding: Encoding!, $engine: Engine!, $timeoutMs: Int) { q(query: $query, args: $args, argsEdn: $argsEdn, basis: $basis, with: $with, first: $first, after: $after, encoding: $encoding, engine: $engine, timeoutMs: $timeoutMs) { rows columns { name type } value basisT pageInfo { hasNextPage endCursor } warnings { code message line column } } }";
+var TRANSACT = "mutation Transact($tx: EDN!, $expectedBasisT: Long, $idempotencyKey: String, $encoding: Encoding!) { transact(tx: $tx, expectedBasisT: $expectedBasisT, idempotencyKey: $idempotencyKey, encoding: $encoding) { t basisBefore txInstant tempids warnings { code message line column } } }";
+function createClient(options) {
+  const endpoint = {
+    url: options.url,
+    headers: options.headers ?? {},
+    token: options.token,
+    // Called as a plain function: a browser's own must not have another `this`.
+    fetch: options.fetch ?? ((input, init) => fetch(input, init))
+  };
+  const backoff = { minMs: 250, maxMs: 3e4, ...options.backoff };
+  const retries = options.retries ?? 3;
+  const transport = options.webSocket === void 0 ? serverSentEvents(endpoint, options.silenceMs ?? 6e4) : webSocket(options.webSocket);
+  async function send(query, variables, signal) {
+    return dataOf(await post(endpoint, { query, variables }, ACCEPT, signal), signal);
+  }
+  async function repeated(query, variables, signal) {
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        return await send(query, variables, signal);
+      } catch (error) {
+        if (attempt >= retries || !(error instanceof AdalogError) || !isTransient(error))
+          throw error;
+        await sleep(delay(backoff, attempt, error.retryAfter), signal);
+      }
+    }
+  }
+  return {
+    async query(query, args = [], { signal, ...more } = {}) {
+      const variables = {
+        query,
+        encoding: "PLAIN",
+        engine: "AUTO",
+        ...more,
+        ...more.with === void 0 ? {} : { with: String(more.with) },
+        ...more.argsEdn === void 0 && args.length > 0 ? { args } : {}
+      };
+      return (await repeated(QUERY, variables, signal)).q;
+    },
+    async transact(tx, { signal, ...more } = {}) {
+      const variables = { tx: String(tx), encoding: "PLAIN", ...more, idempotencyKey: more.idempotencyKey ?? randomKey() };
+      return (await repeated(TRANSACT, variables, signal)).transact;
+    },
+    live(query, args = [], live = {}) {
+      return new LiveQuery(query, args, live, transport, backoff);
+    },
+    graphql(document, variables = {}, { signal } = {}) {
+      return send(document, variables, signal);
+    }
+  };
+}
+var ACCEPT = "application/graphql-response+json, application/json;q=0.9";
+function randomKey() {
+  return Array.from(crypto.getRandomValues(new Uint32Array(4)), (word) => word.toString(16).padStart(8, "0")).join("");
+}
+
+// dist/edn.js
+var Edn = class {
+  text;
+  constructor(text) {
+    this.text = text;
+  }
+  toString() {
+    return this.text;
+  }
+};
+function edn(texts, ...values) {
+  return new Edn(texts.reduce((before, text, i) => before + written(values[i - 1]) + text));
+}
+function keyword(name) {
+  const bare = name.replace(/^:/, "");
+  if (!NAME.test(bare))
+    throw new TypeError(`${JSON.stringify(name)} is no keyword`);
+  return new Edn(`:${bare}`);
+}
+function symbol(name) {
+  if (!NAME.test(name))
+    throw new TypeError(`${JSON.stringify(name)} is no symbol`);
+  return new Edn(name);
+}
+function uuid(text) {
+  if (!/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(text))
+    throw new TypeError(`${JSON.stringify(text)} is no uuid`);
+  return new Edn(`#uuid "${text}"`);
+}
+function decimal(text) {
+  if (!/^-?(0|[1-9]\d*)(\.\d+)?$/.test(text))
+    throw new TypeError(`${JSON.stringify(text)} is no decimal`);
+  return new Edn(`${text}M`);
+}
+var NAME = /^[A-Za-z*!_?$%&=<>][\w.*+!?$%&=<>-]*(\/[A-Za-z*!_?$%&=<>][\w.*+!?$%&=<>-]*)?$/;
+function written(value) {
+  if (value instanceof Edn)
+    return value.text;
+  if (typeof value === "string")
+    return JSON.stringify(value);
+  if (typeof value === "boolean")
+    return String(value);
+  if (typeof value === "bigint")
+    return BigInt.asIntN(64, value) === value ? String(value) : `${value}N`;
+  if (typeof value === "number" && Number.isFinite(value)) {
+    if (Number.isInteger(value) && !Number.isSafeInteger(value))
+      return value.toExponential().replace(/^(-?\d+)e/, "$1.0e");
+    return String(value).replace(/^(-?\d+)e/, "$1.0e");
+  }
+  if (value instanceof Date)
+    return `#inst "${value.toISOString()}"`;
+  if (Array.isArray(value))
+    return `[${value.map(written).join(" ")}]`;
+  throw new TypeError(`${String(value)} cannot be written as EDN`);
+}
+
+// node_modules/graphql-ws/dist/common-CGW11Fyb.js
+function extendedTypeof(val) {
+  if (val === null) {
+    return "null";
+  }
+  if (Array.isArray(val)) {
+    return "array";
+  }
+  return typeof val;
+}
+function isObject2(val) {
+  return extendedTypeof(val) === "object";
+}
+function areGraphQLFormattedErrors(obj) {
+  return Array.isArray(obj) && // must be at least one error
+  obj.length > 0 && // error has at least a message
+  obj.every((ob) => "message" in ob);
+}
+function limitCloseReason(reason, whenTooLong) {
+  return reason.length < 124 ? reason : whenTooLong;
+}
+var GRAPHQL_TRANSPORT_WS_PROTOCOL = "graphql-transport-ws";
+var CloseCode = /* @__PURE__ */ ((CloseCode2) => {
+  CloseCode2[CloseCode2["InternalServerError"] = 4500] = "InternalServerError";
+  CloseCode2[CloseCode2["InternalClientError"] = 4005] = "InternalClientError";
+  CloseCode2[CloseCode2["BadRequest"] = 4400] = "BadRequest";
+  CloseCode2[CloseCode2["BadResponse"] = 4004] = "BadResponse";
+  CloseCode2[CloseCode2["Unauthorized"] = 4401] = "Unauthorized";
+  CloseCode2[CloseCode2["Forbidden"] = 4403] = "Forbidden";
+  CloseCode2[CloseCode2["SubprotocolNotAcceptable"] = 4406] = "SubprotocolNotAcceptable";
+  CloseCode2[CloseCode2["ConnectionInitialisationTimeout"] = 4408] = "ConnectionInitialisationTimeout";
+  CloseCode2[CloseCode2["ConnectionAcknowledgementTimeout"] = 4504] = "ConnectionAcknowledgementTimeout";
+  CloseCode2[CloseCode2["SubscriberAlreadyExists"] = 4409] = "SubscriberAlreadyExists";
+  CloseCode2[CloseCode2["TooManyInitialisationRequests"] = 4429] = "TooManyInitialisationRequests";
+  return CloseCode2;
+})(CloseCode || {});
+var MessageType = /* @__PURE__ */ ((MessageType2) => {
+  MessageType2["ConnectionInit"] = "connection_init";
+  MessageType2["ConnectionAck"] = "connection_ack";
+  MessageType2["Ping"] = "ping";
+  MessageType2["Pong"] = "pong";
+  MessageType2["Subscribe"] = "subscribe";
+  MessageType2["Next"] = "next";
+  MessageType2["Error"] = "error";
+  MessageType2["Complete"] = "complete";
+  return MessageType2;
+})(MessageType || {});
+function validateMessage(val) {
+  if (!isObject2(val)) {
+    throw new Error(
+      `Message is expected to be an object, but got ${extendedTypeof(val)}`
+    );
+  }
+  if (!val.type) {
+    throw new Error(`Message is missing the 'type' property`);
+  }
+  if (typeof val.type !== "string") {
+    throw new Error(
+      `Message is expects the 'type' property to be a string, but got ${extendedTypeof(
+        val.type
+      )}`
+    );
+  }
+  switch (val.type) {
+    case "connection_init":
+    case "connection_ack":
+    case "ping":
+    case "pong": {
+      if (val.payload != null && !isObject2(val.payload)) {
+        throw new Error(
+          `"${val.type}" message expects the 'payload' property to be an object or nullish or missing, but got "${val.payload}"`
+        );
+      }
+      break;
+    }
+    case "subscribe": {
+      if (typeof val.id !== "string") {
+        throw new Error(
+          `"${val.type}" message expects the 'id' property to be a string, but got ${extendedTypeof(
+            val.id
+          )}`
+        );
+      }
+      if (!val.id) {
+        throw new Error(
+          `"${val.type}" message requires a non-empty 'id' property`
+        );
+      }
+      if (!isObject2(val.payload)) {
+        throw new Error(
+          `"${val.type}" message expects the 'payload' property to be an object, but got ${extendedTypeof(
+            val.payload
+          )}`
+        );
+      }
+      if (typeof val.payload.query !== "string") {
+        throw new Error(
+          `"${val.type}" message payload expects the 'query' property to be a string, but got ${extendedTypeof(
+            val.payload.query
+          )}`
+        );
+      }
+      if (val.payload.variables != null && !isObject2(val.payload.variables)) {
+        throw new Error(
+          `"${val.type}" message payload expects the 'variables' property to be a an object or nullish or missing, but got ${extendedTypeof(
+            val.payload.variables
+          )}`
+        );
+      }
+      if (val.payload.operationName != null && extendedTypeof(val.payload.operationName) !== "string") {
+        throw new Error(
+          `"${val.type}" message payload expects the 'operationName' property to be a string or nullish or missing, but got ${extendedTypeof(
+            val.payload.operationName
+          )}`
+        );
+      }
+      if (val.payload.extensions != null && !isObject2(val.payload.extensions)) {
+        throw new Error(
+          `"${val.type}" message payload expects the 'extensions' property to be a an object or nullish or missing, but got ${extendedTypeof(
+            val.payload.extensions
+          )}`
+        );
+      }
+      break;
+    }
+    case "next": {
+      if (typeof val.id !== "string") {
+        throw new Error(
+          `"${val.type}" message expects the 'id' property to be a string, but got ${extendedTypeof(
+            val.id
+          )}`
+        );
+      }
+      if (!val.id) {
+        throw new Error(
+          `"${val.type}" message requires a non-empty 'id' property`
+        );
+      }
+      if (!isObject2(val.payload)) {
+        throw new Error(
+          `"${val.type}" message expects the 'payload' property to be an object, but got ${extendedTypeof(
+            val.payload
+          )}`
+        );
+      }
+      break;
+    }
+    case "error": {
+      if (typeof val.id !== "string") {
+        throw new Error(
+          `"${val.type}" message expects the 'id' property to be a string, but got ${extendedTypeof(
+            val.id
+          )}`
+        );
+      }
+      if (!val.id) {
+        throw new Error(
+          `"${val.type}" message requires a non-empty 'id' property`
+        );
+      }
+      if (!areGraphQLFormattedErrors(val.payload)) {
+        throw new Error(
+          `"${val.type}" message expects the 'payload' property to be an array of GraphQL errors, but got ${JSON.stringify(
+            val.payload
+          )}`
+        );
+      }
+      break;
+    }
+    case "complete": {
+      if (typeof val.id !== "string") {
+        throw new Error(
+          `"${val.type}" message expects the 'id' property to be a string, but got ${extendedTypeof(
+            val.id
+          )}`
+        );
+      }
+      if (!val.id) {
+        throw new Error(
+          `"${val.type}" message requires a non-empty 'id' property`
+        );
+      }
+      break;
+    }
+    default:
+      throw new Error(`Invalid message 'type' property "${val.type}"`);
+  }
+  return val;
+}
+function parseMessage(data, reviver) {
+  return validateMessage(
+    typeof data === "string" ? JSON.parse(data, reviver) : data
+  );
+}
+function stringifyMessage(msg, replacer) {
+  validateMessage(msg);
+  return JSON.stringify(msg, replacer);
+}
+
+// node_modules/graphql-ws/dist/client.js
+function createClient2(options) {
+  const {
+    url,
+    connectionParams,
+    lazy = true,
+    onNonLazyError = console.error,
+    lazyCloseTimeout: lazyCloseTimeoutMs = 0,
+    keepAlive = 0,
+    disablePong,
+    connectionAckWaitTimeout = 0,
+    retryAttempts = 5,
+    retryWait = async function randomisedExponentialBackoff(retries2) {
+      const retryDelaySeconds = Math.pow(2, retries2);
+      await new Promise(
+        (resolve) => setTimeout(
+          resolve,
+          retryDelaySeconds * 1e3 + // add random timeout from 300ms to 3s
+          Math.floor(Math.random() * (3e3 - 300) + 300)
+        )
+      );
+    },
+    shouldRetry = isLikeCloseEvent,
+    on,
+    webSocketImpl,
+    /**
+     * Generates a v4 UUID to be used as the ID using `Math`
+     * as the random number generator. Supply your own generator
+     * in case you need more uniqueness.
+     *
+     * Reference: https://gist.github.com/jed/982883
+     */
+    generateID = function generateUUID() {
+      return "xxxxxxxx-xxxx-4xxx-yxxx-xxxxxxxxxxxx".replace(/[xy]/g, (c) => {
+        const r = Math.random() * 16 | 0, v = c == "x" ? r : r & 3 | 8;
+        return v.toString(16);
+      });
+    },
+    jsonMessageReplacer: replacer,
+    jsonMessageReviver: reviver
+  } = options;
+  let ws;
+  if (webSocketImpl) {
+    if (!isWebSocket(webSocketImpl)) {
+      throw new Error("Invalid WebSocket implementation provided");
+    }
+    ws = webSocketImpl;
+  } else if (typeof WebSocket !== "undefined") {
+    ws = WebSocket;
+  } else if (typeof global !== "undefined") {
+    ws = global.WebSocket || // @ts-expect-error: Support more browsers
+    global.MozWebSocket;
+  } else if (typeof window !== "undefined") {
+    ws = window.WebSocket || // @ts-expect-error: Support more browsers
+    window.MozWebSocket;
+  }
+  if (!ws)
+    throw new Error(
+      "WebSocket implementation missing; on Node you can `import WebSocket from 'ws';` and pass `webSocketImpl: WebSocket` to `createClient`"
+    );
+  const WebSocketImpl = ws;
+  const emitter = (() => {
+    const message = /* @__PURE__ */ (() => {
+      const listeners2 = {};
+      return {
+        on(id, listener) {
+          listeners2[id] = listener;
+          return () => {
+            delete listeners2[id];
+          };
+        },
+        emit(message2) {
+          if ("id" in message2) listeners2[message2.id]?.(message2);
+        }
+      };
+    })();
+    const listeners = {
+      connecting: on?.connecting ? [on.connecting] : [],
+      opened: on?.opened ? [on.opened] : [],
+      connected: on?.connected ? [on.connected] : [],
+      ping: on?.ping ? [on.ping] : [],
+      pong: on?.pong ? [on.pong] : [],
+      message: on?.message ? [message.emit, on.message] : [message.emit],
+      closed: on?.closed ? [on.closed] : [],
+      error: on?.error ? [on.error] : []
+    };
+    return {
+      onMessage: message.on,
+      on(event, listener) {
+        const l = listeners[event];
+        l.push(listener);
+        return () => {
+          const i = l.indexOf(listener);
+          if (i > -1) {
+            l.splice(i, 1);
+          }
+        };
+      },
+      emit(event, ...args) {
+        for (const listener of [...listeners[event]]) {
+          listener(...args);
+        }
+      }
+    };
+  })();
+  function errorOrClosed(cb) {
+    const listening = [
+      // errors are fatal and more critical than close events, throw them first
+      emitter.on("error", (err) => {
+        listening.forEach((unlisten) => unlisten());
+        cb(err);
+      }),
+      // closes can be graceful and not fatal, throw them second (if error didnt throw)
+      emitter.on("closed", (event) => {
+        listening.forEach((unlisten) => unlisten());
+        cb(event);
+      })
+    ];
+    return () => listening.forEach((unlisten) => unlisten());
+  }
+  let connecting, locks = 0, lazyCloseTimeout, retrying = false, retries = 0, disposed = false;
+  async function connect() {
+    clearTimeout(lazyCloseTimeout);
+    const [socket, throwOnClose] = await (connecting ?? (connecting = new Promise(
+      (connected, denied) => (async () => {
+        if (retrying) {
+          await retryWait(retries);
+          if (!locks) {
+            connecting = void 0;
+            return denied({ code: 1e3, reason: "All Subscriptions Gone" });
+          }
+          retries++;
+        }
+        emitter.emit("connecting", retrying);
+        const socket2 = new WebSocketImpl(
+          typeof url === "function" ? await url() : url,
+          GRAPHQL_TRANSPORT_WS_PROTOCOL
+        );
+        let connectionAckTimeout, queuedPing;
+        function enqueuePing() {
+          if (isFinite(keepAlive) && keepAlive > 0) {
+            clearTimeout(queuedPing);
+            queuedPing = setTimeout(() => {
+              if (socket2.readyState === WebSocketImpl.OPEN) {
+                socket2.send(stringifyMessage({ type: MessageType.Ping }));
+                emitter.emit("ping", false, void 0);
+              }
+            }, keepAlive);
+          }
+        }
+        errorOrClosed((errOrEvent) => {
+          connecting = void 0;
+          clearTimeout(connectionAckTimeout);
+          clearTimeout(queuedPing);
+          denied(errOrEvent);
+          if (errOrEvent instanceof TerminatedCloseEvent) {
+            socket2.close(4499, "Terminated");
+            socket2.onerror = null;
+            socket2.onclose = null;
+          }
+        });
+        socket2.onerror = (err) => emitter.emit("error", err);
+        socket2.onclose = (event) => emitter.emit("closed", event);
+        socket2.onopen = async () => {
+          try {
+            emitter.emit("opened", socket2);
+            const payload = typeof connectionParams === "function" ? await connectionParams() : connectionParams;
+            if (socket2.readyState !== WebSocketImpl.OPEN) return;
+            socket2.send(
+              stringifyMessage(
+                payload ? {
+                  type: MessageType.ConnectionInit,
+                  payload
+                } : {
+                  type: MessageType.ConnectionInit
+                  // payload is completely absent if not provided
+                },
+                replacer
+              )
+            );
+            if (isFinite(connectionAckWaitTimeout) && connectionAckWaitTimeout > 0) {
+              connectionAckTimeout = setTimeout(() => {
+                socket2.close(
+                  CloseCode.ConnectionAcknowledgementTimeout,
+                  "Connection acknowledgement timeout"
+                );
+              }, connectionAckWaitTimeout);
+            }
+            enqueuePing();
+          } catch (err) {
+            emitter.emit("error", err);
+            socket2.close(
+              CloseCode.InternalClientError,
+              limitCloseReason(
+                err instanceof Error ? err.message : String(err),
+                "Internal client error"
+              )
+            );
+          }
+        };
+        let acknowledged = false;
+        socket2.onmessage = ({ data }) => {
+          try {
+            const message = parseMessage(data, reviver);
+            emitter.emit("message", message);
+            if (message.type === "ping" || message.type === "pong") {
+              emitter.emit(message.type, true, message.payload);
+              if (message.type === "pong") {
+                enqueuePing();
+              } else if (!disablePong) {
+                socket2.send(
+                  stringifyMessage(
+                    message.payload ? {
+                      type: MessageType.Pong,
+                      payload: message.payload
+                    } : {
+                      type: MessageType.Pong
+                      // payload is completely absent if not provided
+                    },
+                    replacer
+                  )
+                );
+                emitter.emit("pong", false, message.payload);
+              }
+              return;
+            }
+            if (acknowledged) return;
+            if (message.type !== MessageType.ConnectionAck)
+              throw new Error(
+                `First message cannot be of type ${message.type}`
+              );
+            clearTimeout(connectionAckTimeout);
+            acknowledged = true;
+            emitter.emit("connected", socket2, message.payload, retrying);
+            retrying = false;
+            retries = 0;
+            const throwOnClose2 = new Promise(
+              (_, reject) => errorOrClosed(reject)
+            );
+            throwOnClose2.catch(() => {
+            });
+            connected([socket2, throwOnClose2]);
+          } catch (err) {
+            socket2.onmessage = null;
+            emitter.emit("error", err);
+            socket2.close(
+              CloseCode.BadResponse,
+              limitCloseReason(
+                err instanceof Error ? err.message : String(err),
+                "Bad response"
+              )
+            );
+          }
+        };
+      })()
+    )));
+    if (socket.readyState === WebSocketImpl.CLOSING) await throwOnClose;
+    let release = () => {
+    };
+    const released = new Promise((resolve) => release = resolve);
+    return [
+      socket,
+      release,
+      // resolves on release or rejects on error/close, whichever comes first.
+      // not racing with throwOnClose on purpose, it lives as long as the socket
+      // and every race would leak memory per operation
+      new Promise((resolve, reject) => {
+        const unlisten = errorOrClosed(reject);
+        if (socket.readyState !== WebSocketImpl.OPEN)
+          throwOnClose.catch(reject);
+        released.then(() => {
+          unlisten();
+          if (!locks) {
+            const complete = () => socket.close(1e3, "Normal Closure");
+            if (isFinite(lazyCloseTimeoutMs) && lazyCloseTimeoutMs > 0) {
+              clearTimeout(lazyCloseTimeout);
+              lazyCloseTimeout = setTimeout(() => {
+                if (!locks && socket.readyState === WebSocketImpl.OPEN)
+                  complete();
+              }, lazyCloseTimeoutMs);
+            } else {
+              complete();
+            }
+          }
+          resolve();
+        });
+      })
+    ];
+  }
+  function shouldRetryConnectOrThrow(errOrCloseEvent) {
+    if (isLikeCloseEvent(errOrCloseEvent) && (isFatalInternalCloseCode(errOrCloseEvent.code) || [
+      CloseCode.InternalServerError,
+      CloseCode.InternalClientError,
+      CloseCode.BadRequest,
+      CloseCode.BadResponse,
+      CloseCode.Unauthorized,
+      // CloseCode.Forbidden, might grant access out after retry
+      CloseCode.SubprotocolNotAcceptable,
+      // CloseCode.ConnectionInitialisationTimeout, might not time out after retry
+      // CloseCode.ConnectionAcknowledgementTimeout, might not time out after retry
+      CloseCode.SubscriberAlreadyExists,
+      CloseCode.TooManyInitialisationRequests
+      // 4499, // Terminated, probably because the socket froze, we want to retry
+    ].includes(errOrCloseEvent.code)))
+      throw errOrCloseEvent;
+    if (disposed) return false;
+    if (isLikeCloseEvent(errOrCloseEvent) && errOrCloseEvent.code === 1e3)
+      return locks > 0;
+    if (!retryAttempts || retries >= retryAttempts) throw errOrCloseEvent;
+    if (!shouldRetry(errOrCloseEvent)) throw errOrCloseEvent;
+    return retrying = true;
+  }
+  if (!lazy) {
+    (async () => {
+      locks++;
+      for (; ; ) {
+        try {
+          const [, , throwOnClose] = await connect();
+          await throwOnClose;
+        } catch (errOrCloseEvent) {
+          try {
+            if (!shouldRetryConnectOrThrow(errOrCloseEvent)) return;
+          } catch (errOrCloseEvent2) {
+            return onNonLazyError?.(errOrCloseEvent2);
+          }
+        }
+      }
+    })();
+  }
+  function subscribe(payload, sink) {
+    const id = generateID(payload);
+    let done = false, errored = false, releaser = () => {
+      locks--;
+      done = true;
+    };
+    (async () => {
+      locks++;
+      for (; ; ) {
+        try {
+          const [socket, release, waitForReleaseOrThrowOnClose] = await connect();
+          if (done) {
+            waitForReleaseOrThrowOnClose.catch(() => {
+            });
+            return release();
+          }
+          const unlisten = emitter.onMessage(id, (message) => {
+            switch (message.type) {
+              case MessageType.Next: {
+                sink.next(message.payload);
+                return;
+              }
+              case MessageType.Error: {
+                errored = true, done = true;
+                sink.error(message.payload);
+                releaser();
+                return;
+              }
+              case MessageType.Complete: {
+                done = true;
+                releaser();
+                return;
+              }
+            }
+          });
+          socket.send(
+            stringifyMessage(
+              {
+                id,
+                type: MessageType.Subscribe,
+                payload
+              },
+              replacer
+            )
+          );
+          releaser = () => {
+            if (!done && socket.readyState === WebSocketImpl.OPEN)
+              socket.send(
+                stringifyMessage(
+                  {
+                    id,
+                    type: MessageType.Complete
+                  },
+                  replacer
+                )
+              );
+            locks--;
+            done = true;
+            release();
+          };
+          await waitForReleaseOrThrowOnClose.finally(unlisten);
+          return;
+        } catch (errOrCloseEvent) {
+          if (!shouldRetryConnectOrThrow(errOrCloseEvent)) return;
+        }
+      }
+    })().then(() => {
+      if (!errored) sink.complete();
+    }).catch((err) => {
+      sink.error(err);
+    });
+    return () => {
+      if (!done) releaser();
+    };
+  }
+  return {
+    on: emitter.on,
+    subscribe,
+    iterate(request) {
+      const pending = [];
+      const deferred = {
+        done: false,
+        error: null,
+        resolve: () => {
+        }
+      };
+      const dispose = subscribe(request, {
+        next(val) {
+          pending.push(val);
+          deferred.resolve();
+        },
+        error(err) {
+          deferred.done = true;
+          deferred.error = err;
+          deferred.resolve();
+        },
+        complete() {
+          deferred.done = true;
+          deferred.resolve();
+        }
+      });
+      const iterator = (async function* iterator2() {
+        for (; ; ) {
+          if (!pending.length) {
+            await new Promise((resolve) => deferred.resolve = resolve);
+          }
+          while (pending.length) {
+            yield pending.shift();
+          }
+          if (deferred.error) {
+            throw deferred.error;
+          }
+          if (deferred.done) {
+            return;
+          }
+        }
+      })();
+      iterator.throw = async (err) => {
+        if (!deferred.done) {
+          deferred.done = true;
+          deferred.error = err;
+          deferred.resolve();
+        }
+        return { done: true, value: void 0 };
+      };
+      iterator.return = async () => {
+        dispose();
+        return { done: true, value: void 0 };
+      };
+      return iterator;
+    },
+    async dispose() {
+      disposed = true;
+      if (connecting) {
+        const [socket] = await connecting;
+        socket.close(1e3, "Normal Closure");
+      }
+    },
+    terminate() {
+      if (connecting) {
+        emitter.emit("closed", new TerminatedCloseEvent());
+      }
+    }
+  };
+}
+var TerminatedCloseEvent = class extends Error {
+  name = "TerminatedCloseEvent";
+  message = "4499: Terminated";
+  code = 4499;
+  reason = "Terminated";
+  wasClean = false;
+};
+function isLikeCloseEvent(val) {
+  return isObject2(val) && "code" in val && "reason" in val;
+}
+function isFatalInternalCloseCode(code) {
+  if ([
+    1e3,
+    // Normal Closure is not an erroneous close code
+    1001,
+    // Going Away
+    1006,
+    // Abnormal Closure
+    1005,
+    // No Status Received
+    1012,
+    // Service Restart
+    1013,
+    // Try Again Later
+    1014
+    // Bad Gateway
+  ].includes(code))
+    return false;
+  return code >= 1e3 && code <= 1999;
+}
+function isWebSocket(val) {
+  return typeof val === "function" && "constructor" in val && "CLOSED" in val && "CLOSING" in val && "CONNECTING" in val && "OPEN" in val;
+}
+export {
+  AdalogError,
+  Edn,
+  createClient,
+  createClient2 as createWebSocketClient,
+  decimal,
+  edn,
+  keyword,
+  symbol,
+  uuid
+};

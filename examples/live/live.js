@@ -1,0 +1,294 @@
+/** The page: what is vulnerable, what that affects, now or at an earlier moment. */
+
+import { createClient, createWebSocketClient, edn } from "./adalog-client.js";
+
+const RULES = `:rules [[(affected ?p (min ?steps)) [?p :package/vulnerable true] [(ground 0) ?steps]]
+                        [(affected ?p (min ?steps)) [?p :package/depends ?d] (affected ?d ?n) [(inc ?n) ?steps]]]`;
+const AFFECTED = `[:find ?name ?steps ?section
+                   :where (affected ?p ?steps)
+                          [?p :package/name ?name]
+                          [?p :package/section ?s]
+                          [?s :section/name ?section]
+                   ${RULES}]`;
+const VULNERABLE = `[:find ?name :where [?p :package/vulnerable true] [?p :package/name ?name]]`;
+const HISTORY = `[:find ?tx ?when ?name ?added
+                  :where [?p :package/vulnerable true ?tx ?added]
+                         [?tx :db/txInstant ?when]
+                         [?p :package/name ?name]
+                  :order-by [?tx ?added ?name]]`;
+const NAMES = `[:find ?name :in $ ?begin :where [_ :package/name ?name] [(starts-with? ?name ?begin)]
+                :order-by [?name] :limit 12]`;
+const DECLARED = "[:find ?a . :where [?a :db/ident :package/vulnerable]]";
+const DECLARATION = `[{:db/ident :package/vulnerable :db/valueType :db.type/boolean :db/cardinality :db.cardinality/one
+                       :db/doc "Whether somebody marked the package as vulnerable."}]`;
+
+const MOST_ROWS = 300;
+const REPLAY_MS = 900;
+
+// A server with ADALOG_AUTH wants a token, which the address may carry: …/examples/live/#token=…
+const token = new URLSearchParams(location.hash.slice(1)).get("token") ?? undefined;
+const endpoint = new URL("../../graphql", location.href);
+const sockets = createWebSocketClient({
+  url: Object.assign(new URL(endpoint), { protocol: endpoint.protocol.replace("http", "ws") }).href,
+  retryAttempts: 0, // the client does that
+  ...(token && { connectionParams: { authorization: `Bearer ${token}` } }),
+});
+// One connection for all live queries: over HTTP/1.1 a browser opens no more than six to one server, of all tabs together.
+const client = createClient({ url: endpoint.href, webSocket: sockets, ...(token && { token }) });
+
+const $ = (id) => document.getElementById(id);
+const numbers = new Intl.NumberFormat();
+const times = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+
+/** Each moment at which something was marked or unmarked: `{ t, when, marked, unmarked }`, oldest first. */
+let history = [];
+/** What the table shows: the live rows, or those of an earlier moment. */
+let shown = { rows: [], fresh: new Set() };
+let live;
+let reading; // what aborts reading the history
+let looking; // what aborts reading an earlier moment, or a replay
+
+/* ---- what the page shows ---- */
+
+function element(name, properties, ...children) {
+  const made = Object.assign(document.createElement(name), properties);
+  made.append(...children);
+  return made;
+}
+
+function showRows() {
+  const wanted = $("filter").value.trim().toLowerCase();
+  const { rows, fresh } = shown;
+  const found = wanted === "" ? [...rows] : rows.filter(([name, , section]) => name.includes(wanted) || section.includes(wanted));
+  found.sort((one, other) => one[1] - other[1] || (one[0] < other[0] ? -1 : 1));
+  $("rows").replaceChildren(
+    ...found.slice(0, MOST_ROWS).map((row) => {
+      const [name, steps, section] = row;
+      const tr = element("tr", { className: fresh.has(row) ? "fresh" : "" },
+        element("td", {}, name), element("td", { className: "number" }, String(steps)), element("td", {}, section));
+      tr.dataset.steps = steps;
+      return tr;
+    }),
+  );
+  $("empty").hidden = found.length > 0;
+  $("empty").textContent = rows.length === 0 ? "Nothing is affected." : "None of them.";
+  $("shown").textContent = found.length > MOST_ROWS ? `the first ${MOST_ROWS} of ${numbers.format(found.length)}` : "";
+  fresh.clear();
+}
+
+function showSteps(rows) {
+  const counts = [];
+  for (const [, steps] of rows) counts[steps] = (counts[steps] ?? 0) + 1;
+  const most = Math.max(1, ...counts.map((count) => count ?? 0));
+  $("steps").replaceChildren(
+    ...Array.from(counts, (count = 0, steps) => {
+      const bar = element("span", { className: "bar" });
+      bar.style.setProperty("--share", count / most);
+      const label = steps === 0 ? "marked" : steps === 1 ? "1 step" : `${steps}`;
+      return element("li", {}, element("span", {}, numbers.format(count)), bar, element("span", {}, label));
+    }),
+  );
+}
+
+/** `t`: of an earlier moment. */
+function show(rows, { added = [], t } = {}) {
+  shown = { rows, fresh: new Set(added) };
+  $("total").textContent = numbers.format(rows.length);
+  $("unit").textContent = t === undefined ? "packages" : `packages at t ${t}`;
+  showSteps(rows);
+  showRows();
+}
+
+function showChange({ added, retracted }) {
+  const said = [added.length && `+${numbers.format(added.length)}`, retracted.length && `−${numbers.format(retracted.length)}`];
+  $("change").textContent = said.filter(Boolean).join("  ");
+}
+
+function showMarked(rows) {
+  const names = rows.map(([name]) => name).sort();
+  $("marked").replaceChildren(
+    ...names.map((name) => {
+      const button = element("button", { type: "button", title: `${name} is fixed` }, "✕");
+      button.setAttribute("aria-label", `${name} is fixed`);
+      button.addEventListener("click", () => unmark(name));
+      return element("li", {}, name, button);
+    }),
+  );
+  if (names.length === 0) $("marked").append(element("li", { className: "none" }, "nothing is marked"));
+}
+
+function showProblem(error) {
+  $("problem").hidden = error === undefined;
+  $("problem").textContent = error === undefined ? "" : problem(error);
+}
+
+function problem({ code, message }) {
+  if (code === "UNAUTHENTICATED") return `This server wants a token: add #token=… to this page's address. (${message})`;
+  return message;
+}
+
+function showStatus({ status, basisT, error }) {
+  const said = { loading: "connecting", live: `live · t ${basisT}`, stale: "connecting again", failed: "failed", closed: "closed" };
+  $("status").dataset.status = status;
+  $("status").textContent = said[status];
+  if (status === "failed") showProblem(error);
+}
+
+/* ---- what is marked ---- */
+
+async function mark(name) {
+  const { rows } = await client.query("[:find ?p :in $ ?name :where [?p :package/name ?name]]", [name]);
+  if (rows.length === 0) throw new Error(`Debian 12 has no package ${name}.`);
+  await client.transact(edn`[[:db/add [:package/name ${name}] :package/vulnerable true]]`);
+}
+
+function unmark(name) {
+  return attempted(() => client.transact(edn`[[:db/retract [:package/name ${name}] :package/vulnerable true]]`));
+}
+
+async function attempted(act) {
+  showProblem(undefined);
+  try {
+    return await act();
+  } catch (error) {
+    if (error.name !== "AbortError") showProblem(error);
+  }
+}
+
+/* ---- time ---- */
+
+async function readHistory() {
+  reading?.abort();
+  reading = new AbortController();
+  const { signal } = reading;
+  const { rows } = await client.query(HISTORY, [], { basis: { history: true }, signal });
+  // Transactions are entities too; how far their ids are from their numbers is the same for all of them.
+  const offset = rows.length === 0 ? 0 : rows[0][0] - (await client.query(DECLARED, [], { basis: { t: rows[0][0] }, signal })).basisT;
+  const moments = new Map();
+  for (const [tx, when, name, added] of rows) {
+    const moment = moments.get(tx) ?? { t: tx - offset, when, marked: [], unmarked: [] };
+    moments.set(tx, moment);
+    (added ? moment.marked : moment.unmarked).push(name);
+  }
+  history = [...moments.values()];
+  // Stop 0 is before the first of them.
+  $("moment").max = history.length;
+  if (looking === undefined) $("moment").value = history.length;
+  showWhen();
+}
+
+function showWhen() {
+  const stop = Number($("moment").value);
+  const moment = history[stop - 1];
+  let said = "Before anything was marked.";
+  if (moment !== undefined) {
+    const what = [
+      moment.marked.length > 0 ? `${moment.marked.join(", ")} marked as vulnerable` : "",
+      moment.unmarked.length > 0 ? `${moment.unmarked.join(", ")} fixed` : "",
+    ].filter(Boolean);
+    said = `${times.format(new Date(moment.when))}: ${what.join(", ")}.`;
+  }
+  $("when").textContent = history.length === 0 ? "Nothing was marked yet." : said;
+  $("moment").setAttribute("aria-valuetext", $("when").textContent);
+}
+
+/** The transaction of a stop; of stop 0 the one before the first. */
+function momentOf(stop) {
+  return stop > 0 ? history[stop - 1].t : history[0].t - 1;
+}
+
+function setLive(isLive) {
+  looking?.abort();
+  looking = isLive ? undefined : new AbortController();
+  $("now").setAttribute("aria-pressed", String(isLive));
+  $("replay").textContent = "Replay";
+  return looking;
+}
+
+function goLive() {
+  setLive(true);
+  $("moment").value = history.length;
+  $("change").textContent = "";
+  showWhen();
+  show([...live.rows]);
+}
+
+async function lookBack() {
+  const stop = Number($("moment").value);
+  if (history.length === 0) return;
+  const { signal } = setLive(false);
+  showWhen();
+  const { rows, basisT } = await client.query(AFFECTED, [], { basis: { t: momentOf(stop) }, signal });
+  $("change").textContent = "";
+  show(rows, { t: basisT });
+}
+
+/** The same subscription as the live one, from the first moment on: its changes, with a pause after each. */
+async function replay() {
+  if (history.length === 0) return;
+  const { signal } = setLive(false);
+  $("replay").textContent = "Stop";
+  const past = client.live(AFFECTED, [], { fromT: momentOf(0), signal });
+  for await (const change of past) {
+    const stop = history.findLastIndex(({ t }) => t <= change.basisT) + 1;
+    $("moment").value = stop;
+    showWhen();
+    showChange(change);
+    show([...past.rows], { added: change.added, t: change.basisT });
+    if (stop >= history.length) break;
+    await new Promise((resolve) => setTimeout(resolve, REPLAY_MS));
+    signal.throwIfAborted();
+  }
+  if (!signal.aborted) goLive();
+}
+
+/* ---- begin ---- */
+
+async function begin() {
+  const { value } = await client.query(DECLARED);
+  if (value === null) await client.transact(DECLARATION);
+
+  client.live(VULNERABLE, [], {
+    onState: ({ rows }) => showMarked(rows),
+    onChange: () => attempted(readHistory),
+  });
+  live = client.live(AFFECTED, [], {
+    onState: showStatus,
+    onChange(change) {
+      if (looking !== undefined) return;
+      showChange(change.kind === "snapshot" ? { added: [], retracted: [] } : change);
+      show([...live.rows], { added: change.kind === "snapshot" ? [] : change.added });
+    },
+  });
+}
+
+$("mark").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const input = $("package");
+  attempted(async () => {
+    await mark(input.value.trim());
+    input.value = "";
+  });
+});
+for (const button of document.querySelectorAll("[data-package]")) {
+  button.addEventListener("click", () => attempted(() => mark(button.dataset.package)));
+}
+let suggesting;
+$("package").addEventListener("input", async ({ target }) => {
+  suggesting?.abort();
+  suggesting = new AbortController();
+  const typed = target.value.trim();
+  if (typed.length < 2) return;
+  try {
+    const { rows } = await client.query(NAMES, [typed], { signal: suggesting.signal });
+    $("packages").replaceChildren(...rows.map(([name]) => element("option", { value: name })));
+  } catch {
+    // Without suggestions a name can be typed, too.
+  }
+});
+$("filter").addEventListener("input", showRows);
+$("moment").addEventListener("input", () => attempted(lookBack));
+$("now").addEventListener("click", goLive);
+$("replay").addEventListener("click", () => (looking !== undefined && $("replay").textContent === "Stop" ? goLive() : attempted(replay)));
+
+begin().catch((error) => showStatus({ status: "failed", error }));

@@ -1,0 +1,91 @@
+"""What happens to an answer that somebody follows, before and after it is written for those who follow it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, NamedTuple, Protocol
+
+from executor.answer.result import Result
+from executor.bounds.cancel import Cancel
+from executor.maintain.view import Change
+from store.datom import TxReport
+
+
+class Kind(StrEnum):
+    """SNAPSHOT, DELTA, PROGRESS and RESET are the contract's; TRANSACTION is an event of the log itself."""
+
+    SNAPSHOT = "SNAPSHOT"
+    DELTA = "DELTA"
+    PROGRESS = "PROGRESS"
+    RESET = "RESET"
+    TRANSACTION = "TRANSACTION"
+
+
+class Position(NamedTuple):
+    """How far a stream has come: the state after transaction `t` is known, or of its snapshot the first `rows`."""
+
+    t: int
+    rows: int | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Event:
+    """One event of one answer. `position`: that of a stream once it has this event.
+
+    SNAPSHOT: rows `start` to `stop` of `answer`; `last` with the last of them. DELTA: `change`. RESET: `reason`.
+    TRANSACTION: `report`. `written`: by the key of a form the message, made once.
+    """
+
+    kind: Kind
+    position: Position
+    answer: Result | None = None
+    start: int = 0
+    stop: int = 0
+    last: bool = False
+    change: Change | None = None
+    reason: str | None = None
+    report: TxReport | None = None
+    written: dict[Hashable, Message] = field(default_factory=dict)
+
+    @property
+    def t(self) -> int:
+        return self.position.t
+
+    def message(self, form: Form, cancel: Cancel) -> Message:
+        """The event in a form. Raises LIMIT_EXCEEDED where it is too large."""
+        found = self.written.get(form.key)
+        if found is None:
+            found = self.written[form.key] = form.message(self, cancel)
+        return found
+
+
+class Message(NamedTuple):
+    """An event as its subscribers get it. `payload` is what the form makes of it, for the gateway the bytes of
+    `{"data": …}`; `nbytes` its size; `resume` what a client hands back to go on after it."""
+
+    kind: Kind
+    position: Position
+    payload: Any
+    nbytes: int
+    resume: str
+
+    @property
+    def t(self) -> int:
+        return self.position.t
+
+
+class Form(Protocol):
+    """How events are written for some subscribers. `key`: equal for forms that write the same."""
+
+    @property
+    def key(self) -> Hashable: ...
+
+    def message(self, event: Event, cancel: Cancel) -> Message:
+        """The event, written. On any thread."""
+
+
+def size_of(change: Change) -> int:
+    """The cells of a change."""
+    return (len(change.added) + len(change.removed)) * max(1, len(change.added.columns))

@@ -1,0 +1,170 @@
+"""The way from the hub's thread to where subscribers read: to an event loop in one call for each tick, to threads
+directly. What the hub posts to one outlet arrives in the order in which it was posted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from collections.abc import Callable, Hashable, Iterator
+from typing import Any, Final, Protocol
+
+from executor.live.event import Form, Message
+
+_LOGGER: Final = logging.getLogger("adalog.live")
+
+Act = Callable[..., Iterator[None] | None]
+
+# Subscribers that are told before the time is looked at, and seconds for which the event loop is kept.
+_AT_ONCE: Final = 64
+_TURN_SECONDS: Final = 0.005
+# Posts that may wait for an event loop that is busy, and bytes of the messages among them.
+_MOST_POSTS: Final = 8_192
+_MOST_BYTES: Final = 32 << 20
+
+
+class Outlet(Protocol):
+    """Where some subscribers read. `key`: equal for outlets that are one."""
+
+    key: Hashable
+
+    def post(self, act: Act, *args: Any) -> None:
+        """Has something done where the subscribers read, after all that was posted before."""
+
+    def tell(self, channel: Channel, message: Message) -> None:
+        """Posts a message to all members of a channel."""
+
+    def flush(self) -> None:
+        """What was posted is to be done now."""
+
+
+class Member(Protocol):
+    """A subscription, as those see it who tell it something."""
+
+    channel: Channel | None
+
+    def take(self, message: Message) -> None: ...
+
+    def fall_behind(self) -> None: ...
+
+
+class Channel:
+    """Those who follow one feed through one outlet in one form.
+
+    `members` belong to the outlet's thread. `following`: how many they are, or will be when what was posted is
+    done, as the hub counts them. `lost`: the outlet had no room, and all members are to be told.
+    """
+
+    __slots__ = ("following", "form", "lost", "members", "outlet")
+
+    def __init__(self, outlet: Outlet, form: Form) -> None:
+        self.outlet = outlet
+        self.form = form
+        self.following = 0
+        self.lost = False
+        self.members: dict[Member, None] = {}
+
+    def take(self, message: Message) -> Iterator[None]:
+        """Gives a message to all members, some at a time. On the outlet's thread."""
+        for number, subscription in enumerate(tuple(self.members), 1):
+            # Meanwhile it may have left.
+            if subscription.channel is self:
+                subscription.take(message)
+            if number % _AT_ONCE == 0:
+                yield
+
+    def lose(self) -> None:
+        """Messages to the members were lost: each asks for what it missed."""
+        for subscription in tuple(self.members):
+            subscription.fall_behind()
+
+
+class LoopOutlet:
+    """An event loop's."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.key: Hashable = id(loop)
+        self.loop = loop
+        self._posts: list[tuple[Act, tuple[Any, ...]]] = []
+        self._nbytes = 0
+        self._called = False
+        # What is being done, where it takes several turns of the loop.
+        self._steps: Iterator[None] | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def closed(self) -> bool:
+        return self.loop.is_closed()
+
+    def post(self, act: Act, *args: Any) -> None:
+        with self._lock:
+            self._posts.append((act, args))
+
+    def tell(self, channel: Channel, message: Message) -> None:
+        with self._lock:
+            if channel.lost:
+                return
+            if len(self._posts) >= _MOST_POSTS or (self._posts and self._nbytes + message.nbytes > _MOST_BYTES):
+                # The loop does not come to it: what it misses is asked for again by each subscriber.
+                channel.lost = True
+                self._posts.append((channel.lose, ()))
+                return
+            self._posts.append((channel.take, (message,)))
+            self._nbytes += message.nbytes
+
+    def flush(self) -> None:
+        with self._lock:
+            if not self._posts or self._called:
+                return
+            self._called = True
+        try:
+            self.loop.call_soon_threadsafe(self._run)
+        except RuntimeError:
+            # The loop is closed: nobody reads there any more.
+            with self._lock:
+                self._posts.clear()
+
+    def _run(self) -> None:
+        until = time.monotonic() + _TURN_SECONDS
+        if self._steps is None:
+            with self._lock:
+                posts, self._posts, self._nbytes = self._posts, [], 0
+            self._steps = _done(posts)
+        for _ in self._steps:
+            if time.monotonic() > until:
+                self.loop.call_soon(self._run)
+                return
+        self._steps = None
+        with self._lock:
+            more = self._called = bool(self._posts)
+        if more:
+            self.loop.call_soon(self._run)
+
+
+def _done(posts: list[tuple[Act, tuple[Any, ...]]]) -> Iterator[None]:
+    """Does what was posted, a part at a time."""
+    for act, args in posts:
+        try:
+            yield from act(*args) or ()
+        except Exception:
+            _LOGGER.exception("telling subscribers failed")
+        yield
+
+
+class ThreadOutlet:
+    """That of subscribers who read on threads of their own: what is posted is done at once, on the hub's thread."""
+
+    key: Hashable = None
+    closed = False
+
+    def post(self, act: Act, *args: Any) -> None:
+        act(*args)
+
+    def tell(self, channel: Channel, message: Message) -> None:
+        for _ in channel.take(message):
+            pass
+
+    def flush(self) -> None:
+        pass

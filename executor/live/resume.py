@@ -1,0 +1,106 @@
+"""Resume tokens: where a stream was, signed, bound to what was asked and to the transactions up to there.
+
+A token is opaque to clients: base64url of the name of the database and key that it belongs to, a signature, and a
+JSON body.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+from dataclasses import dataclass
+from typing import Final
+
+import orjson
+
+from datalog.errors import AdalogError, Code
+from executor.live.event import Position
+from store.database import Database
+
+_OWNER_BYTES: Final = 6
+_SIGNATURE_BYTES: Final = 12
+_MARK_BYTES: Final = 8
+_MOST_CHARACTERS: Final = 500
+_MARKS: Final = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    """Where to go on, or, without a position, why that is not possible and the stream starts over."""
+
+    position: Position | None
+    reason: str | None = None
+
+
+class Tokens:
+    """Writes and reads the tokens of one database with one secret key. Thread-safe."""
+
+    def __init__(self, database: Database, key: bytes) -> None:
+        self._database = database
+        self._key = key
+        self._owner = hmac.digest(key, database.identity.encode(), "sha256")[:_OWNER_BYTES]
+        self._marks: dict[int, str] = {}
+
+    def write(self, name: str, position: Position) -> str:
+        """The token of a position in the stream of that name."""
+        body = orjson.dumps([name, position.t, position.rows, self._mark(position.t)])
+        return base64.urlsafe_b64encode(self._owner + self._sign(body) + body).decode("ascii").rstrip("=")
+
+    def read(self, text: str, name: str) -> Resumed:
+        """Where the stream of that name goes on. Raises ARG_INVALID for what is no token, and for one of another
+        stream."""
+        try:
+            if len(text) > _MOST_CHARACTERS:
+                raise ValueError
+            raw = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+        except (binascii.Error, ValueError):
+            raise _refused("is not a token") from None
+        owner, signed = raw[:_OWNER_BYTES], raw[_OWNER_BYTES:]
+        signature, body = signed[:_SIGNATURE_BYTES], signed[_SIGNATURE_BYTES:]
+        if not hmac.compare_digest(owner, self._owner):
+            if not _is_body(body):
+                raise _refused("is not a token")
+            return Resumed(None, "the token was made by another database, or before its key was made anew")
+        if not hmac.compare_digest(signature, self._sign(body)):
+            raise _refused("was changed on the way")
+        asked, t, rows, mark = orjson.loads(body)
+        if asked != name:
+            raise _refused("belongs to another query or to other arguments")
+        if t > self._database.snapshot().t:
+            return Resumed(None, f"the token is of transaction {t}, which this database has not reached")
+        if mark != self._mark(t):
+            return Resumed(None, f"the transactions up to {t} are not those that the token was made after")
+        return Resumed(Position(t, rows))
+
+    def _mark(self, t: int) -> str:
+        mark = self._marks.get(t)
+        if mark is None:
+            mark = hashlib.sha256(self._database.history_mark(t).encode()).hexdigest()[: 2 * _MARK_BYTES]
+            if len(self._marks) >= _MARKS:
+                self._marks.clear()
+            self._marks[t] = mark
+        return mark
+
+    def _sign(self, body: bytes) -> bytes:
+        return hmac.digest(self._key, body, "sha256")[:_SIGNATURE_BYTES]
+
+
+def _is_body(body: bytes) -> bool:
+    try:
+        found = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return False
+    return isinstance(found, list) and len(found) == 4
+
+
+def stream_name(*parts: object) -> str:
+    """A short name of what is followed: equal parts, equal name."""
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
+
+
+def _refused(why: str) -> AdalogError:
+    return AdalogError(
+        Code.ARG_INVALID, f"`resume` {why}; hand back an event's resume with the same query and arguments"
+    )

@@ -1,0 +1,264 @@
+"""Subscribers, from their first moment to following a feed: who gets a snapshot, who what lies in between, who
+waits.
+
+Belongs to the hub's thread. A subscription begins at a moment of its feed: the snapshot there is computed by the
+pool meanwhile, the feed's recent events are kept, and handed over after it (`Feed.since`). Where they are kept no
+longer, what lies between is asked of the database like any other gap (`catching_up`).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Hashable
+from typing import Any, Final
+
+from datalog.errors import AdalogError
+from executor.bounds.cancel import Cancel
+from executor.live.catching_up import CatchingUp, Filling, OverError, Reading
+from executor.live.errands import Errand, Errands
+from executor.live.event import Kind, Position
+from executor.live.failing import failure
+from executor.live.feed import Feed, Seat
+from executor.live.figures import Figures
+from executor.live.holding import Chunks, Holdings
+from executor.live.settings import LiveSettings
+from executor.live.subscription import Subscription
+from executor.live.views import Views
+from executor.pool import Pool
+from store.snapshot import Snapshot
+
+# Snapshots, and the bytes of one, that are kept for who joins at the same moment.
+_SNAPSHOTS: Final = 32
+_SNAPSHOT_BYTES: Final = 256 << 10
+
+
+class Seats:
+    """`gone`: is called when a subscription is over."""
+
+    def __init__(
+        self,
+        pool: Pool,
+        settings: LiveSettings,
+        holdings: Holdings,
+        errands: Errands,
+        figures: Figures,
+        views: Views,
+        gone: Callable[[Seat], None],
+    ) -> None:
+        self._pool = pool
+        self._settings = settings
+        self._holdings = holdings
+        self._errands = errands
+        self._figures = figures
+        self._views = views
+        self._gone = gone
+        self._seats: dict[Subscription, Seat] = {}
+        # Small snapshots that were just made, for who joins next.
+        self._made: deque[Chunks] = deque(maxlen=_SNAPSHOTS)
+        views.ready, views.failed = self._ready, self._failed
+
+    def sit(self, seat: Seat, position: Position | None) -> None:
+        """A subscriber comes, to go on after a position."""
+        feed = seat.feed
+        self._seats[seat.subscription] = seat
+        feed.seats[seat.subscription] = seat
+        if seat.subscription.closed:
+            self._leave(seat)
+            return
+        self._go_on(seat, position)
+        self._views.begin(feed)
+
+    def wanted(self, subscription: Subscription, position: Position | None) -> None:
+        """A subscriber has come to a position, and has room."""
+        seat = self._seats.get(subscription)
+        if seat is not None:
+            self._go_on(seat, position)
+
+    def left(self, subscription: Subscription, *, closed: bool) -> None:
+        """A subscriber no longer follows; with `closed` it never will again."""
+        seat = self._seats.get(subscription)
+        if seat is not None:
+            _unfollow(seat)
+            if closed:
+                self._leave(seat)
+
+    def end_all(self, error: AdalogError) -> None:
+        """Tells everybody that nothing follows."""
+        for seat in tuple(self._seats.values()):
+            self._end(seat, error)
+
+    # Where a subscriber goes on
+
+    def _go_on(self, seat: Seat, position: Position | None) -> None:
+        """Has a subscriber get what follows a position."""
+        feed = seat.feed
+        if position is not None and position.rows is not None and seat.reset is None:
+            self._send(seat, lambda cancel: self._rest_of_snapshot(seat, position, cancel))
+            return
+        now = self._views.moment(feed)
+        if now is None or now.t < seat.since:
+            feed.waiting[seat] = position
+            self._views.wait(feed)
+            return
+        if position is None or seat.reset is not None:
+            self._begin(seat, now)
+        elif not self._join(seat, position.t):
+            self._fill_gap(seat, position.t, now)
+
+    def _ready(self, feed: Feed) -> None:
+        waiting, feed.waiting = feed.waiting, {}
+        for seat, position in waiting.items():
+            if seat.subscription in feed.seats:
+                self._go_on(seat, position)
+
+    def _begin(self, seat: Seat, now: Snapshot) -> None:
+        """Has a subscriber get a snapshot of its feed's moment, shared with others who begin there."""
+        feed, form, reset = seat.feed, seat.form, seat.reset
+        catching = self._catching(feed)
+        if reset is not None:
+            seat.reset = None
+            self._figures.resets += 1
+            self._send(seat, lambda cancel: catching.snapshot(now, form, cancel, reset=reset))
+            return
+        key = (now.t, form.key)
+        made, asked = feed.snapshots.get(key), feed.asked.get(key)
+        if made is not None:
+            self._filled(seat, made)
+        elif asked is not None:
+            asked.append(seat)
+        else:
+            feed.asked[key] = [seat]
+            errand = Errand(
+                seat.client,
+                lambda cancel: catching.snapshot(now, form, cancel),
+                lambda made, why: self._begun(feed, key, made, why),
+            )
+            self._errands.send(errand)
+
+    def _begun(self, feed: Feed, key: tuple[int, Hashable], made: Chunks | None, why: BaseException | None) -> None:
+        seats = [seat for seat in feed.asked.pop(key, ()) if seat.subscription in feed.seats]
+        if made is not None and seats:
+            feed.snapshots[key] = made
+            if made.holding.nbytes <= _SNAPSHOT_BYTES:
+                self._made.append(made)
+        error = None if made is not None else failure(why)
+        for seat in seats:
+            if made is not None:
+                self._filled(seat, made)
+            elif error is not None:
+                self._end(seat, error)
+
+    def _rest_of_snapshot(self, seat: Seat, position: Position, cancel: Cancel) -> Filling:
+        assert position.rows is not None, "a position within a snapshot"
+        at = self._pool.database.at(t=position.t)
+        chunks = self._catching(seat.feed).snapshot(at, seat.form, cancel, position.rows)
+        return Filling(chunks.messages, Position(position.t), behind=True, held=chunks)
+
+    def _fill_gap(self, seat: Seat, since: int, now: Snapshot) -> None:
+        form, each = seat.form, seat.each
+        if seat.feed.question is None:
+            reading = Reading(self._pool, self._settings)
+            self._send(seat, lambda cancel: reading.gap(since, now.t, form, cancel))
+            return
+        catching = self._catching(seat.feed)
+        # Begun once more, the work begins at the position again.
+        private, seat.private = [seat.private], None
+        self._send(
+            seat,
+            lambda cancel: catching.gap(private.pop() if private else None, since, now, form, cancel, each=each),
+        )
+
+    def _catching(self, feed: Feed) -> CatchingUp:
+        assert feed.question is not None, "the log has no snapshot"
+        return CatchingUp(self._pool, self._settings, self._holdings, feed.question)
+
+    def _send(self, seat: Seat, work: Callable[[Cancel], Filling | Chunks]) -> None:
+        """Has the pool do something for one subscriber."""
+        seat.errand = Errand(seat.client, work, lambda made, why: self._got(seat, made, why))
+        self._errands.send(seat.errand)
+
+    def _got(self, seat: Seat, made: Filling | Chunks | None, why: BaseException | None) -> None:
+        seat.errand = None
+        if made is not None:
+            self._filled(seat, made)
+        elif isinstance(why, OverError):
+            seat.reset, seat.each = why.reason, False
+            self._go_on(seat, None)
+        else:
+            self._end(seat, failure(why))
+
+    def _filled(self, seat: Seat, made: Filling | Chunks) -> None:
+        if isinstance(made, Chunks):
+            made = Filling(made.messages, Position(made.messages[-1].t), behind=False, held=made)
+        seat.private = made.private
+        for message in made.messages:
+            self._figures.events[message.kind] += 1
+        # What cannot be joined at once is asked for when it has read what there is now.
+        behind = made.behind or seat.feed.since(made.reached.t) is None
+        if made.messages:
+            seat.outlet.post(_fill, seat.subscription, made, behind)
+        if not made.messages or not behind:
+            self._go_on(seat, made.reached)
+
+    def _join(self, seat: Seat, t: int) -> bool:
+        """Has a subscriber that knows the state after transaction t follow from there, where what came since is
+        kept."""
+        feed = seat.feed
+        backlog = feed.since(t)
+        if backlog is None:
+            return False
+        try:
+            messages = [event.message(seat.form, Cancel()) for event in backlog]
+        except AdalogError as error:
+            self._end(seat, error)
+            return True
+        seat.each, seat.private = False, None
+        seat.channel = channel = feed.channel(seat)
+        channel.following += 1
+        channel.lost = False
+        self._figures.events[Kind.DELTA] += len(messages)
+        seat.outlet.post(seat.subscription.joined, channel, messages)
+        self._views.told(feed)
+        return True
+
+    # The end
+
+    def _failed(self, feed: Feed, error: AdalogError) -> None:
+        for seat in tuple(feed.seats.values()):
+            self._end(seat, error)
+
+    def _end(self, seat: Seat, error: AdalogError) -> None:
+        """Tells a subscriber that nothing follows."""
+        if seat.subscription in self._seats:
+            seat.outlet.post(seat.subscription.end, error)
+            self._leave(seat)
+
+    def _leave(self, seat: Seat) -> None:
+        feed = seat.feed
+        del self._seats[seat.subscription]
+        _unfollow(seat)
+        if seat.errand is not None:
+            seat.errand.drop()
+        seat.private = seat.errand = None
+        feed.seats.pop(seat.subscription, None)
+        feed.waiting.pop(seat, None)
+        key = (seat.outlet.key, seat.form.key)
+        channel = feed.channels.get(key)
+        if channel is not None and not channel.following:
+            del feed.channels[key]
+        if not feed.seats:
+            self._views.free(feed)
+        if not self._seats:
+            self._made.clear()
+        self._gone(seat)
+
+
+def _unfollow(seat: Seat) -> None:
+    if seat.channel is not None:
+        seat.channel.following -= 1
+        seat.channel = None
+
+
+def _fill(subscription: Subscription, made: Filling, behind: bool) -> None:
+    held: Any = made.held
+    subscription.filled(made.messages, held, behind=behind)

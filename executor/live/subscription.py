@@ -1,0 +1,307 @@
+"""One subscriber's end of a stream: a bounded mailbox between the hub, which never waits, and somebody who reads.
+
+Three ways to read, of which a subscription takes one:
+
+- `listen(deliver, ended)`: `deliver(message)` is called on the event loop's thread for each message in order and
+  returns whether it took it. While it does, messages pass through without being queued. Once it returns False they
+  wait here; `pump()` tries again, and is to be called whenever there is room (a socket's buffer has drained).
+  `ended(error)` is called once, after the last message: None where the subscription was closed by the hub in order.
+- `async for message in subscription`: raises what the query was ended with.
+- `for message in subscription`, of a `BlockingSubscription`, on a thread of one's own.
+
+`close()` ends it from the reader's side, at any time; nothing is called after it. Every method but `close` of a
+blocking one belongs to one thread: that of the event loop on which it was made.
+
+A mailbox that is full is emptied: only the position of the last message that was handed over is remembered, and the
+hub no longer knows the subscription among those who follow. When the reader has taken what is left and comes
+again, the hub is asked for what lies between that position and now. What waits of a snapshot is kept.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Final, Protocol
+
+from datalog.errors import AdalogError
+from executor.live.event import Kind, Message, Position
+from executor.live.outlet import Channel
+from executor.live.settings import LiveSettings
+
+Deliver = Callable[[Message], bool]
+Ended = Callable[[AdalogError | None], None]
+
+_LOGGER: Final = logging.getLogger("adalog.live")
+_OF_A_SNAPSHOT: Final = (Kind.SNAPSHOT, Kind.RESET)
+
+
+class Desk(Protocol):
+    """The hub, as a subscription sees it. Its methods only queue what they are told. Thread-safe."""
+
+    def wanted(self, subscription: Subscription, position: Position | None) -> None:
+        """The subscription has come to a position, has room, and is not among those who follow."""
+
+    def left(self, subscription: Subscription, *, closed: bool) -> None:
+        """The subscription no longer follows; with `closed` it never will again."""
+
+    def overflowed(self) -> None:
+        """A mailbox was full."""
+
+    def room(self, nbytes: int, *, always: bool = False) -> bool:
+        """Takes or gives back bytes of all mailboxes; whether there was room for them. `always`: even beyond."""
+
+
+class Subscription:
+    """See the module. `position`: that of the last message that was handed over, or where the stream begins."""
+
+    __slots__ = (
+        "__weakref__",
+        "_behind",
+        "_deliver",
+        "_desk",
+        "_end",
+        "_ended",
+        "_finished",
+        "_held",
+        "_nbytes",
+        "_queue",
+        "_settings",
+        "_waiter",
+        "channel",
+        "closed",
+        "position",
+    )
+
+    def __init__(self, desk: Desk, settings: LiveSettings, position: Position | None) -> None:
+        self._desk = desk
+        self._settings = settings
+        self.position = position
+        self.channel: Channel | None = None
+        self.closed = False
+        self._queue: deque[Message] = deque()
+        self._nbytes = 0
+        # Whether the hub is to be asked for what follows once the queue is empty.
+        self._behind = False
+        # What the messages that wait are paid with, let go of when they are gone.
+        self._held: object = None
+        self._deliver: Deliver | None = None
+        self._ended: Ended | None = None
+        self._end: AdalogError | None = None
+        self._finished = False
+        self._waiter: asyncio.Future[None] | None = None
+
+    # For the reader
+
+    def listen(self, deliver: Deliver, ended: Ended) -> None:
+        """Takes the direct way; what waits is delivered at once."""
+        self._deliver, self._ended = deliver, ended
+        self.pump()
+
+    def pump(self) -> None:
+        """Delivers what waits, as long as it is taken."""
+        deliver, queue = self._deliver, self._queue
+        if deliver is None:
+            return
+        while queue:
+            if not self._taken(deliver, queue[0]):
+                return
+            self._next()
+        self._emptied()
+
+    def close(self) -> None:
+        """Nobody reads any more."""
+        if not self.closed:
+            self.closed = True
+            self._forget()
+            self._wake()
+            self._desk.left(self, closed=True)
+
+    def __aiter__(self) -> Subscription:
+        return self
+
+    async def __anext__(self) -> Message:
+        while not self._queue:
+            if self._finished or self.closed:
+                if self._end is not None:
+                    raise self._end
+                raise StopAsyncIteration
+            self._emptied()
+            self._waiter = asyncio.get_running_loop().create_future()
+            try:
+                await self._waiter
+            finally:
+                self._waiter = None
+        return self._next()
+
+    # For the outlet, on the reader's thread
+
+    def filled(self, messages: Iterable[Message], held: object, *, behind: bool) -> None:
+        """Messages that were asked for, whatever they weigh. `held`: what they are paid with. `behind`: the hub
+        is to be asked again when they are gone."""
+        if self.closed or self._finished:
+            return
+        self._behind = behind
+        self._held = held
+        for message in messages:
+            if message.kind not in _OF_A_SNAPSHOT:
+                self._nbytes += message.nbytes
+                self._desk.room(message.nbytes, always=True)
+            self._queue.append(message)
+        self._arrived()
+
+    def joined(self, channel: Channel, backlog: Iterable[Message]) -> None:
+        """It follows from here on, and gets the messages since its position first."""
+        if self.closed or self._finished:
+            return
+        self.channel = channel
+        channel.members[self] = None
+        for message in backlog:
+            if self.channel is channel:
+                self.take(message)
+
+    def take(self, message: Message) -> None:
+        """A message to all who follow."""
+        if not self._queue:
+            if self._deliver is not None and self._taken(self._deliver, message):
+                self.position = message.position
+                return
+            if self.closed:
+                return
+        elif message.kind is Kind.PROGRESS:
+            return
+        most, room = self._settings.mailbox_events, self._settings.mailbox_bytes
+        full = len(self._queue) >= most or (self._queue and self._nbytes + message.nbytes > room)
+        if full or not self._desk.room(message.nbytes):
+            self.fall_behind()
+            return
+        self._queue.append(message)
+        self._nbytes += message.nbytes
+        self._wake()
+
+    def fall_behind(self) -> None:
+        """Drops what waits, but for a snapshot that was begun; the hub is asked again once there is room."""
+        self._desk.overflowed()
+        kept = [message for message in self._queue if message.kind in _OF_A_SNAPSHOT]
+        self._drop()
+        self._queue.extend(kept)
+        self._behind = True
+        self._unlink()
+        self._desk.left(self, closed=False)
+
+    def end(self, error: AdalogError | None) -> None:
+        """Nothing follows what waits now."""
+        if self.closed or self._finished:
+            return
+        self._finished, self._end, self._behind = True, error, False
+        self._unlink()
+        self._arrived()
+
+    # Within
+
+    def _arrived(self) -> None:
+        if self._deliver is not None:
+            self.pump()
+        self._wake()
+
+    def _taken(self, deliver: Deliver, message: Message) -> bool:
+        """Whether the message was delivered, and somebody still reads."""
+        try:
+            taken = deliver(message)
+        except Exception:
+            _LOGGER.exception("a subscriber failed, and is let go")
+            self.close()
+            return False
+        return taken and not self.closed
+
+    def _next(self) -> Message:
+        """Takes the first message that waits."""
+        message = self._queue.popleft()
+        if message.kind not in _OF_A_SNAPSHOT:
+            self._nbytes -= message.nbytes
+            self._desk.room(-message.nbytes)
+        self.position = message.position
+        return message
+
+    def _drop(self) -> None:
+        self._queue.clear()
+        self._desk.room(-self._nbytes)
+        self._nbytes = 0
+
+    def _emptied(self) -> None:
+        self._held = None
+        if self.closed:
+            return
+        if self._behind:
+            self._behind = False
+            self._desk.wanted(self, self.position)
+        if self._finished and self._ended is not None:
+            ended, self._ended, self._deliver = self._ended, None, None
+            ended(self._end)
+
+    def _unlink(self) -> None:
+        if self.channel is not None:
+            self.channel.members.pop(self, None)
+            self.channel = None
+
+    def _forget(self) -> None:
+        self._unlink()
+        self._drop()
+        self._held = self._deliver = self._ended = None
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+
+class BlockingSubscription(Subscription):
+    """A subscription that a thread reads; the hub's thread fills it."""
+
+    __slots__ = ("_condition",)
+
+    def __init__(self, desk: Desk, settings: LiveSettings, position: Position | None) -> None:
+        super().__init__(desk, settings, position)
+        self._condition = threading.Condition(threading.RLock())
+
+    def __iter__(self) -> BlockingSubscription:
+        return self
+
+    def __next__(self) -> Message:
+        with self._condition:
+            while not self._queue:
+                if self._finished or self.closed:
+                    if self._end is not None:
+                        raise self._end
+                    raise StopIteration
+                self._emptied()
+                self._condition.wait()
+            return self._next()
+
+    def filled(self, messages: Iterable[Message], held: object, *, behind: bool) -> None:
+        with self._condition:
+            super().filled(messages, held, behind=behind)
+
+    def joined(self, channel: Channel, backlog: Iterable[Message]) -> None:
+        with self._condition:
+            super().joined(channel, backlog)
+
+    def take(self, message: Message) -> None:
+        with self._condition:
+            super().take(message)
+
+    def fall_behind(self) -> None:
+        with self._condition:
+            super().fall_behind()
+
+    def end(self, error: AdalogError | None) -> None:
+        with self._condition:
+            super().end(error)
+
+    def close(self) -> None:
+        with self._condition:
+            super().close()
+
+    def _wake(self) -> None:
+        self._condition.notify_all()

@@ -1,0 +1,389 @@
+"""Views and their feeds: which of them a transaction touches, their steps, and the events that come of them.
+
+Belongs to the hub's thread. One DELTA is made for each transaction that changes an answer. Several transactions
+become one step, and one DELTA, in three cases: a view at work elsewhere has the rest done in one step when it comes
+back; where more than `_FAR_BEHIND` transactions wait for the hub they are taken as one; and where attributes with
+:db/noHistory exist, those that were committed together are, as the moments between them cannot be read.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from datalog.errors import AdalogError
+from executor.bounds.cancel import Cancel, StartAgain
+from executor.bounds.client import Client
+from executor.live.errands import Errand, Errands
+from executor.live.event import Event, Kind, Position
+from executor.live.failing import failure
+from executor.live.feed import Feed, Followed, Recent
+from executor.live.figures import Figures
+from executor.live.holding import Holding, Holdings
+from executor.live.interests import Interests
+from executor.live.settings import LiveSettings
+from executor.live.work import Brief, Done, Work
+from executor.maintain.view import Interest, Tick, View
+from executor.pool import Pool
+from executor.question.question import Question
+from store.bootstrap import IDENT
+from store.database import TxReport
+from store.snapshot import Snapshot
+
+Told = tuple[TxReport, Snapshot]
+
+# Transactions that wait for the hub, beyond which they become one step.
+_FAR_BEHIND: Final = 256
+# Feeds that are told of idleness at once.
+_IDLE_AT_ONCE: Final = 200
+# The planner's cost of work that is known to be heavy.
+_HEAVY: Final = 1e9
+_LOG: Final = "log"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question that somebody wants to follow. `key`: of its feed; `view_key`: of its view; `view`: made already,
+    where there was none."""
+
+    question: Question
+    key: Hashable
+    view_key: Hashable
+    view: View | None
+
+
+class Views:
+    """`free`: is called when a feed has a moment for those who wait; `failed`: when one cannot be followed any
+    more."""
+
+    def __init__(
+        self,
+        pool: Pool,
+        settings: LiveSettings,
+        holdings: Holdings,
+        errands: Errands,
+        figures: Figures,
+        heard: Callable[[TxReport, Snapshot], None],
+    ) -> None:
+        self.ready: Callable[[Feed], None] = lambda feed: None
+        self.failed: Callable[[Feed, AdalogError], None] = lambda feed, error: None
+        # Read by other threads, too.
+        self.known: dict[Hashable, Followed] = {}
+        self.now: Snapshot | None = None
+        self._pool = pool
+        self._database = pool.database
+        self._settings = settings
+        self._holdings = holdings
+        self._errands = errands
+        self._figures = figures
+        self._heard = heard
+        self._feeds: dict[Hashable, Feed] = {}
+        self._interests: Interests[Followed] = Interests()
+        self._recent = Recent(settings.recent_events, settings.recent_bytes)
+        self._numbers = itertools.count(1)
+        self._schema_key = -1
+        # Of a group that was committed together, those that were told of so far, where it has to be taken as one.
+        self._partly: list[Told] = []
+        # Feeds with somebody who waits for a moment to come.
+        self._awaited: dict[Feed, None] = {}
+        # When each feed is to hear that nothing happens, the next first.
+        self._idle: OrderedDict[Feed, float] = OrderedDict()
+
+    # Feeds
+
+    def feed(self, asked: Asked, client: Client) -> Feed:
+        """The feed of a question, made where there is none; its view knows it later."""
+        feed = self._feeds.get(asked.key)
+        if feed is not None:
+            return feed
+        self._wake()
+        followed = self.known.get(asked.view_key)
+        if followed is None:
+            holding = Holding(self._holdings)
+            followed = Followed(asked.view_key, asked.question, asked.view, holding, replace(client, request=0))
+            self.known[followed.key] = followed
+            self._figures.views = len(self.known)
+        feed = Feed(next(self._numbers), asked.key, asked.question, followed)
+        followed.adding.append(feed)
+        followed.alive += 1
+        self._keep(feed)
+        return feed
+
+    def log_feed(self) -> Feed:
+        """The feed of the log itself."""
+        feed = self._feeds.get(_LOG)
+        if feed is None:
+            self._wake()
+            assert self.now is not None, "somebody follows"
+            feed = Feed(next(self._numbers), _LOG, None, None, covered=self.now.t, ready=True)
+            self._keep(feed)
+        return feed
+
+    def _keep(self, feed: Feed) -> None:
+        self._feeds[feed.key] = feed
+        self._figures.feeds = len(self._feeds)
+
+    def begin(self, feed: Feed) -> None:
+        """Has the feed's view know it, where it does not."""
+        if feed.followed is not None and not feed.ready:
+            self._work(feed.followed)
+
+    def free(self, feed: Feed) -> None:
+        """Nobody follows the feed any more."""
+        if self._feeds.get(feed.key) is not feed:
+            return
+        del self._feeds[feed.key]
+        self._figures.feeds = len(self._feeds)
+        self._idle.pop(feed, None)
+        self._awaited.pop(feed, None)
+        followed = feed.followed
+        if followed is not None:
+            followed.alive -= 1
+            followed.awaited.pop(feed, None)
+            if not followed.alive:
+                self._drop(followed)
+            elif followed.busy:
+                followed.leaving.append(feed)
+            else:
+                self._leave(followed, feed)
+        self._sleep()
+
+    def moment(self, feed: Feed) -> Snapshot | None:
+        """Up to where a feed's events are known; None while its view is at work, or does not know it yet."""
+        followed = feed.followed
+        if followed is None:
+            return self.now
+        if not feed.ready or followed.busy:
+            return None
+        return followed.at or self.now
+
+    def wait(self, feed: Feed) -> None:
+        """Has `ready` called when the feed has another moment."""
+        self._awaited[feed] = None
+        if feed.followed is not None:
+            feed.followed.awaited[feed] = None
+
+    def _leave(self, followed: Followed, feed: Feed) -> None:
+        if feed in followed.adding:
+            followed.adding.remove(feed)
+        if followed.feeds.pop(feed.number, None) is not None and followed.view is not None:
+            followed.view.drop(feed.number)
+
+    def _drop(self, followed: Followed) -> None:
+        if self.known.get(followed.key) is followed:
+            del self.known[followed.key]
+            self._interests.remove(followed)
+            self._figures.views = len(self.known)
+            if followed.errand is not None:
+                followed.errand.drop()
+            else:
+                followed.holding.become(0)
+                followed.view = None
+
+    def _wake(self) -> None:
+        """Follows the database from now on."""
+        if self.now is None:
+            self._database.add_listener(self._heard)
+            self.now = self._database.snapshot()
+            self._schema_key = self.now.schema_key
+
+    def _sleep(self) -> None:
+        """Where nobody follows anything, the writer has nobody to tell."""
+        if not self._feeds and self.now is not None:
+            self._database.remove_listener(self._heard)
+            self.now = None
+            self._partly = []
+            self._recent.clear()
+
+    # Transactions
+
+    def committed(self, told: Sequence[Told]) -> None:
+        """Steps what transactions touch."""
+        told = self._whole(told)
+        if not told:
+            return
+        newest = told[-1][1]
+        for group in _groups(told, newest):
+            started = time.perf_counter()
+            if self._tick([report for report, _ in group], group[-1][1]):
+                self._figures.ticks += 1
+                self._figures.tick_seconds += time.perf_counter() - started
+        log = self._feeds.get(_LOG)
+        if log is not None:
+            for report, _ in told:
+                self._emit(log, Event(Kind.TRANSACTION, Position(report.t), report=report))
+        if self.now is not None:
+            self.now = newest.as_of(told[-1][0].t)
+        awaited, self._awaited = self._awaited, {}
+        for feed in awaited:
+            self.ready(feed)
+
+    def _whole(self, told: Sequence[Told]) -> Sequence[Told]:
+        """Those that are to be looked at now: with :db/noHistory, groups of which all were told."""
+        now = self.now
+        if now is None:
+            return ()
+        told = [each for each in (*self._partly, *told) if each[0].t > now.t]
+        self._partly = []
+        if told and told[-1][1].origin.forgetful and told[-1][0].t < told[-1][1].t:
+            newest = told[-1][1]
+            self._partly = [each for each in told if each[1] is newest]
+            told = told[: -len(self._partly)]
+        return told
+
+    def _tick(self, reports: list[TxReport], snapshot: Snapshot) -> bool:
+        """Steps what some transactions touch; whether there was any."""
+        assert self.now is not None, "somebody follows"
+        last = reports[-1].t
+        attributes = self._interests.attributes(reports, snapshot) if len(self._interests) else []
+        new_schema = snapshot.schema_key != self._schema_key
+        if not attributes and not self._interests.wants_all and not new_schema:
+            # Nobody wants to know: to the views the next moment is as near.
+            return False
+        new = snapshot.as_of(last)
+        tick = Tick(self.now, new)
+        touched: Iterable[Followed] = list(self._interests.touched(attributes, tick))
+        # What is an attribute, and which entity a keyword names, decides what can touch a view.
+        anew = new_schema or IDENT in attributes
+        if new_schema:
+            self._schema_key = snapshot.schema_key
+            touched = tuple(self.known.values())
+        self.now = new
+        for followed in touched:
+            followed.asks_anew |= anew
+            if followed.at is None:
+                followed.at, followed.touched = tick.old, reports[0].t - 1
+                self._work(followed, tick)
+        return bool(touched)
+
+    # Work
+
+    def _work(self, followed: Followed, tick: Tick | None = None) -> None:
+        """Brings a view to the newest moment, with the feeds that wait to be added, here or elsewhere."""
+        now = self.now
+        if followed.busy or self.known.get(followed.key) is not followed or now is None:
+            return
+        at = followed.at
+        if at is None and not followed.adding:
+            return
+        if tick is None and at is not None:
+            tick = Tick(at, now)
+        adding, followed.adding, followed.at = followed.adding, [], None
+        work = Work(followed, self._pool.engine, self._pool.memory, at or now, tick, adding, followed.touched)
+        if not followed.heavy:
+            try:
+                done = work.do(Brief())
+            except (StartAgain, AdalogError):
+                followed.heavy = True
+            else:
+                self._worked(work, done)
+                return
+        if adding:
+            # What touches the new feeds is not known before they are there.
+            self._interests.put(followed, (Interest(None),))
+        followed.busy = True
+        cost = _HEAVY if tick is not None else 0.0
+        followed.errand = Errand(followed.client, work.do, lambda done, why: self._back(work, done, why), cost)
+        self._errands.send(followed.errand)
+
+    def _back(self, work: Work, done: Done | None, why: BaseException | None) -> None:
+        followed = work.followed
+        followed.busy, followed.errand = False, None
+        if done is not None:
+            self._worked(work, done)
+        else:
+            error = failure(why)
+            for feed in (*followed.feeds.values(), *work.adding, *followed.adding):
+                self.failed(feed, error)
+
+    def _worked(self, work: Work, done: Done) -> None:
+        """Hands on what came of some work, and goes on with what came meanwhile."""
+        followed = work.followed
+        first = not followed.feeds
+        for feed in work.adding:
+            feed.ready, feed.covered = True, work.at.t
+            followed.feeds[feed.number] = feed
+        if work.tick is not None:
+            followed.stepped(work.touched, work.tick.new.t)
+        if followed.at is not None:
+            # It was touched while it was at work: it goes on from where the work has brought it.
+            followed.at = work.at if work.tick is None else work.tick.new
+        leaving, followed.leaving = followed.leaving, []
+        for feed in leaving:
+            self._leave(followed, feed)
+        for feed, event in done.events.items():
+            if isinstance(event, AdalogError):
+                self.failed(feed, event)
+            else:
+                self._emit(feed, event)
+        if self.known.get(followed.key) is not followed:
+            return
+        if first:
+            followed.began(done.seconds)
+        elif work.tick is not None:
+            followed.took(done.seconds)
+        if work.adding or followed.asks_anew:
+            followed.asks_anew = False
+            if followed.view is not None and self.now is not None:
+                self._interests.put(followed, followed.view.interests(self.now))
+        awaited, followed.awaited = followed.awaited, {}
+        for feed in awaited:
+            self.ready(feed)
+        if followed.at is not None or followed.adding:
+            self._work(followed)
+
+    # Events
+
+    def _emit(self, feed: Feed, event: Event) -> None:
+        """Tells all who follow a feed, and keeps the event for those who will."""
+        self._recent.add(feed, event)
+        self._tell(feed, event)
+
+    def _tell(self, feed: Feed, event: Event) -> None:
+        for channel in tuple(feed.channels.values()):
+            if channel.following:
+                try:
+                    message = event.message(channel.form, Cancel())
+                except AdalogError as error:
+                    self.failed(feed, error)
+                    return
+                channel.outlet.tell(channel, message)
+                self._figures.events[event.kind] += channel.following
+        self.told(feed)
+
+    def told(self, feed: Feed) -> None:
+        """The feed's subscribers have heard something: of idleness they are to hear later."""
+        if feed.followed is not None:
+            self._idle[feed] = time.monotonic() + self._settings.progress_seconds
+            self._idle.move_to_end(feed)
+
+    @property
+    def idle_at(self) -> float | None:
+        """When somebody is to hear that nothing happens."""
+        return next(iter(self._idle.values()), None)
+
+    def idle(self) -> None:
+        """Tells those for whom it is time."""
+        now = time.monotonic()
+        for _ in range(_IDLE_AT_ONCE):
+            feed, at = next(iter(self._idle.items()), (None, 0.0))
+            if feed is None or at > now:
+                return
+            moment = self.moment(feed)
+            if moment is None:
+                self.told(feed)
+            else:
+                self._tell(feed, Event(Kind.PROGRESS, Position(moment.t)))
+
+
+def _groups(told: Sequence[Told], newest: Snapshot) -> Iterable[Sequence[Told]]:
+    """The transactions that are one step each."""
+    if len(told) > _FAR_BEHIND:
+        return [told]
+    if newest.origin.forgetful:
+        return [list(group) for _, group in itertools.groupby(told, lambda each: id(each[1]))]
+    return [[each] for each in told]

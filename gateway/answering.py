@@ -1,0 +1,212 @@
+"""What every protocol does with a GraphQL request: who asks, whether they may, what runs, and what it came to.
+
+It knows no transport: `gateway.graphql` speaks HTTP, `gateway.events` server-sent events, `gateway.transport_ws`
+WebSocket.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from dataclasses import dataclass
+from itertools import count
+from time import perf_counter
+from typing import Any, Final, TypeVar
+
+import orjson
+from starlette.types import Scope
+
+from datalog.errors import AdalogError, Code
+from executor.bounds.cancel import abandoned, stopping
+from executor.bounds.client import ASKING, Client
+from executor.live.subscription import Subscription
+from gateway.auth import ANYONE, Principal, Tokens, address_of, check_write
+from gateway.ending import Stop
+from gateway.metrics import Metrics
+from gateway.negotiation import GraphQLRequest
+from schema.context import Context, Services
+from schema.errors import describe, internal
+from schema.execution import Answer, Operations, Prepared, root_fields
+from schema.live import RefusedError
+
+T = TypeVar("T")
+Gone = Callable[[], Coroutine[Any, Any, None]]
+"""Returns when nobody waits for the answer any more."""
+
+# Most queries are answered sooner; only then is it worth watching whether the client is still there.
+_PATIENCE: Final = 0.02
+_CUT: Final = AdalogError(
+    Code.BACKEND_UNAVAILABLE,
+    "the server was shut down before the transaction was answered, and it is unknown whether it was applied; with "
+    "an idempotencyKey it is safe to transact it again, without one read before you do",
+    retryable=False,
+)
+
+
+class ClientGoneError(Exception):
+    """The client closed the connection before its answer."""
+
+
+class StoppedError(Exception):
+    """The server stops before there is an answer. `body` is what is answered."""
+
+    def __init__(self, error: AdalogError) -> None:
+        super().__init__(error.message)
+        self.error = describe(error)
+        self.body = orjson.dumps({"errors": [self.error]})
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request whose document was read. `kind` is None where it is not clear what to run: execution says why."""
+
+    request: GraphQLRequest
+    prepared: Prepared
+    kind: str | None
+    fields: list[str]
+
+    @property
+    def writes(self) -> bool:
+        return self.kind == "mutation"
+
+    @property
+    def subscribes(self) -> bool:
+        return self.kind == "subscription"
+
+
+class Answering:
+    """Runs requests, each within the task that serves it."""
+
+    def __init__(
+        self,
+        operations: Operations,
+        services: Services,
+        tokens: Tokens,
+        metrics: Metrics,
+        stop: Stop,
+    ) -> None:
+        self.operations = operations
+        self.services = services
+        self.tokens = tokens
+        self.metrics = metrics
+        self.stop = stop
+        self._requests = count(1)
+
+    def introduce(self, principal: Principal, scope: Scope) -> None:
+        """Says who asks, to the present task and to the work that answers it."""
+        who = address_of(scope) if principal is ANYONE else principal.name
+        ASKING.set(Client(who, next(self._requests)))
+
+    async def read(self, request: GraphQLRequest, principal: Principal) -> Asked:
+        """The request's document. Raises FORBIDDEN for a mutation by somebody who may not."""
+        prepared = await self.operations.aprepare(request.query)
+        operation = prepared.operation(request.operation_name)
+        if operation is None or prepared.refusal:
+            return Asked(request, prepared, None, [])
+        asked = Asked(request, prepared, operation.operation.value, root_fields(operation))
+        if asked.writes:
+            check_write(principal)
+        return asked
+
+    async def answer(self, asked: Asked, context: Context, gone: Gone | None = None) -> Answer:
+        """The whole answer of a query or mutation. Raises ClientGoneError, StoppedError."""
+        started = perf_counter()
+        request = asked.request
+        run = self.operations.run(asked.prepared, context, request.variables, request.operation_name)
+        try:
+            answer = await self._unless_stopped(asyncio.ensure_future(run), gone, asked.writes)
+        except StoppedError:
+            for field in asked.fields:
+                self.metrics.answered(field, Code.BACKEND_UNAVAILABLE, perf_counter() - started)
+            raise
+        self._count(answer, asked.fields, perf_counter() - started)
+        if "q" in asked.fields:
+            self.metrics.rows(context.rows)
+        return answer
+
+    async def subscribe(self, asked: Asked, resume: str | None = None, gone: Gone | None = None) -> Subscription:
+        """A subscription that has begun. Raises RefusedError, ClientGoneError, StoppedError.
+
+        `resume`: the token of the last event that the client has, where its transport tells.
+        """
+        started = perf_counter()
+        request = asked.request
+        begin = self.operations.subscribe(
+            asked.prepared, Context(self.services), request.variables, request.operation_name, resume
+        )
+        task = asyncio.ensure_future(begin)
+        try:
+            begun = await self._unless_stopped(task, gone, writes=False)
+        except RefusedError as refused:
+            self._count(Answer({"errors": refused.errors}, executed=False), asked.fields, perf_counter() - started)
+            raise
+        except BaseException:
+            task.add_done_callback(_unwanted)
+            raise
+        self._count(Answer({}, executed=True), asked.fields, perf_counter() - started)
+        return begun
+
+    async def _unless_stopped(self, task: asyncio.Future[T], gone: Gone | None, writes: bool) -> T:
+        """The task's result. Raises StoppedError when the server stops first; what writes has until it is cut."""
+        told = None if writes else self.stop.told()
+        try:
+            return await _unless_gone(task, gone, told)
+        except asyncio.CancelledError:
+            if not self.stop.has_begun:
+                raise
+            raise StoppedError(_CUT if writes else stopping()) from None
+        finally:
+            if told is not None:
+                self.stop.forget(told)
+
+    def _count(self, answer: Answer, fields: list[str], seconds: float) -> None:
+        errors = answer.body.get("errors")
+        if not errors:
+            for field in fields:
+                self.metrics.answered(field, "OK", seconds)
+            return
+        failed = {str((error.get("path") or ["request"])[0]): error["extensions"]["code"] for error in errors}
+        for field in fields or ["request"]:
+            self.metrics.answered(field, failed.get(field, failed.get("request", "OK")), seconds)
+
+
+def chunks(answer: Answer) -> list[bytes]:
+    """The answer as it is sent."""
+    try:
+        return answer.chunks()
+    except TypeError as error:
+        # Text that is no UTF-8, for one; nothing of it may reach the client half written.
+        answer.body.clear()
+        answer.body["errors"] = [internal(error)]
+        return answer.chunks()
+
+
+def retry_after(errors: Iterable[Mapping[str, Any]]) -> int | None:
+    """Seconds after which what was refused is worth another try."""
+    return max((e["extensions"]["retryAfter"] for e in errors if "retryAfter" in e["extensions"]), default=None)
+
+
+def _unwanted(task: asyncio.Future[Subscription]) -> None:
+    """Ends a subscription that began while its client left."""
+    if not task.cancelled() and task.exception() is None:
+        task.result().close()
+
+
+async def _unless_gone(task: asyncio.Future[T], gone: Gone | None, told: asyncio.Future[None] | None) -> T:
+    """The task's result; cancels it when the client disconnects, or the server stops, first."""
+    try:
+        done, _ = await asyncio.wait((task,), timeout=_PATIENCE)
+        if not done:
+            watch = None if gone is None else asyncio.ensure_future(gone())
+            try:
+                waiting = [future for future in (task, watch, told) if future is not None]
+                await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                if watch is not None:
+                    abandoned(watch)
+            if not task.done():
+                raise ClientGoneError if watch is not None and watch.done() else StoppedError(stopping())
+        return task.result()
+    finally:
+        # Also when this request itself is cancelled: a server that shuts down waits for no query.
+        abandoned(task)

@@ -1,0 +1,1 @@
+"""What to join when something changed, for answers and derived relations that are kept up to date: plain data."""

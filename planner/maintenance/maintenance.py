@@ -1,0 +1,140 @@
+"""The plan by which a query is kept up to date: plain data, right for any arguments while the schema stays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from datalog import ast
+from datalog.ast import Const, LookupRef
+from planner.joins import JoinPlan, plan_join
+from planner.logical import AndNode, RelationAtom
+from planner.maintenance.feeds import FEED, Fed, fed
+from planner.maintenance.reactions import (
+    Moves,
+    Reaction,
+    is_derived,
+    moving_database,
+    reactions,
+    with_derived,
+)
+from planner.maintenance.refusals import refusal_of_body, refusal_of_find
+from planner.maintenance.rules import named
+from planner.maintenance.rules import refusal as refusal_of_rules
+from planner.passes import check, order, scope, setting_of, simplify, stratify
+from planner.places import Places
+from planner.plan import Options, Plan
+from planner.projection import blank_singletons
+from planner.statistics import Statistics
+
+
+@dataclass(frozen=True, slots=True)
+class Maintenance:
+    """`body`: the query's, which reads its arguments from relations. `head`: the variables that tell the rows kept
+    apart, FEED first where there are feeds. `constants`: of the `fixed` variables. `places`: where the values of
+    its variables stand; `entities`: those that stand for entities. `rules`: the plan whose program derives the
+    relations that the body reads, if there are any."""
+
+    query: ast.Query
+    fed: Fed
+    head: tuple[str, ...]
+    reactions: tuple[Reaction, ...]
+    constants: Mapping[str, Const | LookupRef]
+    places: Places
+    entities: frozenset[str]
+    rules: Plan | None = None
+
+    @property
+    def body(self) -> AndNode:
+        return self.fed.body
+
+    @property
+    def fixed(self) -> tuple[str, ...]:
+        """The variables that stand for constants of rule calls."""
+        return self.fed.fixed
+
+
+@dataclass(frozen=True, slots=True)
+class ReactionPlan:
+    """A reaction with the order of its join. `given`: the variables of the first batch, whose rows came or went.
+    `probes`: (relation of arguments, column, variable of the batch) for values that some feed has to ask for."""
+
+    reaction: Reaction
+    given: tuple[str, ...]
+    join: JoinPlan
+    probes: tuple[tuple[str, int, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unmaintained:
+    """`why`: half a sentence."""
+
+    why: str
+
+
+def maintenance_of(
+    query: ast.Query, statistics: Statistics, relations: frozenset[str], options: Options, moving: str
+) -> Maintenance | Unmaintained:
+    """What to do when the database `moving` moves; or why that cannot be said of this query.
+
+    Raises what planning the query raises.
+    """
+    why = refusal_of_find(query)
+    if why is not None:
+        return Unmaintained(why)
+    setting = setting_of(statistics, relations, options)
+    checked = check(scope(query, setting), setting)
+    moves = moving_database(moving)
+    why = refusal_of_body(checked.tree.body, moves)
+    if why is not None:
+        return Unmaintained(why)
+    made = fed(query, checked.tree)
+    rules = None
+    if checked.tree.predicates:
+        tree = replace(checked.tree, body=made.body, given=made.fixed)
+        stratified = stratify(replace(checked, tree=tree), setting)
+        rules = order(simplify(stratified, setting), setting)
+        why = refusal_of_rules(rules, frozenset((moving,)))
+        if why:
+            return Unmaintained(why)
+        made = replace(made, body=named(stratified.body, is_derived))
+        moves = with_derived(moves)
+    aggregates = any(isinstance(element, ast.FindAggregate) for element in query.find.elements)
+    # Only aggregates see what :with keeps apart.
+    shown = checked.answer if aggregates else tuple(dict.fromkeys(each.var.name for each in query.find.elements))
+    head = made.head_of(shown)
+    entities = checked.places.entities(statistics.databases)
+    found = tuple(_reactions(made, head, moves))
+    return Maintenance(query, made, head, found, checked.tree.constants, checked.places, entities, rules)
+
+
+def _reactions(made: Fed, head: tuple[str, ...], moves: Moves) -> tuple[Reaction, ...]:
+    scalars = frozenset(made.scalars or ()) if FEED in head else frozenset[str]()
+    found = reactions(made.body, head, moves, frozenset(made.fixed), scalars)
+    return tuple(dict.fromkeys(found))
+
+
+def plan_reaction(
+    maintenance: Maintenance, reaction: Reaction, statistics: Statistics, options: Options
+) -> ReactionPlan:
+    """The order in which to join the rows that changed with the rest."""
+    changed = tuple(dict.fromkeys(term for term in reaction.changed.terms if isinstance(term, str)))
+    given = (*changed, *(name for name in maintenance.fixed if name not in changed))
+    needed = frozenset(maintenance.head)
+    body = reaction.body
+    # Kept facts are looked up whole.
+    if options.project and maintenance.rules is None:
+        body = blank_singletons(body, needed.union(given))
+    join = plan_join(body, given, needed, statistics, options)
+    if join.levels:
+        # Whoever takes the heads makes them distinct.
+        join = replace(join, levels=(*join.levels[:-1], replace(join.levels[-1], merge=False)))
+    return ReactionPlan(reaction, given, join, tuple(_probes(reaction, changed)))
+
+
+def _probes(reaction: Reaction, changed: tuple[str, ...]) -> Iterator[tuple[str, int, str]]:
+    for item in reaction.body.items:
+        if isinstance(item, RelationAtom) and item.terms[:1] == (FEED,):
+            for place, term in enumerate(item.terms):
+                if isinstance(term, str) and term in changed:
+                    yield item.relation, place, term

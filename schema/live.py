@@ -1,0 +1,247 @@
+"""Subscriptions: a document's one root field as a stream of messages, each written once for all who asked alike.
+
+graphql-core reads the document and its arguments; after that nothing of it runs: what the selection wants of an
+event is worked out once (`Shape`), and events become the bytes of `{"data": {…}}`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from datalog.errors import AdalogError, Code
+from executor.answer.result import Result
+from executor.bounds.budget import Memory
+from executor.bounds.cancel import Cancel
+from executor.live.beginning import Begin, began
+from executor.live.event import Event, Kind, Message
+from executor.live.resume import Tokens, stream_name
+from executor.live.subscription import Subscription
+from executor.live.views import Asked
+from executor.question.arguments import few
+from executor.question.request import Request
+from schema import types
+from schema.arguments import describe_arguments, read_arguments
+from schema.columnar import Shape, Writing
+from schema.encoding import Encoding, encode_rows
+from schema.errors import describe
+from schema.limits import exceeded
+from schema.scalars import write_long
+from store.database import check_moment
+
+if TYPE_CHECKING:
+    from schema.context import Services
+
+# Cells that are written between two looks at the flag.
+_SLICE: Final = 20_000
+# More than any query has places for.
+_MOST_ARGUMENTS: Final = 1_000
+# Values that are read in no time.
+_INLINE_VALUES: Final = 500
+
+
+class RefusedError(Exception):
+    """A subscription that does not begin. `errors`: as GraphQL answers them."""
+
+    def __init__(self, errors: Sequence[dict[str, Any]]) -> None:
+        super().__init__(errors[0]["message"])
+        self.errors = list(errors)
+
+
+def ending(error: AdalogError) -> bytes:
+    """The payload that says why a stream ended."""
+    return orjson.dumps({"errors": [describe(error)]})
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """The root field of a subscription: its response name, its arguments, and what is wanted of each event."""
+
+    field: str
+    alias: str
+    arguments: dict[str, Any]
+    shape: Shape
+
+
+@dataclass(frozen=True, slots=True)
+class LiveForm:
+    """How the events of `live` are written. `name`: of the stream, for its tokens; `most`: bytes of one event."""
+
+    name: str
+    alias: str
+    encoding: Encoding
+    shape: Shape
+    tokens: Tokens
+    most: int
+    key: Hashable = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "key", (self.name, self.alias, self.encoding, self.shape))
+
+    def message(self, event: Event, cancel: Cancel) -> Message:
+        resume = self.tokens.write(self.name, event.position)
+        shown = {
+            name: self.shape.type_name
+            if field == "__typename"
+            else self._value(field, inner, event, resume, cancel)
+            for name, field, inner in self.shape.fields
+        }
+        payload = orjson.dumps({"data": {self.alias: shown}})
+        return Message(event.kind, event.position, payload, len(payload), resume)
+
+    def _value(self, field: str, inner: Shape | None, event: Event, resume: str, cancel: Cancel) -> Any:
+        change = event.change
+        match field:
+            case "kind":
+                return event.kind.value
+            case "basisT":
+                return write_long(event.t)
+            case "resume":
+                return resume
+            case "reason":
+                return event.reason
+            case "last":
+                return event.last if event.kind is Kind.SNAPSHOT else None
+            case "columns":
+                return None if event.answer is None or inner is None else _columns(event.answer, inner)
+            case "rows":
+                if event.answer is None:
+                    return None
+                return self._rows(event.answer, event.start, event.stop, cancel)
+            case "added":
+                return None if change is None else self._rows(change.added, 0, len(change.added), cancel)
+            case _:
+                return None if change is None else self._rows(change.removed, 0, len(change.removed), cancel)
+
+    def _rows(self, result: Result, start: int, stop: int, cancel: Cancel) -> orjson.Fragment:
+        types_ = [column.type for column in result.columns]
+        step = max(1, _SLICE // max(1, len(types_)))
+        parts, size = [], 0
+        for first in range(start, stop, step):
+            cancel.check()
+            last = min(first + step, stop)
+            columns = [result.column(index, first, last) for index in range(len(types_))]
+            part = orjson.dumps(encode_rows(columns, types_, self.encoding, self._weigh))[1:-1]
+            size += len(part)
+            self._weigh(size)
+            cancel.budget.take(len(part))
+            parts.append(part)
+        return orjson.Fragment(b"[" + b",".join(parts) + b"]")
+
+    def _weigh(self, nbytes: int) -> None:
+        if nbytes > self.most:
+            raise exceeded("bytes in one event of a live query", self.most, "result_bytes")
+
+
+def _columns(answer: Result, shape: Shape) -> list[dict[str, str]]:
+    return [
+        {
+            name: shape.type_name if field == "__typename" else getattr(column, field)
+            for name, field, _ in shape.fields
+        }
+        for column in answer.columns
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class LogForm:
+    """How the events of `transactions` are written. Their `resume` is the `from` that goes on after them."""
+
+    alias: str
+    encoding: Encoding
+    shape: Shape
+    memory: Memory
+    most: int
+    key: Hashable = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "key", (self.alias, self.encoding, self.shape))
+
+    def message(self, event: Event, cancel: Cancel) -> Message:
+        report = event.report
+        assert report is not None, "an event of the log"
+        taken = 0
+
+        def take(nbytes: int) -> None:
+            nonlocal taken
+            taken += nbytes
+            if taken > self.most:
+                raise exceeded(f"bytes in transaction {report.t}", self.most, "result_bytes")
+
+        one = types.TxReports(lambda _: iter((report,)), self.encoding, self.memory, 0.0)
+        written = b"".join(Writing(take, cancel).written(one, self.shape).chunks)[1:-1]
+        payload = b'{"data":{' + orjson.dumps(self.alias) + b":" + written + b"}}"
+        return Message(event.kind, event.position, payload, len(payload), str(report.t + 1))
+
+
+async def subscribed(services: Services, selected: Selected, resume: str | None) -> Subscription:
+    """The stream of a root field. `resume`: what the transport knows of an earlier one, instead of the arguments.
+
+    Raises what is wrong with the arguments.
+    """
+    if services.hub is None:
+        raise AdalogError(Code.BACKEND_UNAVAILABLE, "this gateway has no live queries")
+    encoding = Encoding(selected.arguments.get("encoding") or Encoding.PLAIN)
+    if selected.field == "transactions":
+        return _log(services, selected, encoding, resume)
+    return await _live(services, selected, encoding, resume)
+
+
+def _log(services: Services, selected: Selected, encoding: Encoding, resume: str | None) -> Subscription:
+    start = selected.arguments.get("from")
+    if resume is not None:
+        if not resume.isdecimal() or len(resume) > 18:
+            raise AdalogError(Code.ARG_INVALID, "the last event's id is not the number of a transaction")
+        start = int(resume)
+    if start is not None:
+        check_moment("from", start)
+    limits, hub = services.limits, services.hub
+    assert hub is not None, "the caller has looked"
+    form = LogForm(selected.alias, encoding, selected.shape, services.pool.memory, limits.result_bytes)
+    return hub.follow_log(form, start)
+
+
+async def _live(services: Services, selected: Selected, encoding: Encoding, resume: str | None) -> Subscription:
+    given = selected.arguments
+    from_t = given.get("fromT")
+    if resume is not None:
+        # The browser connects again by itself, with the address that it was given at first.
+        from_t = None
+    else:
+        resume = given.get("resume")
+    hub, limits = services.hub, services.limits
+    assert hub is not None, "the caller has looked"
+    for name in ("args", "argsEdn"):
+        if len(given.get(name) or ()) > _MOST_ARGUMENTS:
+            raise exceeded(f"arguments in {name}", _MOST_ARGUMENTS, None)
+
+    light = few((given.get("args") or (), given.get("argsEdn") or ()), _INLINE_VALUES)
+
+    def read(cancel: Cancel | None) -> tuple[Asked, LiveForm, Begin] | None:
+        """None: it takes longer, and wants a flag."""
+        arguments = read_arguments(services.database, given.get("args"), given.get("argsEdn"))
+        request = Request(given["query"], arguments, max_rows=limits.rows)
+        asked = hub.known(request) if cancel is None else hub.asked(request, cancel)
+        if asked is None:
+            return None
+        name = stream_name("live", given["query"], describe_arguments(arguments))
+        form = LiveForm(name, selected.alias, encoding, selected.shape, services.tokens, limits.result_bytes)
+        return asked, form, began(services.database, services.tokens, name, resume, from_t)
+
+    made = read(None) if light else None
+    if made is None:
+        async with services.reading:
+            # By now it may be known, with all others that wait here.
+            made = read(None) if light else None
+            made = made or await services.pool.threaded(Cancel.after(limits.timeout_ms), read)
+    assert made is not None, "with a flag it is read"
+    return hub.follow(*made)
+
+
+def hashable(shape: Shape) -> Shape:
+    """The shape as part of a key."""
+    fields = tuple((name, field, None if inner is None else hashable(inner)) for name, field, inner in shape.fields)
+    return Shape(shape.type_name, fields)

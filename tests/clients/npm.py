@@ -1,0 +1,24 @@
+"""The folder of the JavaScript client, and commands in it."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+CLIENT = ROOT / "clients" / "js"
+
+needs_node = pytest.mark.skipif(
+    shutil.which("npm") is None or not (CLIENT / "node_modules" / "typescript").is_dir(),
+    reason="needs Node.js and its packages: sudo apt-get install nodejs npm, then make setup",
+)
+
+
+def run(*command: str) -> str:
+    """What a command in the package's folder says, which must succeed."""
+    done = subprocess.run(command, cwd=CLIENT, capture_output=True, encoding="utf-8", timeout=120, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout

@@ -1,0 +1,132 @@
+"""clients/js: built, type-checked, tested with the packages that it is for, packed, and run against a server."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.clients.npm import CLIENT, ROOT, needs_node, run
+from tests.gateway.test_shutdown import serving
+
+PACKAGE: dict[str, Any] = json.loads((CLIENT / "package.json").read_text("utf-8"))
+LOCK: dict[str, Any] = json.loads((CLIENT / "package-lock.json").read_text("utf-8"))
+EXAMPLE = ROOT / "examples" / "live"
+
+
+@needs_node
+@pytest.mark.usefixtures("built")
+def test_its_own_tests() -> None:
+    tests = sorted(str(path.relative_to(CLIENT)) for path in (CLIENT / "build").glob("*.test.js"))
+    assert len(tests) == len(list((CLIENT / "test").glob("*.test.ts")))
+    run("node", "--test", *tests)
+
+
+@needs_node
+@pytest.mark.usefixtures("built")
+def test_what_is_packed() -> None:
+    [packed] = json.loads(run("npm", "pack", "--dry-run", "--json", "--ignore-scripts"))
+    files = {file["path"] for file in packed["files"]}
+    modules = {path.stem for path in (CLIENT / "src").glob("*.ts")}
+    compiled = {f"dist/{name}{suffix}" for name in modules for suffix in (".js", ".d.ts")}
+    assert files == compiled | {"package.json", "README.md", "LICENSE"}
+    for export in PACKAGE["exports"].values():
+        for path in [export] if isinstance(export, str) else export.values():
+            assert path.removeprefix("./") in files
+
+
+@needs_node
+@pytest.mark.usefixtures("built")
+def test_the_code_in_the_documents_is_well_typed() -> None:
+    folder = CLIENT / "build" / "documents"
+    folder.mkdir(parents=True)
+    for document in (CLIENT / "README.md", ROOT / "docs" / "javascript.md"):
+        blocks = re.findall(r"```(tsx?|js)\n(.*?)```", document.read_text("utf-8"), re.DOTALL)
+        assert blocks
+        for number, (kind, block) in enumerate(blocks):
+            suffix = "tsx" if kind == "tsx" else "ts"
+            (folder / f"{document.stem}-{number}.{suffix}").write_text(f"{block}\nexport {{}};\n", encoding="utf-8")
+    settings = {"extends": "../../tsconfig.json", "include": ["."]}
+    options = {"rootDir": ".", "noEmit": True, "jsx": "react-jsx", "noUnusedLocals": False}
+    (folder / "tsconfig.json").write_text(json.dumps({**settings, "compilerOptions": options}), encoding="utf-8")
+    run("node", "node_modules/typescript/bin/tsc", "-p", "build/documents")
+
+
+@needs_node
+@pytest.mark.usefixtures("built")
+def test_the_example_has_the_client_as_it_is(tmp_path: Path) -> None:
+    bundled = tmp_path / "bundle.js"
+    run("npm", "run", "--silent", "bundle", "--", f"--outfile={bundled}")
+    kept = (EXAMPLE / "adalog-client.js").read_text("utf-8")
+    assert bundled.read_text("utf-8") == kept, "run in clients/js: npm run build && npm run bundle"
+    licence = CLIENT / "node_modules" / "graphql-ws" / "LICENSE.md"
+    assert (EXAMPLE / "LICENSE-graphql-ws.txt").read_bytes() == licence.read_bytes()
+
+
+@needs_node
+@pytest.mark.usefixtures("built")
+def test_against_a_server_that_is_killed_in_between(tmp_path: Path) -> None:
+    """Over both transports: the server is killed when both have seen some, and comes back with more."""
+    transports = ("sse", "ws")
+    between = " ".join(f'{{:{name}.item/name \\"in between\\" :{name}.item/big 1}}' for name in transports)
+    folder = tmp_path / "data"
+    clients: list[subprocess.Popen[str]] = []
+    try:
+        with serving(folder) as first:
+            clients = [script("build/end-to-end.js", name, first.address) for name in transports]
+            said = [read_line(client) for client in clients]
+        if said == ["restart\n"] * 2:
+            with serving(folder) as second:
+                answer = second.post(f'mutation {{ transact(tx: "[{between}]") {{ t }} }}')
+                assert "errors" not in answer.json()
+                for client in clients:
+                    print(second.address, file=client.stdin, flush=True)
+                errors = [client.communicate(timeout=120)[1] for client in clients]
+        else:
+            errors = [client.communicate(timeout=120)[1] for client in clients]
+    finally:
+        for client in clients:
+            client.kill()
+            client.communicate()
+    assert [client.returncode for client in clients] == [0, 0], "\n".join(errors)
+
+
+def script(*command: str) -> subprocess.Popen[str]:
+    node = shutil.which("node")
+    assert node is not None
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen([node, *command], cwd=CLIENT, encoding="utf-8", **pipes)
+
+
+def read_line(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    return process.stdout.readline()
+
+
+def test_it_needs_nothing_at_run_time_and_is_not_published() -> None:
+    assert "dependencies" not in PACKAGE
+    assert PACKAGE["private"] is True
+    assert set(PACKAGE["peerDependencies"]) == set(PACKAGE["peerDependenciesMeta"])
+    for path in (CLIENT / "src").glob("*.ts"):
+        imported = set(re.findall(r' from "([^"]+)"', path.read_text("utf-8")))
+        outside = {name for name in imported if not name.startswith("./")}
+        assert outside <= {"react": {"react"}, "tanstack-db": {"@tanstack/db"}}.get(path.stem, set()), path.name
+
+
+def test_versions_are_exact_and_the_lock_names_no_address() -> None:
+    for name, version in PACKAGE["devDependencies"].items():
+        assert re.fullmatch(r"\d+\.\d+\.\d+", version), name
+        assert LOCK["packages"][f"node_modules/{name}"]["version"] == version
+    for name, locked in LOCK["packages"].items():
+        assert "resolved" not in locked
+        assert not name or "integrity" in locked, name
+
+
+def test_the_licence_is_the_project_s() -> None:
+    assert (CLIENT / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
+    assert PACKAGE["license"] == "Apache-2.0"

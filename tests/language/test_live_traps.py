@@ -1,0 +1,256 @@
+"""The traps of joins one variable at a time, for answers that are followed by changes: after each transaction the
+rows that entered and left are the difference of the answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from datalog.edn import read, write
+from datalog.errors import AdalogError
+from datalog.values import identity
+from executor.bounds.cancel import Cancel
+from executor.maintain.choosing import view_of
+from executor.maintain.maintained import MAINTAINED
+from executor.maintain.view import Change, Tick
+from executor.question.request import Request
+from tests.support import World
+
+MANY = ":db/valueType :db.type/ref :db/cardinality :db.cardinality/many"
+
+
+class Live:
+    """A question that is maintained, and checked against the query run afresh at each step."""
+
+    def __init__(self, db: World, query: str, *args: str) -> None:
+        self.db = db
+        self.request = Request(query, [read(each) for each in args])
+        question = db.pool.question(self.request)
+        self.view = view_of(question, db.pool.engine)
+        assert self.view.how == MAINTAINED
+        self.at = db.database.snapshot()
+        self.view.add(0, question, self.at, Cancel())
+        self.rows = self.fresh()
+
+    def fresh(self) -> set[Any]:
+        return {tuple(map(identity, row)) for row in self.db.pool.run(self.request).rows()}
+
+    def tx(self, *texts: str) -> str:
+        """What the transactions together made of the answer: `+rows -rows`."""
+        self.db.tx(*texts)
+        old, self.at = self.at, self.db.database.snapshot()
+        change = self.view.step(Tick(old, self.at), Cancel()).get(0)
+        before, self.rows = self.rows, self.fresh()
+        if change is None:
+            assert self.rows == before
+            return ""
+        assert isinstance(change, Change), change
+        added, removed = change.added.rows(), change.removed.rows()
+        assert {tuple(map(identity, row)) for row in added} == self.rows - before
+        assert {tuple(map(identity, row)) for row in removed} == before - self.rows
+        assert len(added) + len(removed) == len(self.rows ^ before)
+        return " ".join(sign + write(row) for sign, rows in (("+", added), ("-", removed)) for row in sorted(rows))
+
+
+@pytest.fixture
+def graph(db: World) -> World:
+    names = " ".join(f"{{:db/ident :{name} {MANY}}}" for name in ("to", "by", "via"))
+    db.tx(f"[{names} {{:db/ident :name :db/valueType :db.type/string :db/unique :db.unique/identity}}]")
+    return db
+
+
+def edges(*pairs: tuple[int, int], attribute: str = "to", sign: str = "add") -> str:
+    return "[" + " ".join(f"[:db/{sign} {a} :{attribute} {b}]" for a, b in pairs) + "]"
+
+
+TRIANGLES = "[:find ?a ?b ?c :where [?a :to ?b] [?b :to ?c] [?a :to ?c]]"
+COUNTED = "[:find (count ?a) :with ?b ?c :where [?a :to ?b] [?b :to ?c] [?a :to ?c]]"
+
+
+def test_trap_7_an_edge_that_closes_a_triangle(graph: World) -> None:
+    """The published join multiplies the changes of the levels, of which two are nothing here."""
+    graph.tx(edges((1, 2), (1, 3)))
+    rows, counted = Live(graph, TRIANGLES), Live(graph, COUNTED)
+    assert rows.tx(edges((2, 3))) == "+[1 2 3]"
+    counted.tx(edges((7, 8)))
+    assert counted.rows == {(1,)}
+
+
+def test_trap_7_all_edges_of_a_triangle_at_once(graph: World) -> None:
+    """Three of three edges gone is one triangle less, not three."""
+    graph.tx(edges((1, 2), (2, 3), (1, 3), (4, 5), (5, 6), (4, 6)))
+    rows, counted = Live(graph, TRIANGLES), Live(graph, COUNTED)
+    assert rows.tx(edges((1, 2), (2, 3), (1, 3), sign="retract")) == "-[1 2 3]"
+    assert counted.tx("[]") == "+[1] -[2]"
+    assert counted.tx(edges((4, 5), (5, 6), (4, 6), sign="retract")) == "-[1]"
+    assert counted.tx(edges((4, 5), (5, 6), (4, 6))) == "+[1]"
+
+
+def test_trap_7_edges_that_replace_each_other(graph: World) -> None:
+    graph.tx(edges((1, 2), (2, 3), (1, 3)))
+    rows = Live(graph, TRIANGLES)
+    mixed = edges((2, 3), sign="retract")[:-1] + " " + edges((2, 4), (1, 4))[1:]
+    assert rows.tx(mixed) == "+[1 2 4] -[1 2 3]"
+    assert rows.tx(edges((2, 3)), edges((2, 3), sign="retract")) == ""
+
+
+def test_trap_1_no_row_of_two_halves_of_branches(graph: World) -> None:
+    live = Live(graph, "[:find ?a ?c :where (or (and [?a :to ?b] [?b :by ?c]) (and [?a :by ?b] [?b :to ?c]))]")
+    assert live.tx(edges((1, 2))) == ""
+    assert live.tx(edges((2, 3))) == ""
+    assert live.tx(edges((2, 3), attribute="by")) == "+[1 3]"
+    assert live.tx(edges((1, 2), attribute="by")) == ""
+    assert live.tx(edges((1, 2), sign="retract")) == ""
+    assert live.tx(edges((2, 3), sign="retract")) == "-[1 3]"
+
+
+def test_trap_2_an_and_within_an_or(graph: World) -> None:
+    query = "[:find ?a ?b :where [?a :via ?b] (or [?a :to ?b] (and [?a :by ?b] (not [?b :to ?a])))]"
+    live = Live(graph, query)
+    assert live.tx(edges((1, 2), attribute="via")) == ""
+    assert live.tx(edges((1, 2), attribute="by")) == "+[1 2]"
+    assert live.tx(edges((1, 2))) == ""
+    assert live.tx(edges((2, 1))) == ""
+    assert live.tx(edges((1, 2), sign="retract")) == "-[1 2]"
+    assert live.tx(edges((2, 1), sign="retract")) == "+[1 2]"
+
+
+def test_trap_3_branches_that_only_filter(graph: World) -> None:
+    live = Live(graph, "[:find ?a :where [?a :to ?b] (or-join [?a ?b] [(= ?a 1)] [(= ?b 1)] [?a :by ?b])]")
+    assert live.tx(edges((1, 2), (3, 1), (4, 5))) == "+[1] +[3]"
+    assert live.tx(edges((4, 5), attribute="by")) == "+[4]"
+    assert live.tx(edges((3, 1), (4, 5), sign="retract")) == "-[3] -[4]"
+
+
+def test_trap_4_a_not_counts_the_other_way_round(graph: World) -> None:
+    live = Live(graph, "[:find ?a :where [?a :to ?b] (not-join [?a ?b] [?b :by ?c] [?a :via ?c])]")
+    assert live.tx(edges((1, 2))) == "+[1]"
+    assert live.tx(edges((2, 3), attribute="by"), edges((1, 3), attribute="via")) == "-[1]"
+    assert live.tx(edges((2, 4), attribute="by"), edges((1, 4), attribute="via")) == ""
+    assert live.tx(edges((2, 3), attribute="by", sign="retract")) == ""
+    assert live.tx(edges((1, 4), attribute="via", sign="retract")) == "+[1]"
+    assert live.tx(edges((1, 9)), edges((1, 2), sign="retract")) == ""
+
+
+def test_trap_4_a_not_within_a_not(graph: World) -> None:
+    live = Live(graph, "[:find ?a :where [?a :to _] (not [?a :by ?b] (not [?b :via ?a]))]")
+    assert live.tx(edges((1, 2))) == "+[1]"
+    assert live.tx(edges((1, 3), attribute="by")) == "-[1]"
+    assert live.tx(edges((3, 1), attribute="via")) == "+[1]"
+    assert live.tx(edges((1, 4), attribute="by")) == "-[1]"
+    assert live.tx(edges((1, 4), attribute="by", sign="retract")) == "+[1]"
+
+
+def test_trap_5_the_diagonal_repeated_arguments_and_gates(graph: World) -> None:
+    loops = Live(graph, "[:find ?a :where [?a :to ?a]]")
+    asked = Live(graph, "[:find ?a ?b :in $ [?a ...] :where [?a :to ?b]]", "[1 1 2]")
+    gate = Live(graph, "[:find ?a :where [?a :to _] [9 :by 9] (not [8 :via 8])]")
+    assert loops.tx(edges((1, 1), (1, 2))) == "+[1]"
+    assert asked.tx(edges((3, 4))) == "+[1 1] +[1 2]"
+    assert gate.tx(edges((5, 5), (9, 9), attribute="by")) == "+[1] +[3]"
+    assert gate.tx(edges((8, 8), attribute="via")) == "-[1] -[3]"
+    assert gate.tx(edges((8, 8), attribute="via", sign="retract")) == "+[1] +[3]"
+    assert loops.tx(edges((1, 1), sign="retract")) == "-[1]"
+
+
+def test_trap_6_a_row_that_several_changes_lead_to_is_one_row(graph: World) -> None:
+    live = Live(graph, "[:find ?a :where [?a :to ?b] [?a :by ?b]]")
+    assert live.tx(edges((1, 2), (1, 3))[:-1] + edges((1, 2), (1, 3), attribute="by")[1:]) == "+[1]"
+    assert live.tx(edges((1, 2), sign="retract")) == ""
+    assert live.tx(edges((1, 3), attribute="by", sign="retract")) == "-[1]"
+
+
+def test_a_blank_is_there_while_any_value_is(graph: World) -> None:
+    live = Live(graph, "[:find ?a :where [?a :to _]]")
+    assert live.tx(edges((1, 2))) == "+[1]"
+    assert live.tx(edges((1, 3))) == ""
+    assert live.tx(edges((1, 2), sign="retract")) == ""
+    assert live.tx(edges((1, 3), sign="retract")) == "-[1]"
+
+
+def test_a_lookup_ref_that_means_another_entity(graph: World) -> None:
+    graph.tx('[[:db/add 1 :name "a"] [:db/add 1 :to 5] [:db/add 2 :to 6]]')
+    constant = Live(graph, '[:find ?b :where [[:name "a"] :to ?b]]')
+    argument = Live(graph, "[:find ?b :in $ ?a :where [?a :to ?b]]", '[:name "a"]')
+    assert constant.tx('[[:db/retract 1 :name "a"]]', '[[:db/add 2 :name "a"]]') == "+[6] -[5]"
+    assert argument.tx("[]") == "+[6] -[5]"
+    assert argument.tx(edges((2, 7))) == "+[7]"
+
+
+def test_transactions_are_values_too(graph: World) -> None:
+    live = Live(graph, "[:find ?a ?t :where [?a :name _ ?t]]")
+    first = live.tx('[[:db/add 1 :name "a"]]')
+    assert first.startswith("+[1 ")
+    assert live.tx('[[:db/add 1 :name "b"]]').count("-[1 ") == 1
+    assert live.tx('[[:db/add 1 :name "b"]]') == ""
+
+
+def test_what_a_call_looks_up(graph: World) -> None:
+    live = Live(graph, '[:find ?a ?n :where [?a :to _] [(get-else $ ?a :name "none") ?n]]')
+    missing = Live(graph, "[:find ?a :where [?a :to _] [(missing? $ ?a :name)]]")
+    assert live.tx(edges((1, 2))) == '+[1 "none"]'
+    assert missing.tx("[]") == "+[1]"
+    assert live.tx('[[:db/add 1 :name "x"]]') == '+[1 "x"] -[1 "none"]'
+    assert missing.tx("[]") == "-[1]"
+    assert live.tx('[[:db/add 1 :name "y"]]') == '+[1 "y"] -[1 "x"]'
+
+
+def test_values_that_the_database_learns_after_it_was_asked_for_them(graph: World) -> None:
+    live = Live(graph, "[:find ?a ?s :in $ ?s :where [?a :label ?s]]", '"later"')
+    made = Live(graph, "[:find ?s :where [?a :n ?n] [(str ?n) ?s] [?a :label ?s]]")
+    assert live.tx('[{:db/id 1 :label "later"}]') == '+[1 "later"]'
+    assert made.tx("[{:db/id 2 :n 5}]") == ""
+    assert made.tx('[{:db/id 2 :label "5"}]') == '+["5"]'
+    assert live.tx('[[:db/add 1 :label "other"]]') == '-[1 "later"]'
+
+
+@pytest.mark.parametrize(
+    ("query", "why"),
+    [
+        ("[:find (pull ?e [:name]) :where [?e :to]]", "pulls"),
+        ("[:find ?e :where [?e :to] :limit 2]", "some of its rows"),
+        ("[:find ?e . :where [?e :to]]", "some of its rows"),
+        ("[:find (sample 1 ?e) :where [?e :to]]", "answers something else"),
+        ("[:find ?n :where [?e :to] [(q [:find (count ?x) . :in $ ?e :where [?e :to ?x]] $ ?e) ?n]]", "within"),
+        ("[:find ?d :where [?t :to] [(tx-data $ ?t) ?d]]", "whole database"),
+    ],
+)
+def test_explain_says_why_a_query_is_asked_again(graph: World, query: str, why: str) -> None:
+    explained = graph.pool.explain(Request(query))
+    assert explained.plan["live"]["how"] == "recomputed and compared"
+    assert why in explained.plan["live"]["reason"]
+    assert f"live   recomputed and compared: {explained.plan['live']['reason']}" in explained.text
+
+
+def test_explain_says_that_a_query_is_maintained(graph: World) -> None:
+    explained = graph.pool.explain(Request(COUNTED))
+    assert explained.plan["live"] == {"how": MAINTAINED, "reason": None}
+    assert "live   maintained" in explained.text
+
+
+def test_a_feed_with_an_error_leaves_the_others_alone(graph: World) -> None:
+    graph.tx("[{:db/id 1 :n 1 :m 1} {:db/id 2 :n 2 :m 2}]")
+    request = Request("[:find ?e ?x :in $ ?n :where [?e :n ?n] [?e :m ?m] [(/ 10 ?m) ?x]]", [1])
+    view = view_of(graph.pool.question(request), graph.pool.engine)
+    at = graph.database.snapshot()
+    for feed in (1, 2):
+        question = graph.pool.question(Request(request.query, [feed]))
+        view.add(feed, question, at, Cancel())
+    graph.tx("[[:db/add 1 :m 0] [:db/add 2 :m 5]]")
+    changes = view.step(Tick(at, graph.database.snapshot()), Cancel())
+    assert isinstance(changes[1], AdalogError)
+    change = changes[2]
+    assert isinstance(change, Change)
+    assert change.added.rows() == [(2, 2)]
+
+
+@pytest.mark.parametrize(
+    ("find", "change"), [("(count ?a) .", "+[2] -[1]"), ("[(count ?a) (max ?b)]", "+[2 3] -[1 2]")]
+)
+def test_one_row_of_aggregates_follows_changes(graph: World, find: str, change: str) -> None:
+    graph.tx(edges((1, 2)))
+    live = Live(graph, f"[:find {find} :where [?a :to ?b]]")
+    assert live.tx(edges((2, 3))) == change
+    assert live.tx(edges((1, 2), (2, 3), sign="retract")).startswith("-")
+    assert live.rows == set()

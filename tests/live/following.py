@@ -1,0 +1,121 @@
+"""A subscriber that checks what it is told: its rows are what the query answers afresh at each event's moment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from datalog.values import identity
+from executor.live.changes import Changes, LiveChange
+from executor.live.event import Kind
+from executor.live.hub import Hub
+from executor.live.settings import LiveSettings
+from executor.pool import Pool
+from executor.question.request import Request
+from store.database import Database
+
+Row = tuple[Hashable, ...]
+# PROGRESS comes so often that a test can wait for a moment to be reached.
+QUICK = LiveSettings(progress_seconds=0.02)
+
+
+@contextmanager
+def hub_over(database: Database, **settings: Any) -> Iterator[Hub]:
+    """A hub with a pool of its own."""
+    pool = Pool(database)
+    try:
+        with Hub(pool, replace(QUICK, **settings)) as hub:
+            yield hub
+    finally:
+        pool.close()
+
+
+def afresh(database: Database, pool: Pool, query: str, args: tuple[Any, ...], t: int) -> frozenset[Row]:
+    """What the query answers at a moment."""
+    result = pool.run(Request(query, args, database.at(t=t), ordered=True))
+    return frozenset(tuple(map(identity, row)) for row in result.rows())
+
+
+class Reader:
+    """Applies what it is told, and refuses what no stream may say."""
+
+    def __init__(
+        self, database: Database, pool: Pool, query: str, args: tuple[Any, ...] = (), **begin: Any
+    ) -> None:
+        self.database, self.pool, self.query, self.args = database, pool, query, args
+        self.rows: set[Row] = set()
+        self.whole = "resume" in begin and begin["resume"] is not None
+        self.t = -1
+        self.resume: str | None = None
+        self.seen: list[LiveChange] = []
+        self.changes: Changes = database.live(query, *args, **begin)  # type: ignore[assignment]
+
+    def read(self) -> LiveChange:
+        """The next event, applied and checked."""
+        change = next(self.changes)
+        self.apply(change)
+        return change
+
+    def apply(self, change: LiveChange) -> None:
+        where = (self.query, self.args, change)
+        assert change.basis_t >= self.t, where
+        if change.kind is Kind.RESET:
+            self.rows, self.whole = set(), False
+        elif change.kind is Kind.SNAPSHOT:
+            assert change.rows is not None
+            assert not self.whole, ("a snapshot within a stream", where)
+            rows = [tuple(map(identity, row)) for row in change.rows]
+            assert self.rows.isdisjoint(rows), where
+            assert len(set(rows)) == len(rows), where
+            self.rows |= set(rows)
+            self.whole = bool(change.last)
+        elif change.kind is Kind.DELTA:
+            assert self.whole, ("a change within a snapshot", where)
+            self._change(change, where)
+        self.t, self.resume = change.basis_t, change.resume
+        self.seen.append(change)
+        if self.whole:
+            expected = afresh(self.database, self.pool, self.query, self.args, self.t)
+            assert self.rows == expected, (where, "missing", expected - self.rows, "too many", self.rows - expected)
+
+    def _change(self, change: LiveChange, where: object) -> None:
+        assert change.added is not None
+        assert change.retracted is not None
+        added, gone = ([tuple(map(identity, row)) for row in rows] for rows in (change.added, change.retracted))
+        assert added or gone, ("an empty change", where)
+        assert len(set(added)) == len(added), where
+        assert len(set(gone)) == len(gone), where
+        assert not set(added) & set(gone), ("added and retracted", where)
+        assert self.rows.isdisjoint(added), ("added again", where)
+        assert self.rows.issuperset(gone), ("retracted and never there", where)
+        self.rows = (self.rows - set(gone)) | set(added)
+
+    def until(self, t: int) -> None:
+        """Reads until the state after a transaction is known."""
+        while self.t < t or not self.whole:
+            self.read()
+
+    def kinds(self) -> list[str]:
+        """What it was told, without PROGRESS."""
+        return [change.kind.value for change in self.seen if change.kind is not Kind.PROGRESS]
+
+    def close(self) -> None:
+        self.changes.close()
+
+
+def eventually(hub: Hub, holds: Callable[[], bool]) -> None:
+    """Waits until something holds on the hub's thread; the test's time limit ends a wait in vain."""
+    import threading
+
+    done = threading.Event()
+
+    def look() -> None:
+        if holds():
+            done.set()
+        else:
+            hub._jobs.put(look)
+
+    hub._jobs.put(look)
+    done.wait()

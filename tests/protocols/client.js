@@ -1,0 +1,92 @@
+// The real clients, told by lines of JSON what to do; what happens to them comes back as lines of JSON.
+"use strict";
+
+const readline = require("node:readline");
+const socket = require("graphql-ws");
+const sse = require("graphql-sse");
+const WebSocket = require("ws");
+
+const clients = new Map();
+const subscriptions = new Map();
+
+function tell(event) {
+  process.stdout.write(JSON.stringify(event) + "\n");
+}
+
+// Clients that do what the real one never would.
+const FAULTS = {
+  4400: (open) => open.send("no message"),
+  4401: (open) => open.send(JSON.stringify({ id: "1", type: "subscribe", payload: { query: "{ __typename }" } })),
+  4429: (open) => open.send(JSON.stringify({ type: "connection_init" })),
+  binary: (open) => open.send(Buffer.from("{}")),
+  large: (open) => open.send(JSON.stringify({ type: "ping", payload: { x: "x".repeat(100_000) } })),
+  fragments: (open) => {
+    open.send('{"type":"pi', { fin: false });
+    open.send('ng","payload":', { fin: false });
+    open.send('{"parts":3}}', { fin: true });
+  },
+};
+
+const open = {
+  ws({ client, url, options = {}, headers, subprotocol, fault, slow }) {
+    class Socket extends WebSocket {
+      constructor(address, protocol) {
+        super(address, subprotocol ?? protocol, { headers });
+        this.on("ping", () => tell({ client, event: "frame ping" }));
+        if (fault) this.on("open", () => setImmediate(FAULTS[fault], this));
+      }
+    }
+    const on = Object.fromEntries(
+      ["connecting", "connected", "error", "ping", "pong"].map((event) => [
+        event,
+        (...values) => tell({ client, event, value: values[0]?.message ?? (event === "ping" ? values[0] : null) }),
+      ]),
+    );
+    on.closed = ({ code, reason }) => tell({ client, event: "closed", code, reason });
+    on.message = (message) => message.type === "pong" && tell({ client, event: "pong message", value: message.payload });
+    if (slow) options.connectionParams = () => new Promise(() => {});
+    // Node's socket reports a refused connection as an error, where a browser's is closed: both are worth a retry.
+    return socket.createClient({ url, webSocketImpl: Socket, on, retryWait: pause, shouldRetry: () => true, ...options });
+  },
+  sse({ client, url, headers, options = {} }) {
+    return sse.createClient({ url, headers, retry: pause, ...options });
+  },
+};
+
+function pause() {
+  return new Promise((resolve) => setTimeout(resolve, 50));
+}
+
+const commands = {
+  open(command) {
+    clients.set(command.client, { kind: command.kind, made: open[command.kind](command) });
+  },
+  // `resuming`: after a connection was lost, the client asks for what follows the last event that it has.
+  subscribe({ client, name, payload, resuming }) {
+    const dispose = clients.get(client).made.subscribe(payload, {
+      next(value) {
+        const resume = value.data?.live?.resume;
+        if (resuming && resume) payload.variables = { ...payload.variables, resume };
+        tell({ name, event: "next", value });
+      },
+      error(error) {
+        const value = Array.isArray(error) ? error : (error.message ?? String(error));
+        tell({ name, event: "error", value, code: error.code, status: error.response?.status });
+      },
+      complete: () => tell({ name, event: "complete" }),
+    });
+    subscriptions.set(name, dispose);
+  },
+  unsubscribe({ name }) {
+    subscriptions.get(name)();
+  },
+  dispose({ client }) {
+    clients.get(client).made.dispose();
+  },
+};
+
+readline.createInterface({ input: process.stdin }).on("line", (line) => {
+  const command = JSON.parse(line);
+  commands[command.do](command);
+});
+process.stdin.on("end", () => process.exit(0));

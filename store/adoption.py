@@ -15,9 +15,11 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import numpy as np
+
 from datalog.errors import AdalogError, Code
 from store.base import Base
-from store.changes import BulkColumn
+from store.columns import Int64s
 from store.dictionary import Block
 from store.folder import Folder
 from store.free_ids import Interval
@@ -62,17 +64,20 @@ class Adoption:
 
     relations: by attribute, the files of its relation, that of its base first, then its runs, the newest first: new
     ones, and those it had. blocks: by tag, (first number, file) in order. logged: the transaction's datoms.
+    entities: so many are new, with the first of the prepared ids; no other ids are in it that nothing had.
     """
 
     prepared: Prepared
     relations: Mapping[int, Sequence[Segment]]
     blocks: Mapping[int, Sequence[tuple[int, Segment]]]
     logged: Sequence[LoggedFile]
+    entities: int
 
     @property
-    def count(self) -> int:
-        """How many datoms it has, besides those of the forms."""
-        return sum(each.count for each in self.logged)
+    def ids(self) -> Int64s:
+        """Those of the new entities."""
+        start = self.prepared.ids.start
+        return np.arange(start, start + self.entities)
 
 
 def prepared(forms: Sequence[Any], head: Head, setting: Setting) -> Prepared:
@@ -121,10 +126,6 @@ class Adopted:
     relations: Mapping[int, Relation]
     blocks: Mapping[int, tuple[Block, ...]]
     logged: tuple[LoggedFile, ...]
-
-    def columns(self) -> list[BulkColumn]:
-        """The datoms, mapped."""
-        return [BulkColumn(each.attribute, each.e, each.values_as_codes(), each.added) for each in self.logged]
 
 
 def adopted(adoption: Adoption, folder: Folder, current: Mapping[int, Relation]) -> Adopted:

@@ -68,11 +68,6 @@ class LoggedFile:
         added: Bools = self._arrays["added"]
         return added
 
-    def values_as_codes(self) -> Int64s:
-        """The values' codes in the dictionaries for which the file was written."""
-        v: Int64s = self._arrays["v"]
-        return v
-
     def codes(self, codes: Codes) -> Int64s:
         """The values' codes; they are interned. For one thread at a time."""
         known, v = self._arrays["codes"], self._arrays["v"]

@@ -27,7 +27,6 @@ from store.changes import BulkColumn
 from store.collecting import put_off
 from store.datom import TxReport
 from store.folder import Folder
-from store.free_ids import ids_in_columns
 from store.head import Head, Mark
 from store.log import Entry, InDoubtError, Log, UsedKey
 from store.payload import Logged, LoggedColumn
@@ -411,7 +410,6 @@ class Writer:
                 adoption.check_fits(request.adoption, head)
                 current = {id_: head.live(id_).relation for id_ in request.adoption.relations}
                 taken = adoption.adopted(request.adoption, request.folder, current)
-                ids = ids_in_columns(taken.columns(), head.schema, head.codes)
                 plain = Logged.decoded(group.entries[0].payload)
                 logged = Logged(plain.datoms, plain.tempids, taken.logged)
                 files = [each.segment.file for each in taken.logged]
@@ -425,7 +423,7 @@ class Writer:
                 raise
             head.settle()
             head.codes.append(taken.blocks)
-            head.use(ids)
+            head.use(request.adoption.ids)
             head.replace(taken.relations)
             report = report_of(entry, logged, head.name_of)
             self._show([report])

@@ -318,6 +318,7 @@ def test_it_is_there_after_a_restart_and_without_checkpoint(database: Database, 
     table = pa.table({"id": ["a", "b"], "name": ["Ada", "Bob"], "score": [0.5, -0.0]})
     attributes = {"person/name": "name", "person/score": "score"}
     imported(database, tmp_path, mapping(attributes), {"people": table})
+    free = database._head.free
     database.transact('[{:person/id "a" :person/name "Later"}]')
     known = facts(database)
     told = [list(report.datoms) for report in database.transactions(1, 9, 9)]
@@ -329,6 +330,7 @@ def test_it_is_there_after_a_restart_and_without_checkpoint(database: Database, 
     for file in (tmp_path / "data" / "segments").iterdir():
         file.unlink()
     with Database.open(str(tmp_path / "data")) as again:
+        assert again._head.free == free
         assert facts(again) == known
         assert [list(report.datoms) for report in again.transactions(1, 9, 9)] == told
 

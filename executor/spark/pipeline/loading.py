@@ -151,12 +151,12 @@ class _Import:
         database = self._shipped(prepared, sources)
         written: list[Written] = []
         blocks: dict[int, list[tuple[int, Segment]]] = {}
-        entities = 0
+        entities = new = 0
         while count <= max_errors:
             keys = KeysJob(self._folder, database, tuple(identities), tuple(chunks))
             buckets = self._runner.each("keys", partial(bucket_of, keys), range(self._runner.buckets))
             numbering = Numbering.of(buckets, prepared.keys, prepared.ids.start)
-            entities = sum(bucket.named for bucket in buckets)
+            entities, new = sum(bucket.named for bucket in buckets), numbering.new_entities
             blocks = self._blocks(numbering, prepared)
             job = self._attributes(prepared, sources, identities, chunks, database, numbering, blocks)
             written = self._runner.each("attributes", partial(write_attribute, job), sorted(job.attributes))
@@ -182,7 +182,7 @@ class _Import:
         if accepted and datoms and not self._dry:
             relations = {each.attribute: each.relation for each in written if each.logged is not None}
             logged = [each.logged for each in written if each.logged is not None]
-            t = self._database.adopt(Adoption(prepared, relations, blocks, logged)).t
+            t = self._database.adopt(Adoption(prepared, relations, blocks, logged, new)).t
         rows = sum(chunk.rows for chunk in chunks)
         seconds = round(time.monotonic() - began, 3)
         return Outcome(t, rows, entities if accepted else 0, datoms, count, seconds, accepted)

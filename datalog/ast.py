@@ -217,7 +217,8 @@ class Find:
 
     @property
     def takes_one(self) -> bool:
-        """Whether it shows one row where there may be several; aggregates without a variable beside them have one."""
+        """Whether it shows one row where there may be several; aggregates without a variable beside them have one
+        row."""
         groups = any(not isinstance(element, FindAggregate) for element in self.elements)
         return groups and self.shape in ("scalar", "tuple")
 

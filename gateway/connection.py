@@ -254,6 +254,7 @@ class Connection(HttpToolsProtocol):
 
     @property
     def sends_events(self) -> bool:
+        """Whether the answer that is being sent is a stream of events."""
         return self._sender is not None
 
     @property

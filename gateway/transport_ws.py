@@ -12,7 +12,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import orjson
 from starlette.responses import JSONResponse
@@ -136,17 +136,9 @@ class Session:
         self._is_initialised = False
         self._is_leaving = False
         self._late = asyncio.get_running_loop().time() + endpoint.init_seconds
-        self._init_seconds = endpoint.init_seconds
         self._operations: dict[str, Operation] = {}
         # Streams that have more than the connection takes at the moment, in turn.
         self._waiting: dict[str, Operation] = {}
-        self._handlers: dict[str, Callable[[dict[str, Any], int], None]] = {
-            "connection_init": self._initialise,
-            "ping": self._ping,
-            "pong": self._pong,
-            "subscribe": self._subscribe,
-            "complete": self._complete,
-        }
         socket.attach(self)
 
     async def run(self, receive: Receive) -> None:
@@ -195,11 +187,11 @@ class Session:
         if not isinstance(content, dict):
             raise InvalidMessageError("a message is a JSON object")
         kind = content.get("type")
-        handle = self._handlers.get(kind) if isinstance(kind, str) else None
+        handle = self._HANDLERS.get(kind) if isinstance(kind, str) else None
         if handle is None:
             raise InvalidMessageError(f"Unknown message type: {_shown(kind)}")
         self._counts[f"received {kind}"] += 1
-        handle(content, size)
+        handle(self, content, size)
 
     async def _read_long(self, text: str) -> Any:
         data = text.encode()
@@ -248,11 +240,11 @@ class Session:
         elif name in self._operations:
             self._socket.close(SUBSCRIBER_EXISTS, f"Subscriber for {name} already exists")
         elif len(self._operations) >= self._most:
-            message_ = (
+            full = (
                 f"this connection has {self._most} operations already; complete some, or open another connection; "
                 "ADALOG_OPERATIONS_PER_CONNECTION moves this limit"
             )
-            self._say_error(name, [describe(AdalogError(Code.LIMIT_EXCEEDED, message_))])
+            self._say_error(name, [describe(AdalogError(Code.LIMIT_EXCEEDED, full))])
         elif not self._is_leaving:
             operation = self._operations[name] = Operation(name)
             self._socket.operations += 1
@@ -263,6 +255,14 @@ class Session:
         if operation is not None:
             operation.end()
             self._forget(operation)
+
+    _HANDLERS: ClassVar[Mapping[str, Callable[[Session, dict[str, Any], int], None]]] = {
+        "connection_init": _initialise,
+        "ping": _ping,
+        "pong": _pong,
+        "subscribe": _subscribe,
+        "complete": _complete,
+    }
 
     # Operations
 

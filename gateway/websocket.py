@@ -205,6 +205,7 @@ class WebSocket(WebSocketsSansIOProtocol):
         self._is_reading = False
         if self._has_failed or self.transport.is_closing():
             self._unread.clear()
+            self._steer()
             return
         data = bytes(self._unread[:_SLICE_BYTES])
         del self._unread[:_SLICE_BYTES]

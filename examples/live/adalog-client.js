@@ -120,6 +120,104 @@ async function provided(value) {
   return typeof value === "function" ? value() : value;
 }
 
+// dist/wake.js
+function onWake(listener) {
+  const visible = () => {
+    if (globalThis.document.visibilityState === "visible")
+      listener();
+  };
+  globalThis.addEventListener?.("online", listener);
+  globalThis.document?.addEventListener("visibilitychange", visible);
+  return () => {
+    globalThis.removeEventListener?.("online", listener);
+    globalThis.document?.removeEventListener("visibilitychange", visible);
+  };
+}
+
+// dist/connection.js
+var GOOD_MS = 1e4;
+var Connection = class {
+  #transport;
+  #backoff;
+  #subscriber;
+  #disconnect;
+  #stopWaiting;
+  #openedAt = Number.POSITIVE_INFINITY;
+  #attempt = 0;
+  constructor(transport, backoff, subscriber) {
+    this.#transport = transport;
+    this.#backoff = backoff;
+    this.#subscriber = subscriber;
+  }
+  get isOpen() {
+    return this.#disconnect !== void 0;
+  }
+  /** Connects, where it neither is connected nor waits to be. */
+  open() {
+    if (this.#disconnect !== void 0 || this.#stopWaiting !== void 0)
+      return;
+    let current = true;
+    const ifCurrent = (act) => {
+      if (current)
+        act();
+    };
+    this.#openedAt = Number.POSITIVE_INFINITY;
+    let stop;
+    this.#disconnect = () => {
+      current = false;
+      stop?.();
+    };
+    stop = this.#transport(() => this.#subscriber.operation(), {
+      open: () => ifCurrent(() => {
+        this.#openedAt = Date.now();
+        this.#subscriber.opened();
+      }),
+      interrupted: () => ifCurrent(() => this.#subscriber.interrupted(void 0)),
+      next: (answers) => ifCurrent(() => this.#subscriber.received(answers)),
+      end: (error) => ifCurrent(() => this.lost(error))
+    });
+    if (!current)
+      stop();
+  }
+  /** Disconnects, until it is opened again. */
+  close() {
+    this.#stopWaiting?.();
+    const disconnect = this.#disconnect;
+    this.#disconnect = void 0;
+    disconnect?.();
+  }
+  /**
+   * Ends the connection in an error, or without one where the server said that it was complete, and makes another one
+   * after a while, unless the error is final.
+   */
+  lost(error) {
+    this.close();
+    if (error !== void 0 && !error.retryable) {
+      this.#subscriber.failed(error);
+      return;
+    }
+    if (Date.now() - this.#openedAt > GOOD_MS)
+      this.#attempt = 0;
+    this.#openAfter(delay(this.#backoff, this.#attempt, error?.retryAfter), error?.retryAfter === void 0);
+    this.#attempt += 1;
+    this.#subscriber.interrupted(error);
+  }
+  /** `early`: at once when the network or the tab comes back. */
+  #openAfter(ms, early) {
+    const now = () => {
+      this.#stopWaiting?.();
+      this.open();
+    };
+    const timer = setTimeout(now, ms);
+    const stopListening = early ? onWake(now) : void 0;
+    this.#stopWaiting = () => {
+      clearTimeout(timer);
+      stopListening?.();
+      this.#stopWaiting = void 0;
+    };
+  }
+};
+
 // dist/rows.js
 var Inconsistent = class extends Error {
 };
@@ -196,8 +294,8 @@ var RowSet = class {
         added.push(entry.row);
     }
     for (const [key, entry] of this.#entries) {
-      const after = next.#entries.get(key);
-      for (let i = after?.text === entry.text ? after.count : 0; i < entry.count; i += 1)
+      const after2 = next.#entries.get(key);
+      for (let i = after2?.text === entry.text ? after2.count : 0; i < entry.count; i += 1)
         retracted.push(entry.row);
     }
     return { added, retracted };
@@ -229,20 +327,6 @@ function keyOf(key, columns) {
   return (row) => canonical(positions.map((position) => row[position]));
 }
 
-// dist/wake.js
-function onWake(listener) {
-  const visible = () => {
-    if (globalThis.document.visibilityState === "visible")
-      listener();
-  };
-  globalThis.addEventListener?.("online", listener);
-  globalThis.document?.addEventListener("visibilitychange", visible);
-  return () => {
-    globalThis.removeEventListener?.("online", listener);
-    globalThis.document?.removeEventListener("visibilitychange", visible);
-  };
-}
-
 // dist/wire.js
 function isAfter(one, other) {
   return typeof one === "number" && typeof other === "number" ? one > other : BigInt(one) > BigInt(other);
@@ -251,13 +335,11 @@ function isAfter(one, other) {
 // dist/live.js
 var DOCUMENT = "subscription Live($query: EDN!, $args: [JSON!], $argsEdn: [EDN!], $resume: String, $fromT: Long, $encoding: Encoding!) { live(query: $query, args: $args, argsEdn: $argsEdn, resume: $resume, fromT: $fromT, encoding: $encoding) { kind basisT resume columns { name type } rows added retracted last reason } }";
 var MOST_PENDING = 1e3;
-var GOOD_MS = 1e4;
 var LiveQuery = class {
   #query;
   #args;
   #options;
-  #transport;
-  #backoff;
+  #connection;
   #listeners = /* @__PURE__ */ new Set();
   #iterations = /* @__PURE__ */ new Set();
   #set;
@@ -274,17 +356,18 @@ var LiveQuery = class {
   /** The snapshot that is arriving, in chunks. */
   #arriving;
   #reason;
-  #disconnect;
-  #openedAt = Number.POSITIVE_INFINITY;
-  #attempt = 0;
-  #stopWaiting;
   /** Starts at once. `client.live` is how to make one. */
   constructor(query, args, options, transport, backoff) {
     this.#query = query;
     this.#args = args;
     this.#options = options;
-    this.#transport = transport;
-    this.#backoff = backoff;
+    this.#connection = new Connection(transport, backoff, {
+      operation: () => this.#operation(),
+      opened: () => this.#opened(),
+      received: (answers) => this.#received(answers),
+      interrupted: (error) => this.#interrupted(error),
+      failed: (error) => this.#failed(error)
+    });
     const { since, signal } = options;
     if (since?.resume !== void 0) {
       this.#set = new RowSet(options.key, since.columns);
@@ -299,7 +382,7 @@ var LiveQuery = class {
       return;
     }
     signal?.addEventListener("abort", this.close, { once: true });
-    this.#connect();
+    this.#connection.open();
   }
   get rows() {
     return this.#rows ??= this.#set?.list() ?? [];
@@ -376,8 +459,10 @@ var LiveQuery = class {
           throw this.#error;
         if (this.#status === "closed")
           return;
-        this.#goOn();
-        await iteration.more();
+        const more = iteration.more();
+        if ([...this.#iterations].every(({ pending }) => pending.length === 0))
+          this.#connection.open();
+        await more;
       }
     } finally {
       this.#iterations.delete(iteration);
@@ -406,48 +491,7 @@ var LiveQuery = class {
     this.#become(status, error);
     this.#arriving = void 0;
     this.#options.signal?.removeEventListener("abort", this.close);
-    this.#stopWaiting?.();
-    this.#leave();
-  }
-  #leave() {
-    const disconnect = this.#disconnect;
-    this.#disconnect = void 0;
-    disconnect?.();
-  }
-  #connect() {
-    let current = true;
-    this.#openedAt = Number.POSITIVE_INFINITY;
-    const stop = this.#transport(() => this.#operation(), {
-      open: () => {
-        if (!current)
-          return;
-        this.#openedAt = Date.now();
-        if (this.#status === "stale" && this.#token === this.#resume)
-          this.#become("live", void 0);
-        this.#notify();
-      },
-      interrupted: () => {
-        if (!current)
-          return;
-        this.#become(this.#set === void 0 ? "loading" : "stale", void 0);
-        this.#notify();
-      },
-      next: (answers) => {
-        if (current)
-          this.#receive(answers);
-      },
-      end: (error) => {
-        if (!current)
-          return;
-        current = false;
-        this.#disconnect = void 0;
-        this.#lost(error);
-      }
-    });
-    this.#disconnect = () => {
-      current = false;
-      stop();
-    };
+    this.#connection.close();
   }
   /** What is sent to begin, or to go on. */
   #operation() {
@@ -463,13 +507,17 @@ var LiveQuery = class {
       variables["fromT"] = fromT;
     return { query: DOCUMENT, variables };
   }
-  #receive(answers) {
+  #opened() {
+    if (this.#status === "stale" && this.#token === this.#resume)
+      this.#become("live", void 0);
+    this.#notify();
+  }
+  #received(answers) {
     for (const { data, errors } of answers) {
-      if (this.#isOver() || this.#disconnect === void 0)
+      if (!this.#connection.isOpen)
         break;
       if (errors?.length) {
-        this.#leave();
-        this.#lost(fromWire(errors));
+        this.#connection.lost(fromWire(errors));
         break;
       }
       const event = data?.live;
@@ -479,24 +527,36 @@ var LiveQuery = class {
         this.#apply(event);
         this.#token = event.resume;
       } catch (error) {
-        this.#leave();
         if (error instanceof Inconsistent)
           this.#startOver(error.message);
         else
           this.#end("failed", error instanceof AdalogError ? error : keyFailed(error));
       }
     }
-    if (this.#disconnect !== void 0 && [...this.#iterations].some(({ pending }) => pending.length >= MOST_PENDING)) {
-      this.#leave();
+    if (this.#connection.isOpen && [...this.#iterations].some(({ pending }) => pending.length >= MOST_PENDING)) {
+      this.#connection.close();
       this.#become("stale", void 0);
     }
     this.#notify();
   }
-  /** Connects again once all changes are taken, where it is not connected because they were not. */
-  #goOn() {
-    const idle = this.#disconnect === void 0 && this.#stopWaiting === void 0;
-    if (idle && [...this.#iterations].every(({ pending }) => pending.length === 0))
-      this.#connect();
+  #interrupted(error) {
+    this.#become(this.#set === void 0 ? "loading" : "stale", error);
+    this.#notify();
+  }
+  #failed(error) {
+    if (error.code === "BASIS_GONE" && this.#token !== void 0) {
+      this.#startOver(error.message);
+      return;
+    }
+    this.#end("failed", error);
+    this.#notify();
+  }
+  /** Asks for all rows anew, where those of before cannot be gone on from. */
+  #startOver(reason) {
+    this.#token = void 0;
+    this.#arriving = void 0;
+    this.#reason = reason;
+    this.#connection.lost(new AdalogError("PROTOCOL", reason, { retryable: true }));
   }
   #apply(event) {
     switch (event.kind) {
@@ -560,46 +620,6 @@ var LiveQuery = class {
   #change(kind, difference, basisT, resume) {
     return { kind, basisT, resume, columns: this.#columns, reason: this.#reason, ...difference };
   }
-  #startOver(reason) {
-    this.#token = void 0;
-    this.#arriving = void 0;
-    this.#reason = reason;
-    this.#lost(new AdalogError("PROTOCOL", reason, { retryable: true }));
-  }
-  /** The connection ended. Whoever says `complete` to a live query will not go on with it, but may take it up again. */
-  #lost(error) {
-    if (error?.code === "BASIS_GONE" && this.#token !== void 0) {
-      this.#startOver(error.message);
-      return;
-    }
-    if (error !== void 0 && !error.retryable) {
-      this.#end("failed", error);
-      this.#notify();
-      return;
-    }
-    if (Date.now() - this.#openedAt > GOOD_MS)
-      this.#attempt = 0;
-    const wait = delay(this.#backoff, this.#attempt, error?.retryAfter);
-    this.#attempt += 1;
-    this.#become(this.#set === void 0 ? "loading" : "stale", error);
-    this.#notify();
-    if (!this.#isOver())
-      this.#connectAfter(wait, error?.retryAfter === void 0);
-  }
-  /** `early`: at once when the network or the tab comes back. */
-  #connectAfter(ms, early) {
-    const now = () => {
-      this.#stopWaiting?.();
-      this.#connect();
-    };
-    const timer = setTimeout(now, ms);
-    const stopListening = early ? onWake(now) : void 0;
-    this.#stopWaiting = () => {
-      clearTimeout(timer);
-      stopListening?.();
-      this.#stopWaiting = void 0;
-    };
-  }
   #become(status, error) {
     if (status !== this.#status || error !== this.#error)
       this.#state = void 0;
@@ -645,6 +665,68 @@ function guarded(call) {
       throw error;
     });
   }
+}
+
+// dist/log.js
+var DOCUMENT2 = "subscription Log($from: Long!, $encoding: Encoding!) { transactions(from: $from, encoding: $encoding) { t basisBefore txInstant datoms { e a v t added } } }";
+var MOST_PENDING2 = 1e3;
+async function* follow(from, { encoding = "PLAIN", signal }, transport, backoff) {
+  const pending = [];
+  let next = from;
+  let failure;
+  let wake = () => {
+  };
+  const connection = new Connection(transport, backoff, {
+    operation: () => ({ query: DOCUMENT2, variables: { from: next, encoding } }),
+    opened() {
+    },
+    interrupted() {
+    },
+    failed(error) {
+      failure = error;
+      wake();
+    },
+    received(answers) {
+      for (const { data, errors } of answers) {
+        if (errors?.length) {
+          connection.lost(fromWire(errors));
+          break;
+        }
+        const entry = data?.transactions;
+        if (!entry || isAfter(next, entry.t))
+          continue;
+        pending.push(entry);
+        next = after(entry.t);
+      }
+      if (pending.length >= MOST_PENDING2)
+        connection.close();
+      wake();
+    }
+  });
+  const aborted = () => wake();
+  signal?.addEventListener("abort", aborted);
+  try {
+    for (; ; ) {
+      signal?.throwIfAborted();
+      const entry = pending.shift();
+      if (entry !== void 0) {
+        yield entry;
+        continue;
+      }
+      if (failure !== void 0)
+        throw failure;
+      await new Promise((resolve) => {
+        wake = resolve;
+        connection.open();
+      });
+    }
+  } finally {
+    signal?.removeEventListener("abort", aborted);
+    connection.close();
+  }
+}
+function after(t) {
+  return typeof t === "number" ? t + 1 : String(BigInt(t) + 1n);
 }
 
 // dist/event-stream.js
@@ -841,6 +923,10 @@ function createClient(options) {
     },
     live(query, args = [], live = {}) {
       return new LiveQuery(query, args, live, transport, backoff);
+    },
+    async *transactions(options2 = {}) {
+      const from = options2.from ?? after((await repeated("{ database { basisT } }", {}, options2.signal)).database.basisT);
+      yield* follow(from, options2, transport, backoff);
     },
     graphql(document, variables = {}, { signal } = {}) {
       return send(document, variables, signal);

@@ -226,11 +226,13 @@ def expand(ranges: Ranges) -> tuple[NDArray[np.int64], Column]:
 def trie_ranges(trie: Trie, keys: Column) -> Ranges:
     """Per key its run of values."""
     base = trie.base
-    over = trie.over if trie.has_over else EMPTY
+    # Looked at once: another thread may make them meanwhile.
+    has_over = trie.has_over
+    over = trie.over if has_over else EMPTY
     src, lo, hi, total, single = range_kernels.lookup(
         base.keys, base.dense, base.offsets, over.keys, over.offsets, keys
     )
-    if trie.levels and not trie.has_over:
+    if trie.levels and not has_over:
         touched = _touched(trie, keys)
         if len(touched):
             if trie.written > trie.over_cost:

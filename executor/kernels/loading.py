@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from executor.kernels import dense_rows, group_kernels, range_kernels, row_kernels
+from executor.kernels import dense_rows, group_kernels, kept_kernels, range_kernels, row_kernels, walk_kernels
 from executor.kernels.distinct_rows import first_rows
+from executor.kernels.range_kernels import Index, Ints
 from executor.kernels.seed import SEED
 from executor.kernels.sum_kernels import exact_sums
 
@@ -77,6 +78,31 @@ def load_kernels() -> None:
     bits, sizes = np.zeros(1, np.uint64), np.full(2, 4, np.int64)
     dense_rows.mark(bits, np.zeros(2, np.int64), sizes, pairs, 0)
     dense_rows.insert(bits, np.zeros(2, np.int64), sizes, store[:2].copy(), 0, pairs)
+    _load_kept(few, dense)
+
+
+def _load_kept(few: Ints, dense: Index) -> None:
+    """The kernels over facts that are kept."""
+    table, rows, chain, marks = (
+        np.zeros(16, np.int64),
+        np.zeros((2, 8), np.int64),
+        few.copy(),
+        np.zeros(8, np.uint8),
+    )
+    keys, places, found = np.stack((few, few)), np.arange(2), np.zeros(4, np.int64)
+    kept_kernels.find(table, rows, places, keys, SEED)
+    kept_kernels.enter(table, rows, 0, keys, found, SEED)
+    kept_kernels.put(table, rows, places, found, SEED)
+    facts = rows, chain, marks, table, 0
+    side = few, dense, np.arange(5), few
+    none = np.empty(0, np.int64)
+    overlay = rows, marks, table, np.zeros((2, 16), np.int64), np.zeros((2, 8), np.int64), 0
+    walk_kernels.put(*overlay, few, few, 0, SEED)
+    walk_kernels.link(table, few, chain, 0, 0, SEED)
+    walk_kernels.met(rows, marks, table, 0, table, chain, none, none, True, SEED)
+    walk_kernels.supported(facts, side, overlay, none, SEED)
+    walk_kernels.lose(facts, side, side, overlay, none, 0, SEED)
+    walk_kernels.gain(facts, table, chain, side, overlay, none, 0, 0, 0, 0, 1, SEED)
 
 
 def _unwatched() -> None:

@@ -22,13 +22,11 @@ from executor.maintain.view import View
 from executor.question.question import Question
 from store.snapshot import Snapshot
 
-# A step that takes longer than this on the hub's thread is heavy from then on, in seconds; so many that were
+# A step that computes for longer than this on the hub's thread is heavy from then on, in seconds; so many that were
 # quicker than that part of it make the view light again.
 BRIEF: Final = 0.01
 _QUICK_PART: Final = 0.2
-_QUICK_STEPS: Final = 8
-# A view of which nothing is known begins among the heavy where its first answer took longer, in seconds.
-_SHORT_ANSWER: Final = 0.002
+_QUICK_STEPS: Final = 2
 # Steps over several transactions that are remembered.
 _LEAPS: Final = 64
 # Works between two looks at the bytes of a light view.
@@ -104,7 +102,7 @@ class Followed:
     """A view with its moment and its feeds.
 
     `view`: None while it is at work, and where a step did not end: then it is made anew at its moment. `at`: its
-    moment where it is behind the hub's, and `touched` the last transaction before those that touched it since.
+    moment where it is behind the hub's, and `touched` the transactions that touched it since.
     `busy`: it is at work elsewhere, by `errand`. `heavy`: its steps are long. `adding`: feeds that it does not
     know yet; `leaving`: those to be dropped when it is back; `alive`: how many somebody follows. `awaited`: feeds
     for whose next moment somebody waits. `asks_anew`: what touches it may be something else now.
@@ -121,7 +119,7 @@ class Followed:
     awaited: dict[Feed, None] = field(default_factory=dict)
     alive: int = 0
     at: Snapshot | None = None
-    touched: int = 0
+    touched: list[int] = field(default_factory=list)
     busy: bool = False
     errand: Errand[Any] | None = None
     # Nothing is known of it yet, and nobody else is disturbed where it is slow.
@@ -133,12 +131,11 @@ class Followed:
     _leaps: deque[tuple[int, int]] = field(default_factory=deque)
     _begun: int = 0
 
-    def stepped(self, since: int, t: int) -> None:
-        """It made a step for what was written after transaction `since`, to the moment after t."""
-        if t - since > 1:
-            self._leaps.append((since, t))
-            if len(self._leaps) > _LEAPS:
-                _, self._begun = self._leaps.popleft()
+    def leapt(self, since: int, t: int) -> None:
+        """It made one step of what was written after transaction `since`, up to t."""
+        self._leaps.append((since, t))
+        if len(self._leaps) > _LEAPS:
+            _, self._begun = self._leaps.popleft()
 
     def passed(self, t: int) -> bool:
         """Whether its events go on from the state after transaction t: whether no step of it led past that."""
@@ -157,7 +154,7 @@ class Followed:
 
     def began(self, seconds: float) -> None:
         """The same after the first work on it."""
-        self.heavy = seconds > _SHORT_ANSWER
+        self.heavy = seconds > BRIEF
 
     def weigh(self, view: View) -> None:
         """Has what it holds counted, now and then. Raises LIMIT_EXCEEDED and RATE_LIMITED."""

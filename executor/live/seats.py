@@ -16,7 +16,7 @@ from datalog.errors import AdalogError
 from executor.bounds.cancel import Cancel
 from executor.live.catching_up import CatchingUp, Filling, OverError, Reading
 from executor.live.errands import Errand, Errands
-from executor.live.event import Kind, Position
+from executor.live.event import Kind, Message, Position
 from executor.live.failing import failure
 from executor.live.feed import Feed, Seat
 from executor.live.figures import Figures
@@ -212,6 +212,9 @@ class Seats:
         except AdalogError as error:
             self._end(seat, error)
             return True
+        if len(messages) > self._settings.mailbox_events or _bytes(messages) > self._settings.mailbox_bytes:
+            # They would not find room: told as a gap they are fewer.
+            return False
         seat.each, seat.private = False, None
         seat.channel = channel = feed.channel(seat)
         channel.following += 1
@@ -251,6 +254,10 @@ class Seats:
         if not self._seats:
             self._made.clear()
         self._gone(seat)
+
+
+def _bytes(messages: list[Message]) -> int:
+    return sum(message.nbytes for message in messages)
 
 
 def _unfollow(seat: Seat) -> None:

@@ -190,6 +190,8 @@ class Subscription:
         self._behind = True
         self._unlink()
         self._desk.left(self, closed=False)
+        # Who waits has to ask.
+        self._wake()
 
     def end(self, error: AdalogError | None) -> None:
         """Nothing follows what waits now."""

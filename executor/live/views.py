@@ -255,8 +255,9 @@ class Views:
         self.now = new
         for followed in touched:
             followed.asks_anew |= anew
+            followed.touched += [report.t for report in reports]
             if followed.at is None:
-                followed.at, followed.touched = tick.old, reports[0].t - 1
+                followed.at = tick.old
                 self._work(followed, tick)
         return bool(touched)
 
@@ -270,10 +271,9 @@ class Views:
         at = followed.at
         if at is None and not followed.adding:
             return
-        if tick is None and at is not None:
-            tick = Tick(at, now)
         adding, followed.adding, followed.at = followed.adding, [], None
-        work = Work(followed, self._pool.engine, self._pool.memory, at or now, tick, adding, followed.touched)
+        times, followed.touched = followed.touched, []
+        work = Work(followed, self._pool.engine, self._pool.memory, at or now, now, times, adding, tick)
         if not followed.heavy:
             try:
                 done = work.do(Brief())
@@ -286,7 +286,9 @@ class Views:
             # What touches the new feeds is not known before they are there.
             self._interests.put(followed, (Interest(None),))
         followed.busy = True
-        cost = _HEAVY if tick is not None else 0.0
+        # Elsewhere it is stepped as it comes.
+        work.tick = None
+        cost = _HEAVY if times else 0.0
         followed.errand = Errand(followed.client, work.do, lambda done, why: self._back(work, done, why), cost)
         self._errands.send(followed.errand)
 
@@ -307,24 +309,23 @@ class Views:
         for feed in work.adding:
             feed.ready, feed.covered = True, work.at.t
             followed.feeds[feed.number] = feed
-        if work.tick is not None:
-            followed.stepped(work.touched, work.tick.new.t)
+        for since, t in done.leaps:
+            followed.leapt(since, t)
         if followed.at is not None:
             # It was touched while it was at work: it goes on from where the work has brought it.
-            followed.at = work.at if work.tick is None else work.tick.new
+            followed.at = work.to
         leaving, followed.leaving = followed.leaving, []
         for feed in leaving:
             self._leave(followed, feed)
-        for feed, event in done.events.items():
-            if isinstance(event, AdalogError):
-                self.failed(feed, event)
-            else:
-                self._emit(feed, event)
+        for feed, event in done.events:
+            self._emit(feed, event)
+        for feed, error in done.failed.items():
+            self.failed(feed, error)
         if self.known.get(followed.key) is not followed:
             return
         if first:
             followed.began(done.seconds)
-        elif work.tick is not None:
+        elif work.times:
             followed.took(done.seconds)
         if work.adding or followed.asks_anew:
             followed.asks_anew = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import deque
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -15,65 +16,77 @@ from executor.live.event import Event, Kind, Position
 from executor.live.feed import BRIEF, Feed, Followed
 from executor.live.holding import FullError
 from executor.maintain.choosing import view_of
-from executor.maintain.view import Change, Tick, View
+from executor.maintain.view import Tick, View
 from store.snapshot import Snapshot
 
+# Transactions that are told one by one by work that has fallen behind, and the seconds for that.
+_EACH: Final = 64
+_EACH_SECONDS: Final = 0.1
+# Seconds of waiting, for the processor or whatever else, after which work leaves the hub's thread.
+_PATIENCE: Final = 0.1
 _LOGGER: Final = logging.getLogger("adalog.live")
 
 
 class Brief(Cancel):
-    """A flag for work on the hub's thread: what takes too long there is begun again elsewhere."""
+    """A flag for work on the hub's thread: what computes or waits for too long there is begun again elsewhere."""
 
-    def __init__(self, seconds: float = BRIEF) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self._until = time.monotonic() + seconds
+        self._until = time.thread_time() + BRIEF
+        self._at_last = time.monotonic() + _PATIENCE
 
     def check(self) -> None:
-        if time.monotonic() > self._until:
+        if time.thread_time() > self._until or time.monotonic() > self._at_last:
             raise StartAgain
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Done:
-    """What came of work: events and errors of feeds, and the seconds it took."""
+    """What came of work: each feed's events in order, or after them its error; the steps over several transactions,
+    as (the last one before, the last); and the seconds computed, those of one step where there were several."""
 
-    events: dict[Feed, Event | AdalogError]
-    seconds: float
+    events: list[tuple[Feed, Event]] = field(default_factory=list)
+    failed: dict[Feed, AdalogError] = field(default_factory=dict)
+    leaps: list[tuple[int, int]] = field(default_factory=list)
+    seconds: float = 0.0
 
 
 @dataclass(eq=False)
 class Work:
-    """Feeds to be added to a view at its moment, then a step. Where it did not end it may be begun again: the view
-    is made anew then. `touched`: the last transaction before those that the step is about."""
+    """Feeds to be added to a view at its moment, then steps to another moment. Where it did not end it may be begun
+    again: the view is made anew then.
+
+    `times`: the transactions in between that touched it. Each is a step of its own, while there is time; the rest
+    are one step, as all are where they cannot be told apart. `tick`: what is known of the one step that there is.
+    """
 
     followed: Followed
     engine: Engine
     memory: Memory
     at: Snapshot
-    tick: Tick | None
+    to: Snapshot
+    times: list[int]
     adding: list[Feed]
-    touched: int
+    tick: Tick | None = None
     _new: dict[int, Feed] = field(init=False)
 
     def __post_init__(self) -> None:
         self._new = {feed.number: feed for feed in self.adding}
 
     def do(self, cancel: Cancel) -> Done:
-        started = time.perf_counter()
+        started = time.thread_time()
         followed = self.followed
-        came: dict[Feed, Event | AdalogError] = {}
+        done = Done()
         view, followed.view = followed.view, None
         try:
             with self.memory.lent(cancel):
                 if view is None:
                     view = view_of(followed.question, self.engine)
                     for feed in followed.feeds.values():
-                        _add(view, feed, self.at, cancel, came)
+                        _add(view, feed, self.at, cancel, done)
                 for feed in self.adding:
-                    _add(view, feed, self.at, cancel, came)
-                if self.tick is not None:
-                    for number, change in view.step(self.tick, cancel).items():
-                        self._changed(number, change, cancel, came)
+                    _add(view, feed, self.at, cancel, done)
+                steps = self._steps(view, cancel, done)
             followed.weigh(view)
             followed.view = view
         except AdalogError as error:
@@ -81,33 +94,58 @@ class Work:
             if passing or error.code is Code.CANCELLED:
                 # It says nothing about the query; whoever asked for the work knows what follows.
                 raise
-            came = dict.fromkeys((*followed.feeds.values(), *self.adding), error)
+            done.failed = dict.fromkeys((*followed.feeds.values(), *self.adding), error)
         except Exception:
             _LOGGER.exception("a live query failed")
-            came = dict.fromkeys((*followed.feeds.values(), *self.adding), _internal())
-        return Done(came, time.perf_counter() - started)
-
-    def _changed(
-        self, number: int, change: Change | AdalogError, cancel: Cancel, came: dict[Feed, Event | AdalogError]
-    ) -> None:
-        feed = self.followed.feeds.get(number) or self._new.get(number)
-        if feed is None or feed in came:
-            return
-        if isinstance(change, AdalogError):
-            came[feed] = change
-            return
-        assert self.tick is not None, "a change comes of a step"
-        event = Event(Kind.DELTA, Position(self.tick.new.t), change=change)
-        try:
-            for form in feed.forms():
-                event.message(form, cancel)
-        except AdalogError as error:
-            came[feed] = error
+            done.failed = dict.fromkeys((*followed.feeds.values(), *self.adding), _internal())
         else:
-            came[feed] = event
+            done.seconds = (time.thread_time() - started) / max(1, steps)
+        return done
+
+    def _steps(self, view: View, cancel: Cancel, done: Done) -> int:
+        """Makes them; how many there were."""
+        if not self.times:
+            return 0
+        if self.tick is not None:
+            self._step(view, self.tick, cancel, done, self.times[0] - 1)
+            return 1
+        until = time.perf_counter() + _EACH_SECONDS
+        apart = len(self.times) <= _EACH and not self.to.origin.forgetful
+        old, left, steps = self.at, deque(self.times), 0
+        while left:
+            t = left.popleft()
+            since = t - 1
+            if not apart or time.perf_counter() > until:
+                new = self.to
+                left.clear()
+            else:
+                new = self.to.as_of(t)
+            self._step(view, Tick(old, new), cancel, done, since)
+            old, steps = new, steps + 1
+        return steps
+
+    def _step(self, view: View, tick: Tick, cancel: Cancel, done: Done, since: int) -> None:
+        """One step, of what was written after transaction `since`."""
+        if tick.new.t - since > 1:
+            done.leaps.append((since, tick.new.t))
+        for number, change in view.step(tick, cancel).items():
+            feed = self.followed.feeds.get(number) or self._new.get(number)
+            if feed is None or feed in done.failed:
+                continue
+            if isinstance(change, AdalogError):
+                done.failed[feed] = change
+                continue
+            event = Event(Kind.DELTA, Position(tick.new.t), change=change)
+            try:
+                for form in feed.forms():
+                    event.message(form, cancel)
+            except AdalogError as error:
+                done.failed[feed] = error
+            else:
+                done.events.append((feed, event))
 
 
-def _add(view: View, feed: Feed, at: Snapshot, cancel: Cancel, came: dict[Feed, Event | AdalogError]) -> None:
+def _add(view: View, feed: Feed, at: Snapshot, cancel: Cancel, done: Done) -> None:
     assert feed.question is not None, "the log has no view"
     try:
         view.add(feed.number, feed.question, at, cancel)
@@ -115,7 +153,7 @@ def _add(view: View, feed: Feed, at: Snapshot, cancel: Cancel, came: dict[Feed, 
         if error.code in (Code.CANCELLED, Code.RATE_LIMITED):
             raise
         view.drop(feed.number)
-        came[feed] = error
+        done.failed[feed] = error
 
 
 def _internal() -> AdalogError:

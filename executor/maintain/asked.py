@@ -3,8 +3,9 @@ mean something else by then. And the keys of questions that can share a view."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Hashable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from datalog import ast
@@ -13,47 +14,75 @@ from executor.answer.result import Result
 from executor.bounds.cancel import Cancel
 from executor.cache.reads import lookups_in
 from executor.engine import Engine
-from executor.question.arguments import Given, Moment, matched, settled
+from executor.question.arguments import Given, Matched, Moment, matched, settled
 from executor.question.question import Question
+from executor.question.request import Request
+from planner.outline import Outline
 from store.snapshot import Snapshot
 
 
-def at_moment(question: Question, snapshot: Snapshot, check: Callable[[], None]) -> Question:
-    """The question as if it had been asked when `$` was this snapshot. A database that was given as such stays.
+@dataclass(frozen=True, slots=True)
+class Following:
+    """A question without the moment at which it was asked: what is kept of it, so that no snapshot outlives its
+    readers."""
 
-    Raises ARG_INVALID where an argument no longer names what it has to.
-    """
-    if snapshot is question.snapshot:
-        return question
-    made = settled(question.outline, matched(question.query, question.request.args), snapshot, check)
-    return replace(
-        question,
-        args=made.args,
-        databases=made.databases,
-        snapshot=snapshot,
-        about_arguments=made.diagnostics,
-        deadline=None,
-    )
+    request: Request
+    rules: str | None
+    outline: Outline
+    arguments_cost: float
 
+    @staticmethod
+    def of(question: Question) -> Following:
+        """What is kept of a question."""
+        return Following(
+            replace(question.request, snapshot=None), question.rules, question.outline, question.arguments_cost
+        )
 
-def asked_anew(question: Question, engine: Engine, at: Snapshot, cancel: Cancel) -> Result:
-    """The answer to a question at a moment, with its pulls."""
-    return engine.run(at_moment(question, at, cancel.check), cancel)
+    @property
+    def query(self) -> ast.Query:
+        """With the rules given for `%`."""
+        return self.outline.query
 
+    def at(self, snapshot: Snapshot, check: Callable[[], None]) -> Question:
+        """The question as if it had been asked when `$` was this snapshot. A database that was given as such stays.
 
-def values_of(question: Question) -> list[Any]:
-    """The values that were given for the variables of `:in`."""
-    found = []
-    for each, value in matched(question.query, question.request.args):
-        if isinstance(each, ast.BindingInput):
-            value = value.value if isinstance(value, Moment) else value
-            found.append(value.value if isinstance(value, Given) else value)
-    return found
+        Raises ARG_INVALID where an argument no longer names what it has to.
+        """
+        made = settled(self.outline, self.matched(), snapshot, check)
+        started = time.perf_counter()
+        return Question(
+            self.request,
+            self.rules,
+            self.outline,
+            made.args,
+            made.databases,
+            snapshot,
+            made.diagnostics,
+            started,
+            None,
+            self.arguments_cost,
+        )
 
+    def answer(self, engine: Engine, at: Snapshot, cancel: Cancel) -> Result:
+        """The answer at a moment, with its pulls."""
+        return engine.run(self.at(at, cancel.check), cancel)
 
-def lookups_of(question: Question) -> list[Keyword]:
-    """The attributes of the lookup refs among the arguments of a question."""
-    return [name for value in values_of(question) for name in lookups_in(value)]
+    def matched(self) -> Matched:
+        """Each input with what was given for it."""
+        return matched(self.query, self.request.args)
+
+    def values(self) -> list[Any]:
+        """The values that were given for the variables of `:in`."""
+        found = []
+        for each, value in self.matched():
+            if isinstance(each, ast.BindingInput):
+                value = value.value if isinstance(value, Moment) else value
+                found.append(value.value if isinstance(value, Given) else value)
+        return found
+
+    def lookups(self) -> list[Keyword]:
+        """The attributes of the lookup refs among them."""
+        return [name for value in self.values() for name in lookups_in(value)]
 
 
 def is_limited(query: ast.Query) -> bool:

@@ -82,11 +82,21 @@ class Joins:
         """Plans all bodies again, over other relations."""
         self._ready = {}
 
+    def take(self, nbytes: int) -> None:
+        """Draws bytes that are about to be kept from the budget of the step."""
+        assert self._run is not None
+        self._run.cancel.budget.take(nbytes)
+
     def prepare(self, moments: Mapping[str, Moments], relations: Mapping[str, Held], run: Run) -> None:
         """Begins a step."""
         self._moments = moments
         self._relations = relations
         self._run = run.on_one_thread
+        self._bound = {}
+
+    def rest(self) -> None:
+        """Ends a step: lets go of its moments."""
+        self._moments = {}
         self._bound = {}
 
     def attribute_of(self, atom: DatomAtom, moments: Moments, strict: bool) -> int | None:

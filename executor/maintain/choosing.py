@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datalog import ast
 from executor.engine import Engine
-from executor.maintain.asked import feed_key, view_key
+from executor.maintain.asked import Following, feed_key, view_key
 from executor.maintain.compared import RECOMPUTED, Compared
 from executor.maintain.maintained import MAINTAINED, Maintained, maintenance_at, moving_source
 from executor.maintain.view import View
@@ -22,7 +22,7 @@ def view_of(question: Question, engine: Engine) -> View:
     """
     chosen = chosen_for(question)
     if isinstance(chosen, str):
-        return Compared(question, engine, chosen)
+        return Compared(Following.of(question), engine, chosen)
     return Maintained(question, engine, chosen, moving_source(question))
 
 

@@ -26,14 +26,16 @@ from store.trie import EMPTY, Trie, distinct
 class ClosedStratum(KeptStratum):
     """The stratum of a `Closure` along a data pattern."""
 
+    edges: Edges | None = None
+
     @property
     def _closure(self) -> Closure:
         assert self.stratum.closure is not None
         return self.stratum.closure
 
     def _new(self, relation: Derived) -> KeptFacts:
-        self.facts = WalkedFacts(self._closure.fixed)
-        self.edges: Edges | None = None
+        self.facts = WalkedFacts(self._closure.fixed, self.joins.take)
+        self.edges = None
         self.exits = [rule for rule in self.rules if not rule.onward]
         step = self._closure.step
         assert isinstance(step, DatomAtom)

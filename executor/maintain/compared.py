@@ -23,10 +23,10 @@ from executor.engine import Engine
 from executor.join.batch import Column as Codes
 from executor.join.batch import stack
 from executor.kernels.group_kernels import group_rows
-from executor.maintain.asked import asked_anew, is_limited, lookups_of
+from executor.maintain.asked import Following, is_limited
 from executor.maintain.view import Change, Interest, Tick
 from executor.pull.find import pattern_of
-from executor.question.arguments import Moment, matched
+from executor.question.arguments import Moment
 from executor.question.question import Question
 from store.bootstrap import IDENT
 from store.snapshot import Snapshot
@@ -36,7 +36,7 @@ RECOMPUTED: Final = "recomputed and compared"
 
 @dataclass(slots=True)
 class _Feed:
-    question: Question
+    asked: Following
     answer: Result
 
 
@@ -44,7 +44,7 @@ class _Feed:
 class Compared:
     """`why`: the reason that it is not maintained by changes, for explain."""
 
-    question: Question
+    asked: Following
     engine: Engine
     why: str
     _feeds: dict[int, _Feed] = field(default_factory=dict)
@@ -56,16 +56,16 @@ class Compared:
     def interests(self, at: Snapshot) -> Sequence[Interest]:
         """The attributes that the query reads of every database that moves with `$` or forgets; `:db/ident`, since
         any keyword may name an entity."""
-        questions = [feed.question for feed in self._feeds.values()] or [self.question]
-        reads = reads_of(self.question.query).sources
+        followed = [feed.asked for feed in self._feeds.values()] or [self.asked]
+        reads = reads_of(self.asked.query).sources
         found: set[int] = {IDENT}
-        for question in questions:
-            for name, snapshot in _moving(question, at):
+        for asked in followed:
+            for name, snapshot in _moving(asked, at):
                 read = reads.get(name, Reads())
-                pulls = _patterns(question, name)
+                pulls = _patterns(asked.at(at, _go_on), name)
                 # What a pull takes may be a lookup ref as a value.
                 read = replace(read, pulls=[*read.pulls, *pulls], unique=read.unique or bool(pulls))
-                ids = touched_attributes(at, read, lookups_of(question))
+                ids = touched_attributes(at, read, asked.lookups())
                 if ids is None:
                     return [Interest(None)]
                 found |= ids if snapshot is at else ids | at.origin.forgetful
@@ -75,7 +75,8 @@ class Compared:
         if is_limited(question.query):
             # The same rows each time, where the text leaves it open which.
             question = replace(question, request=replace(question.request, ordered=True))
-        self._feeds[feed] = _Feed(question, _kept(asked_anew(question, self.engine, at, cancel)))
+        asked = Following.of(question)
+        self._feeds[feed] = _Feed(asked, _kept(asked.answer(self.engine, at, cancel)))
 
     def drop(self, feed: int) -> None:
         self._feeds.pop(feed, None)
@@ -88,7 +89,7 @@ class Compared:
         changes: dict[int, Change | AdalogError] = {}
         for number, feed in self._feeds.items():
             try:
-                answer = asked_anew(feed.question, self.engine, tick.new, cancel)
+                answer = feed.asked.answer(self.engine, tick.new, cancel)
                 change = changed(feed.answer, answer, cancel.check)
             except AdalogError as error:
                 if error.code is Code.CANCELLED:
@@ -158,10 +159,14 @@ def _nbytes(result: Result) -> int:
 # What it reads
 
 
-def _moving(question: Question, at: Snapshot) -> list[tuple[str, Snapshot]]:
+def _go_on() -> None:
+    """No deadline: few arguments are looked at."""
+
+
+def _moving(asked: Following, at: Snapshot) -> list[tuple[str, Snapshot]]:
     """The databases that may look different after the next transaction."""
     moving = []
-    for place, (each, value) in enumerate(matched(question.query, question.request.args)):
+    for place, (each, value) in enumerate(asked.matched()):
         if not isinstance(each, SourceInput):
             continue
         if place == 0:

@@ -61,6 +61,11 @@ class Derivation:
             self._program.step(moments, run, constants, between=between)
         self._begun = True
 
+    def rest(self) -> None:
+        """Lets go of the moments of the last step."""
+        self._tick = None
+        self._program.rest()
+
     def forget(self) -> None:
         """Begins anew with the next step."""
         self._begun = False

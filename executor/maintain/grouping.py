@@ -11,14 +11,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from datalog import exact
-from datalog.ast import FindAggregate, FindElement
+from datalog.ast import FindAggregate, FindElement, FindVar, Var
 from datalog.values import LONG_MAX, LONG_MIN
+from executor.answer.aggregates import aggregated
 from executor.bounds.cancel import Cancel
 from executor.join.batch import Batch, Column, stack
 from executor.kernels.group_kernels import group_rows
@@ -43,6 +44,12 @@ Row = tuple[int, ...]
 
 Ask = Callable[[Batch], Batch]
 """From groups, by the columns of their keys, to their tuples, with weights where a row stands for several."""
+
+
+class Tuples(Protocol):
+    """The same at one of two moments."""
+
+    def __call__(self, keys: Batch, *, new: bool) -> Batch: ...
 
 
 @dataclass(slots=True)
@@ -98,10 +105,14 @@ class Groups:
     elements: Sequence[FindElement]
     keys: tuple[str, ...]
     summed: tuple[str, ...] = field(init=False)
+    _plain: dict[str, int] = field(init=False)
     _numbers: dict[Key, Numbers] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         aggregates = [each for each in self.elements if isinstance(each, FindAggregate)]
+        self._plain = {
+            each.var.name: i for i, each in enumerate(self.elements) if not isinstance(each, FindAggregate)
+        }
         self.follows = all(each.name in KEPT and not each.args for each in aggregates)
         self.summed = tuple(dict.fromkeys(each.var.name for each in aggregates if each.name != "count"))
 
@@ -126,6 +137,29 @@ class Groups:
         return self.follows and not any(
             (Scratch.made_numbers(each) >= 0).any() for each in touched.columns.values()
         )
+
+    def step(
+        self, entered: Batch, left: Batch, tuples: Tuples, values: Scratch, cancel: Cancel
+    ) -> tuple[dict[Key, Row], dict[Key, Row]]:
+        """What the groups that these tuples entered and left showed before, and show now."""
+        touched = self.touched(entered, left)
+        if self.can_follow(touched):
+            moved = self.moved(entered, left, lambda keys: tuples(keys, new=False), values, cancel)
+            if moved is not None:
+                return moved
+        before, after = (self._shown(tuples(touched, new=new), values, cancel) for new in (False, True))
+        return before, after
+
+    def _shown(self, rows: Batch, values: Scratch, cancel: Cancel) -> dict[Key, Row]:
+        """What groups show whose tuples these are."""
+        extra = [FindVar(Var(name)) for name in self.keys if name not in self._plain]
+        columns = aggregated(rows, [*extra, *self.elements], values, cancel)
+        places = {name: len(extra) + i for name, i in self._plain.items()}
+        places |= {each.var.name: i for i, each in enumerate(extra)}
+        return {
+            tuple(row[places[name]] for name in self.keys): row[len(extra) :]
+            for row in zip(*(column.tolist() for column in columns), strict=True)
+        }
 
     def moved(
         self, entered: Batch, left: Batch, ask: Ask, values: Scratch, cancel: Cancel

@@ -23,7 +23,7 @@ class Groups:
 
     def __init__(self, relation: Derived, result: KeptFacts, joins: Joins) -> None:
         self.name = f"{relation.name} ungrouped"
-        self.rows = KeptFacts(relation.arity)
+        self.rows = KeptFacts(relation.arity, joins.take)
         self.result = result
         self.joins = joins
         self.names = tuple(f"place·{i}" for i in range(relation.arity))

@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from datalog.errors import AdalogError, Code
 from executor.bounds.run import Run
 from executor.evaluation.bind import Held
 from executor.extenders.changes import Moments
@@ -35,6 +36,9 @@ from store.difference import Difference, pairs_between
 from store.snapshot import Snapshot
 
 Rows = Sequence[Column]
+
+# Calls of `begin` that are refused at once after one that came to too much, at most.
+_LONGEST_PAUSE = 1024
 
 
 class UnmaintainableError(Exception):
@@ -62,6 +66,8 @@ class MaintainedProgram:
         self._kept: dict[str, KeptFacts] = {}
         self._values: Scratch | None = None
         self._constants: dict[str, int] = {}
+        self._refused = ""
+        self._refusals = self._pause = 0
         self._joins = Joins(plan)
         self._strata: list[KeptStratum] = []
         below = frozenset(self._inputs)
@@ -102,23 +108,53 @@ class MaintainedProgram:
         constants: Mapping[str, int],
     ) -> None:
         """Derives everything at a moment. `relations`: all inputs, also those that do not change; `constants`: the
-        code of each variable of the rules that has one value (`executor.question.inputs.constant_codes`)."""
-        self._kept.clear()
-        self._joins.forget()
-        self._values = None
-        for name, width in self._inputs.items():
-            self._kept[name] = KeptFacts(width)
+        code of each variable of the rules that has one value (`executor.question.inputs.constant_codes`).
+
+        Raises LIMIT_EXCEEDED where that is more than a query may hold, and for some calls after that at once.
+        """
+        if self._pause:
+            self._pause -= 1
+            raise AdalogError(Code.LIMIT_EXCEEDED, self._refused)
+        try:
+            self._begin(databases, relations, run, constants)
+        except BaseException as error:
+            self._empty()
+            if isinstance(error, AdalogError) and error.code is Code.LIMIT_EXCEEDED:
+                # It is likely to be too much the next time as well, and that costs as much as what may be kept.
+                self._refusals += 1
+                self._refused, self._pause = error.message, min(2**self._refusals, _LONGEST_PAUSE)
+            raise
+        self._refusals = 0
+
+    def _begin(
+        self,
+        databases: Mapping[str, Snapshot],
+        relations: Mapping[str, Rows],
+        run: Run,
+        constants: Mapping[str, int],
+    ) -> None:
+        self._empty()
+        for name in self._inputs:
             given = relations.get(name, ())
             if given and len(given[0]):
                 self._kept[name].add(given, 0)
-        for stratum in self._strata:
-            stratum.renew()
         self.relations = {**relations, **self._kept}
         moments = {name: Moments(each, each) for name, each in databases.items()}
         step = self._step(moments, run, constants, _nothing_between)
         for each in self._strata:
             each.afresh(step)
         self._settle()
+
+    def _empty(self) -> None:
+        """Keeps nothing."""
+        self._kept.clear()
+        self._joins.forget()
+        self._values = None
+        for name, width in self._inputs.items():
+            self._kept[name] = KeptFacts(width)
+        for stratum in self._strata:
+            stratum.renew()
+        self.relations = {}
 
     def step(
         self,
@@ -155,6 +191,10 @@ class MaintainedProgram:
                 each.afresh(step)
             else:
                 each.step(step, changed)
+
+    def rest(self) -> None:
+        """Lets go of the moments of the last step, of which no more will be asked but what came and went."""
+        self._joins.rest()
 
     def _step(
         self, moments: Mapping[str, Moments], run: Run, constants: Mapping[str, int], between: Between

@@ -90,10 +90,12 @@ class KeptStratum:
 
     def _new(self, relation: Derived) -> KeptFacts:
         if not relation.aggregates or not self.stratum.recursive:
-            return KeptFacts(relation.arity)
+            return KeptFacts(relation.arity, self.joins.take)
         place = next(i for i, name in enumerate(relation.aggregates) if name is not None)
         sign = 1 if relation.aggregates[place] == "min" else -1
-        return BestKept(relation.arity, place, lambda codes: sign * _ranked(codes, self.joins.values))
+        return BestKept(
+            relation.arity, place, lambda codes: sign * _ranked(codes, self.joins.values), self.joins.take
+        )
 
     # Everything
 

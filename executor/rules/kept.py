@@ -38,6 +38,8 @@ ROW: Final = "#seed"
 
 # A part of rows is sorted again with the one before it when it has come to so large a share of that.
 _SHARE: Final = 8
+# Bytes for each row beside its columns.
+_BESIDE: Final = 64
 # Fewer rows that hold no more are not worth clearing away.
 _FEW: Final = 1024
 
@@ -52,8 +54,10 @@ class KeptFacts:
     Between `settle` and the next, OLD are the rows that held then, NEW those that hold now.
     """
 
-    def __init__(self, arity: int) -> None:
+    def __init__(self, arity: int, take: Callable[[int], None] | None = None) -> None:
+        """`take` is told how many bytes are about to be held, and may refuse them."""
         self.arity = arity
+        self._take = take
         self.size = 0
         self._count = 0
         self._rows: Ints = np.empty((arity, 64), np.int64)
@@ -219,6 +223,9 @@ class KeptFacts:
         if wanted > self._rows.shape[1]:
             check_size(wanted)
             room = max(wanted, 2 * self._rows.shape[1])
+            if self._take is not None:
+                # The rows, as much again for what of them is sorted, and the places in tables.
+                self._take((16 * self.arity + _BESIDE) * (room - self._rows.shape[1]))
             self._rows = _grown(self._rows, self._count, room)
             self._times = _grown(self._times, self._count, room)
             self._marks = _grown(self._marks, self._count, room)
@@ -307,8 +314,14 @@ class BestKept(KeptFacts):
     `place`: the value's column. `ranks`: numbers in the order of the values of codes, where the least is the best.
     """
 
-    def __init__(self, arity: int, place: int, ranks: Callable[[Column], Column]) -> None:
-        super().__init__(arity)
+    def __init__(
+        self,
+        arity: int,
+        place: int,
+        ranks: Callable[[Column], Column],
+        take: Callable[[int], None] | None = None,
+    ) -> None:
+        super().__init__(arity, take)
         self._place = place
         self._ranks = ranks
         self._keys = np.array([i for i in range(arity) if i != place], np.int64)

@@ -6,7 +6,7 @@ follows along an edge of the graph from a fact that holds.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import numpy as np
@@ -93,8 +93,8 @@ class Edges:
 class WalkedFacts(KeptFacts):
     """Facts of two columns, of which `fixed` is the one that stays the same along an edge."""
 
-    def __init__(self, fixed: int) -> None:
-        super().__init__(2)
+    def __init__(self, fixed: int, take: Callable[[int], None] | None = None) -> None:
+        super().__init__(2, take)
         self._fixed = fixed
         self._chain: Ints = np.empty(self._rows.shape[1], np.int64)
         self._heads: Ints = np.zeros(len(self._table), np.int64)

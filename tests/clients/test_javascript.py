@@ -86,9 +86,9 @@ def test_against_a_server_that_is_killed_in_between(tmp_path: Path) -> None:
                 assert "errors" not in answer.json()
                 for client in clients:
                     print(second.address, file=client.stdin, flush=True)
-                errors = [client.communicate(timeout=120)[1] for client in clients]
+                errors = [client.communicate(timeout=200)[1] for client in clients]
         else:
-            errors = [client.communicate(timeout=120)[1] for client in clients]
+            errors = [client.communicate(timeout=200)[1] for client in clients]
     finally:
         for client in clients:
             client.kill()

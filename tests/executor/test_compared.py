@@ -9,6 +9,7 @@ import pytest
 from datalog.edn import read, write
 from datalog.errors import AdalogError
 from executor.bounds.cancel import Cancel
+from executor.maintain.asked import Following
 from executor.maintain.choosing import feed_key, view_key
 from executor.maintain.compared import Compared
 from executor.maintain.view import Change, Interest, Tick
@@ -25,7 +26,7 @@ class Followed:
         self.db = db
         request = Request(query, [read(each) if isinstance(each, str) else each for each in args], **more)
         self.question = db.pool.question(request)
-        self.view = Compared(self.question, db.pool.engine, "for a test")
+        self.view = Compared(Following.of(self.question), db.pool.engine, "for a test")
         self.at = db.database.snapshot()
         self.view.add(7, self.question, self.at, Cancel())
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from datalog.errors import AdalogError
+from executor.bounds.budget import Memory
 from executor.bounds.cancel import Cancel
 from executor.bounds.run import Run
 from executor.evaluation.compile import Compiler
@@ -208,3 +211,21 @@ def test_what_is_not_maintained_says_why(database: Database, base: str, step: st
     with pytest.raises(UnmaintainableError) as refused:
         Followed(database, rules, "?a ?b ?n")
     assert why in str(refused.value)
+
+
+def test_what_is_kept_is_drawn_from_the_budget_of_the_step(database: Database) -> None:
+    database.transact(edges(*((i, i + 1) for i in range(1, 400))))
+    kept = Followed(database, PATH, "?a ?b")
+    assert MaintainedProgram(kept.plan).nbytes() == 0
+    assert 16 * len(kept.rows) < kept.program.nbytes() < 100 * len(kept.rows)
+    given, run = kept._given()
+    cancel = Cancel(budget=Memory(2 << 20).budget())
+    with pytest.raises(AdalogError, match="would hold more than"):
+        kept.program.begin(given.databases, given.relations, replace(run, cancel=cancel), {})
+    assert kept.program.nbytes() < 100_000
+    for _ in range(2):
+        # It is not tried again each time.
+        with pytest.raises(AdalogError, match="would hold more than"):
+            kept.program.begin(given.databases, given.relations, run, {})
+    kept.program.begin(given.databases, given.relations, run, {})
+    kept._compare(given, run)

@@ -157,3 +157,29 @@ def test_nothing_is_held_once_everybody_left(opened: Live) -> None:
     until(lambda: hub.figures.subscriptions == 0)
     until(lambda: hub.figures.feeds == 0)
     assert json.dumps(opened.wire.streams) == '{"events": 0, "websocket": 0}'
+
+
+@both
+def test_who_reads_late_gets_what_was_merged_meanwhile(follow: Any) -> None:
+    settings = Settings(data=":memory:", port=0, live_mailbox_events=4)
+    with gateway(settings, SCHEMA) as found, served(found.app, settings) as address:
+        late, hub = Live(None, found, address), found.app.state.hub  # type: ignore[arg-type]
+        with follow(late, NAMES) as messages:
+            events = payloads(messages)
+            rows = {row for (row,) in next(events)["rows"]}
+            number = 0
+            while not hub.figures.overflows:
+                number += 1
+                add(late, f"{number} " + "x" * 20_000)
+            found.database.transact('[{:person/name "the last"}]')
+            told = 0
+            while "the last" not in rows:
+                event = next(events)
+                assert event["kind"] == "DELTA"
+                added, retracted = ({row for (row,) in event[name]} for name in ("added", "retracted"))
+                assert not added & rows
+                assert retracted <= rows
+                rows = (rows | added) - retracted
+                told += 1
+        assert len(rows) == number + 1
+        assert told < number + 1

@@ -38,7 +38,7 @@ class Client:
     """A connection that speaks JSON."""
 
     def __init__(self, opened: Live, **more: Any) -> None:
-        more = {"subprotocols": SPOKEN, "proxy": None, "compression": "deflate", "open_timeout": SECONDS} | more
+        more = {"subprotocols": SPOKEN, "proxy": None, "max_queue": 1, "max_size": None} | more
         self.socket: ClientConnection = connect(opened.socket_address, **more)
 
     def send(self, **message: Any) -> Client:
@@ -415,6 +415,7 @@ FAULTY = {
     "a long ping": (b"\x89\xfe\x00\x7e" + b"\x00" * 130, 1002),
     "too long": (b"\x81\xff" + struct.pack("!Q", 1 << 40), 1009),
     "tiny frames": (_frame(b"{", fin=False) + _frame(b" ", Opcode.CONT, fin=False) * 2000, 1008),
+    "wrong, with much after it": (_frame(INIT, mask=False) + _frame(b" " * 50_000), 1002),
     "closing": (_frame(struct.pack("!H", 4321), Opcode.CLOSE), 4321),
 }
 

@@ -3,6 +3,8 @@ rows that entered and left are the difference of the answers."""
 
 from __future__ import annotations
 
+import gc
+import weakref
 from typing import Any
 
 import pytest
@@ -254,3 +256,74 @@ def test_one_row_of_aggregates_follows_changes(graph: World, find: str, change: 
     assert live.tx(edges((2, 3))) == change
     assert live.tx(edges((1, 2), (2, 3), sign="retract")).startswith("-")
     assert live.rows == set()
+
+
+def test_a_view_that_waits_keeps_no_moment_alive(graph: World) -> None:
+    queries = (
+        (TRIANGLES, ()),
+        (COUNTED, ()),
+        ("[:find ?b :in $ ?a :where [?a :to ?b]]", ("1",)),
+        ("[:find ?b :in $ ?a :where (reach ?a ?b) :rules " + REACH + "]", ("1",)),
+        ("[:find (pull ?b [:name]) :where [?a :to ?b]]", ()),
+    )
+    views = []
+    for query, args in queries:
+        question = graph.pool.question(Request(query, [read(each) for each in args]))
+        views.append(view_of(question, graph.pool.engine))
+        views[-1].add(0, question, graph.database.snapshot(), Cancel())
+    at = graph.database.snapshot()
+    graph.tx(edges((1, 2), (2, 3), (1, 3)))
+    after = graph.database.snapshot()
+    for view in views:
+        assert view.step(Tick(at, after), Cancel())
+    followed = [weakref.ref(each) for each in (at, after)]
+    graph.tx(edges((8, 9), attribute="by"))
+    del at, after, question, view
+    gc.collect()
+    assert [each() for each in followed] == [None, None]
+    assert views
+
+
+REACH = "[[(reach ?a ?b) [?a :to ?b]] [(reach ?a ?c) (reach ?a ?b) [?b :to ?c]]]"
+
+
+def test_recursion_for_several_arguments(graph: World) -> None:
+    text = "[:find ?b :in $ ?a :where (reach ?a ?b) :rules " + REACH + "]"
+    graph.tx(edges((1, 2), (2, 3), (5, 6)))
+    view = view_of(graph.pool.question(Request(text, [1])), graph.pool.engine)
+    assert view.how == MAINTAINED
+    at = graph.database.snapshot()
+    for feed in (1, 5):
+        view.add(feed, graph.pool.question(Request(text, [feed])), at, Cancel())
+
+    def step(text: str) -> dict[int, tuple[list[Any], list[Any]]]:
+        nonlocal at
+        graph.tx(text)
+        old, at = at, graph.database.snapshot()
+        found = view.step(Tick(old, at), Cancel())
+        return {
+            feed: (sorted(change.added.rows()), sorted(change.removed.rows()))
+            for feed, change in found.items()
+            if isinstance(change, Change)
+        }
+
+    assert step(edges((3, 1), (6, 2))) == {1: ([(1,)], []), 5: ([(1,), (2,), (3,)], [])}
+    assert step(edges((1, 2), sign="retract")) == {1: ([], [(1,), (2,), (3,)])}
+    view.drop(1)
+    view.add(2, graph.pool.question(Request(text, [2])), at, Cancel())
+    assert step(edges((1, 2))) == {2: ([(2,)], [])}
+    assert step(edges((6, 2), sign="retract")) == {5: ([], [(1,), (2,), (3,)])}
+
+
+def test_a_limit_on_rows_is_noticed_when_it_is_passed(graph: World) -> None:
+    graph.tx(edges((1, 2), (1, 3)))
+    request = Request("[:find ?b :in $ ?a :where [?a :to ?b]]", [1], max_rows=3)
+    question = graph.pool.question(request)
+    view = view_of(question, graph.pool.engine)
+    at = graph.database.snapshot()
+    view.add(1, question, at, Cancel())
+    for b, kind in ((4, Change), (5, AdalogError)):
+        graph.tx(edges((1, b)))
+        new = graph.database.snapshot()
+        assert isinstance(view.step(Tick(at, new), Cancel())[1], kind)
+        at = new

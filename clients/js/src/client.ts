@@ -5,6 +5,7 @@ import type { Edn } from "./edn.js";
 import { AdalogError, isTransient } from "./errors.js";
 import { dataOf, post, type Endpoint, type Fetch, type Headers } from "./http.js";
 import { LiveQuery, type LiveOptions } from "./live.js";
+import { after, follow, type LogEntry, type LogOptions } from "./log.js";
 import { serverSentEvents, webSocket, type Transport, type WebSocketClient } from "./transport.js";
 import type { Basis, Column, Encoding, Json, Long, Warning } from "./wire.js";
 
@@ -73,6 +74,8 @@ export interface Client {
   transact(tx: string | Edn, options?: TransactOptions): Promise<TxReport>;
   /** Subscribes to an EDN query. */
   live<Row = Json[]>(query: string, args?: readonly unknown[], options?: LiveOptions<Row>): LiveQuery<Row>;
+  /** Every transaction from one on, each once; ends where the loop is left. */
+  transactions(options?: LogOptions): AsyncGenerator<LogEntry, void, undefined>;
   /** Any other GraphQL query or mutation, sent once; its `data`. */
   graphql<Data>(document: string, variables?: Record<string, unknown>, options?: { signal?: AbortSignal }): Promise<Data>;
 }
@@ -140,10 +143,20 @@ export function createClient(options: ClientOptions): Client {
       return new LiveQuery<Row>(query, args, live, transport, backoff);
     },
 
+    async *transactions(options = {}) {
+      // What comes while the first connection is being made is to be told, too.
+      const from = options.from ?? after((await repeated<Now>("{ database { basisT } }", {}, options.signal)).database.basisT);
+      yield* follow(from, options, transport, backoff);
+    },
+
     graphql(document, variables = {}, { signal } = {}) {
       return send(document, variables, signal);
     },
   };
+}
+
+interface Now {
+  readonly database: { readonly basisT: Long };
 }
 
 const ACCEPT = "application/graphql-response+json, application/json;q=0.9";

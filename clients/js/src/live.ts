@@ -1,10 +1,10 @@
 /** A live query: its rows, kept up to date over however many connections that takes. */
 
-import { delay, type Backoff } from "./backoff.js";
+import type { Backoff } from "./backoff.js";
+import { Connection } from "./connection.js";
 import { AdalogError, fromWire } from "./errors.js";
 import { Inconsistent, RowSet, type Difference, type RowKey } from "./rows.js";
 import type { Transport } from "./transport.js";
-import { onWake } from "./wake.js";
 import { isAfter, type Answer, type Column, type Encoding, type Json, type LiveEvent, type Long, type Operation } from "./wire.js";
 
 /**
@@ -61,15 +61,11 @@ const DOCUMENT =
 /** Beyond so many changes that an iteration has not taken, it is disconnected until it has. */
 const MOST_PENDING = 1000;
 
-/** A connection that lasted so long was a good one, though it brought nothing. */
-const GOOD_MS = 10_000;
-
 export class LiveQuery<Row = Json[]> implements AsyncIterable<LiveChange<Row>> {
   readonly #query: string;
   readonly #args: readonly unknown[];
   readonly #options: LiveOptions<Row>;
-  readonly #transport: Transport;
-  readonly #backoff: Backoff;
+  readonly #connection: Connection;
   readonly #listeners = new Set<() => void>();
   readonly #iterations = new Set<Iteration<Row>>();
 
@@ -88,18 +84,19 @@ export class LiveQuery<Row = Json[]> implements AsyncIterable<LiveChange<Row>> {
   /** The snapshot that is arriving, in chunks. */
   #arriving: { set: RowSet<Row>; columns: readonly Column[] } | undefined;
   #reason: string | undefined;
-  #disconnect: (() => void) | undefined;
-  #openedAt = Number.POSITIVE_INFINITY;
-  #attempt = 0;
-  #stopWaiting: (() => void) | undefined;
 
   /** Starts at once. `client.live` is how to make one. */
   constructor(query: string, args: readonly unknown[], options: LiveOptions<Row>, transport: Transport, backoff: Backoff) {
     this.#query = query;
     this.#args = args;
     this.#options = options;
-    this.#transport = transport;
-    this.#backoff = backoff;
+    this.#connection = new Connection(transport, backoff, {
+      operation: () => this.#operation(),
+      opened: () => this.#opened(),
+      received: (answers) => this.#received(answers),
+      interrupted: (error) => this.#interrupted(error),
+      failed: (error) => this.#failed(error),
+    });
     const { since, signal } = options;
     if (since?.resume !== undefined) {
       this.#set = new RowSet(options.key, since.columns);
@@ -114,7 +111,7 @@ export class LiveQuery<Row = Json[]> implements AsyncIterable<LiveChange<Row>> {
       return;
     }
     signal?.addEventListener("abort", this.close, { once: true });
-    this.#connect();
+    this.#connection.open();
   }
 
   get rows(): readonly Row[] {
@@ -193,8 +190,9 @@ export class LiveQuery<Row = Json[]> implements AsyncIterable<LiveChange<Row>> {
         }
         if (this.#status === "failed") throw this.#error;
         if (this.#status === "closed") return;
-        this.#goOn();
-        await iteration.more();
+        const more = iteration.more();
+        if ([...this.#iterations].every(({ pending }) => pending.length === 0)) this.#connection.open();
+        await more;
       }
     } finally {
       this.#iterations.delete(iteration);
@@ -227,45 +225,7 @@ export class LiveQuery<Row = Json[]> implements AsyncIterable<LiveChange<Row>> {
     this.#become(status, error);
     this.#arriving = undefined;
     this.#options.signal?.removeEventListener("abort", this.close);
-    this.#stopWaiting?.();
-    this.#leave();
-  }
-
-  #leave(): void {
-    const disconnect = this.#disconnect;
-    this.#disconnect = undefined;
-    disconnect?.();
-  }
-
-  #connect(): void {
-    let current = true;
-    this.#openedAt = Number.POSITIVE_INFINITY;
-    const stop = this.#transport(() => this.#operation(), {
-      open: () => {
-        if (!current) return;
-        this.#openedAt = Date.now();
-        if (this.#status === "stale" && this.#token === this.#resume) this.#become("live", undefined);
-        this.#notify();
-      },
-      interrupted: () => {
-        if (!current) return;
-        this.#become(this.#set === undefined ? "loading" : "stale", undefined);
-        this.#notify();
-      },
-      next: (answers) => {
-        if (current) this.#receive(answers);
-      },
-      end: (error) => {
-        if (!current) return;
-        current = false;
-        this.#disconnect = undefined;
-        this.#lost(error);
-      },
-    });
-    this.#disconnect = () => {
-      current = false;
-      stop();
-    };
+    this.#connection.close();
   }
 
   /** What is sent to begin, or to go on. */
@@ -279,12 +239,16 @@ export class LiveQuery<Row = Json[]> implements AsyncIterable<LiveChange<Row>> {
     return { query: DOCUMENT, variables };
   }
 
-  #receive(answers: readonly Answer<unknown>[]): void {
+  #opened(): void {
+    if (this.#status === "stale" && this.#token === this.#resume) this.#become("live", undefined);
+    this.#notify();
+  }
+
+  #received(answers: readonly Answer<unknown>[]): void {
     for (const { data, errors } of answers) {
-      if (this.#isOver() || this.#disconnect === undefined) break;
+      if (!this.#connection.isOpen) break;
       if (errors?.length) {
-        this.#leave();
-        this.#lost(fromWire(errors));
+        this.#connection.lost(fromWire(errors));
         break;
       }
       const event = (data as { live?: LiveEvent | null } | null | undefined)?.live;
@@ -293,22 +257,37 @@ export class LiveQuery<Row = Json[]> implements AsyncIterable<LiveChange<Row>> {
         this.#apply(event);
         this.#token = event.resume;
       } catch (error) {
-        this.#leave();
         if (error instanceof Inconsistent) this.#startOver(error.message);
         else this.#end("failed", error instanceof AdalogError ? error : keyFailed(error));
       }
     }
-    if (this.#disconnect !== undefined && [...this.#iterations].some(({ pending }) => pending.length >= MOST_PENDING)) {
-      this.#leave();
+    if (this.#connection.isOpen && [...this.#iterations].some(({ pending }) => pending.length >= MOST_PENDING)) {
+      this.#connection.close();
       this.#become("stale", undefined);
     }
     this.#notify();
   }
 
-  /** Connects again once all changes are taken, where it is not connected because they were not. */
-  #goOn(): void {
-    const idle = this.#disconnect === undefined && this.#stopWaiting === undefined;
-    if (idle && [...this.#iterations].every(({ pending }) => pending.length === 0)) this.#connect();
+  #interrupted(error: AdalogError | undefined): void {
+    this.#become(this.#set === undefined ? "loading" : "stale", error);
+    this.#notify();
+  }
+
+  #failed(error: AdalogError): void {
+    if (error.code === "BASIS_GONE" && this.#token !== undefined) {
+      this.#startOver(error.message);
+      return;
+    }
+    this.#end("failed", error);
+    this.#notify();
+  }
+
+  /** Asks for all rows anew, where those of before cannot be gone on from. */
+  #startOver(reason: string): void {
+    this.#token = undefined;
+    this.#arriving = undefined;
+    this.#reason = reason;
+    this.#connection.lost(new AdalogError("PROTOCOL", reason, { retryable: true }));
   }
 
   #apply(event: LiveEvent): void {
@@ -367,47 +346,6 @@ export class LiveQuery<Row = Json[]> implements AsyncIterable<LiveChange<Row>> {
 
   #change(kind: LiveChange<Row>["kind"], difference: Difference<Row>, basisT: Long, resume: string): LiveChange<Row> {
     return { kind, basisT, resume, columns: this.#columns, reason: this.#reason, ...difference };
-  }
-
-  #startOver(reason: string): void {
-    this.#token = undefined;
-    this.#arriving = undefined;
-    this.#reason = reason;
-    this.#lost(new AdalogError("PROTOCOL", reason, { retryable: true }));
-  }
-
-  /** The connection ended. Whoever says `complete` to a live query will not go on with it, but may take it up again. */
-  #lost(error: AdalogError | undefined): void {
-    if (error?.code === "BASIS_GONE" && this.#token !== undefined) {
-      this.#startOver(error.message);
-      return;
-    }
-    if (error !== undefined && !error.retryable) {
-      this.#end("failed", error);
-      this.#notify();
-      return;
-    }
-    if (Date.now() - this.#openedAt > GOOD_MS) this.#attempt = 0;
-    const wait = delay(this.#backoff, this.#attempt, error?.retryAfter);
-    this.#attempt += 1;
-    this.#become(this.#set === undefined ? "loading" : "stale", error);
-    this.#notify();
-    if (!this.#isOver()) this.#connectAfter(wait, error?.retryAfter === undefined);
-  }
-
-  /** `early`: at once when the network or the tab comes back. */
-  #connectAfter(ms: number, early: boolean): void {
-    const now = () => {
-      this.#stopWaiting?.();
-      this.#connect();
-    };
-    const timer = setTimeout(now, ms);
-    const stopListening = early ? onWake(now) : undefined;
-    this.#stopWaiting = () => {
-      clearTimeout(timer);
-      stopListening?.();
-      this.#stopWaiting = undefined;
-    };
   }
 
   #become(status: LiveStatus, error: AdalogError | undefined): void {

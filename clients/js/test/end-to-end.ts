@@ -75,6 +75,17 @@ const declared = await client.transact(`[
   {:db/ident :item/big :db/valueType :db.type/long}
   {:db/ident :node/to :db/valueType :db.type/ref :db/cardinality :db.cardinality/many}]`);
 
+/** The log as it is told meanwhile, up to a transaction that says so. */
+async function logged(): Promise<Long[]> {
+  const seen: Long[] = [];
+  for await (const { t, datoms } of connected.transactions({ from: declared.t })) {
+    seen.push(t);
+    if (datoms.some(({ a, v }) => a === own(":item/name") && v === "the end")) break;
+  }
+  return seen;
+}
+const log = logged();
+
 // Queries and transactions.
 const { tempids, t: begun } = await client.transact(edn`[
   {:db/id "a" :item/name ${'"a"\n'} :item/big ${2n ** 60n} :item/price ${decimal("9.90")} :item/status ${keyword(":open")}}
@@ -161,6 +172,11 @@ const continued = client.live<Json[]>(ITEMS, [], { since: state, onChange: (chan
 await reached(continued, t);
 assert.deepEqual(later.map(({ kind, added }) => [kind, added.length]), [["delta", 1]]);
 await assert.rejects(client.live("[:find ?x :where [?x").ready(), { code: "EDN_SYNTAX" });
+
+// The log has all of it, once.
+({ t } = await client.transact('[{:item/name "the end"}]'));
+const whole = (await log).map(Number);
+assert.deepEqual(whole, Array.from({ length: Number(t) - Number(declared.t) + 1 }, (_, i) => Number(declared.t) + i));
 
 for (const live of [liveReaching, replay, continued]) live.close();
 await sockets.dispose();

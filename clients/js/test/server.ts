@@ -44,11 +44,12 @@ export class Exchange {
 
   /** Events of `live`, in one piece. */
   send(...events: Record<string, unknown>[]): this {
-    return this.write(
-      events
-        .map((live) => `id: ${String(live["resume"])}\nevent: next\ndata: ${JSON.stringify({ data: { live } })}\n\n`)
-        .join(""),
-    );
+    return this.data(...events.map((live) => ({ live })));
+  }
+
+  /** Events with this data, in one piece. */
+  data(...events: unknown[]): this {
+    return this.write(events.map((data) => `event: next\ndata: ${JSON.stringify({ data })}\n\n`).join(""));
   }
 
   errors(code: string, retryable = false, message = code): this {

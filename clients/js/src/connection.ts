@@ -1,0 +1,108 @@
+/** A subscription over however many connections it takes: made anew after what passes, ended by what does not. */
+
+import { delay, type Backoff } from "./backoff.js";
+import type { AdalogError } from "./errors.js";
+import type { Transport } from "./transport.js";
+import { onWake } from "./wake.js";
+import type { Answer, Operation } from "./wire.js";
+
+/** Whose subscription it is. */
+export interface Subscriber {
+  /** What is sent to begin, or to go on. */
+  operation(): Operation;
+  /** It was sent. */
+  opened(): void;
+  received(answers: readonly Answer<unknown>[]): void;
+  /** The connection is gone, and there will be another one. */
+  interrupted(error: AdalogError | undefined): void;
+  failed(error: AdalogError): void;
+}
+
+/** A connection that lasted so long was a good one: the next one may be made soon. */
+const GOOD_MS = 10_000;
+
+export class Connection {
+  readonly #transport: Transport;
+  readonly #backoff: Backoff;
+  readonly #subscriber: Subscriber;
+  #disconnect: (() => void) | undefined;
+  #stopWaiting: (() => void) | undefined;
+  #openedAt = Number.POSITIVE_INFINITY;
+  #attempt = 0;
+
+  constructor(transport: Transport, backoff: Backoff, subscriber: Subscriber) {
+    this.#transport = transport;
+    this.#backoff = backoff;
+    this.#subscriber = subscriber;
+  }
+
+  get isOpen(): boolean {
+    return this.#disconnect !== undefined;
+  }
+
+  /** Connects, where it neither is connected nor waits to be. */
+  open(): void {
+    if (this.#disconnect !== undefined || this.#stopWaiting !== undefined) return;
+    let current = true;
+    const ifCurrent = (act: () => void) => {
+      if (current) act();
+    };
+    this.#openedAt = Number.POSITIVE_INFINITY;
+    // Known before the transport starts, which may say something at once.
+    let stop: (() => void) | undefined;
+    this.#disconnect = () => {
+      current = false;
+      stop?.();
+    };
+    stop = this.#transport(() => this.#subscriber.operation(), {
+      open: () =>
+        ifCurrent(() => {
+          this.#openedAt = Date.now();
+          this.#subscriber.opened();
+        }),
+      interrupted: () => ifCurrent(() => this.#subscriber.interrupted(undefined)),
+      next: (answers) => ifCurrent(() => this.#subscriber.received(answers)),
+      end: (error) => ifCurrent(() => this.lost(error)),
+    });
+    if (!current) stop();
+  }
+
+  /** Disconnects, until it is opened again. */
+  close(): void {
+    this.#stopWaiting?.();
+    const disconnect = this.#disconnect;
+    this.#disconnect = undefined;
+    disconnect?.();
+  }
+
+  /**
+   * Ends the connection in an error, or without one where the server said that it was complete, and makes another one
+   * after a while, unless the error is final.
+   */
+  lost(error: AdalogError | undefined): void {
+    this.close();
+    if (error !== undefined && !error.retryable) {
+      this.#subscriber.failed(error);
+      return;
+    }
+    if (Date.now() - this.#openedAt > GOOD_MS) this.#attempt = 0;
+    this.#openAfter(delay(this.#backoff, this.#attempt, error?.retryAfter), error?.retryAfter === undefined);
+    this.#attempt += 1;
+    this.#subscriber.interrupted(error);
+  }
+
+  /** `early`: at once when the network or the tab comes back. */
+  #openAfter(ms: number, early: boolean): void {
+    const now = () => {
+      this.#stopWaiting?.();
+      this.open();
+    };
+    const timer = setTimeout(now, ms);
+    const stopListening = early ? onWake(now) : undefined;
+    this.#stopWaiting = () => {
+      clearTimeout(timer);
+      stopListening?.();
+      this.#stopWaiting = undefined;
+    };
+  }
+}

@@ -1,0 +1,236 @@
+"""The joins of a view: what enters and leaves a query's heads between two moments, and what groups hold at one.
+
+Plans are made when they are first needed, and anew when sizes change by a factor. Knows nothing of what is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from datalog import ast
+from executor.bounds.cancel import Cancel
+from executor.bounds.run import Run
+from executor.engine import Engine
+from executor.evaluation.bind import Binding, Held
+from executor.evaluation.fixpoint import derived
+from executor.evaluation.local import Collector, collector_for
+from executor.extenders.changes import Moments
+from executor.join.batch import Batch
+from executor.join.driver import Driver
+from executor.join.step import forget_scratch
+from executor.maintain.arguments import Arguments
+from executor.maintain.changed_rows import changed_facts, changed_rows
+from executor.maintain.derivation import Derivation
+from executor.maintain.view import Tick
+from executor.question.inputs import Inputs, bind_inputs, constant_codes, sizes_of
+from executor.question.question import Question
+from planner.logical import DatomAtom
+from planner.maintenance.grouping import plan_groups
+from planner.maintenance.maintenance import Maintenance, ReactionPlan, plan_reaction
+from planner.maintenance.reactions import Atom
+from planner.plan import Plan
+from planner.statistics import Statistics
+from store.codes import Scratch
+from store.snapshot import Snapshot
+
+
+@dataclass(slots=True)
+class Heads:
+    """Distinct heads that entered and that left."""
+
+    entered: Batch
+    left: Batch
+
+    def __bool__(self) -> bool:
+        return bool(self.entered.size or self.left.size)
+
+
+class Reacting:
+    """`source`: the database that moves."""
+
+    def __init__(self, question: Question, engine: Engine, maintenance: Maintenance, source: str) -> None:
+        query = question.query
+        self.maintenance = maintenance
+        self._engine = engine
+        self._source = source
+        self._options = question.request.options
+        self._still = {name: each for name, each in question.databases.items() if name != source}
+        self._sizes = sizes_of(query, question.args)
+        self._plan = replace(
+            engine.compiler.compile(question),
+            constants=tuple(maintenance.constants.items()),
+            entities=maintenance.entities,
+        )
+        widths = {
+            f"in {place}": len(each.binding.targets) if isinstance(each.binding, ast.RelationBinding) else 1
+            for place, each in enumerate(query.inputs)
+            if isinstance(each, ast.BindingInput)
+        }
+        codes, rules = question.snapshot.codes, maintenance.rules
+        self._arguments = Arguments(maintenance.fed, widths, codes, follows=rules is not None)
+        self._derived = None if rules is None else Derivation(rules, self._arguments, source)
+        given = Scratch(codes)
+        inputs = bind_inputs(self._plan, question.args, question.snapshot, given)
+        self._lists = {
+            name: self._arguments.own(columns, given)
+            for name, columns in inputs.relations.items()
+            if name in question.relations
+        }
+        self._feeds = 0
+        self._plans: dict[int, ReactionPlan] = {}
+        self._group_plan: Plan | None = None
+        self._planned_for: tuple[Any, ...] = ()
+
+    # Feeds
+
+    def settled(self, question: Question, check: Callable[[], None]) -> tuple[Inputs, Scratch]:
+        """The arguments of a question as codes, and those of values that the database does not know."""
+        given = Scratch(question.snapshot.codes)
+        inputs = bind_inputs(self._plan, question.args, question.snapshot, given, check)
+        # The arguments are kept, and no snapshot with them.
+        return replace(inputs, databases={}), given
+
+    def add(self, feed: int, inputs: Inputs, given: Scratch) -> None:
+        """Reads the arguments of one feed more."""
+        self._arguments.add(feed, inputs, given)
+        self._feeds += 1
+
+    def drop(self, feed: int) -> None:
+        """Reads the arguments of a feed no more."""
+        self._arguments.drop(feed)
+        self._feeds -= 1
+
+    def begin(self, at: Snapshot, run: Run) -> None:
+        """Makes what is kept from step to step, where something is."""
+        if self._derived is not None:
+            self._derived.go(Tick(at, at), self._databases(at), self._lists, run, self.constants(at, run.values))
+
+    def rest(self) -> None:
+        """Lets go of the moments of the last step."""
+        if self._derived is not None:
+            self._derived.rest()
+
+    def forget(self) -> None:
+        """Makes it anew with the next step."""
+        if self._derived is not None:
+            self._derived.forget()
+
+    def nbytes(self) -> int:
+        """Bytes kept."""
+        return self._arguments.nbytes() + (0 if self._derived is None else self._derived.nbytes())
+
+    # A step
+
+    def run(self, cancel: Cancel) -> Run:
+        """What the joins of one step have in common."""
+        self._arguments.learn()
+        means = self._engine.means
+        return Run(self._arguments.values.fork(cancel.budget.take), cancel, means.strict, means.threads)
+
+    def heads(self, tick: Tick, run: Run) -> Heads:
+        """What entered and what left."""
+        entered, left = (Collector(self.maintenance.head, True, False, None, None, run.cancel) for _ in range(2))
+        moments = {self._source: Moments(tick.old, tick.new)}
+        if self._derived is not None:
+            databases = self._databases(tick.old)
+            self._derived.go(tick, databases, self._lists, run, self.constants(tick.new, run.values))
+        relations: Mapping[str, Held] | None = None
+        fixed: dict[str, int] = {}
+        for place, reaction in enumerate(self.maintenance.reactions):
+            batch = self._changed(reaction.changed, tick, run.strict)
+            if batch is None:
+                continue
+            if relations is None:
+                relations = self._relations()
+                self._check_plans(tick.new)
+                fixed = self.constants(tick.new, run.values)
+            batch = _with_constants(batch, fixed)
+            if batch is None:
+                continue
+            plan = self._plan_of(place, tick.new, run.cancel)
+            for name, column, variable in plan.probes:
+                batch = batch.keep(self._arguments.asks_for(name, column, batch.columns[variable]))
+            if not batch.size:
+                continue
+            binding = Binding(self._plan, self._still, relations, run, moments, derive=derived)
+            join = binding.join_of(plan.join.body.items, plan.given, plan.join.levels, weighted=False)
+            if join is not None:
+                Driver(join, entered if reaction.enters else left, run.cancel, run.threads).run(batch)
+        forget_scratch()
+        return Heads(entered.rows(), left.rows())
+
+    def _relations(self) -> Mapping[str, Held]:
+        kept = {} if self._derived is None else self._derived.relations
+        return {**self._lists, **kept, **self._arguments.relations()}
+
+    def _changed(self, atom: Atom, tick: Tick, strict: bool) -> Batch | None:
+        """The rows of an atom that came or went."""
+        if isinstance(atom, DatomAtom):
+            return changed_rows(atom, tick, strict)
+        assert self._derived is not None
+        return changed_facts(atom, self._derived.changed(atom))
+
+    def constants(self, at: Snapshot, values: Scratch) -> dict[str, int]:
+        """The codes of the constants of rule calls."""
+        return constant_codes(self._plan, at, values)
+
+    def _databases(self, at: Snapshot) -> dict[str, Snapshot]:
+        return {**self._still, self._source: at}
+
+    def tuples(self, keys: Batch, at: Snapshot, run: Run) -> Batch:
+        """The tuples of groups at a moment, with weights where a row stands for several."""
+        plan = self._group_plan_of(at, run.cancel)
+        collector = collector_for(plan, None, run.cancel)
+        start = _with_constants(keys, self.constants(at, run.values))
+        if start is not None:
+            if self._derived is not None:
+                plan = replace(plan, body=self._derived.read_at(plan.body, at))
+            join = Binding(plan, self._databases(at), self._relations(), run, derive=derived).join()
+            if join is not None:
+                Driver(join, collector, run.cancel, run.threads).run(start)
+        return collector.rows()
+
+    # Plans
+
+    def _plan_of(self, place: int, at: Snapshot, cancel: Cancel) -> ReactionPlan:
+        plan = self._plans.get(place)
+        if plan is None:
+            reaction = self.maintenance.reactions[place]
+            plan = plan_reaction(self.maintenance, reaction, self._statistics(at, cancel), self._options)
+            self._plans[place] = plan
+        return plan
+
+    def _statistics(self, at: Snapshot, cancel: Cancel) -> Statistics:
+        kept = {} if self._derived is None else self._derived.sizes()
+        sizes = {**self._sizes, **self._arguments.sizes(), **kept}
+        return Statistics(self._databases(at), sizes, check=cancel.check)
+
+    def _check_plans(self, at: Snapshot) -> None:
+        """Forgets plans that were made for other sizes."""
+        current = (at.statistics_epoch, self._feeds.bit_length())
+        if self._planned_for != current:
+            self._planned_for = current
+            self._plans = {}
+            self._group_plan = None
+
+    def _group_plan_of(self, at: Snapshot, cancel: Cancel) -> Plan:
+        plan = self._group_plan
+        if plan is None:
+            options = self._options
+            plan = self._group_plan = plan_groups(self.maintenance, self._statistics(at, cancel), options)
+        return plan
+
+
+def _with_constants(batch: Batch, fixed: Mapping[str, int]) -> Batch | None:
+    """The batch with columns for constants, without rows that say otherwise."""
+    for name, code in fixed.items():
+        column = batch.columns.get(name)
+        if column is None:
+            batch = batch.having(name, np.full(batch.size, code, np.int64))
+        else:
+            batch = batch.keep(column == code)
+    return batch if batch.size else None

@@ -1,0 +1,339 @@
+"""What must not harm a stream, or no other one: who never reads, slow views, errors that come later, restarts."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from datalog.errors import AdalogError, Code
+from executor.bounds.cancel import Cancel
+from executor.live import hub as hub_module
+from executor.live import work as work_module
+from executor.live.event import Kind
+from executor.maintain.choosing import view_of
+from executor.maintain.view import Change, Interest, Tick, View
+from executor.question.question import Question
+from store.database import Database
+from store.snapshot import Snapshot
+from tests.live.following import Reader, eventually, hub_over
+
+AGES = "[:find ?name ?age :where [?e :name ?name] [?e :age ?age]]"
+NAMES = "[:find ?name :where [?e :name ?name]]"
+OLDER = "[:find ?name :in $ ?least :where [?e :name ?name] [?e :age ?age] [(>= ?age ?least)]]"
+PEOPLE = '[{:name "Ada" :age 36} {:name "Grace" :age 85}]'
+
+
+@pytest.fixture
+def database() -> Iterator[Database]:
+    with Database.open(":memory:") as opened:
+        opened.transact(PEOPLE)
+        yield opened
+
+
+def test_who_never_reads_costs_nothing_while_transactions_pass(database: Database) -> None:
+    with hub_over(database, mailbox_events=16) as hub:
+        idle, busy = (Reader(database, hub.pool, AGES) for _ in range(2))
+        idle.read()
+        busy.read()
+        held = 0
+        for start in range(0, 10_000, 100):
+            written = [
+                database.submit(f"[[:db/add 1 :age {age}] [:db/add 2 :age {2 * age}]]")
+                for age in range(start, start + 100)
+            ]
+            t = max(each.result().t for each in written)
+            while next(busy.changes).basis_t < t:
+                held = max(held, hub.mail.held)
+        assert hub.figures.overflows >= 1
+        assert held < 32 * 1_000
+        seen = len(idle.seen)
+        idle.until(10_001)
+        news = [change for change in idle.seen[seen:] if change.kind is not Kind.PROGRESS]
+        assert [change.kind for change in news] == [Kind.DELTA], "one net change"
+
+
+def test_what_is_too_much_for_a_mailbox_starts_the_stream_over(database: Database) -> None:
+    with hub_over(database, mailbox_events=2, mailbox_bytes=4_000, replayed=1) as hub:
+        reader = Reader(database, hub.pool, AGES)
+        reader.read()
+        for start in range(0, 100, 20):
+            people = " ".join(f'{{:name "{i}" :age {i}}}' for i in range(start, start + 20))
+            database.transact(f"[{people}]")
+        eventually(hub, lambda: hub.figures.overflows > 0)
+        reader.until(6)
+        reset = next(change for change in reader.seen if change.kind is Kind.RESET)
+        assert "mailbox" in (reset.reason or "")
+        database.transact('[{:name "later" :age 1}]')
+        reader.until(7)
+        assert hub.figures.resets >= 1
+
+
+def test_all_is_given_back_when_the_last_one_leaves(database: Database) -> None:
+    with hub_over(database) as hub:
+        readers = [Reader(database, hub.pool, OLDER, (least,)) for least in range(5)]
+        readers += [
+            Reader(database, hub.pool, AGES, from_t=0),
+            Reader(database, hub.pool, f"{AGES[:-1]} :limit 1]"),
+        ]
+        for reader in readers:
+            reader.until(1)
+        database.transact('[{:name "Kurt" :age 71}]')
+        assert hub.figures.subscriptions == 7
+        for reader in readers:
+            reader.close()
+        eventually(hub, lambda: not hub._views.known and hub.figures.subscriptions == 0)
+        gc.collect()
+        assert (hub.figures.views, hub.figures.feeds) == (0, 0)
+        assert hub.mail.held == 0
+        assert database._listeners == []
+        eventually(hub, lambda: hub.holdings.held == 0)
+    assert all(thread.name != "adalog-live" for thread in threading.enumerate())
+
+
+def test_compaction_and_restarts_between_resume_points(tmp_path: Path) -> None:
+    folder = str(tmp_path / "data")
+    rows: set[Any] = set()
+    token = None
+    t = 1
+    for round_ in range(4):
+        with Database.open(folder) as database:
+            if t == 1:
+                database.transact(PEOPLE)
+            with hub_over(database) as hub:
+                reader = Reader(database, hub.pool, AGES, resume=token)
+                reader.rows = rows
+                reader.until(t)
+                for i in range(3):
+                    database.transact(f'[{{:name "{round_} {i}" :age {i}}} [:db/add 1 :age {round_}]]')
+                    t += 1
+                    if i == 1:
+                        database.compact()
+                reader.until(t - 1)
+                rows, token = set(reader.rows), reader.resume
+                assert "RESET" not in reader.kinds()
+                database.compact()
+
+
+def test_a_restored_copy_that_went_its_own_way_starts_over(tmp_path: Path) -> None:
+    import shutil
+
+    here, there = tmp_path / "here", tmp_path / "there"
+    with Database.open(str(here)) as database:
+        database.transact(PEOPLE)
+    shutil.copytree(here, there)
+    with Database.open(str(here)) as database, hub_over(database) as hub:
+        database.transact('[{:name "Kurt" :age 71}]')
+        reader = Reader(database, hub.pool, AGES)
+        token = reader.read().resume
+    with Database.open(str(there)) as database, hub_over(database) as hub:
+        for wanted in ("has not reached", "are not those"):
+            reader = Reader(database, hub.pool, AGES, resume=token)
+            reset = reader.read()
+            assert reset.kind is Kind.RESET
+            assert wanted in (reset.reason or "")
+            reader.until(database.snapshot().t)
+            database.transact('[{:name "Emmy" :age 53}]')
+
+
+def test_what_forgets_its_past_cannot_be_resumed_across_it(database: Database) -> None:
+    database.transact(
+        "[{:db/ident :seen :db/valueType :db.type/long :db/cardinality :db.cardinality/one :db/noHistory true}]"
+    )
+    query = "[:find ?e ?n :where [?e :seen ?n]]"
+    with hub_over(database) as hub:
+        database.transact("[[:db/add 1 :seen 1]]")
+        reader = Reader(database, hub.pool, query)
+        reader.read()
+        rows, token = set(reader.rows), reader.resume
+        reader.close()
+        database.transact('[{:name "other"}]')
+        again = Reader(database, hub.pool, query, resume=token)
+        again.rows = rows
+        again.until(4)
+        assert again.kinds() == [], "nothing was forgotten yet"
+        futures = [database.submit(f"[[:db/add 1 :seen {n}]]") for n in range(2, 30)]
+        for future in futures:
+            future.result()
+        again.rows = set()
+        again.whole = False
+        last = None
+        while again.t < database.snapshot().t:
+            last = next(again.changes)
+            again.t = last.basis_t
+        late = Reader(database, hub.pool, query, resume=token)
+        assert late.read().kind is Kind.RESET
+        late.until(database.snapshot().t)
+        assert late.rows == {(1, 29)} or len(late.rows) == 1
+
+
+def test_an_error_belongs_to_the_query_that_has_it(database: Database) -> None:
+    with hub_over(database) as hub:
+        divided = "[:find ?q :where [?e :age ?age] [(quot 100 ?age) ?q]]"
+        wrong, right = Reader(database, hub.pool, divided), Reader(database, hub.pool, AGES)
+        wrong.read()
+        right.read()
+        database.transact('[{:name "newborn" :age 0}]')
+        with pytest.raises(AdalogError, match="zero"):
+            next(wrong.changes)
+        right.until(2)
+        database.transact('[{:name "Kurt" :age 71}]')
+        right.until(3)
+        assert right.kinds() == ["SNAPSHOT", "DELTA", "DELTA"]
+
+
+class Gated:
+    """A view whose steps wait until they are let go."""
+
+    def __init__(self, view: View, gate: threading.Event, begun: threading.Event) -> None:
+        self._view, self._gate, self._begun = view, gate, begun
+        self.how = view.how
+
+    def interests(self, at: Snapshot) -> Sequence[Interest]:
+        return self._view.interests(at)
+
+    def add(self, feed: int, question: Question, at: Snapshot, cancel: Cancel) -> None:
+        self._view.add(feed, question, at, cancel)
+
+    def drop(self, feed: int) -> None:
+        self._view.drop(feed)
+
+    def step(self, tick: Tick, cancel: Cancel) -> Mapping[int, Change | AdalogError]:
+        self._begun.set()
+        while not self._gate.wait(0.001):
+            cancel.check()
+        return self._view.step(tick, cancel)
+
+    def nbytes(self) -> int:
+        return self._view.nbytes()
+
+
+@pytest.fixture
+def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[threading.Event, threading.Event]]:
+    """Steps of NAMES wait for the first event; the second says that one has begun."""
+    opened, begun = threading.Event(), threading.Event()
+
+    def gated(question: Question, engine: Any) -> View:
+        view = view_of(question, engine)
+        return Gated(view, opened, begun) if question.text == NAMES else view
+
+    for module in (hub_module, work_module):
+        monkeypatch.setattr(module, "view_of", gated)
+    yield opened, begun
+    opened.set()
+
+
+def test_a_slow_view_delays_nobody_and_catches_up(
+    database: Database, gate: tuple[threading.Event, threading.Event]
+) -> None:
+    opened, begun = gate
+    with hub_over(database) as hub:
+        slow, quick = Reader(database, hub.pool, NAMES), Reader(database, hub.pool, AGES)
+        slow.read()
+        quick.read()
+        database.transact('[{:name "a" :age 1}]')
+        begun.wait()
+        for i in range(10):
+            database.transact(f'[{{:name "{i}" :age 1}}]')
+        quick.until(12)
+        assert slow.kinds() == ["SNAPSHOT"]
+        opened.set()
+        slow.until(12)
+        for reader in (slow, quick):
+            assert reader.kinds() == ["SNAPSHOT", *["DELTA"] * 11], "told one by one all the same"
+        database.transact('[{:name "last" :age 1}]')
+        slow.until(13)
+
+
+def test_who_leaves_a_view_at_work_is_forgotten(
+    database: Database, gate: tuple[threading.Event, threading.Event]
+) -> None:
+    opened, begun = gate
+    with hub_over(database) as hub:
+        slow = Reader(database, hub.pool, NAMES)
+        slow.read()
+        database.transact('[{:name "a"}]')
+        begun.wait()
+        slow.close()
+        eventually(hub, lambda: not hub._views.known)
+        opened.set()
+        again = Reader(database, hub.pool, NAMES)
+        again.until(2)
+        database.transact('[{:name "b"}]')
+        again.until(3)
+
+
+def test_a_step_that_takes_too_long_ends_its_query_only(
+    database: Database, gate: tuple[threading.Event, threading.Event]
+) -> None:
+    with hub_over(database, timeout_ms=200) as hub:
+        slow, quick = Reader(database, hub.pool, NAMES), Reader(database, hub.pool, AGES)
+        slow.read()
+        quick.read()
+        database.transact('[{:name "a" :age 1}]')
+        with pytest.raises(AdalogError) as ended:
+            list(slow.changes)
+        assert ended.value.code is Code.TIMEOUT
+        quick.until(2)
+
+
+def test_writers_do_not_wait_for_the_hub(database: Database) -> None:
+    with hub_over(database) as hub:
+        reader = Reader(database, hub.pool, AGES)
+        reader.read()
+        blocked = threading.Event()
+        hub._jobs.put(lambda: blocked.wait() and None)
+        for i in range(400):
+            database.transact(f'[{{:name "{i}" :age 1}}]')
+        blocked.set()
+        reader.until(401)
+        assert len(reader.seen) < 400, "far behind, transactions become one step"
+
+
+def test_no_more_subscriptions_than_may_be(database: Database) -> None:
+    with hub_over(database, subscriptions=3, subscriptions_per_principal=2) as hub:
+        first, second = (Reader(database, hub.pool, AGES) for _ in range(2))
+        with pytest.raises(AdalogError) as refused:
+            Reader(database, hub.pool, AGES)
+        assert (refused.value.code, refused.value.retryable) == (Code.RATE_LIMITED, True)
+        assert refused.value.retry_after == 1
+        assert "LIVE_SUBSCRIPTIONS_PER_PRINCIPAL" in refused.value.message
+        first.close()
+        eventually(hub, lambda: hub.figures.subscriptions == 1)
+        third = Reader(database, hub.pool, AGES)
+        for reader in (second, third):
+            reader.until(1)
+
+
+def test_what_is_too_large_to_be_held_is_refused(database: Database) -> None:
+    people = " ".join(f'{{:name "{i}" :age {i}}}' for i in range(2_000))
+    database.transact(f"[{people}]")
+    with hub_over(database, memory_bytes=40_000) as hub:
+        reader = Reader(database, hub.pool, AGES)
+        with pytest.raises(AdalogError) as refused:
+            reader.until(2)
+        assert refused.value.code is Code.LIMIT_EXCEEDED
+        assert "ADALOG_LIVE_BYTES" in refused.value.message
+        small = Reader(database, hub.pool, OLDER, (1_990,))
+        small.until(2)
+
+
+def test_a_pool_without_room_is_asked_again(database: Database) -> None:
+    with hub_over(database) as hub:
+        submit = hub.pool.submit
+        refused = []
+
+        def sometimes(cancel: Cancel, work: Any, cost: float = 0.0) -> Any:
+            if len(refused) < 5:
+                refused.append(cost)
+                raise AdalogError(Code.RATE_LIMITED, "too many wait", retry_after=1)
+            return submit(cancel, work, cost)
+
+        hub.pool.submit = sometimes  # type: ignore[method-assign]
+        reader = Reader(database, hub.pool, AGES)
+        reader.until(1)
+        assert len(refused) == 5

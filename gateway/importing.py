@@ -86,7 +86,7 @@ def _bar(err: Console) -> Progress:
         TextColumn("{task.fields[pace]}"),
         TimeRemainingColumn(),
     )
-    return Progress(*columns, console=err, transient=True)
+    return Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
 
 
 class _Shown:

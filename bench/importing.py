@@ -11,7 +11,9 @@ import resource
 import sys
 import tempfile
 import time
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Final
 
@@ -93,8 +95,10 @@ def main() -> None:
         folder = Path(name)
         (folder / "schema.edn").write_text(SCHEMA)
         (folder / "mapping.yaml").write_text(MAPPING)
-        _write(folder / "first.parquet", 0, rows)
-        _write(folder / "second.parquet", rows, rows)
+        # In a process of its own, whose memory is not this one's.
+        with ProcessPoolExecutor(1, get_context("spawn")) as other:
+            other.submit(_write, folder / "first.parquet", 0, rows).result()
+            other.submit(_write, folder / "second.parquet", rows, rows).result()
         began = time.perf_counter()
         session = Session("local[2]")
         session.start()
@@ -182,7 +186,7 @@ def _duckdb(folder: Path, rows: int) -> None:
         duck.execute("SET threads = 2")
         source = folder / "first.parquet"
         for name in ("name", "score", "at", "knows"):
-            pairs = f"SELECT id AS e, {name} AS v FROM read_parquet('{source}') ORDER BY e, v"
+            pairs = f"SELECT id AS e, \"{name}\" AS v FROM read_parquet('{source}') ORDER BY e, v"
             duck.execute(f"CREATE TABLE {name}_of AS {pairs}")
         duck.execute("CREATE INDEX by_id ON name_of (e)")
     seconds = time.perf_counter() - began

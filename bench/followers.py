@@ -14,7 +14,7 @@ import re
 import struct
 import time
 from collections.abc import Callable
-from typing import Final
+from typing import Final, cast
 
 _HANDSHAKE: Final = (
     "GET /graphql HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
@@ -54,10 +54,9 @@ class Socket(asyncio.Protocol):
         return protocol
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = cast(asyncio.Transport, transport)
         key = base64.b64encode(os.urandom(16)).decode()
-        transport.write(_HANDSHAKE.format(self._port, key).encode())
+        self._transport.write(_HANDSHAKE.format(self._port, key).encode())
 
     def connection_lost(self, error: Exception | None) -> None:
         self._fail("the connection was closed")

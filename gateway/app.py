@@ -52,6 +52,7 @@ def create_app(
     metrics = _metrics(database, pool, tokens, wire)
     responses = Responses(settings.responses_bytes)
     hub = Hub(pool, settings.live)
+    metrics.live(hub)
     services = Services(database, pool, settings.limits, Cursors(cursor_key(settings)), responses, hub)
     metrics.gauge(
         "adalog_response_bytes", "Bytes of large responses that are not sent yet.", lambda: responses.held

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Protocol
@@ -17,6 +17,8 @@ from gateway.config import Settings
 # How long Spark may take to start.
 _SPARK_SECONDS = 120.0
 
+GRAPHQL_JSON = "application/graphql-response+json"
+EVENT_STREAM = "text/event-stream"
 Answer = dict[str, Any]
 
 
@@ -38,12 +40,47 @@ class Remote:
     def execute(self, document: str, variables: Mapping[str, Any]) -> Answer:
         import httpx
 
-        headers = {"Accept": "application/graphql-response+json", "Content-Type": "application/json"}
-        if self._token:
-            headers["Authorization"] = f"Bearer {self._token}"
-        body = b'{"query":' + orjson.dumps(document) + b',"variables":' + _json(variables) + b"}"
+        with self._sending() as request:
+            response = httpx.post(
+                **request(document, variables, GRAPHQL_JSON), timeout=httpx.Timeout(10, read=None)
+            )
+        self._check_place(response)
+        return self._data(self._answer(response))
+
+    def events(self, document: str, variables: Mapping[str, Any], silence: float) -> Iterator[Answer]:
+        """The results of a subscription, as they come, until the server completes it.
+
+        Raises BACKEND_UNAVAILABLE where the stream breaks off, or nothing is heard for so many seconds.
+        """
+        import httpx
+
+        with self._sending() as request:
+            asked = request(document, variables, EVENT_STREAM)
+            with httpx.stream("POST", **asked, timeout=httpx.Timeout(10, read=silence)) as response:
+                self._check_place(response)
+                if not response.headers.get("content-type", "").startswith(EVENT_STREAM):
+                    response.read()
+                    self._data(self._answer(response))
+                for kind, data in _sent(response.iter_lines()):
+                    if kind == "complete":
+                        return
+                    yield orjson.loads(data)
+        raise _unreachable("the stream broke off")
+
+    @contextmanager
+    def _sending(self) -> Iterator[Callable[[str, Mapping[str, Any], str], dict[str, Any]]]:
+        """Makes requests of documents; what goes wrong on the way becomes BACKEND_UNAVAILABLE."""
+        import httpx
+
+        def request(document: str, variables: Mapping[str, Any], accept: str) -> dict[str, Any]:
+            headers = {"Accept": accept, "Content-Type": "application/json"}
+            if self._token:
+                headers["Authorization"] = f"Bearer {self._token}"
+            body = b'{"query":' + orjson.dumps(document) + b',"variables":' + _json(variables) + b"}"
+            return {"url": self._url, "content": body, "headers": headers}
+
         try:
-            response = httpx.post(self._url, content=body, headers=headers, timeout=httpx.Timeout(10, read=None))
+            yield request
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             reason = str(error) or type(error).__name__
             raise _unreachable(
@@ -53,11 +90,15 @@ class Remote:
             raise AdalogError(
                 Code.UNAUTHENTICATED, "the token of --token holds characters that no token has"
             ) from None
+
+    def _check_place(self, response: Any) -> None:
         if response.is_redirect:
             target = response.headers.get("location", "another place")
             raise _unreachable(
                 f"{self._url} answered {response.status_code} and points to {target}; give --url that"
             )
+
+    def _answer(self, response: Any) -> Any:
         try:
             answer = orjson.loads(response.content)
         except orjson.JSONDecodeError:
@@ -66,8 +107,11 @@ class Remote:
             raise _unreachable(
                 f"{self._url} answered {response.status_code} with something that is not GraphQL; is it adalog's?"
             )
+        return answer
+
+    def _data(self, answer: Answer) -> Answer:
         try:
-            return _data(answer)
+            return data_of(answer)
         except AdalogError as error:
             if error.code is Code.UNAUTHENTICATED:
                 error.message += "; --token TOKEN or ADALOG_TOKEN gives one"
@@ -96,7 +140,7 @@ class Local:
             pool.spark.wait_ready(_SPARK_SECONDS)
         prepared = self._operations.prepare(document)
         answer = asyncio.run(self._operations.run(prepared, Context(self._services), variables, None))
-        return _data(orjson.loads(b"".join(answer.chunks())))
+        return data_of(orjson.loads(b"".join(answer.chunks())))
 
 
 @contextmanager
@@ -113,6 +157,19 @@ def opened(settings: Settings, *, spark: bool = False) -> Iterator[Local]:
             yield Local(database, pool, settings)
         finally:
             pool.close()
+
+
+def _sent(lines: Iterator[str]) -> Iterator[tuple[str, str]]:
+    """The events of a stream: their kinds and data."""
+    kind, data = "", ""
+    for line in lines:
+        if line.startswith("event:"):
+            kind = line[6:].strip()
+        elif line.startswith("data:"):
+            data += line[5:].strip()
+        elif not line and kind:
+            yield kind, data
+            kind, data = "", ""
 
 
 def _json(variables: Mapping[str, Any]) -> bytes:
@@ -137,15 +194,17 @@ def _is_graphql(answer: Any) -> bool:
     return isinstance(answer.get("data"), dict)
 
 
-def _data(answer: Answer) -> Answer:
+def data_of(answer: Answer) -> Answer:
+    """What an answer says. Raises AdalogError for the first of its errors."""
     errors = answer.get("errors")
     if errors:
-        raise _error(errors[0])
+        raise error_of(errors[0])
     data: Answer = answer["data"]
     return data
 
 
-def _error(error: Mapping[str, Any]) -> AdalogError:
+def error_of(error: Mapping[str, Any]) -> AdalogError:
+    """One of an answer's errors."""
     extensions = error.get("extensions") or {}
     line, column = extensions.get("line"), extensions.get("column")
     # Positions without a path are places in the GraphQL document, which the user never wrote.

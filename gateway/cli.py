@@ -1,4 +1,4 @@
-"""The command line: `adalog serve query pull attributes transact explain import sample`.
+"""The command line: `adalog serve query live pull attributes transact explain import sample`.
 
 Every option can be set as ADALOG_<OPTION>. Exit codes: 0 done, 1 the request was refused, 2 wrong usage, 3 no
 database or server could be reached; 130 interrupted, 141 the reader of a pipe went away.
@@ -38,7 +38,7 @@ from gateway.options import (
 from gateway.texts import Text, shown_path
 
 if TYPE_CHECKING:
-    from gateway.backend import Backend
+    from gateway.backend import Backend, Remote
 
 _UNREACHABLE, _INTERRUPTED, _PIPE_CLOSED = 3, 130, 141
 # How wide a pulled entity is written where no terminal says.
@@ -305,6 +305,46 @@ def sample(data: str | None, if_empty: bool) -> None:
         load_sample(settings_from(os.environ, data=data), out, err, if_empty=if_empty)
 
 
+@main.command(cls=Asking)
+@where_options
+@argument_options
+@option(
+    "--from-t", metavar="T", type=click.IntRange(0), help="Begin after transaction T, and replay what came since."
+)
+@format_option("table", "json", "edn", "csv", help="What to print; but for a table, a line for each event or row.")
+@show_option
+@click.argument("query", type=TEXT)
+@click.pass_context
+def live(ctx: click.Context, /, query: Text, form: str, show: int | None, from_t: int | None, **given: Any) -> None:
+    """Show the rows of QUERY, then those that enter (+) and leave (-), as transactions are made.
+
+    With --url it goes on until it is interrupted, also when the server is started anew in between. A folder shows
+    what there is: while it is open here nobody writes to it.
+
+    \b
+        adalog live --url :8080 '[:find ?n :where [?p :package/name ?n] [?p :package/vulnerable true]]'
+        adalog live --data packages --from-t 0 --format csv changes.edn
+    """
+    from gateway.backend import Remote
+    from gateway.live import Printer, followed, replayed
+
+    def say(what: str) -> None:
+        err.print(what, style="dim", markup=False, soft_wrap=True)
+
+    printer = Printer(form, out, say, show)
+    variables = {
+        "query": query.text,
+        **argument_variables(ctx, given["args"], given["args_edn"]),
+        "fromT": from_t,
+        "as": printer.encoding,
+    }
+    with _told(query), _place(ctx, given["data"], given["url"], given["token"], reads=True) as place:
+        events = followed(place, variables, say) if isinstance(place, Remote) else replayed(place, variables)
+        for event in events:
+            printer.event(event)
+            sys.stdout.flush()
+
+
 @contextmanager
 def _reading(ctx: click.Context, **given: Any) -> Iterator[Backend]:
     """The backend of a command that only reads, and makes no database."""
@@ -325,6 +365,21 @@ def _backend(
 ) -> Iterator[Backend]:
     from gateway.backend import Remote, opened
 
+    with _place(ctx, data, url, token, reads=reads) as place:
+        if isinstance(place, Remote):
+            yield place
+            return
+        with opened(place, spark=spark) as local:
+            yield local
+
+
+@contextmanager
+def _place(
+    ctx: click.Context, data: str | None, url: str | None, token: str | None, *, reads: bool
+) -> Iterator[Remote | Settings]:
+    """The server that is asked, or the settings of the folder."""
+    from gateway.backend import Remote
+
     typed = {name for name in ("data", "url") if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE}
     if typed == {"data", "url"}:
         raise click.UsageError("--data and --url are both given; name the folder or the server")
@@ -338,8 +393,7 @@ def _backend(
         check_exists(settings)
     else:
         _say_if_new(settings)
-    with opened(settings, spark=spark) as local:
-        yield local
+    yield settings
 
 
 def _say_if_new(settings: Settings) -> None:

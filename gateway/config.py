@@ -27,7 +27,7 @@ _SECONDS = (
 _AT_LEAST_ONE = (
     *("connections", "connections_per_address", "head_bytes", "bodies_bytes", "responses_bytes", "send_rate"),
     *("idempotency_seconds", "idempotency_transactions", "operations_per_connection"),
-    *("live_mailbox_events", "live_mailbox_bytes", "live_chunk_rows", "live_bytes"),
+    *("live_mailbox_events", "live_mailbox_bytes", "live_mailboxes_bytes", "live_chunk_rows", "live_bytes"),
 )
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
@@ -86,6 +86,7 @@ class Settings:
     live_subscriptions_per_principal: int = 10_000
     live_mailbox_events: int = 256
     live_mailbox_bytes: int = 1024 * 1024
+    live_mailboxes_bytes: int = 64 * 1024 * 1024
     live_replayed: int = 64
     live_chunk_rows: int = 1_000
     live_progress_seconds: float = 15.0
@@ -101,6 +102,7 @@ class Settings:
             subscriptions_per_principal=self.live_subscriptions_per_principal,
             mailbox_events=self.live_mailbox_events,
             mailbox_bytes=self.live_mailbox_bytes,
+            mailboxes_bytes=self.live_mailboxes_bytes,
             replayed=self.live_replayed,
             chunk_rows=self.live_chunk_rows,
             progress_seconds=self.live_progress_seconds,

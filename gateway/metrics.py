@@ -16,6 +16,7 @@ from prometheus_client.registry import Collector
 
 if TYPE_CHECKING:
     from executor.cache.answers import ResultCache
+    from executor.live.hub import Hub
     from executor.turns.scheduler import Scheduler
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -99,6 +100,39 @@ class _LaneFigures(Collector):
         yield from (running, waiting, waits, refused, moves)
 
 
+class _LiveFigures(Collector):
+    """Who follows what, and what came of it."""
+
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+
+    def collect(self) -> Iterator[Metric]:
+        hub, figures = self._hub, self._hub.figures
+        for name, description, value in (
+            ("subscriptions", "Subscriptions that are open.", figures.subscriptions),
+            ("feeds", "Queries that are followed, each with its arguments.", figures.feeds),
+            ("views", "The same, where queries that differ in their arguments count once.", figures.views),
+            ("bytes", "What views keep, and snapshots that are not read yet.", hub.holdings.held),
+            ("mailbox_bytes", "Events that wait for their subscribers.", hub.mail.held),
+        ):
+            yield GaugeMetricFamily(f"adalog_live_{name}", description, value)
+        events = CounterMetricFamily("adalog_live_events", "Events, for each subscriber.", labels=["kind"])
+        for kind, count in sorted(figures.events.copy().items()):
+            events.add_metric([str(kind)], count)
+        yield events
+        for name, description, count in (
+            ("overflows", "Mailboxes that were full.", figures.overflows),
+            ("resets", "Streams that started over.", figures.resets),
+            ("refused", "Subscriptions that were refused because there are too many.", figures.refused),
+        ):
+            yield CounterMetricFamily(f"adalog_live_{name}", description, count)
+        ticks = SummaryMetricFamily(
+            "adalog_live_tick_seconds", "Time of a transaction that touches a live query, on the hub's thread."
+        )
+        ticks.add_metric([], figures.ticks, figures.tick_seconds)
+        yield ticks
+
+
 class Metrics:
     """Counts what the gateway answers and reads the store's and the pool's state when it is asked."""
 
@@ -135,6 +169,10 @@ class Metrics:
     def scheduler(self, scheduler: Scheduler) -> None:
         """What runs and waits, whenever the metrics are read."""
         self.registry.register(_LaneFigures(scheduler))
+
+    def live(self, hub: Hub) -> None:
+        """What live queries do, whenever the metrics are read."""
+        self.registry.register(_LiveFigures(hub))
 
     def answered(self, field: str, code: str, seconds: float) -> None:
         """One root field was answered; `code` is OK or the error's."""

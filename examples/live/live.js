@@ -155,6 +155,16 @@ async function attempted(act) {
   }
 }
 
+async function suggest(begin) {
+  if (begin.length < 2) return;
+  try {
+    const { rows } = await client.query(NAMES, [begin]);
+    $("packages").replaceChildren(...rows.map(([name]) => element("option", { value: name })));
+  } catch {
+    // Without suggestions a name can be typed, too.
+  }
+}
+
 /* ---- time ---- */
 
 async function readHistory() {
@@ -274,17 +284,10 @@ for (const button of document.querySelectorAll("[data-package]")) {
   button.addEventListener("click", () => attempted(() => mark(button.dataset.package)));
 }
 let suggesting;
-$("package").addEventListener("input", async ({ target }) => {
-  suggesting?.abort();
-  suggesting = new AbortController();
-  const typed = target.value.trim();
-  if (typed.length < 2) return;
-  try {
-    const { rows } = await client.query(NAMES, [typed], { signal: suggesting.signal });
-    $("packages").replaceChildren(...rows.map(([name]) => element("option", { value: name })));
-  } catch {
-    // Without suggestions a name can be typed, too.
-  }
+$("package").addEventListener("input", ({ target }) => {
+  // Whoever types on is not asked for yet.
+  clearTimeout(suggesting);
+  suggesting = setTimeout(() => suggest(target.value.trim()), 150);
 });
 $("filter").addEventListener("input", showRows);
 $("moment").addEventListener("input", () => attempted(lookBack));

@@ -45,6 +45,23 @@ def find(table: Ints, rows: Ints, places: Ints, keys: Ints, seed: Any) -> Ints:
 
 
 @njit(cache=True, nogil=True)
+def marked(table: Ints, rows: Ints, places: Ints, marks: Any, mark: int, keys: Ints, seed: Any) -> Any:
+    """bool[n]: for which keys there is a row that has one of some marks."""
+    k, n = keys.shape
+    mask = np.uint64(table.size - 1)
+    found = np.zeros(n, np.bool_)
+    for i in range(n):
+        at = hash_at(keys, k, i, seed) & mask
+        while table[np.int64(at)] != 0:
+            row = table[np.int64(at)] - 1
+            if _same(rows, places, row, keys, i):
+                found[i] = marks[row] & mark != 0
+                break
+            at = (at + np.uint64(1)) & mask
+    return found
+
+
+@njit(cache=True, nogil=True)
 def enter(table: Ints, rows: Ints, count: int, keys: Ints, found: Ints, seed: Any) -> int:
     """Appends the rows that are not known, of all columns, and notes in `found` where each one is; the new
     count."""

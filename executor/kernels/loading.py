@@ -91,6 +91,7 @@ def _load_kept(few: Ints, dense: Index) -> None:
     )
     keys, places, found = np.stack((few, few)), np.arange(2), np.zeros(4, np.int64)
     kept_kernels.find(table, rows, places, keys, SEED)
+    kept_kernels.marked(table, rows, places, marks, 1, keys, SEED)
     kept_kernels.enter(table, rows, 0, keys, found, SEED)
     kept_kernels.put(table, rows, places, found, SEED)
     facts = rows, chain, marks, table, 0

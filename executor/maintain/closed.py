@@ -20,6 +20,7 @@ from executor.rules.walked import Edges, WalkedFacts
 from planner.logical import DatomAtom
 from planner.maintenance.rules import Start
 from planner.program import Closure, Derived
+from store.relation import Relation
 from store.trie import EMPTY, Trie, distinct
 
 
@@ -27,6 +28,7 @@ class ClosedStratum(KeptStratum):
     """The stratum of a `Closure` along a data pattern."""
 
     edges: Edges | None = None
+    _relation: Relation | None = None
 
     @property
     def _closure(self) -> Closure:
@@ -81,7 +83,8 @@ class ClosedStratum(KeptStratum):
         if len(came[0]):
             found.append(facts.add(facts.met(*came, held=False), self._tick())[0])
         self._follow(step, found)
-        if edges.is_stale:
+        if edges.is_stale or self._relation_of(step) is not self._relation:
+            # Tries that were folded since would keep their files alive.
             self.edges = self._edges_of(step)
 
     def _closed(self, step: Step, changed: Changed) -> Column:
@@ -121,10 +124,19 @@ class ClosedStratum(KeptStratum):
             return EMPTY.values, EMPTY.values
         return columns[self._closure.start], columns[self._closure.end]
 
+    def _relation_of(self, step: Step) -> Relation | None:
+        """The folded datoms that the edges' tries lie on, as they are at the second moment."""
+        pattern = self._closure.step
+        assert isinstance(pattern, DatomAtom)
+        moments = step.moments[pattern.source]
+        attribute = self.joins.attribute_of(pattern, moments, step.run.strict)
+        return None if attribute is None else moments.new.data_of(attribute).relation
+
     def _edges_of(self, step: Step) -> Edges:
         """The edges at the second moment."""
         closure = self._closure
         assert isinstance(closure.step, DatomAtom)
+        self._relation = self._relation_of(step)
         rank = {closure.start: 0, closure.end: 1}
         bound = Patterns(step.moments[closure.step.source].new, rank, step.run.strict).extender(closure.step)
         if not isinstance(bound, PairExtender):

@@ -289,11 +289,14 @@ class KeptFacts:
 
     def accepts(self, columns: Sequence[Column], version: Version, batch: Batch) -> Mask:
         """Which rows are of a version; of EARLIER for the fact that each row of the batch belongs to."""
-        rows = self.find(columns)
-        mark = self._shown if version is Version.NEW else _MARKS[version]
-        accepted = (rows >= 0) & self._marked(rows, mark)
         if version is Version.EARLIER:
-            accepted &= self._times[rows] < self._limits[batch.columns[ROW]]
+            rows = self.find(columns)
+            limits = self._limits[batch.columns[ROW]]
+            return (rows >= 0) & self._marked(rows, NOW) & (self._times[rows] < limits)
+        mark = self._shown if version is Version.NEW else _MARKS[version]
+        accepted: Mask = kept_kernels.marked(
+            self._table, self._rows, self._places, self._marks, mark, _stacked(columns), SEED
+        )
         return accepted
 
     def parts(self) -> list[Columns]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from executor.bounds.run import Run
 from executor.evaluation.compile import Compiler
 from executor.evaluation.fixpoint import Fixpoint
 from executor.extenders.changes import Moments
+from executor.maintain.closed import ClosedStratum
 from executor.maintain.program import MaintainedProgram, UnmaintainableError
 from executor.question.inputs import Inputs, bind_inputs
 from executor.question.question import Questions
@@ -229,3 +231,21 @@ def test_what_is_kept_is_drawn_from_the_budget_of_the_step(database: Database) -
             kept.program.begin(given.databases, given.relations, run, {})
     kept.program.begin(given.databases, given.relations, run, {})
     kept._compare(given, run)
+
+
+def test_a_closure_lets_go_of_tries_that_were_folded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("store.compactor._LEAST", 1)
+    with Database.open(str(tmp_path)) as database:
+        database.transact(SCHEMA)
+        database.transact(edges((1, 2), (2, 3)))
+        database.compact()
+        kept = Followed(database, PATH, "?a ?b")
+        (stratum,) = kept.program._strata
+        assert isinstance(stratum, ClosedStratum)
+        before = stratum.edges
+        kept.transact(edges((3, 4)))
+        assert stratum.edges is before
+        database.compact()
+        assert kept.transact(without((1, 2)))[1] == pairs([1], [2, 3, 4])
+        assert stratum.edges is not before
+        assert kept.transact(edges((4, 2)))[0] == {(2, 2), (3, 2), (3, 3), (4, 2), (4, 3), (4, 4)}

@@ -179,7 +179,7 @@ def test_an_error_belongs_to_the_query_that_has_it(database: Database) -> None:
         right.read()
         database.transact('[{:name "newborn" :age 0}]')
         with pytest.raises(AdalogError, match="zero"):
-            next(wrong.changes)
+            list(wrong.changes)
         right.until(2)
         database.transact('[{:name "Kurt" :age 71}]')
         right.until(3)
@@ -286,7 +286,11 @@ def test_writers_do_not_wait_for_the_hub(database: Database) -> None:
         reader = Reader(database, hub.pool, AGES)
         reader.read()
         blocked = threading.Event()
-        hub._jobs.put(lambda: blocked.wait() and None)
+
+        def block() -> None:
+            blocked.wait()
+
+        hub._jobs.put(block)
         for i in range(400):
             database.transact(f'[{{:name "{i}" :age 1}}]')
         blocked.set()
@@ -325,7 +329,7 @@ def test_what_is_too_large_to_be_held_is_refused(database: Database) -> None:
 def test_a_pool_without_room_is_asked_again(database: Database) -> None:
     with hub_over(database) as hub:
         submit = hub.pool.submit
-        refused = []
+        refused: list[float] = []
 
         def sometimes(cancel: Cancel, work: Any, cost: float = 0.0) -> Any:
             if len(refused) < 5:

@@ -157,7 +157,7 @@ def followed(database: Database, pool: Pool, rng: Random) -> Following | None:
     return None
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=examples(20))
 @given(st.integers(0, 2**32))
 def test_changes_add_up_to_the_answer(seed: int) -> None:
     rng = Random(seed)
@@ -203,6 +203,6 @@ def test_most_random_queries_are_maintained() -> None:
         for text in (SCHEMA, transaction(rng), transaction(rng)):
             database.transact(text)
         pool = Pool(database)
-        views = [found for _ in range(60) if (found := followed(database, pool, rng))]
+        views = [found for _ in range(30) if (found := followed(database, pool, rng))]
         assert sum(isinstance(each.view, Maintained) for each in views) > len(views) // 3
         pool.close()

@@ -205,5 +205,6 @@ def test_kept_relations_are_those_of_a_fixpoint_from_nothing(seed):
             with (
                 patch("executor.maintain.stratum._FEW", rng.choice((1_000, 1_000, 0, 2))),
                 patch("executor.rules.kept._FEW", rng.choice((1_000, 2))),
+                patch("store.compactor._LEAST", 1),
             ):
                 event(followed(rng, database, asked, rng.choice(SWITCHES)))

@@ -1,0 +1,148 @@
+"""`adalog live`: a folder's history replayed, and a served database followed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from datalog.errors import AdalogError, Code
+from executor.pool import Pool
+from gateway.app import create_app
+from gateway.backend import Remote
+from gateway.config import Settings
+from gateway.live import followed
+from store.database import Database
+from tests.gateway.command_line import adalog, command, environ
+from tests.gateway.support import served
+
+AGES = "[:find ?name ?age :where [?p :name ?name] [?p :age ?age]]"
+OLDER = "[:find ?name :in $ ?least :where [?p :name ?name] [?p :age ?age] [(>= ?age ?least)]]"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> str:
+    data = str(tmp_path / "data")
+    with Database.open(data) as database:
+        database.transact('[{:name "Ada" :age 36}]')
+        database.transact('[{:name "Grace, H." :age 85}]')
+        database.transact("[[:db/add 1 :age 37]]")
+    return data
+
+
+def test_a_folder_shows_what_there_is(folder: str) -> None:
+    shown = adalog("live", "--data", folder, AGES)
+    assert shown.exit_code == 0, shown.output
+    assert "Ada" in shown.stdout
+    assert "2 rows · t 3" in shown.stdout
+
+
+def test_a_past_is_replayed_as_lines_of_a_table(folder: str) -> None:
+    shown = adalog("live", "--data", folder, "--from-t", "1", AGES)
+    lines = [line.split() for line in shown.stdout.splitlines()]
+    assert ["+", "Grace,", "H.", "85"] in lines
+    assert lines[-2:] == [["-", "Ada", "36"], ["+", "Ada", "37"]]
+
+
+def test_a_past_is_replayed_as_csv(folder: str) -> None:
+    shown = adalog("live", "--data", folder, "--from-t", "0", "--format", "csv", AGES)
+    assert shown.stdout.splitlines() == [
+        "t,change,?name,?age",
+        "1,+,Ada,36",
+        '2,+,"Grace, H.",85',
+        "3,-,Ada,36",
+        "3,+,Ada,37",
+    ]
+
+
+def test_a_past_is_replayed_as_json_and_edn(folder: str) -> None:
+    shown = adalog("live", "--data", folder, "--from-t", "2", "--format", "json", "--arg", "80", OLDER)
+    assert [json.loads(line) for line in shown.stdout.splitlines()] == [
+        {"kind": "SNAPSHOT", "t": 2, "rows": [["Grace, H."]], "last": True},
+    ]
+    shown = adalog("live", "--data", folder, "--from-t", "2", "--format", "edn", AGES)
+    assert shown.stdout.splitlines()[1:] == ['{:kind :delta, :t 3, :added [["Ada" 37]], :retracted [["Ada" 36]]}']
+
+
+def test_what_is_wrong_with_a_query_is_shown_in_it(folder: str) -> None:
+    shown = adalog("live", "--data", folder, "[:find ?x :where [(> ?x 1)]]")
+    assert shown.exit_code == 1
+    assert "UNBOUND_VARIABLE" in shown.stderr
+
+
+def test_no_server_is_said_at_once() -> None:
+    shown = adalog("live", "--url", "http://127.0.0.1:9", AGES)
+    assert shown.exit_code == 3
+    assert "adalog serve" in shown.stderr
+
+
+@pytest.fixture
+def url() -> Iterator[tuple[Database, str]]:
+    with Database.open(":memory:") as database:
+        database.transact('[{:name "Ada" :age 36}]')
+        with closing(Pool(database)) as pool:
+            app = create_app(database, pool, Settings(data=":memory:"))
+            with app.state.hub, served(app) as address:
+                yield database, address
+
+
+def test_a_served_database_is_followed(url: tuple[Database, str]) -> None:
+    database, address = url
+    arguments = command("live", "--url", address, "--format", "json", AGES)
+    with subprocess.Popen(
+        arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environ(), text=True
+    ) as run:
+        assert run.stdout is not None
+        try:
+            assert json.loads(run.stdout.readline())["rows"] == [["Ada", 36]]
+            database.transact("[[:db/add 1 :age 37]]")
+            change = json.loads(run.stdout.readline())
+            assert change == {"kind": "DELTA", "t": 2, "added": [["Ada", 37]], "retracted": [["Ada", 36]]}
+        finally:
+            run.send_signal(2)
+        assert run.stderr is not None
+        assert run.wait() == 130
+        assert run.stderr.read() == ""
+
+
+def test_a_refusal_by_the_server_is_shown(url: tuple[Database, str]) -> None:
+    _, address = url
+    shown = adalog("live", "--url", address, "[:find ?x :where [(> ?x 1)]]")
+    assert shown.exit_code == 1
+    assert "UNBOUND_VARIABLE" in shown.stderr
+
+
+class Breaking(Remote):
+    """A server whose streams break off after what is given for each attempt."""
+
+    def __init__(self, *attempts: list[Any]) -> None:
+        super().__init__("nowhere", None)
+        self.attempts = list(attempts)
+        self.asked: list[Mapping[str, Any]] = []
+
+    def events(self, document: str, variables: Mapping[str, Any], silence: float) -> Iterator[dict[str, Any]]:
+        self.asked.append(variables)
+        for each in self.attempts.pop(0):
+            if isinstance(each, AdalogError):
+                raise each
+            yield {"data": {"live": {"kind": "PROGRESS", "basisT": 1, "resume": each}}}
+
+
+def test_a_stream_that_breaks_off_goes_on_where_it_was() -> None:
+    gone = AdalogError(Code.BACKEND_UNAVAILABLE, "gone")
+    remote = Breaking(["a", "b", gone], [gone], ["c"], [AdalogError(Code.ARG_INVALID, "no")])
+    told: list[str] = []
+    waits: list[float] = []
+    events = followed(remote, {"fromT": 3}, told.append, waits.append)
+    assert [next(events)["resume"] for _ in range(3)] == ["a", "b", "c"]
+    with pytest.raises(AdalogError, match="no"):
+        next(events)
+    assert [each.get("resume") for each in remote.asked] == [None, "b", "b", "c"]
+    assert [each["fromT"] for each in remote.asked] == [3, None, None, None]
+    assert waits == [0.5, 1.0, 0.5]
+    assert told[0] == "gone; trying again"

@@ -48,8 +48,8 @@ class Settings:
     allowed_hosts: str = ""
     allowed_origins: str = ""
     trusted_proxies: str = ""
-    connections: int = 1000
-    connections_per_address: int = 250
+    connections: int = 5_000
+    connections_per_address: int = 1_250
     head_bytes: int = 64 * 1024
     head_seconds: float = 10.0
     body_seconds: float = 60.0
@@ -82,8 +82,8 @@ class Settings:
     redis_ttl: int = 86_400
     redis_entry_bytes: int = 8 * 1024 * 1024
     redis_secret: str | None = field(default=None, repr=False)
-    live_subscriptions: int = 20_000
-    live_subscriptions_per_principal: int = 10_000
+    live_subscriptions: int = 50_000
+    live_subscriptions_per_principal: int = 20_000
     live_mailbox_events: int = 256
     live_mailbox_bytes: int = 1024 * 1024
     live_mailboxes_bytes: int = 64 * 1024 * 1024

@@ -15,8 +15,8 @@ class LiveSettings:
     `recent_events`: of the events that are kept for who joins. `timeout_ms`: of an answer and of a step.
     """
 
-    subscriptions: int = 20_000
-    subscriptions_per_principal: int = 10_000
+    subscriptions: int = 50_000
+    subscriptions_per_principal: int = 20_000
     mailbox_events: int = 256
     mailbox_bytes: int = 1 << 20
     mailboxes_bytes: int = 64 << 20

@@ -1,4 +1,4 @@
-"""The command line: `adalog serve query live pull attributes transact explain sample`.
+"""The command line: `adalog serve query live pull attributes transact explain import sample`.
 
 Every option can be set as ADALOG_<OPTION>. Exit codes: 0 done, 1 the request was refused, 2 wrong usage, 3 no
 database or server could be reached; 130 interrupted, 141 the reader of a pipe went away.
@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -233,6 +234,60 @@ def transact(
         report, warnings = run_transact(backend, variables, form)
     out.out(report, highlight=False)
     output.print_warnings(warnings, err)
+
+
+@main.command("import")
+@option("--mapping", metavar="FILE", type=click.Path(), required=True, help="The mapping: YAML.")
+@data_option
+@option("--url", metavar="URL", help="Not supported: an import runs where the data folder is.")
+@option(
+    "--max-errors",
+    metavar="N",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Import nothing where more rows than this are rejected.",
+)
+@option(
+    "--quarantine",
+    metavar="DIR",
+    type=click.Path(),
+    default="quarantine",
+    show_default=True,
+    help="Where rejected rows are written.",
+)
+@option("--dry-run", is_flag=True, help="Do everything but the import itself.")
+@click.argument("paths", metavar="[NAME=PATH]...", nargs=-1)
+def import_(paths: tuple[str, ...], mapping: str, data: str | None, url: str | None, **given: Any) -> None:
+    """Import rows of files through Spark, as one transaction.
+
+    The mapping says what becomes of which columns; NAME=PATH is read instead of a source's path there. The last
+    line printed is JSON: {"t", "rows", "entities", "datoms", "rejected", "seconds"}.
+
+    \b
+        adalog import --mapping people.yaml
+        adalog import --mapping people.yaml --max-errors 10 people=s3a://bucket/people.parquet
+    """
+    named = {}
+    for text in paths:
+        name, equals, path = text.partition("=")
+        if not (name and equals and path):
+            raise click.UsageError(f"{text!r} is no NAME=PATH")
+        named[name] = path
+    if url:
+        raise click.UsageError(
+            "an import does not run through a server: stop the one that has the folder, and name that with --data"
+        )
+    with _told(None):
+        from executor.spark.pipeline.mapping import read_mapping
+        from gateway.importing import run_import
+
+        plan = read_mapping(Path(mapping), named)
+        settings = settings_from(os.environ, data=data)
+        _say_if_new(settings)
+        accepted = run_import(settings, plan, out, err, **given)
+    if not accepted:
+        sys.exit(1)
 
 
 @main.command()

@@ -37,8 +37,10 @@ class Resolved:
 
 @dataclass(frozen=True, eq=False)
 class BulkColumn:
-    """New datoms of one attribute: entities and value codes, sorted, distinct."""
+    """New datoms of one attribute: entities and value codes, sorted, distinct. added: which of them are assertions;
+    None: all."""
 
     attribute: int
     e: NDArray[np.int64]
     v: NDArray[np.int64]
+    added: NDArray[np.bool_] | None = None

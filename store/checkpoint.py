@@ -178,7 +178,7 @@ def opened(folder: Folder, log: Log) -> Opened:
         _LOGGER.warning("%s; rebuilding from the log", error.message)
     unsaved = _hashed_anew(head)
     for entry in log.replay(head.t, checksum):
-        logged = Logged.decoded(entry.payload)
+        logged = Logged.decoded(entry.payload, log.files_folder)
         head.replay(entry.t, entry.instant, logged)
         unsaved += logged.count
     if head.has_merged():

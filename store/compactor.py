@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
@@ -118,6 +119,12 @@ class Compactor:
                 _LOGGER.exception("no checkpoint was made")
             # After the fold's own hold on what it replaced has ended, and also where it failed half way.
             self._sweep()
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """No fold is under way, and none begins, until the end."""
+        with self._turn:
+            yield
 
     def make_room(self) -> bool:
         """Removes the files that nobody needs any more, unless a fold is under way, which does it at its end.

@@ -7,7 +7,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -15,6 +15,7 @@ from typing import Any, Final, Protocol, TypeVar
 
 from datalog import edn
 from datalog.errors import AdalogError, Code
+from store.adoption import Adoption, Prepared, prepared, remove_unfinished, unfinished
 from store.attribute import TX_BASE
 from store.bulk import BulkData
 from store.census import Census
@@ -33,7 +34,7 @@ from store.setting import WAITING, Evaluation, Evaluator, SchemaMode, Setting, W
 from store.snapshot import Snapshot, Start
 from store.speculation import Fork, outcome
 from store.wire import instant
-from store.writer import BulkRequest, Request, Writer
+from store.writer import AdoptionRequest, BulkRequest, Request, Writer
 
 Listener = Callable[[TxReport, Snapshot], None]
 
@@ -101,8 +102,9 @@ class Database:
             folder = Folder(Path(location))
             undo.callback(folder.close)
             folder.check_log()
-            log = Log.in_file(folder.log, keys)
+            log = Log.in_file(folder.log, keys, folder.imported)
             undo.callback(log.close)
+            remove_unfinished(folder, log)
             found = opened(folder, log)
             undo.pop_all()
         database = Database(found.head, log, folder, Setting(schema, limits, waiting), found.named)
@@ -246,7 +248,7 @@ class Database:
         now = self._snapshot
         for entry in self._log.entries(max(start, 1), min(stop, now.t + 1), limit):
             take(Logged.weight(entry.payload))
-            yield report_of(entry, Logged.decoded(entry.payload), now.name_of)
+            yield report_of(entry, Logged.decoded(entry.payload, self._log.files_folder), now.name_of)
 
     def logged_bytes(self, start: int, stop: int, limit: int) -> int:
         """The bytes of the log that `told` will read."""
@@ -296,6 +298,41 @@ class Database:
         request = BulkRequest(schema_tx, columns=columns)
         self._writer.submit(request)
         return request.future.result()
+
+    @contextmanager
+    def unfinished(self) -> Iterator[Path]:
+        """A folder for segments to be adopted; what was not adopted by the end goes with it.
+
+        Raises ARG_INVALID for a database in memory, which has no place for files.
+        """
+        if self._folder is None:
+            raise AdalogError(Code.ARG_INVALID, "a database in memory has no files to import into; name a folder")
+        with unfinished(self._folder) as path:
+            yield path
+
+    def prepare(self, forms: Sequence[Any]) -> Prepared:
+        """What a transaction finds that begins with the forms, for those who write segments to adopt.
+
+        What is young is folded before: what is in files need not be sent to anybody. Raises as `transact` does.
+        """
+        self.compact()
+        return self._on_writer(lambda: prepared(forms, self._head, self._setting))
+
+    def adopt(self, adoption: Adoption) -> TxReport:
+        """One transaction of the prepared forms and the segments' datoms; they become a checkpoint's.
+
+        Raises BASIS_CONFLICT, and changes nothing, where anything was written since it was prepared.
+        """
+        assert self._folder is not None
+        request = AdoptionRequest(
+            adoption.prepared.forms, adoption.prepared.t - 1, adoption=adoption, folder=self._folder
+        )
+        # A fold under way would take over what it made of the state before.
+        with self._compactor.paused():
+            self._writer.submit(request)
+            report = request.future.result()
+        self.compact()
+        return report
 
     def add_listener(self, listener: Listener) -> None:
         """Have every transaction told, in order, once it is durable and visible, on the writer's thread."""

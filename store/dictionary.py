@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from store.segment import Segment
@@ -34,6 +35,11 @@ _ROW_BITS: Final = 6
 def hash_of(key: bytes, secret: bytes) -> int:
     """32 bits of BLAKE2s, keyed by prefix: whoever does not know the secret finds no keys that share a hash."""
     return int.from_bytes(blake2s(secret + key, digest_size=4).digest(), "little")
+
+
+def hashes_of(keys: Sequence[bytes], secret: bytes) -> NDArray[np.uint32]:
+    """uint32[n]: the keys' `hash_of`."""
+    return _hashes(keys, len(keys), secret)
 
 
 def _hashes(keys: Iterable[bytes], count: int, secret: bytes) -> NDArray[np.uint32]:
@@ -98,6 +104,26 @@ class Block:
             at += 1
         return None
 
+    def find_column(self, keys: pa.LargeBinaryArray, hashes: NDArray[np.uint32]) -> NDArray[np.int64]:
+        """int64[n]: the numbers of keys, given their hashes; -1 where it has none."""
+        found = np.full(len(keys), -1, np.int64)
+        own, order = self.arrays.hashes, self.arrays.order
+        if not len(own):
+            return found
+        # Equal hashes lie side by side: each round looks at the next one of each key that is not found yet.
+        left, at, held = np.arange(len(keys)), own.searchsorted(hashes), self.arrow()
+        while len(left):
+            inside = at < len(own)
+            inside[inside] = own[at[inside]] == hashes[left[inside]]
+            left, at = left[inside], at[inside]
+            if not len(left):
+                break
+            places = order[at]
+            same = pc.equal(held.take(pa.array(places)), keys.take(pa.array(left))).to_numpy(zero_copy_only=False)
+            found[left[same]] = self.start + places[same]
+            left, at = left[~same], at[~same] + 1
+        return found
+
     def find_many(self, keys: Sequence[bytes], hashes: NDArray[np.uint32]) -> NDArray[np.int64]:
         """int64[n]: the numbers of keys, given their hashes; -1 where it has none."""
         own = self.arrays.hashes
@@ -138,6 +164,14 @@ class Block:
         np.cumsum(np.fromiter(map(len, keys), np.int64, len(keys)), out=offsets[1:])
         heap = np.frombuffer(b"".join(keys), np.uint8)
         return _indexed(start, offsets, heap, _hashes(keys, len(keys), secret), secret)
+
+    @staticmethod
+    def hashed(start: int, keys: pa.LargeBinaryArray, hashes: NDArray[np.uint32], secret: bytes) -> Block:
+        """A block of keys whose hashes are known."""
+        offsets = np.frombuffer(keys.buffers()[1], np.int64)[keys.offset : keys.offset + len(keys) + 1]
+        heap = keys.buffers()[2]
+        content = np.empty(0, np.uint8) if heap is None else np.frombuffer(heap, np.uint8)
+        return _indexed(start, offsets - offsets[0], content[offsets[0] : offsets[-1]], hashes, secret)
 
     @staticmethod
     def merge(blocks: Sequence[Block]) -> Block:
@@ -317,6 +351,36 @@ class Dictionary:
         state = self._state
         stop = blocks[-1].stop if blocks else 0
         self._state = _young_state(blocks, state.keys[stop - state.start :])
+
+    @property
+    def secret(self) -> bytes:
+        """What its blocks' hashes are keyed with."""
+        return self._secret
+
+    def append(self, blocks: Sequence[Block]) -> None:
+        """Take blocks of further keys, none of which it has, after all of its own. For the adding thread."""
+        assert blocks[0].start == len(self), "numbers follow each other"
+        state = self._state
+        own = state.blocks
+        if state.keys:
+            own = (*own, Block.build(state.start, state.keys[:], self._secret))
+        self._state = _young_state((*own, *blocks), [])
+
+    def find_column(self, keys: pa.LargeBinaryArray, hashes: NDArray[np.uint32]) -> NDArray[np.int64]:
+        """int64[n]: the numbers of distinct keys, -1 where it has none. hashes: by its secret."""
+        state = self._state
+        numbers = np.full(len(keys), -1, np.int64)
+        if state.numbers:
+            own = state.numbers
+            numbers = np.fromiter((own.get(key, -1) for key in keys.to_pylist()), np.int64, len(keys))
+        for block in state.blocks:
+            left = np.flatnonzero(numbers < 0)
+            if not len(left):
+                break
+            numbers[left] = block.find_column(
+                keys if len(left) == len(keys) else keys.take(pa.array(left)), hashes[left]
+            )
+        return numbers
 
     def nbytes(self) -> int:
         """Bytes held, the young part by estimate."""

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from store import layout
 from store.changes import Effect
 from store.codes import Codes
-from store.dictionary import Fork
+from store.dictionary import Block, Fork
 
 # How many keys of each tag were waiting at some moment.
 Waiting = Mapping[int, int]
@@ -44,6 +44,11 @@ class Waitlist(Fork):
         del self.waiting[length:]
         return gone
 
+    def append(self, blocks: Sequence[Block]) -> None:
+        assert not self.waiting, "keys wait for these numbers"
+        self._base.append(blocks)
+        self._restart()
+
     def settle(self) -> None:
         """Add the keys that wait."""
         self._base.extend(self.waiting, self._state.numbers)
@@ -73,6 +78,11 @@ class Draft(Codes):
         for own in self._lists.values():
             if own.waiting:
                 own.settle()
+
+    def append(self, blocks: Mapping[int, Sequence[Block]]) -> None:
+        """Have the database's dictionaries take blocks of further keys, while none wait."""
+        for tag, own in blocks.items():
+            self._lists[tag].append(own)
 
     def trimmed(self, effects: Sequence[Effect], mark: Waiting) -> list[Effect]:
         """The effects with codes as if nothing but their values had been interned since the mark; nothing else is.

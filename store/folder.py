@@ -36,6 +36,7 @@ class Folder:
         [
             *("lock", "segments", LOG, f"{LOG}-wal", f"{LOG}-shm", f"{LOG}-journal"),
             *("checkpoint.json", ".checkpoint.json.tmp", "cursor.key", ".cursor.key.tmp"),
+            *("imported", "importing"),
         ]
     )
 
@@ -73,6 +74,16 @@ class Folder:
     def segments(self) -> Path:
         """Where segment files are."""
         return self.path / "segments"
+
+    @property
+    def imported(self) -> Path:
+        """Where the files are that the log names."""
+        return self.path / "imported"
+
+    @property
+    def importing(self) -> Path:
+        """Where an import writes what may never be seen."""
+        return self.path / "importing"
 
     @property
     def checkpoint(self) -> Path:

@@ -128,7 +128,9 @@ class Head(State):
         """The next transaction as the log has it."""
         self.apply(logged.effects(self.codes), t, instant)
         if logged.columns:
-            bulk = [BulkColumn(each.attribute, each.e, each.codes(self.codes)) for each in logged.columns]
+            bulk = [
+                BulkColumn(each.attribute, each.e, each.codes(self.codes), each.added) for each in logged.columns
+            ]
             self.use(ids_in_columns(bulk, self.schema, self.codes))
             self.replace({column.attribute: self.with_column(column) for column in bulk})
         self.settle()
@@ -138,9 +140,10 @@ class Head(State):
         self.codes.settle()
 
     def with_column(self, column: BulkColumn) -> Relation:
-        """The attribute's relation with its delta and the column's datoms, asserted by the current transaction."""
+        """The attribute's relation with its delta and the column's datoms, changed by the current transaction."""
         live, attribute = self.live(column.attribute), self.schema.get(column.attribute)
-        new = Columns.asserted(column.e, column.v, np.full(len(column.e), self.t, np.int64))
+        added = np.ones(len(column.e), np.bool_) if column.added is None else column.added
+        new = Columns(column.e, column.v, np.full(len(column.e), self.t, np.int64), added)
         events = Columns.concat([live.delta.events(0, len(live.delta)), new])
         keep_history = attribute is None or not attribute.no_history
         return live.relation.folded(events, self.t, keep_history=keep_history)

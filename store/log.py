@@ -49,6 +49,13 @@ _KEYS: Final = sa.Table(
     sa.Column("digest", sa.Text, nullable=True),
     sa.Column("at", sa.BigInteger, nullable=False, index=True),
 )
+# Files that entries name: part of the log, though they lie beside it.
+_FILES: Final = sa.Table(
+    "files",
+    _METADATA,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("t", sa.BigInteger, nullable=False),
+)
 _IDENTITY: Final = sa.Table("identity", _METADATA, sa.Column("id", sa.Text, primary_key=True))
 _PAGE: Final = 2000
 # For those who may stop early; a transaction may be long.
@@ -92,7 +99,8 @@ class UsedKey(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One transaction as the log keeps it. instant: milliseconds since 1970. row_key: its idempotency key where an
-    older version put it into the row. used: its idempotency key; what is read back has none.
+    older version put it into the row. used: its idempotency key; what is read back has none. files: the
+    names of the files that its payload names; what is read back does not repeat them.
     """
 
     t: int
@@ -100,6 +108,7 @@ class Entry:
     row_key: str | None
     payload: bytes
     used: UsedKey | None = None
+    files: Sequence[str] = ()
 
 
 _KEY_MEMORY: Final = KeyMemory()
@@ -108,7 +117,9 @@ _KEY_MEMORY: Final = KeyMemory()
 class Log:
     """Entries 1, 2, 3 … without a gap. One thread appends; any number read."""
 
-    def __init__(self, engine: sa.Engine, keys: KeyMemory) -> None:
+    def __init__(self, engine: sa.Engine, keys: KeyMemory, files_folder: Path | None = None) -> None:
+        """files_folder: where the files are that entries name."""
+        self.files_folder = files_folder
         self._engine = engine
         self._keys = keys
         self.checksum = 0
@@ -135,15 +146,15 @@ class Log:
         return Log(sa.create_engine("sqlite://", poolclass=StaticPool, connect_args=arguments), keys)
 
     @staticmethod
-    def in_file(path: Path, keys: KeyMemory = _KEY_MEMORY) -> Log:
-        """A log in an SQLite file; a commit that returned is on disk."""
+    def in_file(path: Path, keys: KeyMemory = _KEY_MEMORY, files_folder: Path | None = None) -> Log:
+        """A log in an SQLite file, with the files it names in a folder; a commit that returned is on disk."""
         if not path.exists():
             # SQLite would make it readable to all, and its journals are as open as it is.
             os.close(opener(str(path), os.O_RDWR | os.O_CREAT))
         engine = sa.create_engine(f"sqlite:///{path}", connect_args={"timeout": 30})
         sa.event.listen(engine, "connect", _configure_sqlite)
         try:
-            return Log(engine, keys)
+            return Log(engine, keys, files_folder)
         except sa.exc.DatabaseError as error:
             engine.dispose()
             raise _unreadable(path.name, error) from None
@@ -175,10 +186,13 @@ class Log:
             for entry in entries
             if entry.used is not None
         ]
+        files = [{"name": name, "t": entry.t} for entry in entries for name in entry.files]
         committing = False
         try:
             with self._connection() as connection:
                 connection.execute(_INSERT, rows)
+                if files:
+                    connection.execute(_FILES.insert(), files)
                 if used:
                     connection.execute(_FORGET, self._oldest(entries[-1].t))
                     connection.execute(_INSERT_KEYS, used)
@@ -297,6 +311,11 @@ class Log:
         with self._connection() as connection:
             found: int | None = connection.execute(sa.select(_COLUMNS.checksum).where(_COLUMNS.t == t)).scalar()
         return found
+
+    def files(self) -> frozenset[str]:
+        """The names of all files that entries name."""
+        with self._connection() as connection:
+            return frozenset(connection.execute(sa.select(_FILES.c.name)).scalars())
 
     def nbytes(self, start: int, stop: int, limit: int) -> int:
         """The bytes of the payloads of at most `limit` entries with start <= t < stop, none of which is read."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -14,6 +15,9 @@ from numpy.typing import NDArray
 from store import layout
 from store.changes import Effect
 from store.codes import Codes
+from store.columns import Bools
+from store.imported import LoggedFile
+from store.segment import Segment
 from store.wire import pack, unpack
 
 Int64s = NDArray[np.int64]
@@ -36,6 +40,14 @@ class LoggedColumn:
     e: Int64s
     kind: str
     data: Any
+
+    def __len__(self) -> int:
+        return len(self.e)
+
+    @property
+    def added(self) -> Bools:
+        """Which are assertions: all."""
+        return np.ones(len(self.e), np.bool_)
 
     @staticmethod
     def of(attribute: int, e: Int64s, v: Int64s, codes: Codes) -> LoggedColumn:
@@ -72,16 +84,17 @@ class LoggedColumn:
 
 @dataclass(frozen=True, eq=False)
 class Logged:
-    """A transaction's datoms (entity, attribute entity, value, added), its columns, and the tempids to report."""
+    """A transaction's datoms (entity, attribute entity, value, added), its columns, some of them in files, and the
+    tempids to report."""
 
     datoms: Sequence[tuple[int, int, Any, bool]]
     tempids: Mapping[str, int]
-    columns: Sequence[LoggedColumn] = ()
+    columns: Sequence[LoggedColumn | LoggedFile] = ()
 
     @property
     def count(self) -> int:
         """How many datoms it has."""
-        return len(self.datoms) + sum(len(column.e) for column in self.columns)
+        return len(self.datoms) + sum(map(len, self.columns))
 
     @staticmethod
     def of(effects: Iterable[Effect], tempids: Mapping[str, int], codes: Codes) -> Logged:
@@ -99,10 +112,15 @@ class Logged:
         body: dict[str, Any] = {"datoms": [item for datom in self.datoms for item in datom]}
         if self.tempids:
             body["tempids"] = self.tempids
-        if self.columns:
+        columns = [column for column in self.columns if isinstance(column, LoggedColumn)]
+        if columns:
             body["columns"] = [
-                [column.attribute, column.e.astype("<i8").tobytes(), column.kind, column.data]
-                for column in self.columns
+                [column.attribute, column.e.astype("<i8").tobytes(), column.kind, column.data] for column in columns
+            ]
+        files = [column for column in self.columns if isinstance(column, LoggedFile)]
+        if files:
+            body["files"] = [
+                [each.attribute, each.segment.file, each.segment.checksum, each.count] for each in files
             ]
         data = pack(body)
         if len(data) < _COMPRESS_FROM:
@@ -117,17 +135,20 @@ class Logged:
         return _WEIGHT * int(size)
 
     @staticmethod
-    def decoded(data: bytes) -> Logged:
-        """From the log's bytes."""
+    def decoded(data: bytes, folder: Path | None = None) -> Logged:
+        """From the log's bytes. folder: where the files are that it may name."""
         if data[:1] == _ZSTD:
             (size,) = struct.unpack_from("<Q", data, 1)
             body = unpack(pa.decompress(data[9:], decompressed_size=size, codec="zstd", asbytes=True))
         else:
             body = unpack(data[1:])
         flat = body["datoms"]
-        columns = [
+        columns: list[LoggedColumn | LoggedFile] = [
             LoggedColumn(attribute, np.frombuffer(e, "<i8"), kind, values)
             for attribute, e, kind, values in body.get("columns", ())
         ]
+        for attribute, name, checksum, count in body.get("files", ()):
+            assert folder is not None, "only the log of a folder names files"
+            columns.append(LoggedFile(attribute, Segment(str(folder / name), checksum), count))
         datoms = list(zip(flat[::4], flat[1::4], flat[2::4], flat[3::4], strict=True))
         return Logged(datoms, body.get("tempids", {}), columns)

@@ -34,7 +34,7 @@ def _plain(t: int, logged: Logged, ident: Naming) -> list[Datom]:
 
 
 class _Datoms(Sequence[Datom]):
-    """A bulk load's datoms, made into objects as somebody looks at them."""
+    """The datoms of a bulk load or an import, made into objects as somebody looks at them."""
 
     def __init__(self, t: int, logged: Logged, ident: Naming) -> None:
         self._t = t
@@ -65,10 +65,10 @@ class _Datoms(Sequence[Datom]):
         made = [Datom(e, self._ident(a), value, t, added) for e, a, value, added in plain]
         before = len(logged.datoms)
         for column in logged.columns:
-            low, high = max(start - before, 0), min(stop - before, len(column.e))
-            before += len(column.e)
+            low, high = max(start - before, 0), min(stop - before, len(column))
+            before += len(column)
             if low < high:
                 ident = self._ident(column.attribute)
-                pairs = zip(column.e[low:high].tolist(), column.values(low, high), strict=True)
-                made += [Datom(e, ident, value, t, True) for e, value in pairs]
+                parts = column.e[low:high].tolist(), column.values(low, high), column.added[low:high].tolist()
+                made += [Datom(e, ident, value, t, added) for e, value, added in zip(*parts, strict=True)]
         return made

@@ -15,16 +15,18 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future
 from contextlib import contextmanager
 from contextvars import Context, copy_context
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any, Final
 
 from datalog.errors import AdalogError, Code
-from store import bulk
+from store import adoption, bulk
+from store.adoption import Adoption
 from store.bulk import BulkData
 from store.changes import BulkColumn
 from store.collecting import put_off
 from store.datom import TxReport
+from store.folder import Folder
 from store.head import Head, Mark
 from store.log import Entry, InDoubtError, Log, UsedKey
 from store.payload import Logged, LoggedColumn
@@ -75,6 +77,14 @@ class BulkRequest(Request):
     """A transaction with columns besides its forms; a group of its own."""
 
     columns: BulkData = field(default_factory=dict)
+
+
+@dataclass(eq=False)
+class AdoptionRequest(Request):
+    """A transaction whose datoms, besides those of its forms, are in segments of the folder; a group of its own."""
+
+    adoption: Adoption | None = None
+    folder: Folder | None = None
 
 
 Job = Request | Callable[[], None] | None
@@ -195,6 +205,8 @@ class Writer:
                         return
                     if isinstance(job, BulkRequest):
                         self._commit_bulk(job)
+                    elif isinstance(job, AdoptionRequest):
+                        self._commit_adoption(job)
                     elif not isinstance(job, Request):
                         job()
 
@@ -359,7 +371,9 @@ class Writer:
         t, used = found
         _check_same(request, t, used)
         entry = next(self._log.entries(t, t + 1, 1))
-        request.future.set_result(report_of(entry, Logged.decoded(entry.payload), self._head.name_of))
+        request.future.set_result(
+            report_of(entry, Logged.decoded(entry.payload, self._log.files_folder), self._head.name_of)
+        )
         return True
 
     def _commit_bulk(self, request: BulkRequest) -> None:
@@ -379,6 +393,38 @@ class Writer:
                     raise _in_doubt(str(error), has_key=False) from error
                 raise
             head.replace(relations)
+            report = report_of(entry, logged, head.name_of)
+            self._show([report])
+            request.future.set_result(report)
+
+    def _commit_adoption(self, request: AdoptionRequest) -> None:
+        head, mark = self._head, self._head.mark()
+        assert request.adoption is not None
+        assert request.folder is not None
+        if not request.future.set_running_or_notify_cancel():
+            return
+        with _answering(request.future):
+            try:
+                group = _Group()
+                self._resolve(request, group)
+                adoption.check_fits(request.adoption, head)
+                current = {id_: head.live(id_).relation for id_ in request.adoption.relations}
+                taken = adoption.adopted(request.adoption, request.folder, current)
+                plain = Logged.decoded(group.entries[0].payload)
+                logged = Logged(plain.datoms, plain.tempids, taken.logged)
+                files = [each.segment.file for each in taken.logged]
+                entry = replace(group.entries[0], payload=logged.encoded(), files=files)
+                self._append([entry])
+            except BaseException as error:
+                head.rolled_back(mark)
+                if isinstance(error, InDoubtError):
+                    self._begin_doubt(str(error))
+                    raise _in_doubt(str(error), has_key=False) from error
+                raise
+            head.settle()
+            head.codes.append(taken.blocks)
+            head.use(request.adoption.ids)
+            head.replace(taken.relations)
             report = report_of(entry, logged, head.name_of)
             self._show([report])
             request.future.set_result(report)
@@ -431,7 +477,7 @@ class Writer:
             return
         reports = []
         for entry in entries:
-            logged = Logged.decoded(entry.payload)
+            logged = Logged.decoded(entry.payload, self._log.files_folder)
             head.replay(entry.t, entry.instant, logged)
             reports.append(report_of(entry, logged, head.name_of))
         if reports:

@@ -1,0 +1,250 @@
+"""A mapping: which columns of which files become which attributes. Read from YAML, refused with line and column."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, NoReturn
+
+import yaml
+
+from datalog.edn_scalars import Malformed
+from datalog.errors import AdalogError, Code
+from datalog.values import Keyword
+from executor.spark.pipeline.texts import keyword
+from store.attribute import VALUE_TYPES
+
+FORMATS: Final = {
+    "csv": "csv",
+    "tsv": "csv",
+    "jsonl": "jsonl",
+    "ndjson": "jsonl",
+    "json": "jsonl",
+    "parquet": "parquet",
+}
+_SIZE: Final = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One attribute's values: of a column, or `value` for every row.
+
+    type: what text is read as; None: as the attribute's type. split: what stands between several values. ref: the
+    unique attribute by whose value an entity is meant; create: which is made where there is none.
+    """
+
+    attribute: Keyword
+    column: str | None = None
+    value: Any = None
+    type: str | None = None
+    split: str | None = None
+    ref: Keyword | None = None
+    create: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Rows of files, each an entity with a value of an identity attribute, which `entity` gives."""
+
+    name: str
+    path: str
+    format: str
+    options: Mapping[str, str]
+    entity: Column
+    columns: tuple[Column, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """schema: the name of the file with transaction data that comes first."""
+
+    schema: Path | None
+    sources: tuple[Source, ...]
+
+
+def read_mapping(file: Path, paths: Mapping[str, str]) -> Plan:
+    """The mapping of a file. paths: of sources by name, instead of those in the file.
+
+    Raises ARG_INVALID for a file that is not a mapping.
+    """
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise AdalogError(Code.ARG_INVALID, f"the mapping {file} cannot be read: {why}") from None
+    if len(text) > _SIZE:
+        raise AdalogError(Code.LIMIT_EXCEEDED, f"the mapping {file} is larger than {_SIZE:,} characters")
+    try:
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        at = f", line {mark.line + 1}, column {mark.column + 1}" if mark is not None else ""
+        raise AdalogError(Code.ARG_INVALID, f"{file}{at}: {error.problem or error.context}") from None
+    except (yaml.YAMLError, RecursionError) as error:
+        raise AdalogError(Code.ARG_INVALID, f"{file} is not YAML: {error}") from None
+    return _Reader(file).mapping(node, paths)
+
+
+class _Reader:
+    """Reads the nodes of one file."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._values = yaml.SafeLoader("")
+
+    def mapping(self, node: yaml.Node | None, paths: Mapping[str, str]) -> Plan:
+        if node is None:
+            raise AdalogError(Code.ARG_INVALID, f"{self._file} is empty; a mapping has `sources`")
+        entries = self._entries(node, "a mapping", {"schema", "sources"})
+        if "sources" not in entries:
+            self._refuse(node, "a mapping has `sources`")
+        schema = self._text(entries["schema"], "schema") if "schema" in entries else None
+        named = list(self._pairs(entries["sources"], "`sources`"))
+        if not named:
+            self._refuse(entries["sources"], "`sources` names none")
+        unknown = set(paths) - {name for _, name, _ in named}
+        if unknown:
+            known = ", ".join(name for _, name, _ in named)
+            raise AdalogError(
+                Code.ARG_INVALID, f"there is no source {min(unknown)} in {self._file}; its sources are {known}"
+            )
+        sources = tuple(self._source(name, each, paths.get(name)) for _, name, each in named)
+        return Plan(None if schema is None else self._file.parent / schema, sources)
+
+    def _source(self, name: str, node: yaml.Node, path: str | None) -> Source:
+        entries = self._entries(node, f"source {name}", {"path", "format", "options", "entity", "attributes"})
+        given = self._text(entries["path"], "path") if "path" in entries else None
+        if path is None and given is None:
+            self._refuse(node, f"source {name} has no `path`; give one here, or {name}=PATH on the command line")
+        where = path if path is not None else self._beside(str(given))
+        if "entity" not in entries:
+            self._refuse(node, f"source {name} has no `entity`: the attribute and column that say whose row it is")
+        options = {
+            key: self._option(each)
+            for _, key, each in (self._pairs(entries["options"], "`options`") if "options" in entries else ())
+        }
+        columns = tuple(
+            self._column(key_node, key, each)
+            for key_node, key, each in (
+                self._pairs(entries["attributes"], "`attributes`") if "attributes" in entries else ()
+            )
+        )
+        form = self._text(entries["format"], "format") if "format" in entries else _format_of(where)
+        if form is None:
+            self._refuse(node, f"source {name} needs a `format`: {', '.join(sorted(set(FORMATS.values())))}")
+        if form not in FORMATS.values():
+            self._refuse(entries["format"], f"there is no format {form}; it is csv, jsonl or parquet")
+        entity = self._entity(entries["entity"])
+        if any(column.attribute == entity.attribute for column in columns):
+            self._refuse(entries["attributes"], f"{entity.attribute} is given by `entity`")
+        return Source(name, where, form, options, entity, columns)
+
+    def _beside(self, path: str) -> str:
+        """A path relative to the mapping, unless it is an address."""
+        return path if "://" in path or path.startswith("/") else str(self._file.parent / path)
+
+    def _entity(self, node: yaml.Node) -> Column:
+        entries = self._entries(node, "`entity`", {"attribute", "column", "type"})
+        for needed in ("attribute", "column"):
+            if needed not in entries:
+                self._refuse(node, f"`entity` has no `{needed}`")
+        attribute = self._attribute(entries["attribute"])
+        return Column(attribute, self._text(entries["column"], "column"), type=self._type(entries))
+
+    def _column(self, key: yaml.Node, name: str, node: yaml.Node) -> Column:
+        attribute = self._keyword(key, name)
+        if isinstance(node, yaml.ScalarNode):
+            return Column(attribute, self._text(node, name))
+        entries = self._entries(node, name, {"column", "type", "split", "ref", "create", "value"})
+        if ("column" in entries) == ("value" in entries):
+            self._refuse(node, f"{name} has either a `column` or a `value`")
+        if "create" in entries and "ref" not in entries:
+            self._refuse(entries["create"], "`create` goes with `ref`")
+        split = self._text(entries["split"], "split") if "split" in entries else None
+        if split == "":
+            self._refuse(entries["split"], "`split` is empty")
+        value = self._value(entries["value"]) if "value" in entries else None
+        if "value" in entries and (value is None or isinstance(value, dict | list)):
+            self._refuse(entries["value"], "`value` is one value")
+        create = self._value(entries["create"]) if "create" in entries else False
+        if not isinstance(create, bool):
+            self._refuse(entries["create"], "`create` is true or false")
+        return Column(
+            attribute,
+            self._text(entries["column"], "column") if "column" in entries else None,
+            value,
+            self._type(entries),
+            split,
+            self._attribute(entries["ref"]) if "ref" in entries else None,
+            create,
+        )
+
+    def _type(self, entries: Mapping[str, yaml.Node]) -> str | None:
+        if "type" not in entries:
+            return None
+        name = self._text(entries["type"], "type").removeprefix(":").removeprefix("db.type/")
+        if name not in VALUE_TYPES - {"ref", "tuple"}:
+            self._refuse(entries["type"], f"there is no type {name} to read values as")
+        return name
+
+    def _attribute(self, node: yaml.Node) -> Keyword:
+        return self._keyword(node, self._text(node, "an attribute"))
+
+    def _keyword(self, node: yaml.Node, text: str) -> Keyword:
+        try:
+            return keyword(text)
+        except Malformed as error:
+            self._refuse(node, str(error))
+
+    def _option(self, node: yaml.Node) -> str:
+        value = self._value(node)
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        if value is None or isinstance(value, dict | list):
+            self._refuse(node, "an option is one value")
+        return str(value)
+
+    def _text(self, node: yaml.Node, what: str) -> str:
+        if not isinstance(node, yaml.ScalarNode):
+            self._refuse(node, f"{what} is text")
+        return str(node.value)
+
+    def _value(self, node: yaml.Node) -> Any:
+        try:
+            return self._values.construct_object(node, deep=True)
+        except (yaml.YAMLError, ValueError) as error:
+            self._refuse(node, str(getattr(error, "problem", None) or error))
+
+    def _entries(self, node: yaml.Node, what: str, known: set[str]) -> dict[str, yaml.Node]:
+        entries = {}
+        for key_node, key, value in self._pairs(node, what):
+            if key not in known:
+                self._refuse(key_node, f"{what} has no `{key}`; it has {', '.join(sorted(known))}")
+            entries[key] = value
+        return entries
+
+    def _pairs(self, node: yaml.Node, what: str) -> Iterator[tuple[yaml.Node, str, yaml.Node]]:
+        if not isinstance(node, yaml.MappingNode):
+            self._refuse(node, f"{what} is a map of names to what they stand for")
+        seen = set()
+        for key, value in node.value:
+            name = self._text(key, "a name")
+            if name in seen:
+                self._refuse(key, f"{name} is given twice")
+            seen.add(name)
+            yield key, name, value
+
+    def _refuse(self, node: yaml.Node, message: str) -> NoReturn:
+        mark = node.start_mark
+        raise AdalogError(
+            Code.ARG_INVALID, f"{self._file}, line {mark.line + 1}, column {mark.column + 1}: {message}"
+        )
+
+
+def _format_of(path: str) -> str | None:
+    """What the extension says, compression left out."""
+    name = path.rstrip("/").rsplit("/", 1)[-1].lower()
+    for end in (".gz", ".bz2", ".zst", ".lz4"):
+        name = name.removesuffix(end)
+    return FORMATS.get(name.rsplit(".", 1)[-1])

@@ -1,0 +1,87 @@
+"""Imports without Spark: the same steps, one after the other in this process."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from executor.spark.pipeline.chunks import Chunk, Rows, SourceJob, chunks, read_rejects
+from executor.spark.pipeline.loading import Outcome, Reasons, RejectedRows, load
+from executor.spark.pipeline.mapping import Source, read_mapping
+from store.database import Database
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class InProcess:
+    """A runner over tables: the path of a source is its name among them. Rows come `partitions` ways."""
+
+    def __init__(
+        self, tables: Mapping[str, pa.Table], buckets: int = 3, partitions: int = 2, rows: int = 3
+    ) -> None:
+        self.buckets = buckets
+        self._tables = tables
+        self._partitions = partitions
+        self._rows = rows
+        self.rejected: list[tuple[str, int, str]] = []
+
+    def columns(self, source: Source) -> Mapping[str, pa.DataType]:
+        table = self._tables[source.name]
+        return {field.name: field.type for field in table.schema}
+
+    def files(self, source: Source) -> Mapping[int, str]:
+        return {hash(source.name): source.name}
+
+    def read(self, source: Source, names: Mapping[str, str], job: SourceJob) -> list[Chunk]:
+        from dataclasses import replace
+
+        job = replace(job, rows=self._rows)
+        table = self._tables[source.name]
+        made = []
+        for partition, (start, part) in enumerate(self._parts(table)):
+            batches = self._batches(part, names, hash(source.name), start)
+            made += list(chunks(batches, pickle.loads(pickle.dumps(job)), partition))
+        return made
+
+    def _parts(self, table: pa.Table) -> Iterator[tuple[int, pa.Table]]:
+        size = -(-table.num_rows // self._partitions) if table.num_rows else 1
+        for start in range(0, table.num_rows, size):
+            yield start, table.slice(start, size)
+
+    def _batches(self, part: pa.Table, names: Mapping[str, str], file: int, block: int) -> Iterator[Rows]:
+        for batch in part.combine_chunks().to_batches(2):
+            columns = {key: batch.column(name) for key, name in names.items()}
+            n = batch.num_rows
+            yield Rows(columns, n, np.full(n, file, np.int64), np.full(n, block, np.int64))
+
+    def each(self, stage: str, work: Callable[[T], R], items: Sequence[T]) -> list[R]:
+        # As over a wire: what tasks get and give back pickles.
+        work = pickle.loads(pickle.dumps(work))
+        return [pickle.loads(pickle.dumps(work(pickle.loads(pickle.dumps(item))))) for item in items]
+
+    def quarantine(self, source: Source, rejected: Sequence[RejectedRows], reasons: Reasons, to: Path) -> None:
+        starts = [start for start, _ in self._parts(self._tables[source.name])]
+        for each in rejected:
+            found = read_rejects(each.paths)
+            for row, column, reason in zip(*(part.tolist() for part in found), strict=True):
+                place = starts[each.partition] + each.start + row
+                self.rejected.append((source.name, place, reasons[column][reason]))
+
+
+def imported(
+    database: Database, folder: Path, mapping: Mapping[str, Any], tables: Mapping[str, pa.Table], **options: Any
+) -> tuple[Outcome, list[tuple[str, int, str]]]:
+    """What an import did, and the rows that it rejected: source, number, reason. The mapping is YAML's data."""
+    file = folder / "mapping.yaml"
+    file.write_text(json.dumps(mapping))
+    sizes = {name: options.pop(name) for name in ("buckets", "partitions", "rows") if name in options}
+    runner = InProcess(tables, **sizes)
+    outcome = load(database, runner, read_mapping(file, {}), quarantine=folder / "quarantine", **options)
+    return outcome, sorted(runner.rejected)

@@ -1,0 +1,121 @@
+"""Columns of files as codes and keys: the short ways give what one value after the other gives."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from datalog.values import BigInt, Float, Keyword, Symbol, Uri
+from executor.spark.pipeline.lines import LineNumbers
+from executor.spark.pipeline.mapping import Column, Source
+from executor.spark.pipeline.texts import value_of
+from executor.spark.pipeline.typed import INLINE, typed
+from store import layout
+from store.keys import inline_value, value_of_key
+
+
+def values(array: pa.Array, value_type: str, read_as: str | None = None, split: str | None = None) -> list[Any]:
+    """(row, value) of all that can be read, then the rows that cannot, in order of rows."""
+    found = typed(array, read_as or value_type, value_type, split)
+    made = []
+    for part in found.parts:
+        for row, index in zip(part.rows.tolist(), part.index.tolist(), strict=True):
+            key = part.keys[index]
+            if part.domain == INLINE:
+                code = int(key)
+                tag = layout.tag_of(code)
+                value = code if tag == 0 else inline_value(tag, code & layout.PAYLOAD_MASK)
+            else:
+                value = value_of_key(part.domain, key.as_py())
+            made.append((row, value))
+    return [*sorted(made, key=lambda pair: (pair[0], str(pair[1]))), *found.bad.tolist()]
+
+
+DAY = datetime(2024, 5, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("raw", "value_type", "value"),
+    [
+        (" 12 ", "long", 12),
+        ("9223372036854775807", "long", 2**63 - 1),
+        ("9223372036854775808", "long", None),
+        ("1.0", "long", None),
+        ("12", "bigint", BigInt(12)),
+        ("1e3", "double", 1000.0),
+        ("-Infinity", "double", float("-inf")),
+        ("1_0", "double", None),
+        ("0.5", "float", Float(0.5)),
+        ("1.50", "bigdec", Decimal("1.50")),
+        ("1e999999", "bigdec", None),
+        ("TRUE", "boolean", True),
+        ("yes", "boolean", None),
+        ("2024-05-01", "instant", DAY),
+        ("2024-05-01T02:00:00+02:00", "instant", DAY),
+        ("May 1", "instant", None),
+        ("a/b", "keyword", Keyword("a/b")),
+        (":a", "keyword", Keyword("a")),
+        ("a b", "keyword", None),
+        ("a", "symbol", Symbol("a")),
+        ("http://x", "uri", Uri("http://x")),
+        ("eA==", "bytes", b"x"),
+        ("f81d4fae-7dec-11d0-a765-00a0c91e6bf", "uuid", None),
+        (3, "double", 3.0),
+        (3.5, "long", None),
+        (True, "long", None),
+        (0, "instant", datetime(1970, 1, 1, tzinfo=UTC)),
+        (date(2024, 5, 1), "instant", DAY),
+    ],
+)
+def test_what_values_are_read_as(raw: Any, value_type: str, value: Any) -> None:
+    found = value_of(raw, value_type)
+    assert found == value
+    assert type(found) is type(value)
+
+
+def test_short_ways_are_as_long_ones() -> None:
+    assert values(pa.array(["1", None, "-5"]), "long") == [(0, 1), (2, -5)]
+    assert values(pa.array(["1", "+5", "x", ""]), "long") == [(0, 1), (1, 5), 2]
+    assert values(pa.array([1, 2**62]), "long") == [(0, 1), (1, 2**62)]
+    assert values(pa.array([0.5, None, 0.5]), "double") == [(0, 0.5), (2, 0.5)]
+    assert values(pa.array(["0.5", "-0"]), "double") == [(0, 0.5), (1, 0.0)]
+    assert values(pa.array(["a", "", None]), "string") == [(0, "a"), (1, "")]
+    assert values(pa.array([True, False]), "boolean") == [(0, True), (1, False)]
+    ticks = pa.array([-1, 1999], pa.timestamp("us", "UTC"))
+    assert values(ticks, "instant") == [
+        (0, datetime(1969, 12, 31, 23, 59, 59, 999000, UTC)),
+        (1, datetime(1970, 1, 1, 0, 0, 0, 1000, UTC)),
+    ]
+
+
+def test_several_values_in_one_column() -> None:
+    assert values(pa.array(["a; b;", None, ";", "b"]), "string", split=";") == [(0, "a"), (0, "b"), (3, "b")]
+    assert values(pa.array([["x", None], [], None, ["y"]]), "keyword") == [(0, Keyword("x")), (3, Keyword("y"))]
+    assert values(pa.array(["1,x", "2"]), "long", split=",") == [(0, 1), (1, 2), 0]
+
+
+def test_texts_that_mean_one_value_have_one_key() -> None:
+    found = typed(pa.array(["1.0", "1.00", "1"]), "bigdec", "bigdec")
+    [part] = found.parts
+    assert len(part.keys) == 1
+    assert part.index.tolist() == [0, 0, 0]
+
+
+def test_read_as_one_type_and_kept_as_another() -> None:
+    assert values(pa.array(["1.0", "1.5"]), "long", read_as="double") == [(0, 1), 1]
+
+
+def test_lines_of_rows(tmp_path: Path) -> None:
+    file = tmp_path / "x.csv"
+    file.write_text("id,name\n1,a\n\n2,b\n#x\n3,c\n")
+    source = Source("s", "x.csv", "csv", {"header": "true", "comment": "#"}, Column(Keyword("a"), "id"), ())
+    lines = LineNumbers(source)
+    assert [lines.of(file.as_uri(), 0, row) for row in range(4)] == [2, 4, 6, None]
+    # A block that starts within the second line: the next line is its first.
+    assert lines.of(file.as_uri(), 9, 0) == 4
+    assert LineNumbers(source).of("s3a://bucket/x.csv", 0, 0) is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -105,10 +106,26 @@ class Reader:
         self.changes.close()
 
 
+@contextmanager
+def together(database: Database) -> Iterator[None]:
+    """What is submitted within is committed as one group."""
+    gate = threading.Event()
+
+    def wait(*_: object) -> None:
+        gate.wait()
+
+    database.add_listener(wait)
+    database.submit("[]")
+    try:
+        yield
+    finally:
+        gate.set()
+        database.submit("[]").result()
+        database.remove_listener(wait)
+
+
 def eventually(hub: Hub, holds: Callable[[], bool]) -> None:
     """Waits until something holds on the hub's thread; the test's time limit ends a wait in vain."""
-    import threading
-
     done = threading.Event()
 
     def look() -> None:

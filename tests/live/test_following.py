@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 
 import pytest
 
@@ -12,7 +10,7 @@ from datalog.errors import AdalogError, Code
 from executor.live.event import Kind
 from executor.live.hub import Hub
 from store.database import Database
-from tests.live.following import Reader, hub_over
+from tests.live.following import Reader, hub_over, together
 
 AGES = "[:find ?name ?age :where [?e :name ?name] [?e :age ?age]]"
 OLDER = "[:find ?name :in $ ?least :where [?e :name ?name] [?e :age ?age] [(>= ?age ?least)]]"
@@ -78,24 +76,6 @@ def test_entities_that_look_the_same_are_one_row(database: Database) -> None:
         reader.until(3)
         (delta,) = [change for change in reader.seen if change.kind is Kind.DELTA]
         assert (len(delta.added or ()), delta.retracted) == (1, [])
-
-
-@contextmanager
-def together(database: Database) -> Iterator[None]:
-    """What is submitted within is committed as one group."""
-    gate = threading.Event()
-
-    def wait(*_: object) -> None:
-        gate.wait()
-
-    database.add_listener(wait)
-    database.submit("[]")
-    try:
-        yield
-    finally:
-        gate.set()
-        database.submit("[]").result()
-        database.remove_listener(wait)
 
 
 def test_an_attribute_that_is_declared_behind_others_of_its_group(database: Database, hub: Hub) -> None:

@@ -105,6 +105,10 @@ class Server(uvicorn.Server):
         self._wire.stop()
         asyncio.get_running_loop().call_later(FINISH, self._stop.begin)
         await super().shutdown(sockets)
+        # A client that reads nothing confirms no end either, and the loop would wait for its connection.
+        for connection in tuple(self.server_state.connections):
+            connection.transport.abort()
+        await asyncio.sleep(0)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:

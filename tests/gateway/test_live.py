@@ -171,6 +171,10 @@ def test_who_reads_late_gets_what_was_merged_meanwhile(follow: Any) -> None:
             while not hub.figures.overflows:
                 number += 1
                 add(late, f"{number} " + "x" * 20_000)
+            for _ in range(2 * settings.live_replayed):
+                # More than is told one by one to those who are behind.
+                number += 1
+                add(late, f"{number}")
             found.database.transact('[{:person/name "the last"}]')
             told = 0
             while "the last" not in rows:

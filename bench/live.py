@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import statistics
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -63,7 +64,8 @@ def _served(say: Say, measure: Callable[[_Gateway], Any]) -> list[Line]:
 class _Gateway:
     process: server.Process
     port: int
-    connection: HTTPConnection
+    # Of each thread.
+    _own: threading.local = field(default_factory=threading.local)
     arrived: dict[int, list[float]] = field(default_factory=dict)
     values: Iterator[int] = field(default_factory=lambda: iter(range(2_000_000, 1 << 40)))
 
@@ -72,12 +74,16 @@ class _Gateway:
             self.arrived.setdefault(basis, []).append(now)
 
     async def transact(self, tx: str) -> tuple[int, float, float]:
-        """(t, when it was sent, the seconds until it was answered)."""
+        """(t, when it was sent, the seconds until it was answered). Several at a time go by connections of their
+        own."""
         return await asyncio.get_running_loop().run_in_executor(None, self._transact, tx)
 
     def _transact(self, tx: str) -> tuple[int, float, float]:
+        connection: HTTPConnection | None = getattr(self._own, "connection", None)
+        if connection is None:
+            connection = self._own.connection = HTTPConnection("127.0.0.1", self.port, timeout=120)
         body, began = server.transact(tx), time.perf_counter()
-        said = server.said(self.connection, body)
+        said = server.said(connection, body)
         took = time.perf_counter() - began
         return json.loads(said)["data"]["transact"]["t"], began, took
 
@@ -106,7 +112,7 @@ def _gateway() -> Iterator[_Gateway]:
             forms = " ".join(f"[:db/add {e} :item/value {e}]" for e in range(first, first + 5_000))
             server.answered(connection, server.transact(f"[{forms}]"))
         try:
-            yield _Gateway(process, port, connection)
+            yield _Gateway(process, port)
         finally:
             connection.close()
 
@@ -171,13 +177,15 @@ async def _crowd(gateway: _Gateway, followers: int, seconds: float, say: Say) ->
     sockets = [await Socket.connect(gateway.port, gateway.event) for _ in range(followers)]
     for k, socket in enumerate(sockets):
         await socket.subscribe(f"{k}", _SOME, [])
-    pace, sent = 0.02, {}
+    pace = 0.02
+    under_way: list[asyncio.Future[tuple[int, float, float]]] = []
     began = time.perf_counter()
     for n in range(int(seconds / pace)):
         due = began + n * pace
         await asyncio.sleep(max(0.0, due - time.perf_counter()))
-        t, at, _ = await gateway.transact(f"[[:db/add {_FIRST + n % _ITEMS} :item/value {next(gateway.values)}]]")
-        sent[t] = at
+        tx = f"[[:db/add {_FIRST + n % _ITEMS} :item/value {next(gateway.values)}]]"
+        under_way.append(asyncio.ensure_future(gateway.transact(tx)))
+    sent = {t: at for t, at, _ in await asyncio.gather(*under_way)}
     lasted = time.perf_counter() - began
     for t in sent:
         await gateway.until(t, followers)

@@ -200,7 +200,8 @@ def _run(case: _Case, database: Database, steps: Iterator[_Step]) -> _Figures:
             if step.measured and number >= _WARM:
                 took.append(seconds * 1000)
             _apply(rows, changes.get(0))
-        fresh = []
+        fresh: list[float] = []
+        answer = pool.engine.run(question, Cancel())
         for _ in range(_FRESH):
             question = pool.question(Request(case.query, case.args, engine="LOCAL", cached=False))
             began = time.perf_counter()

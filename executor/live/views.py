@@ -18,6 +18,7 @@ from typing import Final
 from datalog.errors import AdalogError
 from executor.bounds.cancel import Cancel, StartAgain
 from executor.bounds.client import Client
+from executor.bounds.failure import emptied
 from executor.live.errands import Errand, Errands
 from executor.live.event import Event, Kind, Position
 from executor.live.failing import failure
@@ -179,10 +180,13 @@ class Views:
             self._interests.remove(followed)
             self._figures.views = len(self.known)
             if followed.errand is not None:
+                # What it holds is given back when its work ends, and refers to it no more.
                 followed.errand.drop()
+                followed.errand = None
             else:
                 followed.holding.become(0)
                 followed.view = None
+            followed.feeds, followed.adding, followed.leaving, followed.awaited = {}, [], [], {}
 
     def _wake(self) -> None:
         """Follows the database from now on."""
@@ -283,7 +287,8 @@ class Views:
         if not followed.heavy:
             try:
                 done = work.do(Brief())
-            except (StartAgain, AdalogError):
+            except (StartAgain, AdalogError) as given_up:
+                emptied(given_up)
                 followed.heavy = True
             else:
                 self._worked(work, done)

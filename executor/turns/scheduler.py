@@ -366,6 +366,8 @@ class Scheduler:
             self.ended(ticket)
         elif not self._done(ticket):
             self._again(ticket)
+        # This frame is behind those of a failure's traceback, and keeps what it refers to.
+        del future, ticket
 
     def _done(self, ticket: Ticket[Any]) -> bool:
         """Does the work; False where it has to be begun again."""

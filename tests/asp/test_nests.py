@@ -20,7 +20,7 @@ from tests.property.model import examples
 SEEDS = st.integers(0, 2**48)
 
 
-@settings(max_examples=examples(200))
+@settings(max_examples=examples(110))
 @given(SEEDS)
 def test_nests(seed):
     rng = Random(seed)

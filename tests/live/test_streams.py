@@ -80,7 +80,7 @@ class Audience:
             reader.close()
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.integers(0, 2**32))
 def test_what_is_told_comes_to_the_answer(seed: int) -> None:
     rng = Random(seed)

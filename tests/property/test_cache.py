@@ -93,7 +93,7 @@ def asked_of(rng: Random, plain: Pool) -> tuple[Asked, Query] | None:
     return None
 
 
-@settings(max_examples=examples(40))
+@settings(max_examples=examples(30))
 @given(st.integers(0, 2**32))
 def test_with_and_without(seed: int) -> None:
     rng = Random(seed)

@@ -15,7 +15,7 @@ from tests.property.model import SWITCHES, asked_of, check, examples, filled
 SEEDS = st.integers(0, 2**48)
 
 
-@settings(max_examples=examples(70))
+@settings(max_examples=examples(50))
 @given(SEEDS)
 def test_queries_of_the_present(seed):
     rng = Random(seed)

@@ -28,7 +28,7 @@ SWITCHES = (
 SEEDS = st.integers(0, 2**48)
 
 
-@settings(max_examples=examples(40))
+@settings(max_examples=examples(30))
 @given(SEEDS)
 def test_rules_of_the_present(seed):
     rng = Random(seed)

@@ -271,6 +271,24 @@ _IDENTITIES: dict[str, Callable[[Any], Hashable]] = {
 }
 
 
+def stable_text(key: Hashable) -> str:
+    """A text of an identity, or of tuples of them: the same one in every process, another for every other.
+
+    It is its `repr`, where that does not depend on the order in which Python keeps a frozenset.
+    """
+    text = repr(key)
+    return text if "frozenset(" not in text else _stable_text(key)
+
+
+def _stable_text(key: Hashable) -> str:
+    match key:
+        case tuple():
+            return f"({' '.join(f'{_stable_text(item)},' for item in key)})"
+        case frozenset():
+            return f"frozenset({', '.join(sorted(map(_stable_text, key)))})"
+    return repr(key)
+
+
 # Order
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -36,6 +36,7 @@ from store.segment import Segment, open_segment, sync_folder
 from store.setting import Evaluation, Setting
 from store.snapshot import Snapshot
 from store.stored import block_of, load_base, load_run
+from store.trie import distinct
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +45,8 @@ class Prepared:
 
     t: its number. snapshot: the database before it, whose files stay for as long as it is held. manifest: the
     database after the forms. schema: likewise. keys: by tag, how many keys there are then. secrets: by tag, of the
-    dictionary's hashes. ids: those for new entities. changes: how many datoms the forms change.
+    dictionary's hashes. ids: those for new entities. changes: how many datoms the forms change. idents: the forms
+    may choose ids of entities with an ident that are below this one.
     """
 
     forms: Sequence[Any]
@@ -56,6 +58,11 @@ class Prepared:
     secrets: Mapping[int, bytes]
     ids: Interval
     changes: int
+    idents: int = 0
+
+
+def _nothing() -> Int64s:
+    return np.empty(0, np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +71,8 @@ class Adoption:
 
     relations: by attribute, the files of its relation, that of its base first, then its runs, the newest first: new
     ones, and those it had. blocks: by tag, (first number, file) in order. logged: the transaction's datoms.
-    entities: so many are new, with the first of the prepared ids; no other ids are in it that nothing had.
+    entities: so many are new, with the first of the prepared ids. chosen: other ids in it that may be new, in
+    order; of ids that lie close together the first and the last are enough.
     """
 
     prepared: Prepared
@@ -72,19 +80,25 @@ class Adoption:
     blocks: Mapping[int, Sequence[tuple[int, Segment]]]
     logged: Sequence[LoggedFile]
     entities: int
+    chosen: Int64s = field(default_factory=_nothing)
 
     @property
     def ids(self) -> Int64s:
-        """Those of the new entities."""
+        """Those that new entities must not get any more."""
         start = self.prepared.ids.start
-        return np.arange(start, start + self.entities)
+        made = np.arange(start, start + self.entities)
+        return distinct(np.concatenate((made, self.chosen))) if len(self.chosen) else made
 
 
-def prepared(forms: Sequence[Any], head: Head, setting: Setting) -> Prepared:
-    """Resolves the forms, and takes everything back. On the writer's thread. Raises as `transact` does."""
+def prepared(forms: Sequence[Any], head: Head, setting: Setting, idents: int = 0) -> Prepared:
+    """Resolves the forms, and takes everything back. On the writer's thread. Raises as `transact` does.
+
+    idents: as in `Prepared`.
+    """
     snapshot, mark = head.published(), head.mark()
     t = head.t + 1
     try:
+        head.next_ident = max(head.next_ident, idents)
         resolved = resolve(Transaction.of(forms, setting.limits), head, Evaluation(setting), setting.mode)
         effects = head.codes.trimmed(resolved.effects, mark.codes)
         head.apply(effects, t, resolved.instant)
@@ -100,6 +114,7 @@ def prepared(forms: Sequence[Any], head: Head, setting: Setting) -> Prepared:
             ids=head.free.next(0),
             # All but its instant.
             changes=len(effects) - 1,
+            idents=idents,
         )
     finally:
         head.rolled_back(mark)
@@ -110,13 +125,15 @@ def _lengths(head: Head) -> dict[int, int]:
 
 
 def check_fits(adoption: Adoption, head: Head) -> None:
-    """Raises BASIS_CONFLICT unless the head, to which the forms were applied, is what was prepared."""
+    """Raises BASIS_CONFLICT unless the head, to which the forms were applied, is what was prepared, LIMIT_EXCEEDED
+    where the chosen ids would leave too few for new entities."""
     expected = adoption.prepared
     if head.t != expected.t or _lengths(head) != expected.keys or head.free.next(0) != expected.ids:
         raise AdalogError(
             Code.BASIS_CONFLICT,
             "the database was changed while the import ran, and nothing was imported; try again",
         )
+    head.free.check_chosen(head.free.among_sorted(adoption.chosen))
 
 
 @dataclass(frozen=True, eq=False)

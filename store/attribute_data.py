@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import Final
 
+import numpy as np
+
 from store.columns import Columns, Int64s, are_of
 from store.delta import Delta
 from store.relation import Relation
-from store.trie import Csr, Trie
+from store.trie import Csr, Trie, distinct
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,8 @@ class AttributeStatistics:
 _KEPT: Final = 4
 # Of these, those that are likely to be read again.
 _READ: Final = 2
+# Of a part, how many events are looked at to find where the next one begins.
+_SAMPLES: Final = 64
 
 
 class _Advancing:
@@ -112,6 +116,34 @@ class AttributeData:
         young = self.delta.events(0, self.delta.length_at(until))
         every = Columns.concat([self.relation.events(since), young])
         return every.take((every.t > since) & (every.t <= until)).sorted()
+
+    def events_between(self, low: int, high: int, until: int) -> Columns:
+        """Every assertion and retraction up to transaction `until` of the entities from `low` to before `high`,
+        sorted by (e, v, t). Costs what these ever had, and what is young."""
+        current = self.relation.current_between(low, high)
+        young = self.delta.events(0, self.delta.length_at(until))
+        young = young.take((young.e >= low) & (young.e < high))
+        others = Columns.concat([self.relation.other_events_between(low, high), young])
+        every = Columns.concat([current, others]).sorted() if len(others) else current
+        return every if until >= self.relation.last else every.take(every.t <= until)
+
+    def cuts(self, size: int) -> list[int]:
+        """Entities that cut its events into parts of about so many: each begins the next part."""
+        base, length = self.relation.base, len(self.delta)
+        count = base.count + 2 * len(base.closed.e) + sum(map(len, self.relation.runs)) + length
+        parts = -(-count // size)
+        if parts < 2:
+            return []
+        step = max(size // _SAMPLES, 1)
+        places = np.arange(step // 2, base.count, step)
+        columns = [base.closed.e, base.closed.e, *(run.past.e for run in self.relation.runs)]
+        columns += [np.repeat(run.ev.keys, np.diff(run.ev.offsets)) for run in self.relation.runs]
+        columns.append(self.delta.events(0, length).e)
+        sampled = [column[::step] for column in columns]
+        sampled.append(base.ev.keys[base.ev.offsets.searchsorted(places, side="right") - 1])
+        sample = np.sort(np.concatenate(sampled))
+        cuts: list[int] = distinct(sample[len(sample) * np.arange(1, parts) // parts]).tolist()
+        return cuts
 
     def changes(self, since: int, until: int) -> Columns:
         """The same in no order; costs what there is of them, and the runs of the relation that have some."""

@@ -21,7 +21,8 @@ def _nothing() -> Int64s:
 
 @dataclass(frozen=True, eq=False)
 class Closed:
-    """Datoms that no longer hold: pair, the transaction that asserted it, the one that retracted it."""
+    """Datoms that no longer hold: pair, the transaction that asserted it, the one that retracted it; sorted by
+    (e, v, added)."""
 
     e: Int64s = field(default_factory=_nothing)
     v: Int64s = field(default_factory=_nothing)
@@ -63,6 +64,22 @@ class Base:
         """What holds for some entities, which are sorted and distinct; sorted by (e, v)."""
         sizes, places = self.ev.places(entities)
         return Columns.asserted(np.repeat(entities, sizes), self.ev.values[places], self.since[places])
+
+    def current_between(self, low: int, high: int) -> Columns:
+        """What holds for the entities from `low` to before `high`, sorted by (e, v)."""
+        first, last = self.ev.keys.searchsorted([low, high]).tolist()
+        offsets = self.ev.offsets[first : last + 1]
+        which = slice(int(offsets[0]), int(offsets[-1]))
+        e = np.repeat(self.ev.keys[first:last], np.diff(offsets))
+        return Columns.asserted(e, self.ev.values[which], self.since[which])
+
+    def ended_between(self, low: int, high: int) -> Columns:
+        """Every assertion and retraction of what no longer holds, for these entities; in no order."""
+        closed = self.closed
+        which = slice(*closed.e.searchsorted([low, high]).tolist())
+        e, v = closed.e[which], closed.v[which]
+        gone = Columns(e, v, closed.retracted[which], np.zeros(len(e), np.bool_))
+        return Columns.concat([Columns.asserted(e, v, closed.added[which]), gone])
 
     def at(self, t: int) -> Columns:
         """What held after transaction t, which is at most `self.t`; sorted by (e, v)."""

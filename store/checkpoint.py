@@ -18,7 +18,7 @@ from store.attribute import MERGED, SCHEMA_BASE
 from store.codes import Codes
 from store.delta import Delta
 from store.dictionary import Dictionary
-from store.folder import Folder
+from store.folder import Layout
 from store.free_ids import FreeIds, Interval
 from store.head import Counters, Head
 from store.log import Log
@@ -58,7 +58,7 @@ class Checkpoint:
         segments += [segment for own in self.blocks.values() for _, segment in own]
         return {segment.file for segment in segments}
 
-    def save(self, folder: Folder) -> None:
+    def save(self, folder: Layout) -> None:
         """Make this the folder's checkpoint."""
         body = json.dumps(
             {
@@ -74,7 +74,7 @@ class Checkpoint:
         write_text(folder.checkpoint, json.dumps(whole))
 
     @staticmethod
-    def load(folder: Folder) -> Checkpoint | None:
+    def load(folder: Layout) -> Checkpoint | None:
         """The folder's checkpoint, None where there is none. Raises INTERNAL for a damaged one."""
         file = folder.checkpoint
         if not file.exists():
@@ -159,7 +159,7 @@ class Opened:
     named: Collection[str] | None
 
 
-def opened(folder: Folder, log: Log) -> Opened:
+def opened(folder: Layout, log: Log) -> Opened:
     """The newest state.
 
     From the checkpoint and the log after it, or from the log alone where segments are damaged.

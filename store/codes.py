@@ -341,6 +341,13 @@ class Scratch:
         numbers = (codes & _PAYLOAD) - layout.SCRATCH_BASE
         return np.where(stored & (numbers >= 0), numbers, -1)
 
+    @staticmethod
+    def is_made(code: int) -> bool:
+        """Whether it is a code that somebody's Scratch made, and the database has no such value."""
+        tag = layout.tag_of(code)
+        inline = tag in (0, layout.TAG_INSTANT, layout.TAG_BOOLEAN)
+        return not inline and code & layout.PAYLOAD_MASK >= layout.SCRATCH_BASE
+
     def adopt(self, made: Iterable[Any]) -> None:
         """Give the values that another query's Scratch made the codes that they have there; for one still empty."""
         with self._lock:

@@ -36,6 +36,20 @@ class Columns:
         """By (e, v, t)."""
         return self.take(order_of(self.e, self.v, self.t))
 
+    def held(self) -> Columns:
+        """What holds after all of them, which are sorted by (e, v, t): those that are the last of their pair and
+        asserted."""
+        if self.added.all() and not self._repeats().any():
+            return self
+        last = np.ones(len(self), np.bool_)
+        last[:-1] = ~self._repeats()
+        return self.take(last & self.added)
+
+    def _repeats(self) -> Bools:
+        """Which rows are of the same pair as the one after them; bool[n - 1]."""
+        same: Bools = (self.e[1:] == self.e[:-1]) & (self.v[1:] == self.v[:-1])
+        return same
+
     @staticmethod
     def asserted(e: Int64s, v: Int64s, t: Int64s) -> Columns:
         """Rows that are all assertions."""

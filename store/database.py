@@ -26,6 +26,7 @@ from store.compactor import Compactor, Folded, Moment
 from store.datom import Datom, TxReport
 from store.folder import Folder, check_is_folder
 from store.head import Head
+from store.hold import Hold
 from store.log import KeyMemory, Log
 from store.payload import Logged
 from store.report import report_of
@@ -144,12 +145,19 @@ class Database:
     def history_mark(self, t: int) -> str:
         """Equal for databases that agree on every transaction up to t: a copy that went its own way says another.
 
-        Raises ARG_INVALID for a t not reached yet.
+        Raises ARG_INVALID for a t not reached yet, BACKEND_UNAVAILABLE where it is of long ago and the log cannot
+        be read.
         """
-        checksum = self._log.checksum_at(t)
+        checksum = self._log.recent_checksum(t)
+        if checksum is None:
+            checksum = self._log.checksum_at(t)
         if checksum is None:
             raise AdalogError(Code.ARG_INVALID, f"transaction {t} is not reached yet")
         return f"{self.identity} {t} {checksum:08x}"
+
+    def has_recent_mark(self, t: int) -> bool:
+        """Whether the mark of t is told without the disk."""
+        return self._log.recent_checksum(t) is not None
 
     def evaluate_with(self, evaluator: Evaluator) -> None:
         """Who runs the stored queries that transactions call; without one they are refused."""
@@ -310,29 +318,59 @@ class Database:
         with unfinished(self._folder) as path:
             yield path
 
-    def prepare(self, forms: Sequence[Any]) -> Prepared:
-        """What a transaction finds that begins with the forms, for those who write segments to adopt.
+    def prepare(self, forms: Sequence[Any], hold: Hold | None = None, idents: int = 0) -> Prepared:
+        """What a transaction finds that begins with the forms, for those who write segments to adopt. idents: the
+        forms may choose ids of new entities with an ident that are below this one.
 
-        What is young is folded before: what is in files need not be sent to anybody. Raises as `transact` does.
+        Without a hold what is young is folded before: what is in files need not be sent to anybody. Raises as
+        `transact` does.
         """
+        if hold is not None:
+            return hold.run(lambda: prepared(forms, self._head, self._setting, idents))
         self.compact()
-        return self._on_writer(lambda: prepared(forms, self._head, self._setting))
+        return self._on_writer(lambda: prepared(forms, self._head, self._setting, idents))
 
-    def adopt(self, adoption: Adoption) -> TxReport:
-        """One transaction of the prepared forms and the segments' datoms; they become a checkpoint's.
+    @contextmanager
+    def held(self, seconds: float) -> Iterator[Hold]:
+        """Has transactions wait until the end, or for so many seconds, so that what is prepared meanwhile can be
+        adopted. Queries go on. One at a time."""
+        hold = Hold(seconds)
+        # A fold under way would take over what it made of the state before.
+        with self._compactor.paused():
+            self._writer.lend(hold)
+            try:
+                yield hold
+            finally:
+                hold.release()
 
-        Raises BASIS_CONFLICT, and changes nothing, where anything was written since it was prepared.
+    def adopt(
+        self, adoption: Adoption, hold: Hold | None = None, *, idempotency_key: str | None = None
+    ) -> TxReport:
+        """One transaction of the prepared forms and the segments' datoms. `compact` then makes them a checkpoint's.
+
+        Raises BASIS_CONFLICT, and changes nothing, where anything was written since it was prepared. A key that was
+        used is for the caller to find, with `transaction_of`.
         """
         assert self._folder is not None
         request = AdoptionRequest(
-            adoption.prepared.forms, adoption.prepared.t - 1, adoption=adoption, folder=self._folder
+            adoption.prepared.forms,
+            adoption.prepared.t - 1,
+            idempotency_key,
+            adoption=adoption,
+            folder=self._folder,
         )
-        # A fold under way would take over what it made of the state before.
+        if hold is not None:
+            hold.run(lambda: self._writer.commit_adoption(request))
+            return request.future.result()
         with self._compactor.paused():
             self._writer.submit(request)
-            report = request.future.result()
-        self.compact()
-        return report
+            return request.future.result()
+
+    def transaction_of(self, idempotency_key: str) -> int | None:
+        """The transaction that a key was used for, if that is remembered. Raises ARG_INVALID for what is no key."""
+        _check_key(idempotency_key)
+        found = self._log.use_of(idempotency_key, self._snapshot.t)
+        return None if found is None else found[0]
 
     def add_listener(self, listener: Listener) -> None:
         """Have every transaction told, in order, once it is durable and visible, on the writer's thread."""

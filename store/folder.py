@@ -27,8 +27,8 @@ def check_is_folder(location: str) -> None:
         )
 
 
-class Folder:
-    """The folder's files, held by a lock that ends with the process, however it ends."""
+class Layout:
+    """The folder's files, whoever has it."""
 
     LOG = "log.sqlite"
     # All that a data folder holds.
@@ -41,29 +41,7 @@ class Folder:
     )
 
     def __init__(self, path: Path) -> None:
-        """Raises BACKEND_UNAVAILABLE where another process has it or it cannot be made."""
         self.path = path
-        try:
-            path.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
-            self.segments.mkdir(FOLDER_MODE, exist_ok=True)
-            self._lock = opener(str(path / "lock"), os.O_RDWR | os.O_CREAT)
-        except OSError as error:
-            raise AdalogError(
-                Code.BACKEND_UNAVAILABLE,
-                f"the data folder {path} cannot be used: {error.strerror}",
-                retryable=False,
-            ) from None
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(self._lock)
-            raise AdalogError(
-                Code.BACKEND_UNAVAILABLE,
-                f"the data folder {path} is in use by another adalog process; ask that one with --url, "
-                "say --url http://127.0.0.1:8080",
-                retryable=False,
-            ) from None
-        close_to_others(path, self.OWN)
 
     @property
     def log(self) -> Path:
@@ -89,6 +67,35 @@ class Folder:
     def checkpoint(self) -> Path:
         """The file that names the segments in use."""
         return self.path / "checkpoint.json"
+
+
+class Folder(Layout):
+    """The same, held by a lock that ends with the process, however it ends."""
+
+    def __init__(self, path: Path) -> None:
+        """Raises BACKEND_UNAVAILABLE where another process has it or it cannot be made."""
+        super().__init__(path)
+        try:
+            path.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
+            self.segments.mkdir(FOLDER_MODE, exist_ok=True)
+            self._lock = opener(str(path / "lock"), os.O_RDWR | os.O_CREAT)
+        except OSError as error:
+            raise AdalogError(
+                Code.BACKEND_UNAVAILABLE,
+                f"the data folder {path} cannot be used: {error.strerror}",
+                retryable=False,
+            ) from None
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(self._lock)
+            raise AdalogError(
+                Code.BACKEND_UNAVAILABLE,
+                f"the data folder {path} is in use by another adalog process; ask that one with --url, "
+                "say --url http://127.0.0.1:8080",
+                retryable=False,
+            ) from None
+        close_to_others(path, self.OWN)
 
     def check_log(self) -> None:
         """Raises INTERNAL for a folder that has lost its log: its segments are of a database, but not all of it."""

@@ -21,6 +21,17 @@ def hold(descriptor: int) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_SH)
 
 
+@contextmanager
+def all_held(folder: Path) -> Iterator[None]:
+    """Keeps every file of a folder from being removed until the end."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        hold(descriptor)
+        yield
+    finally:
+        os.close(descriptor)
+
+
 def remove_unheld(folder: Path, named: Collection[str]) -> list[str]:
     """Removes the files of a folder that are not named and nobody holds; the names of those that had to stay."""
     with _alone(folder) as alone:

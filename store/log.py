@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple
+from urllib.parse import quote
 from uuid import uuid4
 
 import sqlalchemy as sa
@@ -61,6 +62,8 @@ _PAGE: Final = 2000
 # For those who may stop early; a transaction may be long.
 _FEW: Final = 16
 _END: Final = 1 << 62
+# The last entries whose checksums are at hand.
+_REMEMBERED: Final = 4_096
 _INSERT: Final = _TRANSACTIONS.insert()
 _INSERT_KEYS: Final = _KEYS.insert().prefix_with("OR REPLACE")
 _COLUMNS: Final = _TRANSACTIONS.c
@@ -117,12 +120,14 @@ _KEY_MEMORY: Final = KeyMemory()
 class Log:
     """Entries 1, 2, 3 … without a gap. One thread appends; any number read."""
 
-    def __init__(self, engine: sa.Engine, keys: KeyMemory, files_folder: Path | None = None) -> None:
+    def __init__(self, engine: sa.Engine, keys: KeyMemory = _KEY_MEMORY, files_folder: Path | None = None) -> None:
         """files_folder: where the files are that entries name."""
         self.files_folder = files_folder
         self._engine = engine
         self._keys = keys
         self.checksum = 0
+        # Of the last entries, by their t.
+        self._last: dict[int, int] = {}
         # Appends that failed, by what came of them.
         self.failures = Counter({"not_applied": 0, "unknown": 0})
         # An in-memory database has one connection, which readers and the writer take turns at.
@@ -159,6 +164,17 @@ class Log:
             engine.dispose()
             raise _unreadable(path.name, error) from None
 
+    @staticmethod
+    def reading(path: Path, files_folder: Path) -> Log:
+        """The log of an SQLite file that another process may write to meanwhile; nothing may be appended."""
+        address = f"sqlite:///file:{quote(str(path.absolute()))}?mode=ro&uri=true"
+        engine = sa.create_engine(address, connect_args={"timeout": 30})
+        try:
+            return Log(engine, files_folder=files_folder)
+        except sa.exc.DatabaseError as error:
+            engine.dispose()
+            raise _unreadable(path.name, error) from None
+
     @contextmanager
     def _connection(self) -> Iterator[sa.Connection]:
         with self._turn, self._engine.connect() as connection:
@@ -171,8 +187,10 @@ class Log:
         that is not known. After that `settle` comes before any other append.
         """
         checksum, rows = self.checksum, []
+        chained: list[tuple[int, int]] = []
         for entry in entries:
             checksum = _chained(checksum, entry)
+            chained.append((entry.t, checksum))
             rows.append(
                 {
                     "t": entry.t,
@@ -207,7 +225,8 @@ class Log:
             raise AdalogError(
                 Code.BACKEND_UNAVAILABLE, f"nothing was applied: the log could not be written ({cause})"
             ) from error
-        self.checksum = checksum
+        for t, each in chained:
+            self._continue(t, each)
 
     def settle(self, t: int) -> list[Entry]:
         """Makes certain what a commit in doubt left, and reads what the log holds after t, the last entry known.
@@ -219,7 +238,7 @@ class Log:
         try:
             if not self._in_memory:
                 self._rewrite()
-            found = self.checksum_at(t)
+            found = self._stored_checksum(t)
         except sa.exc.SQLAlchemyError as error:
             raise AdalogError(Code.BACKEND_UNAVAILABLE, str(error.__cause__ or error)) from error
         if found != known:
@@ -250,10 +269,15 @@ class Log:
 
         Raises INTERNAL for a gap or a row that is not what was written.
         """
-        self.checksum = checksum
+        self._continue(after, checksum)
         for entry, verified in self._checked(after, _END, checksum):
-            self.checksum = verified
+            self._continue(entry.t, verified)
             yield entry
+
+    def _continue(self, t: int, checksum: int) -> None:
+        """The log goes on after entry t."""
+        self.checksum = self._last[t] = checksum
+        self._last.pop(t - _REMEMBERED, None)
 
     def entries(self, start: int, stop: int, limit: int) -> Iterator[Entry]:
         """At most `limit` entries with start <= t < stop, oldest first, each checked as in `replay`."""
@@ -305,7 +329,20 @@ class Log:
         return {"last_t": last - self._keys.transactions, "last_at": _now() - 1000 * self._keys.seconds - 1}
 
     def checksum_at(self, t: int) -> int | None:
-        """The chained checksum of entry t, 0 before the first, None where the log has no such entry."""
+        """The chained checksum of entry t, 0 before the first, None where the log has no such entry.
+
+        Raises BACKEND_UNAVAILABLE and INTERNAL where the log cannot be read.
+        """
+        try:
+            return self._stored_checksum(t)
+        except sa.exc.SQLAlchemyError as error:
+            raise _unreadable("the log", error) from None
+
+    def recent_checksum(self, t: int) -> int | None:
+        """The same of one of the last entries, which is at hand; None where t is none of them."""
+        return 0 if t == 0 else self._last.get(t)
+
+    def _stored_checksum(self, t: int) -> int | None:
         if t == 0:
             return 0
         with self._connection() as connection:
@@ -371,7 +408,9 @@ def _chained(previous: int, entry: Entry) -> int:
     return zlib.crc32(entry.payload, zlib.crc32(head, previous))
 
 
-def _unreadable(what: str, error: sa.exc.DatabaseError) -> AdalogError:
+def _unreadable(what: str, error: sa.exc.SQLAlchemyError) -> AdalogError:
+    if isinstance(error, sa.exc.TimeoutError):
+        return AdalogError(Code.BACKEND_UNAVAILABLE, f"{what} cannot be read: too many read it at once")
     if isinstance(error, sa.exc.OperationalError):
         return AdalogError(
             Code.BACKEND_UNAVAILABLE, f"{what} cannot be read or written; SQLite says: {error.__cause__}"

@@ -6,8 +6,9 @@ name it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import cast
 from weakref import WeakValueDictionary
 
@@ -46,6 +47,31 @@ class Manifest:
     young: Mapping[int, list[bytes]]
     origin_t: int
     forgetful: frozenset[int]
+
+    def segments(self) -> Iterator[Segment]:
+        """The files that it names."""
+        for parts in self.relations.values():
+            yield from (part for part in parts if isinstance(part, Segment))
+        for blocks in self.blocks.values():
+            yield from (block[1] for block in blocks if not isinstance(block, Block))
+
+    def located(self) -> Manifest:
+        """The same with the files under absolute paths, for processes that run elsewhere."""
+        return replace(
+            self,
+            relations={
+                id_: tuple(_located(part) if isinstance(part, Segment) else part for part in parts)
+                for id_, parts in self.relations.items()
+            },
+            blocks={
+                tag: tuple(each if isinstance(each, Block) else (each[0], _located(each[1])) for each in blocks)
+                for tag, blocks in self.blocks.items()
+            },
+        )
+
+
+def _located(segment: Segment) -> Segment:
+    return segment._replace(path=os.path.abspath(segment.path))
 
 
 def manifest_of(

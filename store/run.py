@@ -77,6 +77,17 @@ class Run:
         sizes = self.past.e.searchsorted(entities, side="right") - starts
         return Columns.concat([latest, self.past.take(runs(starts, sizes))])
 
+    def events_between(self, low: int, high: int) -> Columns:
+        """Its events of the entities from `low` to before `high`; in no order."""
+        first, last = self.ev.keys.searchsorted([low, high]).tolist()
+        offsets = self.ev.offsets[first : last + 1]
+        which = slice(int(offsets[0]), int(offsets[-1]))
+        e = np.repeat(self.ev.keys[first:last], np.diff(offsets))
+        latest = Columns(e, self.ev.values[which], self.stamps[which], self.ev.added[which])
+        past = slice(*self.past.e.searchsorted([low, high]).tolist())
+        own = self.past
+        return Columns.concat([latest, Columns(own.e[past], own.v[past], own.t[past], own.added[past])])
+
     def prepare(self) -> None:
         """Makes what would be made when first asked for, so that no reader has to."""
         _ = self.ev.filter, self.ve.filter

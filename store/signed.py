@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+T = TypeVar("T", np.int64, np.bool_)
 
 Codes = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -61,6 +63,11 @@ class Signed:
         np.bitwise_or.at(bits, places >> np.uint64(6), np.uint64(1) << (places & np.uint64(63)))
         return bits
 
+    @property
+    def has_filter(self) -> bool:
+        """Whether `filter` was made."""
+        return "filter" in self.__dict__
+
     def find(self, keys: Codes) -> Codes:
         """int64[m]: the position in `self.keys` of each of m keys, -1 where there is none."""
         if not len(self.keys):
@@ -89,6 +96,38 @@ class Signed:
         """(keys, values, added) of all its pairs, sorted."""
         return np.repeat(self.keys, np.diff(self.offsets)), self.values, self.added
 
+    def having(self, key: int, value: int, *, added: bool, count: int) -> Signed:
+        """The level with one change more, after which the key has so many values. A pair that came and went is
+        none of it."""
+        keys, offsets, counts = self.keys, self.offsets, self.counts
+        at = int(keys.searchsorted(key))
+        if at == len(keys) or keys[at] != key:
+            place = int(offsets[at])
+            return Signed(
+                _with(keys, at, key),
+                np.concatenate((offsets[: at + 1], offsets[at:] + 1)),
+                _with(self.values, place, value),
+                _with(self.added, place, added),
+                _with(counts, at, count),
+            )
+        start, stop = int(offsets[at]), int(offsets[at + 1])
+        place = start + int(self.values[start:stop].searchsorted(value))
+        if place == stop or self.values[place] != value:
+            return Signed(
+                keys,
+                np.concatenate((offsets[: at + 1], offsets[at + 1 :] + 1)),
+                _with(self.values, place, value),
+                _with(self.added, place, added),
+                _with(_without(counts, at), at, count),
+            )
+        assert bool(self.added[place]) is not added, "a level says again what is so already"
+        values, signs = _without(self.values, place), _without(self.added, place)
+        if stop - start == 1:
+            offsets = np.concatenate((offsets[: at + 1], offsets[at + 2 :] - 1))
+            return Signed(_without(keys, at), offsets, values, signs, _without(counts, at))
+        offsets = np.concatenate((offsets[: at + 1], offsets[at + 1 :] - 1))
+        return Signed(keys, offsets, values, signs, _with(_without(counts, at), at, count))
+
     def nbytes(self) -> int:
         """Bytes of its arrays."""
         arrays = (self.keys, self.offsets, self.values, self.added, self.counts)
@@ -114,6 +153,17 @@ def pushed(fresh: Signed, levels: Levels) -> Levels:
     if levels and len(fresh) + len(levels[0]) <= YOUNG:
         # The youngest is copied each time, so that the one before it stays as it was for who still reads it.
         fresh, levels = united(fresh, levels[0]), levels[1:]
+    return _geometric(fresh, levels)
+
+
+def pushed_one(key: int, value: int, levels: Levels, *, added: bool, count: int) -> Levels:
+    """The same for one pair, which most transactions come to; `count`: of the key's values after it."""
+    if levels and len(levels[0]) < YOUNG:
+        return _geometric(levels[0].having(key, value, added=added, count=count), levels[1:])
+    return pushed(NOTHING_SIGNED.having(key, value, added=added, count=count), levels)
+
+
+def _geometric(fresh: Signed, levels: Levels) -> Levels:
     while levels and len(fresh) > YOUNG // 2 and len(levels[0]) < _RATIO * len(fresh):
         fresh, levels = united(fresh, levels[0]), levels[1:]
     return (fresh, *levels) if len(fresh) else levels
@@ -176,6 +226,16 @@ def grouped(keys: Codes, values: Codes, added: Bools) -> Signed:
     first[1:] = keys[1:] != keys[:-1]
     starts = np.flatnonzero(first)
     return Signed(keys[starts], np.append(starts, len(keys)), values, added, np.zeros(len(starts), np.int64))
+
+
+def _with(column: NDArray[T], place: int, item: int | bool) -> NDArray[T]:
+    """The column with an item more."""
+    return np.concatenate((column[:place], np.array([item], column.dtype), column[place:]))
+
+
+def _without(column: NDArray[T], place: int) -> NDArray[T]:
+    """The column with an item less."""
+    return np.concatenate((column[:place], column[place + 1 :]))
 
 
 def _chosen(level: Signed, which: Bools) -> Signed:

@@ -123,8 +123,13 @@ class Snapshot:
         return int(np.searchsorted(instants.v, code, side="right"))
 
     def _schema_at(self, past: Snapshot) -> Schema:
-        touched = (self.data_of(id_).last_touched(self.t) for id_ in bootstrap.SCHEMA_ATTRIBUTES)
-        return self._schema if max(touched) <= past.t else past.plain._read_schema()
+        return self._schema if self.schema_touched <= past.t else past.plain._read_schema()
+
+    @property
+    def schema_touched(self) -> int:
+        """The last transaction that declared or named something; until then the schema may have been another one
+        and have become the same again."""
+        return max(self.data_of(id_).last_touched(self.t) for id_ in bootstrap.SCHEMA_ATTRIBUTES)
 
     def _read_schema(self) -> Schema:
         declaring = (bootstrap.VALUE_TYPE, bootstrap.CARDINALITY, bootstrap.UNIQUE, bootstrap.IS_COMPONENT)
@@ -231,6 +236,18 @@ class Snapshot:
         columns = self.columns_of(attribute)
         starts = columns.e.searchsorted(entities)
         return columns.take(runs(starts, columns.e.searchsorted(entities, side="right") - starts))
+
+    def columns_between(self, attribute: int, low: int, high: int) -> Columns:
+        """The datoms of this view of the entities from `low` to before `high`, of an attribute's entity; sorted by
+        (e, v, t). Costs what these ever had, and keeps nothing."""
+        forgets = self._forgets(attribute)
+        until = self.origin.t if forgets else self.t
+        columns = self.data_of(attribute).events_between(low, high, until)
+        if forgets or not self.is_history:
+            columns = columns.held()
+        if forgets and until > self.t:
+            columns = columns.take(columns.t <= self.t)
+        return columns.take(columns.t > self.since_t) if self.since_t else columns
 
     @property
     def is_plain(self) -> bool:

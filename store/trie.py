@@ -13,7 +13,19 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from store.signed import NOTHING_SIGNED, Bools, Codes, Levels, Signed, grouped, order_of, pushed, runs, summed
+from store.signed import (
+    NOTHING_SIGNED,
+    Bools,
+    Codes,
+    Levels,
+    Signed,
+    grouped,
+    order_of,
+    pushed,
+    pushed_one,
+    runs,
+    summed,
+)
 
 # A direct index is kept where it costs at most two slots a key.
 _DENSE_SLOTS_PER_KEY = 2
@@ -149,6 +161,8 @@ class Csr:
 
 def distinct(values: Codes) -> Codes:
     """The distinct values, sorted. numpy's own `unique` hashes integers, which takes 70 times as long as this."""
+    if len(values) < 2:
+        return values.copy()
     ordered = values if (values[1:] >= values[:-1]).all() else np.sort(values)
     first = np.ones(len(ordered), np.bool_)
     np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
@@ -205,12 +219,19 @@ class Trie:
 
     def count(self, key: int) -> int:
         """How many values a key has. O(log)."""
+        touched = self.touched_count(key)
+        if touched is not None:
+            return touched
+        row = self.base.row(key)
+        return 0 if row is None else len(row)
+
+    def touched_count(self, key: int) -> int | None:
+        """How many values a key has whose row is another one than the base has; None for other keys."""
         for level in self.levels:
             at = level.position(key)
             if at >= 0:
                 return int(level.counts[at])
-        row = self.base.row(key)
-        return 0 if row is None else len(row)
+        return None
 
     def holds(self, key: int, value: int) -> bool:
         """Whether a key has a value. O(log)."""
@@ -239,12 +260,18 @@ class Trie:
         row = self.base.row(key)
         if row is None:
             row = EMPTY.values
-        if not self.levels or not self.touched(key):
+        touching = [(level, at) for level in self.levels if (at := level.position(key)) >= 0]
+        if not touching:
             return row
         kept = self._long_rows.get(key)
         if kept is not None:
             return kept
-        _, values, added = self._signed(np.array([key], np.int64))
+        if len(touching) == 1:
+            level, at = touching[0]
+            start, stop = int(level.offsets[at]), int(level.offsets[at + 1])
+            values, added = level.values[start:stop], level.added[start:stop]
+        else:
+            _, values, added = self._signed(np.array([key], np.int64))
         merged = _merged(row, values, added)
         if len(merged) >= _LONG_ROW:
             self._long_rows[key] = merged
@@ -406,8 +433,18 @@ class Trie:
 
         Costs the events and the youngest level; that of a merge of levels now and then.
         """
+        if len(keys) == 1:
+            return self._advanced_by_one(int(keys[0]), int(values[0]), added=bool(added[0]))
         fresh, size = self.difference(keys, values, added)
         return Trie(self.base, pushed(fresh, self.levels), size) if len(fresh) else self
+
+    def _advanced_by_one(self, key: int, value: int, *, added: bool) -> Trie:
+        before, size = self.count(key), self.size
+        after = before + 1 if added else before - 1
+        assert after >= 0, "what was not there was taken away"
+        rows = size.rows + (before == 0) - (after == 0)
+        size = Size(size.pairs + after - before, rows, max(size.longest, after))
+        return Trie(self.base, pushed_one(key, value, self.levels, added=added, count=after), size)
 
     def difference(self, keys: Codes, values: Codes, added: Bools) -> tuple[Signed, Size]:
         """What these events, as for `advanced`, change, and the size after it."""
@@ -458,6 +495,9 @@ def _among(row: Codes, value: int) -> bool:
 
 def _merged(row: Codes, values: Codes, added: Bools) -> Codes:
     """A row with signed values, sorted and each once."""
+    if len(values) == 1:
+        place = int(row.searchsorted(values[0]))
+        return np.concatenate((row[:place], values, row[place:]) if added[0] else (row[:place], row[place + 1 :]))
     gone, new = values[~added], values[added]
     if len(gone):
         row = np.delete(row, row.searchsorted(gone))

@@ -28,6 +28,7 @@ from store.collecting import put_off
 from store.datom import TxReport
 from store.folder import Folder
 from store.head import Head, Mark
+from store.hold import Hold
 from store.log import Entry, InDoubtError, Log, UsedKey
 from store.payload import Logged, LoggedColumn
 from store.report import report_of
@@ -171,6 +172,11 @@ class Writer:
                 job.future.add_done_callback(self._answered)
             self._jobs.put(job)
 
+    def lend(self, hold: Hold) -> None:
+        """Has transactions wait until the hold is over; returns once they do."""
+        self.submit(lambda: hold.serve(lambda: self._stopped or self._closed))
+        hold.begun()
+
     @property
     def waiting(self) -> int:
         """Transactions that are not answered yet."""
@@ -206,7 +212,7 @@ class Writer:
                     if isinstance(job, BulkRequest):
                         self._commit_bulk(job)
                     elif isinstance(job, AdoptionRequest):
-                        self._commit_adoption(job)
+                        self.commit_adoption(job)
                     elif not isinstance(job, Request):
                         job()
 
@@ -397,7 +403,8 @@ class Writer:
             self._show([report])
             request.future.set_result(report)
 
-    def _commit_adoption(self, request: AdoptionRequest) -> None:
+    def commit_adoption(self, request: AdoptionRequest) -> None:
+        """Adopts, and answers the request. On its thread."""
         head, mark = self._head, self._head.mark()
         assert request.adoption is not None
         assert request.folder is not None
@@ -406,6 +413,7 @@ class Writer:
         with _answering(request.future):
             try:
                 group = _Group()
+                head.next_ident = max(head.next_ident, request.adoption.prepared.idents)
                 self._resolve(request, group)
                 adoption.check_fits(request.adoption, head)
                 current = {id_: head.live(id_).relation for id_ in request.adoption.relations}

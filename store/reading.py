@@ -1,0 +1,42 @@
+"""A data folder read beside whoever serves it: nothing is locked for long, nothing is written.
+
+For other programs on the same machine, as the same user. What is read stays as it was: its files are held by leases
+(`store.leases`) for as long as the snapshot is there.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+
+from datalog.errors import AdalogError, Code
+from store import leases
+from store.checkpoint import opened
+from store.folder import Layout, check_is_folder, holds_database
+from store.log import Log
+from store.snapshot import Snapshot
+
+
+def read_folder(location: str) -> Snapshot:
+    """The newest database of a folder.
+
+    Raises BACKEND_UNAVAILABLE where there is none, or it may not be read, INTERNAL where it is damaged.
+    """
+    check_is_folder(location)
+    folder = Layout(Path(location))
+    try:
+        held = holds_database(folder.path)
+    except OSError as error:
+        raise AdalogError(
+            Code.BACKEND_UNAVAILABLE,
+            f"the data folder {location} cannot be read: {error.strerror}",
+            retryable=False,
+        ) from None
+    if not held:
+        raise AdalogError(Code.BACKEND_UNAVAILABLE, f"there is no database to read in {location}", retryable=False)
+    with ExitStack() as opening:
+        # No file goes before it is mapped.
+        opening.enter_context(leases.all_held(folder.segments))
+        log = Log.reading(folder.log, folder.imported)
+        opening.callback(log.close)
+        return opened(folder, log).head.published()

@@ -1,4 +1,4 @@
-"""How the Spark session is set up, and the private folder that holds everything it writes.
+"""How the Spark session is set up.
 
 Two settings carry most of the weight. Python workers are spoken to over Unix sockets: over TCP every task waits
 some 40 ms for a delayed acknowledgement. And a worker comes from our own daemon, with the engine already loaded.
@@ -7,12 +7,15 @@ some 40 ms for a delayed acknowledgement. And a worker comes from our own daemon
 from __future__ import annotations
 
 import os
-import shutil
+import shlex
 import sys
-import tempfile
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Final
 
 import executor
+from executor.spark.archive import FOLDER, write_archive
+from executor.spark.properties import REQUIRED
 
 _QUIET = """\
 rootLogger.level = error
@@ -43,63 +46,31 @@ _FAIR = """\
 """
 
 
-_PREFIX = "adalog-spark-"
+def configuration(
+    master: str, folder: Path, given: Mapping[str, str], defaults: Mapping[str, str]
+) -> dict[str, str]:
+    """Spark's properties, by name. Writes the files that some of them name into the folder.
 
-
-def private_folder() -> Path:
-    """A new folder that only this user can enter. Its name is short: a Unix socket's path has some 100 bytes.
-
-    Those of processes that were killed before they could remove theirs are removed.
+    given: what was set for adalog; it goes before the defaults of all programs here, which go before ours.
     """
-    for left in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*-*"):
-        owner = left.name.removeprefix(_PREFIX).split("-")[0]
-        if owner.isdigit() and not _runs(int(owner)):
-            shutil.rmtree(left, ignore_errors=True)
-    return Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
-
-
-def _runs(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
-
-
-def configuration(master: str, folder: Path) -> dict[str, str]:
-    """Spark's settings, by name. Writes the files that some of them name into the folder."""
     quiet, fair = folder / "log4j2.properties", folder / "fair.xml"
     quiet.write_text(_QUIET)
     fair.write_text(_FAIR)
     chosen = {
         "spark.app.name": "adalog",
-        "spark.master": master,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.scheduler.mode": "FAIR",
         "spark.scheduler.allocation.file": fair.as_uri(),
         "spark.locality.wait": "0",
-        # Our jobs are one stage of tasks already cut to size: nothing for the planner to adapt.
-        "spark.sql.adaptive.enabled": "false",
-        "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.sql.shuffle.partitions": "8",
-        # One task for each row of a local relation, and each row to Python as soon as it is there.
-        "spark.sql.leafNodeDefaultParallelism": "1000000",
-        "spark.sql.execution.arrow.maxRecordsPerBatch": "1",
-        "spark.python.daemon.module": "executor.spark.daemon",
-        "spark.python.worker.reuse": "true",
+        # A task whose worker dies is tried once more. What is wrong with a query comes back as an answer.
+        "spark.task.maxFailures": "2",
         "spark.python.task.killTimeout": "200ms",
         "spark.python.unix.domain.socket.enabled": "true",
-        "spark.python.unix.domain.socket.dir": str(folder),
-        "spark.executorEnv.PYTHONPATH": _python_path(),
         # Each task is one of as many processes as there are cores: more threads would only get in the way.
         "spark.executorEnv.OPENBLAS_NUM_THREADS": "1",
         "spark.executorEnv.OMP_NUM_THREADS": "1",
-        "spark.driver.extraJavaOptions": (
-            f"-Dlog4j2.configurationFile={quiet.as_uri()} -Djava.io.tmpdir={folder} -XX:+UseParallelGC"
-        ),
         "spark.driver.maxResultSize": "2g",
         "spark.driver.memory": "4g",
         "spark.sql.warehouse.dir": (folder / "warehouse").as_uri(),
@@ -113,9 +84,51 @@ def configuration(master: str, folder: Path) -> dict[str, str]:
             # session. That of a cluster is set where the cluster is.
             "spark.authenticate": "true",
             "spark.network.crypto.enabled": "true",
-            "spark.local.dir": str(folder),
+            "spark.python.unix.domain.socket.dir": str(folder),
         }
+    chosen |= {**defaults, **given, **REQUIRED, "spark.master": _tolerant(master)}
+    code = _code(master, folder)
+    chosen |= {
+        **code,
+        **{name: _joined(code[name], chosen.get(name), between) for name, between in _LISTS if name in code},
+        "spark.driver.extraJavaOptions": _joined(
+            f"-Dlog4j2.configurationFile={quiet.as_uri()} -Djava.io.tmpdir={folder} -XX:+UseParallelGC "
+            "-XX:-UsePerfData",
+            chosen.get("spark.driver.extraJavaOptions"),
+            " ",
+        ),
+    }
     return chosen
+
+
+# What was configured, before a session of this process writes its own there.
+_PYTHON: Final = os.environ.get("PYSPARK_PYTHON", "python3")
+_LISTS: Final = (("spark.executorEnv.PYTHONPATH", os.pathsep), ("spark.archives", ","))
+
+
+def _joined(ours: str, theirs: str | None, between: str) -> str:
+    return between.join([ours, theirs]) if theirs else ours
+
+
+def _code(master: str, folder: Path) -> dict[str, str]:
+    """How workers find adalog: as this process does, or in an archive, which is unpacked where an executor runs."""
+    root = Path(executor.__file__).resolve().parent.parent
+    if is_local(master):
+        given = os.environ.get("PYTHONPATH", "")
+        paths = [str(root), *(path for path in given.split(os.pathsep) if path)]
+        return {"spark.executorEnv.PYTHONPATH": os.pathsep.join(paths)}
+    archive = write_archive(root, folder)
+    return {
+        "spark.archives": f"{archive.as_uri()}#{FOLDER}",
+        "spark.executorEnv.PYTHONPATH": os.path.join(os.curdir, FOLDER),
+    }
+
+
+def _tolerant(master: str) -> str:
+    """The master; where all is one process, with a second try for each task, which only its name can say."""
+    if master == "local":
+        return "local[1,2]"
+    return f"{master[:-1]},2]" if is_local(master) and "," not in master else master
 
 
 def is_local(master: str) -> bool:
@@ -123,15 +136,18 @@ def is_local(master: str) -> bool:
     return master == "local" or master.startswith("local[")
 
 
-def _python_path() -> str:
-    """Where the workers find the packages that this process has."""
-    root = str(Path(executor.__file__).resolve().parent.parent)
-    given = os.environ.get("PYTHONPATH", "")
-    return os.pathsep.join([root, *(path for path in given.split(os.pathsep) if path)])
+def python_of(properties: Mapping[str, str], master: str) -> str:
+    """The Python that workers run: this one, or on a cluster the one that is configured or found there."""
+    if is_local(master):
+        return sys.executable
+    return properties.get("spark.pyspark.python") or _PYTHON
 
 
-def set_environment(java_home: str) -> None:
-    """What PySpark reads from the environment alone."""
+def set_environment(java_home: str, python: str, properties: Path) -> None:
+    """What PySpark reads from the environment alone. properties: the file of them.
+
+    A command line, where PySpark itself would write them, is for everybody on this machine to read.
+    """
     os.environ["JAVA_HOME"] = java_home
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    os.environ.pop("PYSPARK_SUBMIT_ARGS", None)
+    os.environ["PYSPARK_PYTHON"] = python
+    os.environ["PYSPARK_SUBMIT_ARGS"] = f"--properties-file {shlex.quote(str(properties))} pyspark-shell"

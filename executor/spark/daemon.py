@@ -6,12 +6,17 @@ Spark starts it by name (`spark.python.daemon.module`); `pyspark.daemon` does th
 from __future__ import annotations
 
 import gc
+from pathlib import Path
 
 from pyspark import daemon
+
+from executor.spark.archive import restore_times
+from executor.spark.processes import end_workers_with_us
 
 
 def main() -> None:
     """Forks workers until Spark closes our input."""
+    restore_times(Path(__file__).resolve().parents[2])
     # What is imported here the workers share. It starts no thread of ours, which a fork would lose.
     import pyspark.worker
 
@@ -24,6 +29,7 @@ def main() -> None:
     # The daemon collects garbage after each task, and would walk all of this each time.
     gc.collect()
     gc.freeze()
+    end_workers_with_us()
     daemon.manager()
 
 

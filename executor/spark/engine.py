@@ -7,55 +7,65 @@ matter where the workers are.
 
 from __future__ import annotations
 
-import logging
+import os
 import threading
 import uuid
 import weakref
-from collections.abc import Sequence
-from concurrent.futures import CancelledError
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError, wait
 from concurrent.futures import TimeoutError as NotYet
-from contextlib import suppress
+from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from time import monotonic
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from datalog.ast import FindVar
 from datalog.errors import AdalogError, Code
+from executor.answer.parquet import Output, Part
 from executor.bounds.cancel import Cancel
 from executor.bounds.run import Run
 from executor.evaluation.bind import Binding
 from executor.evaluation.fixpoint import Fixpoint, StratumCounts, derived
-from executor.evaluation.local import Ran, collector_for
+from executor.evaluation.local import Ran, TaskCounts, collector_for
 from executor.join.batch import Batch
 from executor.join.generic_join import LevelCounts
+from executor.prediction import Cluster
 from executor.question.inputs import Inputs
 from executor.rules.facts import whole
 from executor.spark.configuration import is_local
+from executor.spark.failures import gone, is_out_of_space, out_of_space, told
 from executor.spark.job import each_in_a_task
 from executor.spark.session import Live, Session
 from executor.spark.shares import Share, dealt, split
 from executor.spark.shipping import Shipping
-from executor.spark.task import Job, refusal, runner
-from executor.spark.wire import column_of, from_bytes, to_bytes
+from executor.spark.task import Answered, Job, answered, runner
+from executor.spark.wire import column_of, to_bytes
 from planner.plan import Plan
 from store.codes import Scratch
 
-_log = logging.getLogger("adalog.spark")
-
 # More than one share for each core, so that an estimate that was wrong leaves no core idle for long.
 _SHARES_PER_CORE = 6
+# Rows of one file, so that a task can hold them.
+_ROWS_OF_A_FILE = 1 << 21
 _START_SECONDS = 120.0
 _POLL_SECONDS = 0.02
+# What tasks have to end in order, told over their line, before Spark ends them.
+_PATIENCE_SECONDS = 1.0
+# What tasks that write files have to end in.
+_ENDING_SECONDS = 5.0
 
 
 class SparkEngine:
-    """The engine for `engine: SPARK`. Thread-safe. `start`: begin to start the session, in the background."""
+    """The engine for `engine: SPARK`. Thread-safe."""
 
-    def __init__(self, master: str = "local[*]", start: bool = True) -> None:
-        self.session = Session(master)
+    def __init__(
+        self, master: str = "local[*]", start: bool = True, properties: Mapping[str, str] | None = None
+    ) -> None:
+        """start: begin to start the session, in the background. properties: Spark's, as they were set."""
+        self.session = Session(master, properties)
         self._shipping: weakref.WeakKeyDictionary[Live, Shipping] = weakref.WeakKeyDictionary()
         self._lock = threading.Lock()
         if start:
@@ -70,6 +80,12 @@ class SparkEngine:
     def cores(self) -> int:
         """Tasks that run at once; 0 while there is no session."""
         return self.session.cores
+
+    @property
+    def cluster(self) -> Cluster:
+        """What it is like now, for predictions."""
+        cores = max(1, self.session.cores)
+        return Cluster(cores, cores * _SHARES_PER_CORE, self.session.idle_seconds)
 
     def wait_ready(self, timeout: float | None = None) -> bool:
         """Waits until the session is ready or has failed; whether it is ready."""
@@ -87,15 +103,25 @@ class SparkEngine:
         run: Run,
         *,
         most: int | None,
+        ordered: bool = False,
+        output: Output | None = None,
     ) -> Ran:
-        """As `run_join` in this process. Raises BACKEND_UNAVAILABLE where there is no session, or it ends."""
+        """As `run_join` in this process, of rows in an order or in groups only those that the answer can need.
+
+        ordered: they are shown by the total order of values. output: where the tasks are to write the rows, if that
+        can be. Raises BACKEND_UNAVAILABLE where there is no session, or it ends.
+        """
         values, cancel = run.values, run.cancel
         collector = collector_for(plan, most, cancel)
         counts = [LevelCounts() for _ in plan.levels]
         if inputs.start is None:
             return Ran(collector.rows(), counts)
         live = self._ready(cancel)
+        if output is not None and not _is_rows(plan):
+            output = None
         wanted = live.cores * _SHARES_PER_CORE
+        if output is not None:
+            wanted = max(wanted, int(plan.rows / _ROWS_OF_A_FILE))
         strata: list[StratumCounts] = []
         relations = inputs.relations
         if plan.sharing is not None:
@@ -103,7 +129,8 @@ class SparkEngine:
             domain = Fixpoint(plan, inputs, inputs.start, run.on_one_thread).domain(plan.sharing)
             shares = dealt(plan.sharing.variable, domain, wanted)
         else:
-            fixpoint = Fixpoint(plan, inputs, inputs.start, replace(run, threads=live.cores))
+            threads = min(live.cores, os.cpu_count() or 1)
+            fixpoint = Fixpoint(plan, inputs, inputs.start, replace(run, threads=threads))
             facts = fixpoint.relations_read()
             strata = fixpoint.counts
             join = Binding(plan, inputs.databases, facts, run, derive=derived).join()
@@ -112,28 +139,39 @@ class SparkEngine:
             counts = join.counts
             shares = split(join, inputs.start, wanted, cancel)
             relations = {name: whole(held) for name, held in facts.items()}
-        if shares:
-            made = values.made()
-            key = uuid.uuid4().hex
-            job = Job(
-                key,
-                plan,
-                {name: self._ships(live).ship(snapshot) for name, snapshot in inputs.databases.items()},
-                relations,
-                inputs.start,
-                made,
-                run.strict,
-                most,
-                _left_ms(cancel),
-                self._ships(live).stop_file(key),
-            )
-            for answer in self._run(live, job, shares, cancel):
-                cancel.check()
-                rows, said = from_bytes(answer)
-                _add(counts, said["counts"])
-                if not collector(_translated(rows, said, values)):
+        if not shares:
+            return Ran(collector.rows(), counts, strata)
+        if output is not None and not _are_apart(plan, shares):
+            output = None
+        shipping, key = self._ships(live), uuid.uuid4().hex
+        with _scratch_errors(live):
+            databases = {name: shipping.ship(snapshot) for name, snapshot in inputs.databases.items()}
+        job = Job(
+            key,
+            plan,
+            databases,
+            relations,
+            inputs.start,
+            values.made(),
+            run.strict,
+            most,
+            cancel.left_ms,
+            live.switchboard.address,
+            ordered,
+            output,
+        )
+        tasks = [answered(answer) for answer in self._run(live, job, shares, cancel)]
+        _check(tasks)
+        parts = [Part(*task.said["part"]) for task in tasks if task.said.get("part")]
+        for task in tasks:
+            cancel.check()
+            if task.error is None:
+                _add(counts, task.said["counts"])
+                # Nothing has no weights, where other rows have them.
+                if task.said["rows"] and not collector(_translated(task.rows(), task.said, values)):
                     break
-        return Ran(collector.rows(), counts, strata)
+        done = [_count(*each) for each in zip(shares, tasks, strict=True) if each[1].error is None]
+        return Ran(collector.rows(), counts, strata, done, None if output is None else parts)
 
     def _ready(self, cancel: Cancel) -> Live:
         """The session, waited for while it starts."""
@@ -154,9 +192,19 @@ class SparkEngine:
             return shipping
 
     def _run(self, live: Live, job: Job, shares: Sequence[Share], cancel: Cancel) -> list[pa.Buffer]:
-        """The shares' answers. Waits, looking at the cancel flag and at the session."""
-        values = column_of([to_bytes(share.prefixes, {"depth": share.depth}) for share in shares])
-        running = live.submit(job.key, lambda spark: each_in_a_task(spark, values, runner(job)))
+        """The shares' answers. Waits, looking at the cancel flag and at the session; no task is left running."""
+        values = column_of(
+            [
+                to_bytes(share.prefixes, {"depth": share.depth, "number": number})
+                for number, share in enumerate(shares)
+            ]
+        )
+        live.switchboard.open(job.key)
+        try:
+            running = live.submit(job.key, lambda spark: each_in_a_task(spark, values, runner(job)))
+        except RuntimeError:
+            # It ended while the shares were made.
+            raise gone() from None
         try:
             with cancel.away():
                 while True:
@@ -165,25 +213,72 @@ class SparkEngine:
                     except NotYet:
                         cancel.check()
                         if not live.alive:
-                            raise _gone() from None
+                            raise gone() from None
         except AdalogError:
-            if job.stop is not None:
-                with suppress(OSError):
-                    Path(job.stop).touch()
-            live.interrupt(job.key, running)
+            live.switchboard.close(job.key)
+            live.interrupt(job.key, running, _PATIENCE_SECONDS)
+            if job.output is not None:
+                # Its files are about to be removed.
+                wait([running], _ENDING_SECONDS)
             raise
         except CancelledError:
-            raise _gone() from None
+            raise gone() from None
         except Exception as error:
             cancel.check()
-            raise _told(error, live) from error
+            raise told(error, live) from error
+        finally:
+            live.switchboard.close(job.key)
 
 
-def _left_ms(cancel: Cancel) -> int | None:
-    return None if cancel.deadline is None else max(1, int((cancel.deadline - monotonic()) * 1000))
+@contextmanager
+def _scratch_errors(live: Live) -> Iterator[None]:
+    """Says of what cannot be written for workers that the disk is full, or the session gone, where it is."""
+    try:
+        yield
+    except OSError as error:
+        if is_out_of_space(error):
+            raise out_of_space() from error
+        if not live.alive:
+            raise gone() from None
+        raise
 
 
-def _translated(rows: Batch, said: dict[str, Any], values: Scratch) -> Batch:
+def _is_rows(plan: Plan) -> bool:
+    """Whether the answer is the rows of the join, in any order."""
+    query = plan.query
+    return (
+        all(isinstance(element, FindVar) for element in query.find.elements)
+        and not (query.order_by or query.with_ or query.offset or plan.weighted)
+        and query.limit is None
+        and not query.find.takes_one
+    )
+
+
+def _are_apart(plan: Plan, shares: Sequence[Share]) -> bool:
+    """Whether no row can be of two shares: rows do not repeat, or show what tells the shares apart."""
+    shown = {element.var.name for element in plan.query.find.elements}
+    return not plan.distinct or all(shown >= set(share.prefixes.columns) for share in shares)
+
+
+def _check(tasks: Sequence[Answered]) -> None:
+    """Raises what was wrong in a task, unless another had enough rows for the whole answer."""
+    errors = [task.error for task in tasks if task.error is not None]
+    if not errors or any(task.said.get("enough") for task in tasks):
+        return
+    for error in errors:
+        if error.code is not Code.CANCELLED:
+            raise error
+    # Nobody here ended them, so it was the network between us.
+    raise AdalogError(
+        Code.BACKEND_UNAVAILABLE, "the tasks of the query lost their connection with the gateway; try again"
+    )
+
+
+def _count(share: Share, task: Answered) -> TaskCounts:
+    return TaskCounts(share.work, task.said["seconds"], task.said["rows"], task.said["worker"])
+
+
+def _translated(rows: Batch, said: Mapping[str, Any], values: Scratch) -> Batch:
     """The rows with a task's own codes of made-up values replaced by this process's."""
     numbers = np.array(said["numbers"], np.int64)
     if not len(numbers):
@@ -203,29 +298,3 @@ def _add(counts: list[LevelCounts], more: Sequence[Sequence[Any]]) -> None:
         count.candidates += candidates
         count.rows += rows
         count.seconds += seconds
-
-
-def _gone() -> AdalogError:
-    return AdalogError(
-        Code.BACKEND_UNAVAILABLE, "the Spark session ended while the query ran; another is being started, try again"
-    )
-
-
-def _told(error: Exception, live: Live) -> AdalogError:
-    """What a failed job comes to for whoever asked."""
-    text = str(error)
-    told = refusal(text)
-    if told is not None:
-        return told
-    if not live.usable():
-        return _gone()
-    if "spark.driver.maxResultSize" in text:
-        return AdalogError(
-            Code.LIMIT_EXCEEDED,
-            "the answer is larger than Spark may bring together; narrow the query, or aggregate",
-        )
-    _log.error("a Spark job failed", exc_info=error)
-    first = text.strip().split("\n")[0]
-    if "Traceback (most recent call last)" in text:
-        return AdalogError(Code.INTERNAL, f"a task on Spark failed: {text.strip().splitlines()[-1]}")
-    return AdalogError(Code.BACKEND_UNAVAILABLE, f"Spark could not run the query: {first}")

@@ -9,13 +9,11 @@ from __future__ import annotations
 import atexit
 import logging
 import os
-import shutil
-import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -23,11 +21,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pyarrow as pa
 
 from datalog.errors import AdalogError, Code
-from executor.spark.configuration import configuration, is_local, private_folder, set_environment
+from executor.spark.configuration import configuration, is_local, python_of, set_environment
+from executor.spark.failures import is_full, not_started
+from executor.spark.folders import PrivateFolder
 from executor.spark.java import java_home
 from executor.spark.job import each_in_a_task
+from executor.spark.line import Switchboard, switchboard
+from executor.spark.processes import end_process, end_with
+from executor.spark.properties import spark_defaults, written
 
 if TYPE_CHECKING:
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
 _log = logging.getLogger("adalog.spark")
@@ -37,21 +41,41 @@ _AGAIN_SECONDS = 60.0
 # What a session is given to leave a cluster in order.
 _STOP_SECONDS = 1.5
 _JOIN_SECONDS = 2.0
+_NICENESS = 5
+# How often a session is asked how it is, and how long it may take to say so.
+_LOOK_SECONDS = 5.0
+_SILENT_SECONDS = 60.0
+# Between two interruptions of a job.
+_INTERRUPT_SECONDS = 0.1
+_INTERRUPTS = 100
 _PY4J = (os.path.join("py4j", "clientserver.py"), os.path.join("py4j", "java_gateway.py"))
 
 T = TypeVar("T")
 
 
 class Live:
-    """A running session, its Java process, and the threads that speak with it."""
+    """A running session, its Java process, the threads that speak with it, and what it writes.
 
-    def __init__(self, spark: SparkSession, process: subprocess.Popen[bytes], folder: Path) -> None:
+    `cores`: tasks that run at once, as far as workers have said that they are there. `idle_seconds`: what a job
+    takes that does nothing.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        process: subprocess.Popen[bytes],
+        folders: Sequence[PrivateFolder],
+        switchboard: Switchboard,
+    ) -> None:
         self.spark = spark
         self.process = process
-        self.folder = folder
-        self.cores = int(spark.sparkContext.defaultParallelism)
+        self.folder = folders[0].path
+        self.switchboard = switchboard
+        self.cores = 1
+        self.idle_seconds = 0.0
+        self._folders = folders
         self._jobs = ThreadPoolExecutor(_JOBS_AT_ONCE, thread_name_prefix="spark-job")
-        self._interrupts = ThreadPoolExecutor(1, thread_name_prefix="spark-interrupt")
+        self._interrupts = ThreadPoolExecutor(_JOBS_AT_ONCE, thread_name_prefix="spark-interrupt")
         self._ended = False
 
     @property
@@ -65,12 +89,40 @@ class Live:
 
         try:
             if self.alive and not self.spark.sparkContext._jsc.sc().isStopped():
+                self.cores = int(self.spark.sparkContext.defaultParallelism)
                 return True
         except (Py4JError, OSError, AttributeError) as error:
             _log.debug("the Spark session does not answer: %s", error)
+        self.end()
+        return False
+
+    def end(self) -> None:
+        """Ends it at once, with what runs in it."""
         self._ended = True
         end_process(self.process)
-        return False
+
+    def watched(self) -> Iterator[None]:
+        """Looks after it, again and again; ends when it has ended, or is found to be of no use."""
+        looks = ThreadPoolExecutor(1, thread_name_prefix="spark-look")
+        look, since = looks.submit(self.usable), time.monotonic()
+        try:
+            while self.alive:
+                now = time.monotonic()
+                if look.done():
+                    if now - since > _LOOK_SECONDS:
+                        look, since = looks.submit(self.usable), now
+                elif now - since > _SILENT_SECONDS:
+                    _log.warning("the Spark session has not answered for %d seconds", _SILENT_SECONDS)
+                    self.end()
+                    return
+                yield
+        finally:
+            looks.shutdown(wait=False, cancel_futures=True)
+
+    @property
+    def disk_is_full(self) -> bool:
+        """Whether the disk of its scratch files has no space left."""
+        return any(is_full(each.path) for each in self._folders)
 
     def submit(self, tag: str, work: Callable[[SparkSession], T]) -> Future[T]:
         """Runs `work` in a thread of its own; the Spark jobs that it starts carry the tag."""
@@ -87,17 +139,23 @@ class Live:
 
         return self._jobs.submit(tagged)
 
-    def interrupt(self, tag: str, running: Future[Any]) -> None:
-        """Stops the jobs of a tag, now and until its work is done; returns at once."""
+    def interrupt(self, tag: str, running: Future[Any], patience: float = 0.0) -> None:
+        """Stops the jobs of a tag, until its work is done. Does not wait.
+
+        patience: seconds that they have to end by themselves. Spark ends the worker of a task that it stops.
+        """
 
         def interrupting() -> None:
+            if running.cancel():
+                return
+            wait([running], patience)
             # A job that had not begun when it was first interrupted is met the next time.
-            for _ in range(100):
-                if running.cancel() or running.done() or not self.alive:
+            for _ in range(_INTERRUPTS):
+                if running.done() or not self.alive:
                     return
                 with suppress(Exception):
                     self.spark.sparkContext.cancelJobsWithTag(tag)
-                time.sleep(0.05)
+                wait([running], _INTERRUPT_SECONDS)
 
         with suppress(RuntimeError):
             self._interrupts.submit(interrupting)
@@ -106,9 +164,11 @@ class Live:
         """Ends the Java process and forgets it."""
         self._jobs.shutdown(wait=False, cancel_futures=True)
         self._interrupts.shutdown(wait=False, cancel_futures=True)
+        self.switchboard.stop()
         end_process(self.process)
         forget_session()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        for each in self._folders:
+            each.remove()
 
     def leave(self) -> None:
         """Has a cluster know that nothing more comes; takes a moment at most."""
@@ -124,12 +184,14 @@ class Live:
 class Session:
     """Holds a `Live` session, or the reason why there is none. Thread-safe."""
 
-    def __init__(self, master: str) -> None:
+    def __init__(self, master: str, properties: Mapping[str, str] | None = None) -> None:
+        """properties: Spark's, as `executor.spark.properties` reads them."""
         self.master = master
+        self.properties = properties or {}
         self._changed = threading.Condition()
         self._state = "starting"
         self._live: Live | None = None
-        self._reason = ""
+        self._reason: AdalogError | None = None
         self._closing = threading.Event()
         self._thread: threading.Thread | None = None
         # Java's, from its first moment; none is started once this was closed.
@@ -147,6 +209,12 @@ class Session:
         """Tasks that run at once; 0 while there is no session."""
         live = self._live
         return 0 if live is None else live.cores
+
+    @property
+    def idle_seconds(self) -> float:
+        """What a job takes that does nothing."""
+        live = self._live
+        return 0.0 if live is None else live.idle_seconds
 
     def start(self) -> None:
         """Begins to start, in the background. Once."""
@@ -166,9 +234,10 @@ class Session:
         """The session. Raises BACKEND_UNAVAILABLE where there is none."""
         live = self._live
         if live is None or not live.alive:
-            raise AdalogError(
-                Code.BACKEND_UNAVAILABLE, self._reason or "Spark is still starting; try again shortly"
-            )
+            reason = self._reason
+            if reason is None:
+                raise AdalogError(Code.BACKEND_UNAVAILABLE, "Spark is still starting; try again shortly")
+            raise AdalogError(reason.code, reason.message, retryable=reason.retryable)
         return live
 
     def close(self) -> None:
@@ -193,9 +262,11 @@ class Session:
             if self._closing.is_set():
                 raise AdalogError(Code.BACKEND_UNAVAILABLE, "Spark was shut down")
             self._process = subprocess.Popen(*command, **options)
+            if is_local(self.master):
+                _give_way(self._process)
             return self._process
 
-    def _become(self, state: str, live: Live | None, reason: str = "") -> None:
+    def _become(self, state: str, live: Live | None, reason: AdalogError | None = None) -> None:
         with self._changed:
             self._state, self._live, self._reason = state, live, reason
             self._changed.notify_all()
@@ -204,31 +275,36 @@ class Session:
         """Starts a session, waits for its end, starts the next."""
         while not self._closing.is_set():
             try:
-                live = start_session(self.master, self._launch)
+                live = start_session(self.master, self.properties, self._launch)
             except AdalogError as error:
                 if self._process is not None:
                     end_process(self._process)
                 if self._closing.is_set():
                     break
                 _log.warning("%s", error.message)
-                self._become("failed", None, error.message)
+                self._become("failed", None, error)
                 self._closing.wait(_AGAIN_SECONDS)
                 continue
             self._become("ready", live)
             _log.info("Spark is ready on %s with %d cores", self.master, live.cores)
-            while live.alive and not self._closing.wait(0.1):
-                pass
+            for _ in live.watched():
+                if self._closing.wait(0.1):
+                    break
             self._become("starting", None)
             if not self._closing.is_set():
                 _log.warning("the Spark session ended with code %s; starting another", live.process.poll())
             live.close()
-        self._become("failed", None, "Spark was shut down")
+        self._become("failed", None, AdalogError(Code.BACKEND_UNAVAILABLE, "Spark was shut down"))
 
 
-def start_session(master: str, launch: Callable[..., subprocess.Popen[bytes]] = subprocess.Popen) -> Live:
+def start_session(
+    master: str,
+    properties: Mapping[str, str] | None = None,
+    launch: Callable[..., subprocess.Popen[bytes]] = subprocess.Popen,
+) -> Live:
     """Starts Java, with `launch`, and a session in it; takes seconds. Raises where that fails, leaving nothing
-    behind."""
-    set_environment(java_home())
+    behind. Java ends with the thread that this is called on."""
+    home = java_home()
     try:
         from pyspark import SparkConf, SparkContext, java_gateway
         from pyspark.sql import SparkSession
@@ -236,34 +312,88 @@ def start_session(master: str, launch: Callable[..., subprocess.Popen[bytes]] = 
         raise AdalogError(Code.BACKEND_UNAVAILABLE, f"Spark did not start: {error}") from error
     logging.getLogger("py4j").setLevel(logging.WARNING)
     logging.getLogger().addFilter(_is_not_py4j)
-    folder = private_folder()
+    folders: list[PrivateFolder] = []
     process: subprocess.Popen[bytes] | None = None
-    said = folder / "spark.log"
+    switchboard: Switchboard | None = None
+    said: Path | None = None
     try:
+        folders.append(PrivateFolder())
+        folder = folders[0].path
+        said = folder / "spark.log"
+        chosen = configuration(master, folder, properties or {}, spark_defaults(os.environ))
+        folders += [PrivateFolder(Path(each)) for each in _scratch(chosen, master)]
         conf = SparkConf(loadDefaults=False)
-        conf.setAll(list(configuration(master, folder).items()))
+        conf.setAll(list(chosen.items()))
+        file = folder / "spark.properties"
+        file.write_text(written(chosen), encoding="utf-8")
+        set_environment(home, python_of(chosen, master), file)
         with said.open("wb") as log:
             # A session of its own: what stops this process by its group is for us to pass on, in our own time.
             options = {"stdout": log, "stderr": log, "start_new_session": True}
             # PySpark keeps the process to itself until it has answered, which is too late to end it.
-            java_gateway.Popen = launch  # type: ignore[attr-defined,assignment]
-            gateway = java_gateway.launch_gateway(conf, options)  # type: ignore[no-untyped-call]
+            java_gateway.Popen = _ending_with_us(launch, folders[1:] or folders)  # type: ignore[attr-defined,assignment]
+            gateway = java_gateway.launch_gateway(None, options)  # type: ignore[no-untyped-call]
         process = gateway.proc
         context = SparkContext(gateway=gateway, conf=conf)
         # When Java ends this server has a traceback to print; that the session ended is said once, by us.
         context._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign]
-        live = Live(SparkSession.builder.config(conf=conf).getOrCreate(), process, folder)
+        switchboard = _switchboard(master, folder, context)
+        live = Live(SparkSession.builder.config(conf=conf).getOrCreate(), process, folders, switchboard)
         _warm_up(live)
         return live
     except Exception as error:
-        last = said.read_text(errors="replace").strip().splitlines()[-3:] if said.exists() else []
+        reason = not_started(error, said, [each.path for each in folders])
+        if switchboard is not None:
+            switchboard.stop()
         if process is not None:
             end_process(process)
         forget_session()
-        shutil.rmtree(folder, ignore_errors=True)
-        raise AdalogError(
-            Code.BACKEND_UNAVAILABLE, " ".join(["Spark did not start:", str(error).split("\n")[0], *last])
-        ) from error
+        for each in folders:
+            each.remove()
+        raise reason from error
+    finally:
+        os.environ.pop("PYSPARK_SUBMIT_ARGS", None)
+
+
+def _scratch(properties: Mapping[str, str], master: str) -> list[str]:
+    """The folders that are configured for what Spark writes here; none: our own will do.
+
+    Those of a cluster are its workers', and here where they happen to be.
+    """
+    named = [each for each in properties.get("spark.local.dir", "").split(",") if each]
+    return named if is_local(master) else [each for each in named if os.path.isdir(each)]
+
+
+def _ending_with_us(
+    launch: Callable[..., subprocess.Popen[bytes]], scratch: Sequence[PrivateFolder]
+) -> Callable[..., subprocess.Popen[bytes]]:
+    """The same for a process that ends with this thread, and writes into these folders."""
+
+    def launched(*command: Any, **options: Any) -> subprocess.Popen[bytes]:
+        parent, before = os.getpid(), options.pop("preexec_fn", None)
+
+        def prepare() -> None:
+            if before is not None:
+                before()
+            end_with(parent)
+
+        # Not `spark.local.dir`, which goes to the workers as well.
+        options["env"]["SPARK_LOCAL_DIRS"] = ",".join(str(each.path) for each in scratch)
+        return launch(*command, preexec_fn=prepare, **options)
+
+    return launched
+
+
+def _switchboard(master: str, folder: Path, context: SparkContext) -> Switchboard:
+    if is_local(master):
+        return switchboard(str(folder), None, None, 0)
+    conf = context.getConf()
+    return switchboard(
+        str(folder),
+        conf.get("spark.driver.host"),
+        conf.get("spark.driver.bindAddress"),
+        int(conf.get("spark.adalog.port", "0") or 0),
+    )
 
 
 def _is_not_py4j(record: logging.LogRecord) -> bool:
@@ -272,8 +402,13 @@ def _is_not_py4j(record: logging.LogRecord) -> bool:
 
 
 def _warm_up(live: Live) -> None:
-    """A job that does nothing, on every core: has Java load its classes, and the workers' parent started."""
-    each_in_a_task(live.spark, pa.array([b""] * live.cores, pa.binary()), unchanged)
+    """Jobs that do nothing, on every core: have Java load its classes, and the workers' parents started."""
+    live.usable()
+    for _ in range(2):
+        began = time.perf_counter()
+        each_in_a_task(live.spark, pa.array([b""] * live.cores, pa.binary()), unchanged)
+        live.idle_seconds = time.perf_counter() - began
+    live.usable()
 
 
 def unchanged(columns: Iterator[pa.Array]) -> Iterator[pa.Array]:
@@ -281,36 +416,11 @@ def unchanged(columns: Iterator[pa.Array]) -> Iterator[pa.Array]:
     yield from columns
 
 
-def end_process(process: subprocess.Popen[bytes]) -> None:
-    """Ends Java, and all that it started: they have nothing to lose, and none of them outlives this."""
-    with suppress(ProcessLookupError):
-        process.kill()
-    process.wait()
-    if process.stdin is not None:
-        with suppress(OSError):
-            process.stdin.close()
-    # Twice, as one that is about to end may have started another.
-    for _ in range(2):
-        for pid in _members(process.pid):
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-
-
-def _members(session: int) -> list[int]:
-    """The processes of a session: Java's children, whatever groups they made for themselves."""
-    if os.path.isdir("/proc/self"):
-        pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]
-    else:
-        said = subprocess.run(["ps", "-axo", "pid="], capture_output=True, text=True, check=False).stdout
-        pids = [int(pid) for pid in said.split()]
-    return [pid for pid in pids if _session_of(pid) == session]
-
-
-def _session_of(pid: int) -> int | None:
-    try:
-        return os.getsid(pid)
-    except OSError:
-        return None
+def _give_way(process: subprocess.Popen[bytes]) -> None:
+    """Has what Java will start go after this process, where both want the same cores: light queries are short."""
+    # It is a session of its own, and so a group; there is one thread yet, from which the others have it.
+    with suppress(OSError):
+        os.setpriority(os.PRIO_PGRP, process.pid, _NICENESS)
 
 
 def forget_session() -> None:

@@ -7,7 +7,9 @@ processes of this machine it lies in a file of the private folder; elsewhere it 
 from __future__ import annotations
 
 import hashlib
+import os
 import pickle
+import socket
 import threading
 import uuid
 import weakref
@@ -17,6 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from datalog.errors import AdalogError, Code
+from store.manifest import Manifest
+from store.segment import DamagedSegment
 from store.snapshot import Snapshot
 
 _KEPT_OPEN: Final = 4
@@ -25,11 +30,13 @@ _SMALL: Final = 1 << 14
 
 @dataclass(frozen=True, slots=True)
 class Shipped:
-    """A pickled manifest, or where it is. The key tells it from every other."""
+    """A pickled manifest, or where it is. The key tells it from every other. `afar`: workers may be on other
+    machines."""
 
     key: str
     payload: bytes | None
     path: str | None
+    afar: bool = False
 
     def open(self) -> Snapshot:
         """The snapshot, in a worker; kept for the next task that wants it."""
@@ -40,11 +47,21 @@ class Shipped:
                 assert self.path is not None
                 payload = Path(self.path).read_bytes()
             # Written by our own driver, into a folder of its own or the job that this worker was given.
-            found = _opened[self.key] = Snapshot.from_manifest(pickle.loads(payload))  # noqa: S301
+            found = _opened[self.key] = self._snapshot(pickle.loads(payload))  # noqa: S301
             while len(_opened) > _KEPT_OPEN:
                 _opened.popitem(last=False)
         _opened.move_to_end(self.key)
         return found
+
+    def _snapshot(self, manifest: Manifest) -> Snapshot:
+        try:
+            return Snapshot.from_manifest(manifest)
+        except DamagedSegment:
+            unseen = [each.path for each in manifest.segments() if not os.access(each.path, os.R_OK)]
+            if not (self.afar and unseen):
+                raise
+            # The driver has it open, so the file is healthy; nobody should think of deleting it.
+            raise _unseen(unseen[0]) from None
 
 
 _opened: OrderedDict[str, Snapshot] = OrderedDict()
@@ -66,20 +83,26 @@ class Shipping:
                 found = self._known[snapshot] = self._made(snapshot)
             return found
 
-    def stop_file(self, job: str) -> str | None:
-        """Where a file tells the job's tasks to stop; None where they could not see it."""
-        return None if self._folder is None else str(self._folder / f"stop-{job}")
-
     def _made(self, snapshot: Snapshot) -> Shipped:
-        payload = pickle.dumps(snapshot.manifest(), protocol=5)
+        manifest = snapshot.manifest()
+        payload = pickle.dumps(manifest.located() if self._folder is None else manifest, protocol=5)
         key = hashlib.blake2b(payload, digest_size=16).hexdigest()
         if self._folder is None or len(payload) < _SMALL:
-            return Shipped(key, payload, None)
+            return Shipped(key, payload, None, self._folder is None)
         # Not by key alone: two views may be equal, and the file goes with the snapshot it was made for.
         path = self._folder / f"snapshot-{key}-{uuid.uuid4().hex}"
         path.write_bytes(payload)
         weakref.finalize(snapshot, _removed, path)
         return Shipped(key, None, str(path))
+
+
+def _unseen(path: str) -> AdalogError:
+    return AdalogError(
+        Code.BACKEND_UNAVAILABLE,
+        f"the Spark worker on {socket.gethostname()} cannot see the data folder: there is no {path} that it may "
+        "read. Every worker needs the folder under this path, on a volume that all share",
+        retryable=False,
+    )
 
 
 def _removed(path: Path) -> None:

@@ -8,16 +8,18 @@ from __future__ import annotations
 import base64
 import os
 import re
+import socket
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from time import monotonic
+from dataclasses import dataclass, replace
+from time import monotonic, perf_counter
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 
 from datalog.errors import AdalogError, Code, Position
+from executor.answer.parquet import Output, Part, write_part
 from executor.bounds.budget import Memory
 from executor.bounds.cancel import Cancel
 from executor.bounds.run import Run
@@ -28,8 +30,10 @@ from executor.join.batch import Batch, Column
 from executor.join.driver import Driver
 from executor.join.generic_join import GenericJoin, LevelCounts
 from executor.question.inputs import Inputs
+from executor.spark.combining import combined
+from executor.spark.line import Address, Line
 from executor.spark.shipping import Shipped
-from executor.spark.wire import column_of, from_bytes, to_bytes
+from executor.spark.wire import column_of, from_bytes, said_in, to_bytes
 from planner.plan import Plan
 from planner.sharing import SHARE
 from store.codes import Scratch
@@ -46,8 +50,9 @@ _MOST_BYTES: Final = 2_000_000_000
 class Job:
     """What all tasks of one query share.
 
-    `made`: the values that the driver's Scratch has made up so far. `stop`: a file that says that nobody waits any
-    more, where workers can see the driver's files.
+    `made`: the values that the driver's Scratch has made up so far. `line`: where the driver says that nobody waits
+    any more. `ordered`: the rows are shown by the total order of values. `output`: where rows are written, and then
+    not sent.
     """
 
     key: str
@@ -59,21 +64,24 @@ class Job:
     strict: bool
     most: int | None
     timeout_ms: int | None
-    stop: str | None = None
+    line: Address
+    ordered: bool = False
+    output: Output | None = None
 
 
 class Watched(Cancel):
-    """Stops, too, once there is a file of this name: Spark itself takes seconds to end a task's worker."""
+    """Stops, too, once the driver says that the job is over: Spark itself takes seconds to end a task's worker."""
 
-    def __init__(self, timeout_ms: int | None, stop: str | None) -> None:
+    def __init__(self, timeout_ms: int | None, line: Line) -> None:
         super().__init__(None if timeout_ms is None else monotonic() + timeout_ms / 1000)
-        self._stop = stop
-        self._looked = 0.0
+        self.line = line
+        self.looked = 0.0
 
     def check(self) -> None:
-        if self._stop is not None and monotonic() - self._looked > _LOOK_SECONDS:
-            self._looked = monotonic()
-            if os.path.exists(self._stop):
+        now = monotonic()
+        if now - self.looked > _LOOK_SECONDS:
+            self.looked = now
+            if self.line.is_over():
                 self.cancel()
         super().check()
 
@@ -82,19 +90,25 @@ class Refused(Exception):
     """An AdalogError on its way through Java, which keeps nothing but a text."""
 
     def __init__(self, error: AdalogError) -> None:
-        at = None if error.position is None else [error.position.line, error.position.column, error.position.origin]
-        told = pack({"code": str(error.code), "message": error.message, "at": at, "retryable": error.retryable})
-        super().__init__(f"adalog<{base64.b64encode(told).decode()}>")
+        super().__init__(f"adalog<{base64.b64encode(pack(said_of(error))).decode()}>")
 
 
 def refusal(text: str) -> AdalogError | None:
     """The AdalogError that a text tells of, if any."""
     found = re.search(r"adalog<([A-Za-z0-9+/=]+)>", text)
-    if found is None:
-        return None
-    told = unpack(base64.b64decode(found[1]))
-    position = None if told["at"] is None else Position(*told["at"])
-    return AdalogError(Code(told["code"]), told["message"], position, retryable=told["retryable"])
+    return None if found is None else error_of(unpack(base64.b64decode(found[1])))
+
+
+def said_of(error: AdalogError) -> dict[str, Any]:
+    """An AdalogError as values for `error_of`."""
+    at = None if error.position is None else [error.position.line, error.position.column, error.position.origin]
+    return {"code": str(error.code), "message": error.message, "at": at, "retryable": error.retryable}
+
+
+def error_of(said: Mapping[str, Any]) -> AdalogError:
+    """The AdalogError that the values are of."""
+    position = None if said["at"] is None else Position(*said["at"])
+    return AdalogError(Code(said["code"]), said["message"], position, retryable=said["retryable"])
 
 
 @dataclass
@@ -105,10 +119,15 @@ class _Bound:
     databases: Mapping[str, Snapshot]
     common: Run
 
-    def run(self, job: Job, prefixes: Batch, depth: int) -> Ran:
-        """The share's rows, each once."""
-        with _memory.lent(self.common.cancel):
-            return self._run(job, prefixes, depth)
+    def run(self, job: Job, prefixes: Batch, depth: int) -> tuple[Ran, bool]:
+        """The share's rows, each once, and no more of them than the answer can need; whether those are enough for
+        the whole answer."""
+        cancel = self.common.cancel
+        with _memory.lent(cancel):
+            enough = collector_for(job.plan, job.most, cancel).enough
+            ran = self._run(job, prefixes, depth)
+            rows = combined(job.plan, ran.rows, self.common.values, cancel, ordered=job.ordered)
+        return replace(ran, rows=rows), enough is not None and ran.rows.size >= enough
 
     def _run(self, job: Job, prefixes: Batch, depth: int) -> Ran:
         if self.join is None:
@@ -123,7 +142,9 @@ class _Bound:
 
 
 _memory = Memory()
+_watched: OrderedDict[str, Watched] = OrderedDict()
 _bound: OrderedDict[str, _Bound] = OrderedDict()
+_WORKER: Final = socket.gethostname()
 
 
 def runner(job: Job) -> Callable[[Iterator[pa.Array]], Iterator[pa.Array]]:
@@ -137,23 +158,81 @@ def runner(job: Job) -> Callable[[Iterator[pa.Array]], Iterator[pa.Array]]:
 
 
 def run_share(job: Job, share: pa.Buffer) -> pa.Buffer:
-    """The answer's rows from one share, each once, with the level counts and the values made up on the way."""
-    prefixes, said = from_bytes(share)
+    """What `answered` reads: the answer's rows from one share, each once, with the level counts and the values made
+    up on the way; or what is wrong, of which the other tasks are told that they need not go on.
+
+    An error is an answer, too: Spark would try again what raises, and has seconds of work with its report.
+    """
+    began = perf_counter()
+    cancel = _watching(job)
     try:
-        bound = _bind(job)
-        ran = bound.run(job, prefixes, said["depth"])
-        rows = ran.rows
-        numbers, made = _made_up(rows, bound.common.values, len(job.made))
-        counts = [[c.prefixes, c.candidates, c.rows, c.seconds] for c in ran.levels]
-        answer = to_bytes(rows, {"counts": counts, "numbers": numbers, "made": made})
+        cancel.check()
+        prefixes, said = from_bytes(share)
+        bound = _bind(job, cancel)
+        ran, enough = bound.run(job, prefixes, said["depth"])
+        part = None
+        if job.output is not None:
+            part = _written(job, job.output, said["number"], ran.rows, bound.common)
+            ran = replace(ran, rows=Batch(0, {}))
+        numbers, made = _made_up(ran.rows, bound.common.values, len(job.made))
+        said = {
+            "counts": [[c.prefixes, c.candidates, c.rows, c.seconds] for c in ran.levels],
+            "numbers": numbers,
+            "made": made,
+            "enough": enough,
+            "part": None if part is None else [part.file, part.rows, list(part.types)],
+            "rows": ran.rows.size,
+            "seconds": perf_counter() - began,
+            "worker": f"{_WORKER}:{os.getpid()}",
+        }
+        answer = to_bytes(ran.rows, said)
         if answer.size > _MOST_BYTES:
             raise AdalogError(
                 Code.LIMIT_EXCEEDED,
                 "one part of the answer alone is larger than 2 GB; narrow the query, aggregate, or use :limit",
             )
-        return answer
     except AdalogError as error:
-        raise Refused(error) from None
+        if not cancel.line.connected:
+            # The others would go on to their end before anybody heard of it.
+            raise Refused(error) from None
+        answer, enough = to_bytes(Batch(0, {}), {"error": said_of(error)}), error.code is not Code.CANCELLED
+    if enough:
+        cancel.line.end_for_all()
+    return answer
+
+
+def _written(job: Job, output: Output, number: int, rows: Batch, run: Run) -> Part | None:
+    if not rows.size:
+        return None
+    elements = job.plan.query.find.elements
+    names, codes = [each.label for each in elements], [rows.columns[each.var.name] for each in elements]
+    try:
+        return write_part(output, number, names, codes, run.values, run.cancel)
+    except OSError as error:
+        raise AdalogError(
+            Code.BACKEND_UNAVAILABLE,
+            f"the Spark worker on {_WORKER} cannot write into {output.folder}: {error.strerror}",
+            retryable=False,
+        ) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """One task's answer. `said`: what it says beside its rows. `error`: what was wrong in place of rows."""
+
+    answer: pa.Buffer
+    said: Mapping[str, Any]
+    error: AdalogError | None
+
+    def rows(self) -> Batch:
+        """Its rows, in columns of their own."""
+        return from_bytes(self.answer)[0]
+
+
+def answered(answer: pa.Buffer) -> Answered:
+    """What `run_share` made."""
+    said = said_in(answer)
+    return Answered(answer, said, error_of(said["error"]) if "error" in said else None)
 
 
 def _made_up(rows: Batch, values: Scratch, known: int) -> tuple[list[int], list[Any]]:
@@ -167,12 +246,24 @@ def _made_up(rows: Batch, values: Scratch, known: int) -> tuple[list[int], list[
     return used.tolist(), [made[number] for number in used.tolist()]
 
 
-def _bind(job: Job) -> _Bound:
+def _watching(job: Job) -> Watched:
+    """The job's flag in this worker, which hears the driver; looked at anew by each task."""
+    found = _watched.get(job.key)
+    if found is None:
+        found = _watched[job.key] = Watched(job.timeout_ms, Line(job.line, job.key))
+        while len(_watched) > _KEPT_BOUND:
+            _, oldest = _watched.popitem(last=False)
+            oldest.line.hang_up()
+    _watched.move_to_end(job.key)
+    found.looked = 0.0
+    return found
+
+
+def _bind(job: Job, cancel: Watched) -> _Bound:
     """The job's join, bound by the first of its tasks that this worker gets and kept for the others."""
     found = _bound.get(job.key)
-    if found is None:
+    if found is None or found.common.cancel is not cancel:
         databases = {name: shipped.open() for name, shipped in job.databases.items()}
-        cancel = Watched(job.timeout_ms, job.stop)
         values = Scratch(next(iter(databases.values())).codes, take=cancel.budget.take)
         values.adopt(job.made)
         run = Run(values, cancel, job.strict)

@@ -46,6 +46,13 @@ def from_bytes(data: bytes | pa.Buffer) -> tuple[Batch, dict[str, Any]]:
     return Batch(said.pop(_SIZE), columns), said
 
 
+def said_in(data: bytes | pa.Buffer) -> dict[str, Any]:
+    """What was said beside a batch, which is not read."""
+    with pa.ipc.open_stream(data) as reader:
+        said: dict[str, Any] = unpack(reader.schema.metadata[_SAID])
+    return said
+
+
 def column_of(values: Sequence[pa.Buffer]) -> pa.Array:
     """The values as one Arrow column; a single one, which may be large, without a copy."""
     if len(values) != 1:

@@ -12,8 +12,10 @@ import numpy as np
 import pyarrow as pa
 
 from executor.spark.pipeline.chunks import Chunk, Rows, SourceJob, chunks, read_rejects
-from executor.spark.pipeline.loading import Outcome, Reasons, RejectedRows, load
-from executor.spark.pipeline.mapping import Source, read_mapping
+from executor.spark.pipeline.datoms import named
+from executor.spark.pipeline.loading import Outcome, load
+from executor.spark.pipeline.mapping import AnySource, DatomSource, Source, read_mapping
+from executor.spark.pipeline.runner import Reasons, RejectedRows
 from store.database import Database
 
 T = TypeVar("T")
@@ -21,25 +23,34 @@ R = TypeVar("R")
 
 
 class InProcess:
-    """A runner over tables: the path of a source is its name among them. Rows come `partitions` ways."""
+    """A runner over tables by the names of their sources. Rows come `partitions` ways, `batch` at a time."""
 
     def __init__(
-        self, tables: Mapping[str, pa.Table], buckets: int = 3, partitions: int = 2, rows: int = 3
+        self,
+        tables: Mapping[str, pa.Table],
+        buckets: int = 3,
+        partitions: int = 2,
+        rows: int = 3,
+        batch: int = 2,
     ) -> None:
         self.buckets = buckets
         self._tables = tables
         self._partitions = partitions
         self._rows = rows
+        self._batch = batch
         self.rejected: list[tuple[str, int, str]] = []
 
     def columns(self, source: Source) -> Mapping[str, pa.DataType]:
         table = self._tables[source.name]
         return {field.name: field.type for field in table.schema}
 
-    def files(self, source: Source) -> Mapping[int, str]:
+    def named(self, source: DatomSource) -> Mapping[str, set[str]]:
+        return named(batch.column("value") for batch in self._tables[source.name].to_batches(2))
+
+    def files(self, source: AnySource) -> Mapping[int, str]:
         return {hash(source.name): source.name}
 
-    def read(self, source: Source, names: Mapping[str, str], job: SourceJob) -> list[Chunk]:
+    def read(self, source: AnySource, names: Mapping[str, str], job: SourceJob) -> list[Chunk]:
         from dataclasses import replace
 
         job = replace(job, rows=self._rows)
@@ -56,7 +67,7 @@ class InProcess:
             yield start, table.slice(start, size)
 
     def _batches(self, part: pa.Table, names: Mapping[str, str], file: int, block: int) -> Iterator[Rows]:
-        for batch in part.combine_chunks().to_batches(2):
+        for batch in part.combine_chunks().to_batches(self._batch):
             columns = {key: batch.column(name) for key, name in names.items()}
             n = batch.num_rows
             yield Rows(columns, n, np.full(n, file, np.int64), np.full(n, block, np.int64))
@@ -66,7 +77,7 @@ class InProcess:
         work = pickle.loads(pickle.dumps(work))
         return [pickle.loads(pickle.dumps(work(pickle.loads(pickle.dumps(item))))) for item in items]
 
-    def quarantine(self, source: Source, rejected: Sequence[RejectedRows], reasons: Reasons, to: Path) -> None:
+    def quarantine(self, source: AnySource, rejected: Sequence[RejectedRows], reasons: Reasons, to: Path) -> None:
         starts = [start for start, _ in self._parts(self._tables[source.name])]
         for each in rejected:
             found = read_rejects(each.paths)

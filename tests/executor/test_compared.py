@@ -9,8 +9,7 @@ import pytest
 from datalog.edn import read, write
 from datalog.errors import AdalogError
 from executor.bounds.cancel import Cancel
-from executor.maintain.asked import Following
-from executor.maintain.choosing import feed_key, view_key
+from executor.maintain.asked import UndatedQuestion, feed_key, view_key
 from executor.maintain.compared import Compared
 from executor.maintain.view import Change, Interest, Tick
 from executor.question.arguments import Moment
@@ -26,9 +25,9 @@ class Followed:
         self.db = db
         request = Request(query, [read(each) if isinstance(each, str) else each for each in args], **more)
         self.question = db.pool.question(request)
-        self.view = Compared(Following.of(self.question), db.pool.engine, "for a test")
+        self.view = Compared(UndatedQuestion.of(self.question), db.pool.engine, "for a test")
         self.at = db.database.snapshot()
-        self.view.add(7, self.question, self.at, Cancel())
+        self.view.add(7, UndatedQuestion.of(self.question), self.at, Cancel())
 
     def tx(self, *texts: str) -> str:
         self.db.tx(*texts)
@@ -138,8 +137,9 @@ def test_what_shares_a_view_and_a_feed(db: World) -> None:
     text = "[:find ?e :in $ ?x [?y ...] :where [?e :a ?x] [?e :b ?y]]"
     one, two = question(text, "1", "[1 2]"), question(text, "1.0", "[1 2]")
     assert view_key(one) == view_key(two)
-    assert feed_key(one) != feed_key(two)
-    assert feed_key(one) == feed_key(question(text, "1", "[1 2]"))
+    shared = view_key(one)
+    assert feed_key(one, shared) != feed_key(two, shared)
+    assert feed_key(one, shared) == feed_key(question(text, "1", "[1 2]"), shared)
     assert view_key(one) != view_key(question(text, "1", "[1 2]", max_rows=3))
     relation = "[:find ?x :in $ $r :where [$r ?x]]"
     assert view_key(question(relation, "[[1]]")) != view_key(question(relation, "[[2]]"))

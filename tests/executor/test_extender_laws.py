@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from datalog.ast import Const
 from datalog.values import EdnSet, Keyword, identity
 from executor.bounds.cancel import Cancel
+from executor.bounds.run import Run
 from executor.extenders.attributes import AttributesExtender
 from executor.extenders.changes import Moments, SignedExtender
 from executor.extenders.functions import Call, FilterExtender, FunctionExtender, UnnestExtender
@@ -51,6 +52,16 @@ NAMES = ("a", "b", "c")
 COLLECTION = "v"
 VALUES = Scratch(Codes())
 COLLECTIONS = tuple(map(VALUES.intern, ((), (1, 2), (5, 3, 3, None), EdnSet((4, 0)), (9,))))
+
+
+@dataclass(frozen=True)
+class Running:
+    """Whatever calls run in."""
+
+    run: Run
+
+
+RUNNING = Running(Run(VALUES))
 
 
 @dataclass(frozen=True)
@@ -162,7 +173,7 @@ def a_signed_relation(draw: Draw, rank: Rank) -> Extender:
 
 
 def call(name: str, arguments: tuple[str | int, ...], apply: Callable[..., object]) -> Call:
-    return Call(name, arguments, apply, VALUES, Cancel(), None)
+    return Call(name, arguments, apply, RUNNING, None)
 
 
 def a_filter(draw: Draw, rank: Rank) -> Extender:

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from datalog.errors import AdalogError, Code
+from datalog.errors import AdalogError
 from store.database import Database
 from tests.executor.pipeline_in_process import imported
 
@@ -387,20 +387,3 @@ def test_what_was_not_adopted_goes_when_the_folder_is_opened(database: Database,
         assert not list(folder.glob("import*/**/left"))
         again.transact("[{:x/y 1}]")
     assert not (folder / "segments" / "run-1-1-00000000.seg").exists()
-
-
-def test_another_transaction_meanwhile_is_a_conflict(
-    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    adopt = Database.adopt
-
-    def late(self: Database, adoption: Any) -> Any:
-        self.transact('[{:person/id "late"}]')
-        return adopt(self, adoption)
-
-    monkeypatch.setattr(Database, "adopt", late)
-    table = pa.table({"id": ["a"], "name": ["Ada"]})
-    with pytest.raises(AdalogError) as caught:
-        imported(database, tmp_path, mapping({"person/name": "name"}), {"people": table})
-    assert caught.value.code is Code.BASIS_CONFLICT
-    assert facts(database) == {("late", ":person/id", "late")}

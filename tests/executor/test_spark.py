@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
 import stat
 import struct
+import subprocess
 import sys
+import tempfile
 import threading
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
@@ -25,7 +29,8 @@ from executor.question.request import Request
 from executor.spark.engine import SparkEngine
 from executor.spark.session import Live
 from store.database import Database
-from tests.support import World
+from tests.spark_processes import alive, busy_worker, ticks, until, workers_of
+from tests.support import QUICK, World
 
 pytestmark = [
     pytest.mark.spark,
@@ -52,9 +57,24 @@ def _people(count: int) -> str:
 
 
 @pytest.fixture(scope="module")
-def world() -> Iterator[World]:
+def scratch() -> Iterator[Path | None]:
+    """A small disk of its own for what Spark writes; None where this user may not have one."""
+    with tempfile.TemporaryDirectory(prefix="adalog-") as folder:
+        mount = ["mount", "-t", "tmpfs", "-o", "size=32m", "none", folder]
+        if shutil.which("mount") is None or subprocess.run(mount, capture_output=True, check=False).returncode:
+            yield None
+            return
+        try:
+            yield Path(folder)
+        finally:
+            subprocess.run(["umount", "--lazy", folder], check=True)
+
+
+@pytest.fixture(scope="module")
+def world(scratch: Path | None, no_shared_spark: None) -> Iterator[World]:
     with Database.open(":memory:") as database:
-        engine = SparkEngine("local[2]")
+        own = {} if scratch is None else {"spark.local.dir": str(scratch)}
+        engine = SparkEngine("local[2]", properties={**QUICK, **own})
         pool = Pool(database, PoolSettings(threads=2), spark=engine)
         try:
             made = World(database, pool)
@@ -210,9 +230,120 @@ def test_explain_tells_what_the_tasks_did(world: World) -> None:
     ]
     for local, spark in zip(*plans, strict=True):
         assert spark["actual"]["rows"] >= local["actual"]["rows"] > 0
+    explained = world.pool.explain(Request(query, engine="SPARK"), analyze=True)
+    tasks = explained.plan["tasks"]
+    assert tasks["number"] >= 2
+    assert tasks["skew"] >= 1
+    assert tasks["ms"]["most"] >= tasks["ms"]["median"] >= tasks["ms"]["least"] > 0
+    assert f"tasks  {tasks['number']} in " in explained.text
 
 
-def test_a_session_that_dies_fails_its_query_and_another_takes_its_place(world: World) -> None:
+def test_tasks_send_what_the_answer_needs_and_not_what_it_is_made_of(world: World) -> None:
+    for query, most in (
+        ("[:find ?y (sum ?x) (count ?a) :where [?a :n/value ?x] [(mod ?x 5) ?y]]", 12 * 5 * 4),
+        ("[:find ?x ?y :where [?a :n/value ?x] [(* ?x 7) ?y] :order-by [[?y :desc]] :limit 3]", 12 * 3),
+    ):
+        plan = world.pool.explain(Request(query, engine="SPARK"), analyze=True).plan
+        assert 0 < plan["tasks"]["rows"] <= most
+        assert counted(world.run(query, engine="SPARK")) == counted(world.run(query, engine="LOCAL"))
+
+
+# What goes wrong, by process. 2 at once, so that few are to be left.
+
+# Two million sums, of which few are looked for.
+LONG = """[:find (count ?a) . :with ?b ?c :where [?c :n/value ?z] [(< ?z 1)] [?a :n/value ?x] [?b :n/value ?y]
+  [(+ ?x ?y ?z) ?s] [(< ?s 20)]]"""
+LONG_ANSWER = 210
+ON_LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks at /proc")
+
+
+@pytest.fixture
+def asking() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(4) as pool:
+        yield pool
+
+
+def busy(world: World) -> dict[int, int]:
+    return {pid: ticks(pid) for pid in workers_of(java(world).process.pid)}
+
+
+@ON_LINUX
+def test_a_worker_that_is_killed_is_replaced_and_the_answer_is_right(
+    world: World, asking: ThreadPoolExecutor
+) -> None:
+    before = busy(world)
+    answer = asking.submit(world.run, LONG, engine="SPARK")
+    os.kill(busy_worker(java(world).process.pid, before), signal.SIGKILL)
+    assert answer.result(90).rows() == [(LONG_ANSWER,)]
+
+
+@ON_LINUX
+def test_a_worker_that_hangs_ends_with_its_query(world: World, asking: ThreadPoolExecutor) -> None:
+    before = busy(world)
+    answer = asking.submit(world.run, NEVER, engine="SPARK", timeout_ms=8_000)
+    hung = busy_worker(java(world).process.pid, before)
+    os.kill(hung, signal.SIGSTOP)
+    try:
+        error = answer.exception(60)
+        assert isinstance(error, AdalogError)
+        assert error.code is Code.TIMEOUT
+        # Spark ends it, and its place is another's.
+        assert until(lambda: not alive(hung))
+    finally:
+        with suppress(ProcessLookupError):
+            os.kill(hung, signal.SIGCONT)
+    assert len(world.run("[:find ?e ?y :where [?e :p/age ?y]]", engine="SPARK", timeout_ms=20_000)) == 59
+
+
+@ON_LINUX
+def test_failing_queries_leave_neither_processes_nor_files(world: World) -> None:
+    wrong = "[:find ?n ?q :where [?a :p/name ?n] [?a :p/knows ?b] [?b :p/age ?y] [(/ 10 ?y) ?q]]"
+    assert len(world.run("[:find ?e ?y :where [?e :p/age ?y]]", engine="SPARK")) == 59
+    live = java(world)
+
+    def written() -> list[str]:
+        # Java's sockets come and go with each job.
+        return sorted(path.name for path in live.folder.iterdir() if path.suffix != ".sock")
+
+    files = written()
+    for _ in range(4):
+        for query, timeout in ((wrong, None), (NEVER, 300)):
+            with pytest.raises(AdalogError):
+                world.run(query, engine="SPARK", timeout_ms=timeout)
+    assert len(world.run("[:find ?e ?y :where [?e :p/age ?y]]", engine="SPARK")) == 59
+    # As many as there are tasks at once, whether these or others.
+    assert until(lambda: len(workers_of(live.process.pid)) <= 2, 20)
+    assert written() == files
+
+
+def test_a_full_disk_is_said_and_nothing_else_fails(world: World, scratch: Path | None) -> None:
+    if scratch is None:
+        pytest.skip("only who may mount has a small disk")
+    query = "[:find ?e ?y :where [?e :p/age ?y]]"
+    filling = scratch / "filling"
+    with suppress(OSError), filling.open("wb", buffering=0) as file:
+        for size in (1 << 20, 1 << 10, 1):
+            with suppress(OSError):
+                while file.write(bytes(size)) == size:
+                    pass
+    try:
+        told = set()
+        for asked in (query, LONG, query):
+            with pytest.raises(AdalogError) as caught:
+                world.run(asked, engine="SPARK")
+            told.add((caught.value.code, caught.value.message))
+        ((code, message),) = told
+        assert code is Code.BACKEND_UNAVAILABLE
+        assert "the disk is full on which Spark keeps its scratch files" in message
+        assert len(world.run(query, engine="LOCAL")) == 59
+    finally:
+        filling.unlink()
+    assert len(world.run(query, engine="SPARK")) == 59
+
+
+def test_a_session_that_dies_fails_its_query_and_another_takes_its_place(
+    world: World, scratch: Path | None
+) -> None:
     engine = engine_of(world)
     live = engine.session.live()
     threading.Timer(0.7, os.kill, (live.process.pid, signal.SIGKILL)).start()
@@ -226,6 +357,7 @@ def test_a_session_that_dies_fails_its_query_and_another_takes_its_place(world: 
     assert len(world.run(query, engine="SPARK", timeout_ms=120_000)) == 59
     assert engine.state == "ready"
     assert not live.folder.exists()
+    assert scratch is None or len(list(scratch.iterdir())) == 1
 
 
 # Its ports

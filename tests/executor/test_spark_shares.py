@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,7 +23,6 @@ from executor.join.generic_join import GenericJoin
 from executor.question.inputs import bind_inputs
 from executor.question.question import Questions
 from executor.question.request import Request
-from executor.spark.configuration import private_folder
 from executor.spark.java import java_home
 from executor.spark.shares import Share, cut, split
 from executor.spark.task import Refused, refusal
@@ -137,18 +135,6 @@ def test_an_error_comes_back_out_of_a_stack_trace(position: Position | None) -> 
         error.retryable,
     )
     assert refusal("java.lang.OutOfMemoryError") is None
-
-
-def test_what_killed_processes_leave_is_removed() -> None:
-    left = private_folder()
-    ended = 2**22 + 1  # no process has this number: Linux ends at 2^22
-    orphan = left.rename(left.with_name(f"adalog-spark-{ended}-x"))
-    own = private_folder()
-    try:
-        assert not orphan.exists()
-        assert stat.S_IMODE(own.stat().st_mode) == 0o700
-    finally:
-        own.rmdir()
 
 
 def test_java_is_found_and_an_old_one_passed_over(tmp_path: Path) -> None:

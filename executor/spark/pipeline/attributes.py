@@ -7,23 +7,23 @@ there is any of it nothing is written, and the rows at fault are named.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from executor.spark.pipeline.chunks import Chunk, Reason, Rejects, Wanted, places_of, write_rejects
-from executor.spark.pipeline.keys import MISSING, Names, Numbering
+from executor.spark.pipeline.chunks import Reason, Rejects, places_of, write_rejects
+from executor.spark.pipeline.claims import NOTHING, AttributesJob, Claims, Pairs, among, claims_of, settled
+from executor.spark.pipeline.ids import marks
+from executor.spark.pipeline.keys import MISSING
 from executor.spark.pipeline.staged import Arrays, read_staged, write_staged
-from executor.spark.pipeline.typed import Int32s, Int64s
-from executor.spark.shipping import Shipped
+from executor.spark.pipeline.typed import Int64s
 from store.attribute import Attribute
 from store.base import Base
 from store.codes import Codes
 from store.columns import Bools, Columns
 from store.dictionary import Dictionary
+from store.free_ids import referred
 from store.imported import LoggedFile, write_logged
 from store.relation import Relation
 from store.segment import Segment, open_segment
@@ -33,27 +33,9 @@ from store.stored import block_of, save_relation
 from store.trie import Csr, distinct
 
 
-@dataclass(frozen=True, slots=True)
-class AttributesJob:
-    """What the tasks of the attributes share. sources: the columns of each. files: the rank of each file's hash.
-    identities: the attributes by whose values entities are meant. dry: nothing is written."""
-
-    folder: str
-    database: Shipped
-    t: int
-    attributes: Mapping[int, Attribute]
-    identities: tuple[int, ...]
-    sources: tuple[tuple[Wanted, ...], ...]
-    chunks: tuple[Chunk, ...]
-    numbering: Numbering
-    blocks: Mapping[int, tuple[tuple[int, Segment], ...]]
-    files: Mapping[int, int]
-    dry: bool
-
-
 class Written(NamedTuple):
     """What came of an attribute: the files of its relation and its log file, if anything changed; or the file of
-    what is at fault, and how many rows that is, by reason."""
+    what is at fault, and how many rows that is, by reason. ids: marks of those that tuples name."""
 
     attribute: int
     relation: tuple[Segment, ...] = ()
@@ -63,19 +45,7 @@ class Written(NamedTuple):
     faults: str = ""
     missing: int = 0
     contested: int = 0
-
-
-class _Claims(NamedTuple):
-    """Values claimed: entity, code, chunk, row, column."""
-
-    e: Int64s
-    v: Int64s
-    chunk: NDArray[np.int32]
-    row: NDArray[np.int32]
-    column: NDArray[np.int16]
-
-    def take(self, which: Int64s | Bools) -> _Claims:
-        return _Claims(self.e[which], self.v[which], self.chunk[which], self.row[which], self.column[which])
+    ids: Int64s = NOTHING
 
 
 class _Contested(NamedTuple):
@@ -85,7 +55,7 @@ class _Contested(NamedTuple):
     where nobody does.
     """
 
-    claims: _Claims
+    claims: Claims
     second: Bools
     holder: Int64s
 
@@ -93,7 +63,7 @@ class _Contested(NamedTuple):
 def write_attribute(job: AttributesJob, attribute: int) -> Written:
     """Writes one attribute's segments, or says what is at fault."""
     declared = job.attributes[attribute]
-    claims = _claims(job, attribute)
+    claims, gone = settled(claims_of(job, attribute), many=declared.is_many)
     missing = claims.v == MISSING if declared.is_ref else np.zeros(0, np.bool_)
     if missing.any():
         path = _faults(job, attribute, claims.take(missing), {"missing": np.ones(1, np.bool_)})
@@ -102,7 +72,7 @@ def write_attribute(job: AttributesJob, attribute: int) -> Written:
     claims = claims.take(order)
     snapshot = job.database.open()
     held = _held(snapshot, attribute, claims.e)
-    contested = _contested(claims, held, declared, snapshot)
+    contested = _contested(claims, held, gone, declared, snapshot)
     if len(contested.second):
         unique = np.full(1, declared.unique is not None)
         why = {"second": contested.second, "holder": contested.holder, "unique": unique}
@@ -110,88 +80,37 @@ def write_attribute(job: AttributesJob, attribute: int) -> Written:
         return Written(attribute, faults=path, contested=len(contested.second))
     e, v = _once(claims.e, claims.v)
     events = _changes(e, v, held, many=declared.is_many)
+    if len(gone[0]):
+        events = _with_ends(events, gone, snapshot, attribute)
     added = int(events[2].sum())
     if not len(events[0]) or job.dry:
         return Written(attribute, added=added, retracted=len(events[0]) - added)
     folder = Path(job.folder)
     relation = save_relation(folder, attribute, _relation(snapshot, declared, events, job.t))
-    logged = write_logged(folder, attribute, job.t, events, _codes(snapshot, job.blocks))
-    return Written(attribute, tuple(relation.segments), logged, added=added, retracted=len(events[0]) - added)
+    codes = _codes(snapshot, job.blocks)
+    logged = write_logged(folder, attribute, job.t, events, codes)
+    written = Written(attribute, tuple(relation.segments), logged, added=added, retracted=len(events[0]) - added)
+    if declared.is_ref or not declared.refers:
+        return written
+    values = distinct(np.sort(events[1][events[2]])).tolist()
+    named = [id_ for value in values for id_ in referred(declared, value, codes)]
+    return written._replace(ids=marks(np.array(named, np.int64)))
 
 
-def _claims(job: AttributesJob, attribute: int) -> _Claims:
-    buckets = [read_staged(bucket.path) for bucket in job.numbering.buckets]
-    parts: list[_Claims] = []
-    for at, chunk in enumerate(job.chunks):
-        columns = job.sources[chunk.order[0]]
-        wanted = [number for number, column in enumerate(columns) if column.attribute == attribute]
-        # Entities that are made because a ref means them have the value by which it does.
-        made = [
-            number
-            for number, column in enumerate(columns)
-            if column.create and column.identity is not None and job.identities[column.identity] == attribute
-        ]
-        if not any(chunk.values[number] for number in (*wanted, *made)):
-            continue
-        values, keys = read_staged(chunk.values_path), read_staged(chunk.keys_path)
-        names = Names(at, values, keys, job.numbering, buckets)
-        whose = _whose(chunk, columns[0], values, names)
-        found = [
-            (number, rows, whose[rows], codes)
-            for number in wanted
-            for rows, codes in _values(number, columns[number], values, names)
-        ]
-        found += [(number, *each) for number in made for each in _made(number, columns[number], values, names)]
-        parts += [
-            _Claims(e, codes, np.full(len(e), at, np.int32), rows, np.full(len(e), number, np.int16))
-            for number, rows, e, codes in found
-        ]
-    if not parts:
-        nothing = np.empty(0, np.int64)
-        return _Claims(
-            nothing, nothing, nothing.astype(np.int32), nothing.astype(np.int32), nothing.astype(np.int16)
-        )
-    return _Claims(*(np.concatenate(each) for each in zip(*parts, strict=True)))
-
-
-def _whose(chunk: Chunk, entity: Wanted, values: Arrays, names: Names) -> Int64s:
-    """The entity of each row."""
-    assert entity.identity is not None
-    whose = np.full(chunk.rows, MISSING, np.int64)
-    for domain in _domains(0, values):
-        rows = values[f"0.{domain}.rows"]
-        whose[rows] = names.entities(int(domain), entity.identity)[values[f"0.{domain}.values"]]
-    return whose
-
-
-def _values(number: int, column: Wanted, values: Arrays, names: Names) -> list[tuple[Int32s, Int64s]]:
-    """(rows, codes) of a column by domain: of refs the entities meant, MISSING where there is none."""
-    found = []
-    for domain in _domains(number, values):
-        rows, own = values[f"{number}.{domain}.rows"], values[f"{number}.{domain}.values"]
-        if domain == "code":
-            found.append((rows, own))
-        elif column.identity is None or number == 0:
-            found.append((rows, names.codes(int(domain))[own]))
-        else:
-            found.append((rows, names.entities(int(domain), column.identity)[own]))
-    return found
-
-
-def _made(number: int, column: Wanted, values: Arrays, names: Names) -> list[tuple[Int32s, Int64s, Int64s]]:
-    """(rows, entities, codes) of refs and of the values by which they mean their entities."""
-    assert column.identity is not None
-    found = []
-    for domain in _domains(number, values):
-        rows, own = values[f"{number}.{domain}.rows"], values[f"{number}.{domain}.values"]
-        entities = names.entities(int(domain), column.identity)
-        found.append((rows, entities[own], names.codes(int(domain))[own]))
-    return found
-
-
-def _domains(number: int, values: Arrays) -> list[str]:
-    start, end = f"{number}.", ".rows"
-    return [name[len(start) : -len(end)] for name in values if name.startswith(start) and name.endswith(end)]
+def _with_ends(
+    events: tuple[Int64s, Int64s, Bools], gone: Pairs, snapshot: Snapshot, attribute: int
+) -> tuple[Int64s, Int64s, Bools]:
+    """The events, in order, with retractions of those of the pairs that the database has."""
+    held = _held(snapshot, attribute, gone[0])
+    ends = among(*gone, *held)
+    e, v, added = events
+    ends &= ~among(*gone, e, v)
+    if not ends.any():
+        return events
+    e, v = np.concatenate((e, gone[0][ends])), np.concatenate((v, gone[1][ends]))
+    added = np.concatenate((added, np.zeros(int(ends.sum()), np.bool_)))
+    order = order_of(e, v)
+    return e[order], v[order], added[order]
 
 
 def _held(snapshot: Snapshot, attribute: int, e: Int64s) -> tuple[Int64s, Int64s]:
@@ -207,10 +126,8 @@ def _once(e: Int64s, v: Int64s) -> tuple[Int64s, Int64s]:
     return e[first], v[first]
 
 
-def _contested(
-    claims: _Claims, held: tuple[Int64s, Int64s], attribute: Attribute, snapshot: Snapshot
-) -> _Contested:
-    """What is contested among the claims, which are in order."""
+def _contested(claims: Claims, held: Pairs, gone: Pairs, attribute: Attribute, snapshot: Snapshot) -> _Contested:
+    """What is contested among the claims, which are in order. gone: pairs that end."""
     second = np.zeros(len(claims.e), np.bool_)
     taken = np.zeros(len(claims.e), np.bool_)
     holder = np.full(len(claims.e), MISSING, np.int64)
@@ -221,12 +138,12 @@ def _contested(
         low, high = np.minimum.reduceat(claims.v, starts), np.maximum.reduceat(claims.v, starts)
         second = np.repeat(low != high, np.diff(np.append(starts, len(claims.e))))
     if attribute.unique is not None and len(claims.e):
-        taken, holder = _taken(claims, attribute, snapshot)
+        taken, holder = _taken(claims, gone, attribute, snapshot)
     which = second | taken
     return _Contested(claims.take(which), second[which], holder[which])
 
 
-def _taken(claims: _Claims, attribute: Attribute, snapshot: Snapshot) -> tuple[Bools, Int64s]:
+def _taken(claims: Claims, gone: Pairs, attribute: Attribute, snapshot: Snapshot) -> tuple[Bools, Int64s]:
     """Which claims are of a value that several entities claim, or one that another keeps; and who keeps it."""
     order = order_of(claims.v, claims.e)
     v, e = claims.v[order], claims.e[order]
@@ -239,10 +156,10 @@ def _taken(claims: _Claims, attribute: Attribute, snapshot: Snapshot) -> tuple[B
         codes, holders = snapshot.trie(attribute.id, inverse=True).pairs_of(v[starts])
         if len(codes):
             # A holder with another value of its own gives this one up, where it can have but one.
-            keeps = np.ones(len(codes), np.bool_)
+            keeps = ~among(holders, codes, *gone)
             if not attribute.is_many:
                 at = np.minimum(claims.e.searchsorted(holders), len(claims.e) - 1)
-                keeps = (claims.e[at] != holders) | (claims.v[at] == codes)
+                keeps &= (claims.e[at] != holders) | (claims.v[at] == codes)
             at = np.searchsorted(v[starts], codes)[keeps]
             keeper[at] = holders[keeps]
             several[at] |= e[starts][at] != holders[keeps]
@@ -252,7 +169,7 @@ def _taken(claims: _Claims, attribute: Attribute, snapshot: Snapshot) -> tuple[B
     return taken, holder
 
 
-def _faults(job: AttributesJob, attribute: int, claims: _Claims, why: Arrays) -> str:
+def _faults(job: AttributesJob, attribute: int, claims: Claims, why: Arrays) -> str:
     """A file of claims with where their rows stand."""
     places = np.zeros((4, len(claims.e)), np.int64)
     for at in distinct(np.sort(claims.chunk)).tolist():

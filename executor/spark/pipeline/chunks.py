@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -44,6 +44,8 @@ class Reason(IntEnum):
     NO_TARGET = 2
     SECOND_VALUE = 3
     TAKEN = 4
+    NO_DATOM = 5
+    OWN_ATTRIBUTE = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +67,25 @@ class Wanted:
     key: int | bytes = 0
 
 
+class Read(NamedTuple):
+    """Rows as values by column, those that cannot be read, and what else is to be known of rows, an entry each."""
+
+    parts: list[tuple[int, Part]]
+    rejects: Rejects
+    more: Arrays
+
+
+class Reader(Protocol):
+    """Who knows what rows say."""
+
+    def read(self, rows: Rows) -> Read:
+        """The rows' values."""
+
+
 @dataclass(frozen=True, slots=True)
 class SourceJob:
-    """What the tasks that read one source share. columns: that of the entity comes first."""
+    """What the tasks that read one source share. columns: that of the entity comes first. reader: of rows that are
+    not an entity each, with a column for each attribute."""
 
     number: int
     columns: tuple[Wanted, ...]
@@ -75,6 +93,7 @@ class SourceJob:
     buckets: int
     secrets: Mapping[int, bytes]
     rows: int = ROWS
+    reader: Reader | None = None
 
 
 class Chunk(NamedTuple):
@@ -159,18 +178,14 @@ def _joined(parts: Sequence[Rows]) -> Rows:
 def _written(
     rows: Rows, job: SourceJob, order: tuple[int, int, int], ordinals: dict[tuple[int, int], int]
 ) -> Chunk:
-    read = [_read(column, rows) for column in job.columns]
-    rejects = _unreadable(read, rows.size)
-    accepted = np.ones(rows.size, np.bool_)
-    accepted[rejects.rows] = False
-    parts = [
-        (number, part.kept(accepted[part.rows]) if len(rejects.rows) else part)
-        for number, column in enumerate(read)
-        for part in column.parts
-    ]
+    parts, rejects, more = _entities(rows, job) if job.reader is None else job.reader.read(rows)
+    if len(rejects.rows):
+        accepted = np.ones(rows.size, np.bool_)
+        accepted[rejects.rows] = False
+        parts = [(number, part.kept(accepted[part.rows])) for number, part in parts]
     stem = "-".join(map(str, order))
     values, keys = _numbered(parts, job)
-    values |= _places(rows, ordinals)
+    values |= _places(rows, ordinals) | more
     return Chunk(
         order,
         write_staged(job.folder, f"values-{stem}", values),
@@ -180,6 +195,12 @@ def _written(
         len(rejects.rows),
         tuple(sum(len(part.rows) for number, part in parts if number == own) for own in range(len(job.columns))),
     )
+
+
+def _entities(rows: Rows, job: SourceJob) -> Read:
+    read = [_read(column, rows) for column in job.columns]
+    parts = [(number, part) for number, column in enumerate(read) for part in column.parts]
+    return Read(parts, _unreadable(read, rows.size), {})
 
 
 def write_rejects(folder: str, stem: str, rejects: Rejects) -> str:

@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from executor.spark.pipeline.chunks import CREATED, NAMED, Chunk, binary_arrays, binary_of
+from executor.spark.pipeline.ids import IDS, NOBODY, Ids, marks
 from executor.spark.pipeline.staged import Arrays, read_staged, write_staged
 from executor.spark.pipeline.typed import INLINE, Int64s
 from executor.spark.shipping import Shipped
@@ -26,29 +27,33 @@ from store.segment import Segment, write_segment
 from store.snapshot import Snapshot
 from store.trie import distinct
 
-MISSING: Final = -1
+MISSING: Final = NOBODY
 """The entity of a key that no entity has."""
 _BLOCK_KEYS: Final = 1 << 23
 
 
 @dataclass(frozen=True, slots=True)
 class KeysJob:
-    """What the tasks of the buckets share. identities: the attributes by whose values entities are meant."""
+    """What the tasks of the buckets share. identities: the attributes by whose values entities are meant, or IDS.
+    ids: what ids mean; meant: files of more of that."""
 
     folder: str
     database: Shipped
     identities: tuple[int, ...]
     chunks: tuple[Chunk, ...]
+    ids: Ids
+    meant: tuple[str, ...] = ()
 
 
 class Bucket(NamedTuple):
     """What the driver knows of a bucket: its file, how many new keys it has by domain, new entities by identity,
-    and how many entities rows are of."""
+    and how many entities rows are of. ids: marks of the ids that are kept."""
 
     path: str
     keys: Mapping[int, int]
     entities: Mapping[int, int]
     named: int
+    ids: Int64s
 
 
 def bucket_of(job: KeysJob, number: int) -> Bucket:
@@ -62,12 +67,15 @@ def bucket_of(job: KeysJob, number: int) -> Bucket:
             parts.setdefault(domain, []).append((at, arrays))
     result: Arrays = {}
     keys, entities, named = {}, dict.fromkeys(range(len(job.identities)), 0), 0
+    kept = np.empty(0, np.int64)
     for domain, own in sorted(parts.items()):
         new, more = _domain(snapshot, job, f"{number}.{domain}", domain, own, entities, result)
         named += more
         if new:
             keys[domain] = new
-    return Bucket(write_staged(job.folder, f"bucket-{number}", result), keys, entities, named)
+        if domain == INLINE and job.ids.keep:
+            kept = marks(np.concatenate([arrays[f"{number}.{domain}.keys"] for _, arrays in own]))
+    return Bucket(write_staged(job.folder, f"bucket-{number}", result), keys, entities, named, kept)
 
 
 def _domain(
@@ -115,7 +123,11 @@ def _domain(
             if column in arrays:
                 np.bitwise_or.at(usage, where[start:stop], arrays[column])
         holders = np.full(count, MISSING, np.int64)
-        holders[known] = _holders(snapshot, attribute, codes[known])
+        holders[known] = (
+            job.ids.holders(codes[known], job.meant)
+            if attribute == IDS
+            else _holders(snapshot, attribute, codes[known])
+        )
         made = np.flatnonzero((holders == MISSING) & (usage & (NAMED | CREATED) != 0))
         holders[made] = -2 - entities[identity] - np.arange(len(made))
         entities[identity] += len(made)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
-from executor.spark.pipeline.mapping import Source
+from executor.spark.pipeline.mapping import AnySource
 
 _COMPRESSED = (".gz", ".bz2", ".zst", ".lz4", ".snappy", ".deflate", ".xz")
 
@@ -14,13 +14,14 @@ _COMPRESSED = (".gz", ".bz2", ".zst", ".lz4", ".snappy", ".deflate", ".xz")
 class LineNumbers:
     """Of one source's files: those that are local and plain, with a row on each line that is not blank."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: AnySource) -> None:
         options = {name.lower(): value for name, value in source.options.items()}
-        self._told = source.format in ("csv", "jsonl") and not (
+        self._told = source.format in ("csv", "jsonl", "edn") and not (
             options.get("multiline", "false").lower() == "true" or {"linesep", "encoding", "charset"} & set(options)
         )
         self._header = source.format == "csv" and options.get("header", "false").lower() == "true"
-        self._comment = options.get("comment", "").encode() if source.format == "csv" else b""
+        comments = {"csv": options.get("comment", ""), "edn": ";"}
+        self._comment = comments.get(source.format, "").encode()
         self._known: dict[tuple[str, int], list[int]] = {}
 
     def of(self, file: str, block: int, ordinal: int) -> int | None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
@@ -22,7 +22,19 @@ FORMATS: Final = {
     "ndjson": "jsonl",
     "json": "jsonl",
     "parquet": "parquet",
+    "edn": "edn",
 }
+ROWS: Final = ("csv", "jsonl", "parquet")
+DATOMS: Final = ("edn", "adalog")
+KAFKA: Final = "kafka"
+"""The format of a topic whose values are JSON, which only `adalog stream` reads."""
+TAKING: Final = frozenset(
+    {
+        *("maxfilespertrigger", "maxbytespertrigger", "latestfirst", "maxfileage", "cleansource"),
+        *("sourcearchivedir", "filenameonly"),
+    }
+)
+"""Options, in lower case, that say which files a stream takes when, and not how they are read."""
 _SIZE: Final = 1 << 20
 
 
@@ -45,7 +57,10 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Rows of files, each an entity with a value of an identity attribute, which `entity` gives."""
+    """Rows of files, each an entity with a value of an identity attribute, which `entity` gives.
+
+    files: what the path means, where that was looked up already.
+    """
 
     name: str
     path: str
@@ -53,14 +68,67 @@ class Source:
     options: Mapping[str, str]
     entity: Column
     columns: tuple[Column, ...]
+    files: tuple[str, ...] = ()
+
+    def of_files(self, files: Sequence[str]) -> Source:
+        """The same of other files, of which a stream has taken note already."""
+        if self.format == KAFKA:
+            return replace(self, format="jsonl", options={}, files=tuple(files))
+        options = {name: value for name, value in self.options.items() if name.lower() not in TAKING}
+        return replace(self, options=options, files=tuple(files))
+
+
+@dataclass(frozen=True, slots=True)
+class DatomSource:
+    """Datoms: lines of EDN, or the folder of an export. keep: the entities have the ids that stand there; without
+    it they get new ones. files: what the path means, where that was looked up already."""
+
+    name: str
+    path: str
+    format: str
+    options: Mapping[str, str]
+    keep: bool
+    files: tuple[str, ...] = ()
+
+
+AnySource = Source | DatomSource
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """schema: the name of the file with transaction data that comes first."""
+    """schema: the name of the file with transaction data that comes first. sent: its text, if it came along.
+    Sources are all of one kind, rows or datoms."""
 
     schema: Path | None
     sources: tuple[Source, ...]
+    datoms: tuple[DatomSource, ...] = ()
+    sent: str | None = None
+
+    def schema_text(self) -> str | None:
+        """The transaction data that comes first; None where there is none. Raises ARG_INVALID for a file that
+        cannot be read."""
+        if self.sent is not None or self.schema is None:
+            return self.sent
+        return _text_of(self.schema, "the mapping's schema")
+
+    def of_files(self, files: Mapping[str, Sequence[str]]) -> Plan:
+        """Only the sources that are named, with these files and folders, as a stream hands them on: what comes from
+        a topic is lines of JSON."""
+        kept = [each.of_files(files[each.name]) for each in self.sources if each.name in files]
+        return replace(self, sources=tuple(kept))
+
+
+def _text_of(file: Path, what: str) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise AdalogError(Code.ARG_INVALID, f"{what} {file} cannot be read: {why}") from None
+
+
+def mapping_text(file: Path) -> str:
+    """The text of a mapping. Raises ARG_INVALID where it cannot be read."""
+    return _text_of(file, "the mapping")
 
 
 def read_mapping(file: Path, paths: Mapping[str, str]) -> Plan:
@@ -68,11 +136,11 @@ def read_mapping(file: Path, paths: Mapping[str, str]) -> Plan:
 
     Raises ARG_INVALID for a file that is not a mapping.
     """
-    try:
-        text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise AdalogError(Code.ARG_INVALID, f"the mapping {file} cannot be read: {why}") from None
+    return mapping_of(mapping_text(file), file, paths)
+
+
+def mapping_of(text: str, file: Path, paths: Mapping[str, str]) -> Plan:
+    """The same of a text, which stands in the file; nothing is read of that. Paths are relative to the file."""
     if len(text) > _SIZE:
         raise AdalogError(Code.LIMIT_EXCEEDED, f"the mapping {file} is larger than {_SIZE:,} characters")
     try:
@@ -109,36 +177,69 @@ class _Reader:
             raise AdalogError(
                 Code.ARG_INVALID, f"there is no source {min(unknown)} in {self._file}; its sources are {known}"
             )
-        sources = tuple(self._source(name, each, paths.get(name)) for _, name, each in named)
-        return Plan(None if schema is None else self._file.parent / schema, sources)
+        every = [self._source(name, each, paths.get(name)) for _, name, each in named]
+        rows = tuple(each for each in every if isinstance(each, Source))
+        datoms = tuple(each for each in every if isinstance(each, DatomSource))
+        self._check_together(entries["sources"], rows, datoms)
+        return Plan(None if schema is None else self._file.parent / schema, rows, datoms)
 
-    def _source(self, name: str, node: yaml.Node, path: str | None) -> Source:
-        entries = self._entries(node, f"source {name}", {"path", "format", "options", "entity", "attributes"})
+    def _check_together(self, node: yaml.Node, rows: tuple[Source, ...], datoms: tuple[DatomSource, ...]) -> None:
+        if rows and datoms:
+            self._refuse(node, f"{rows[0].name} has rows and {datoms[0].name} datoms; import one after the other")
+        if len({each.keep for each in datoms}) > 1:
+            self._refuse(node, "`ids` are kept of all sources or of none")
+        if len(datoms) > 1 and any(each.format == "adalog" for each in datoms):
+            self._refuse(node, "what was exported is imported alone, as its ids are its own")
+
+    def _source(self, name: str, node: yaml.Node, path: str | None) -> AnySource:
+        entries = self._entries(
+            node, f"source {name}", {"path", "format", "options", "entity", "attributes", "ids"}
+        )
         given = self._text(entries["path"], "path") if "path" in entries else None
         if path is None and given is None:
             self._refuse(node, f"source {name} has no `path`; give one here, or {name}=PATH on the command line")
-        where = path if path is not None else self._beside(str(given))
+        form = self._text(entries["format"], "format") if "format" in entries else None
+        where = path if path is not None else str(given) if form == KAFKA else self._beside(str(given))
+        form = form or _format_of(where)
+        known = (*ROWS, *DATOMS)
+        if form is None:
+            self._refuse(node, f"source {name} needs a `format`: {', '.join(known)}")
+        if form not in (*known, KAFKA):
+            self._refuse(
+                entries["format"], f"there is no format {form}; it is {', '.join(known[:-1])} or {known[-1]}"
+            )
+        if form in DATOMS:
+            return self._datoms(name, node, entries, where, form)
+        if "ids" in entries:
+            self._refuse(entries["ids"], f"`ids` goes with the formats {' and '.join(DATOMS)}")
         if "entity" not in entries:
             self._refuse(node, f"source {name} has no `entity`: the attribute and column that say whose row it is")
-        options = {
-            key: self._option(each)
-            for _, key, each in (self._pairs(entries["options"], "`options`") if "options" in entries else ())
-        }
+        options = self._options(entries)
         columns = tuple(
             self._column(key_node, key, each)
             for key_node, key, each in (
                 self._pairs(entries["attributes"], "`attributes`") if "attributes" in entries else ()
             )
         )
-        form = self._text(entries["format"], "format") if "format" in entries else _format_of(where)
-        if form is None:
-            self._refuse(node, f"source {name} needs a `format`: {', '.join(sorted(set(FORMATS.values())))}")
-        if form not in FORMATS.values():
-            self._refuse(entries["format"], f"there is no format {form}; it is csv, jsonl or parquet")
         entity = self._entity(entries["entity"])
         if any(column.attribute == entity.attribute for column in columns):
             self._refuse(entries["attributes"], f"{entity.attribute} is given by `entity`")
         return Source(name, where, form, options, entity, columns)
+
+    def _datoms(
+        self, name: str, node: yaml.Node, entries: Mapping[str, yaml.Node], path: str, form: str
+    ) -> DatomSource:
+        for unwanted in ("entity", "attributes"):
+            if unwanted in entries:
+                self._refuse(entries[unwanted], f"the datoms of source {name} say what they are about")
+        ids = self._text(entries["ids"], "ids") if "ids" in entries else "new"
+        if ids not in ("new", "keep"):
+            self._refuse(entries["ids"], "`ids` is keep, or new")
+        return DatomSource(name, path, form, self._options(entries), ids == "keep")
+
+    def _options(self, entries: Mapping[str, yaml.Node]) -> dict[str, str]:
+        given = self._pairs(entries["options"], "`options`") if "options" in entries else ()
+        return {key: self._option(each) for _, key, each in given}
 
     def _beside(self, path: str) -> str:
         """A path relative to the mapping, unless it is an address."""
@@ -213,7 +314,7 @@ class _Reader:
     def _value(self, node: yaml.Node) -> Any:
         try:
             return self._values.construct_object(node, deep=True)
-        except (yaml.YAMLError, ValueError) as error:
+        except (yaml.YAMLError, ValueError, RecursionError) as error:
             self._refuse(node, str(getattr(error, "problem", None) or error))
 
     def _entries(self, node: yaml.Node, what: str, known: set[str]) -> dict[str, yaml.Node]:

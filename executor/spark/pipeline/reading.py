@@ -1,8 +1,9 @@
-"""Spark as the one who reads files and runs tasks: `loading.Runner` over a session."""
+"""Spark as the one who reads files and runs tasks: a `Runner` over a session."""
 
 from __future__ import annotations
 
 import pickle
+import re
 import threading
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,9 +21,10 @@ import pyarrow as pa
 from datalog.errors import AdalogError, Code
 from executor.spark.job import each_in_a_task
 from executor.spark.pipeline.chunks import Chunk, Rows, SourceJob, chunks, read_rejects
+from executor.spark.pipeline.datoms import named
 from executor.spark.pipeline.lines import LineNumbers
-from executor.spark.pipeline.loading import Reasons, RejectedRows
-from executor.spark.pipeline.mapping import Source
+from executor.spark.pipeline.mapping import AnySource, DatomSource, Source
+from executor.spark.pipeline.runner import Reasons, RejectedRows
 from executor.spark.session import Live
 from executor.spark.task import Refused, refusal
 from store.private import opener
@@ -34,6 +36,8 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 _POLL_SECONDS: Final = 0.05
+# What patterns are made of, for Hadoop's file systems.
+_SPECIAL: Final = re.compile(r"[*?\[\]{}\\]")
 _FILE: Final = "file of the row"
 _BLOCK: Final = "block of the row"
 _ROW: Final = "row"
@@ -72,13 +76,29 @@ class SparkRunner:
     def columns(self, source: Source) -> Mapping[str, pa.DataType]:
         from pyspark.sql.pandas.types import to_arrow_schema
 
-        self._watching.stage(f"looking at {source.name}")
-        frame = self._frame(source)
+        # Spark may have to read all of it to know its columns.
+        frame = self._wait(f"looking at {source.name}", lambda _: self._frame(source))
         schema = to_arrow_schema(frame.schema, timezone="UTC")
         self.buckets = max(self.buckets, frame.rdd.getNumPartitions())
         return {field.name: field.type for field in schema}
 
-    def files(self, source: Source) -> Mapping[int, str]:
+    def named(self, source: DatomSource) -> Mapping[str, set[str]]:
+        frame = self._frame(source)
+        self.buckets = max(self.buckets, frame.rdd.getNumPartitions())
+
+        def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            yield _answer(named(batch.column(0) for batch in batches))
+
+        def run(_: SparkSession) -> list[dict[str, set[str]]]:
+            return [_asked(each) for each in _mapped(frame, work).toArrow().column(0).to_pylist()]
+
+        found: dict[str, set[str]] = {}
+        for part in self._wait(f"looking at {source.name}", run):
+            for name, kinds in part.items():
+                found.setdefault(name, set()).update(kinds)
+        return found
+
+    def files(self, source: AnySource) -> Mapping[int, str]:
         from pyspark.sql import functions
 
         paths = sorted(self._frame(source).inputFiles())
@@ -88,22 +108,28 @@ class SparkRunner:
         table = hashed.select("path", functions.xxhash64("path").alias("hash")).toArrow()
         return dict(zip(table.column("hash").to_pylist(), table.column("path").to_pylist(), strict=True))
 
-    def _frame(self, source: Source) -> DataFrame:
+    def _frame(self, source: AnySource) -> DataFrame:
         found = self._frames.get(source.name)
         if found is None:
             found = self._frames[source.name] = self._ask(lambda: self._read(source), source)
         return found
 
-    def _read(self, source: Source) -> DataFrame:
+    def _read(self, source: AnySource) -> DataFrame:
         reader = self._spark.read.options(**source.options)
         path = source.path if "://" in source.path else str(Path(source.path).absolute())
+        files = [_SPECIAL.sub(r"\\\g<0>", each) for each in source.files]
+        paths = files or path
         if source.format == "csv":
             if source.path.lower().endswith((".tsv", ".tsv.gz")) and not {"sep", "delimiter"} & set(source.options):
                 reader = reader.option("sep", "\t")
-            return reader.csv(path)
-        return reader.json(path) if source.format == "jsonl" else reader.parquet(path)
+            return reader.csv(paths)
+        if source.format == "edn":
+            # A line of blanks or a comment is no row.
+            lines = reader.option("lineSep", "\n").text(paths)
+            return lines.where(lines["value"].rlike(r"\S") & ~lines["value"].startswith(";"))
+        return reader.json(paths) if source.format == "jsonl" else reader.parquet(*files or (path,))
 
-    def _ask(self, work: Callable[[], R], source: Source) -> R:
+    def _ask(self, work: Callable[[], R], source: AnySource) -> R:
         from pyspark.errors import PySparkException
 
         try:
@@ -114,7 +140,7 @@ class SparkRunner:
 
     # Tasks
 
-    def read(self, source: Source, names: Mapping[str, str], job: SourceJob) -> list[Chunk]:
+    def read(self, source: AnySource, names: Mapping[str, str], job: SourceJob) -> list[Chunk]:
         frame = self._placed(source, names)
         keys = tuple(names)
 
@@ -147,7 +173,7 @@ class SparkRunner:
         answers = self._wait(stage, lambda spark: each_in_a_task(spark, values, run))
         return [_asked(answer.to_pybytes()) for answer in answers]
 
-    def quarantine(self, source: Source, rejected: Sequence[RejectedRows], reasons: Reasons, to: Path) -> None:
+    def quarantine(self, source: AnySource, rejected: Sequence[RejectedRows], reasons: Reasons, to: Path) -> None:
         from pyspark.sql import functions
 
         frame = self._frame(source)
@@ -171,7 +197,7 @@ class SparkRunner:
 
         self._wait(f"writing what was rejected of {source.name}", lambda _: _mapped(placed, work).toArrow())
 
-    def _placed(self, source: Source, names: Mapping[str, str]) -> DataFrame:
+    def _placed(self, source: AnySource, names: Mapping[str, str]) -> DataFrame:
         from pyspark.sql import functions
 
         frame = self._frame(source)
@@ -291,7 +317,7 @@ class _Quarantine:
     """Writes a partition's rejected rows as JSON lines."""
 
     def __init__(
-        self, source: Source, rejected: Mapping[int, Sequence[RejectedRows]], reasons: Reasons, folder: str
+        self, source: AnySource, rejected: Mapping[int, Sequence[RejectedRows]], reasons: Reasons, folder: str
     ) -> None:
         self._source = source
         self._rejected = rejected

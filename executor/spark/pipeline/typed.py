@@ -5,7 +5,7 @@ What is rare, or has no short way, goes value by value, each distinct one once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -21,6 +21,9 @@ from store.keys import spell
 
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
+
+Spelt = tuple[int, int | bytes]
+"""A domain, and the code or the key of a value there."""
 
 INLINE: Final = 0
 """The domain of codes that need no dictionary; every other domain is a tag."""
@@ -76,10 +79,12 @@ def typed(values: pa.Array | pa.ChunkedArray, read_as: str, value_type: str, spl
     if not len(array):
         return Typed([], rows)
     short = _short(array, rows, read_as, value_type)
-    return _one_by_one(array, rows, read_as, value_type) if short is None else Typed(short, rows[:0])
+    if short is not None:
+        return Typed(short, rows[:0])
+    return one_by_one(array, rows, lambda raw: _spelt(raw, read_as, value_type))
 
 
-def constant(value: Any, read_as: str, value_type: str) -> tuple[int, int | bytes] | None:
+def constant(value: Any, read_as: str, value_type: str) -> Spelt | None:
     """(domain, code or key) of a value for all rows; None where it cannot be read."""
     return _spelt(value, read_as, value_type)
 
@@ -105,22 +110,22 @@ def _short(array: pa.Array, rows: Int32s, read_as: str, value_type: str) -> list
         return None
     if _is_text(kind):
         if value_type == "string":
-            return [_of_keys(layout.TAG_STRING, rows, array.cast(pa.large_string()).cast(pa.large_binary()))]
+            return [of_keys(layout.TAG_STRING, rows, array.cast(pa.large_string()).cast(pa.large_binary()))]
         if value_type == "long" and _all(pc.match_substring_regex(array, _LONG_TEXT)):
-            return [_of_codes(rows, array.cast(pa.int64()).to_numpy())]
+            return [of_codes(rows, array.cast(pa.int64()).to_numpy())]
         if value_type == "double" and _all(pc.match_substring_regex(array, _DOUBLE_TEXT)):
-            return [_of_doubles(rows, array.cast(pa.float64()).to_numpy())]
+            return [of_doubles(rows, array.cast(pa.float64()).to_numpy())]
         return None
     if value_type == "long" and pa.types.is_integer(kind) and kind != pa.uint64():
         codes = array.cast(pa.int64()).to_numpy()
         inside = codes.min() >= layout.LONG_MIN and codes.max() <= layout.LONG_MAX
-        return [_of_codes(rows, codes)] if inside else None
+        return [of_codes(rows, codes)] if inside else None
     if value_type == "double" and pa.types.is_float64(kind):
-        return [_of_doubles(rows, array.to_numpy())]
+        return [of_doubles(rows, array.to_numpy())]
     if value_type == "boolean" and pa.types.is_boolean(kind):
-        return [_of_codes(rows, np.where(array.to_numpy(zero_copy_only=False), layout.TRUE, layout.FALSE))]
+        return [of_codes(rows, np.where(array.to_numpy(zero_copy_only=False), layout.TRUE, layout.FALSE))]
     if value_type == "instant" and pa.types.is_timestamp(kind):
-        return [_of_codes(rows, _instants(array))]
+        return [of_codes(rows, _instants(array))]
     return None
 
 
@@ -136,11 +141,13 @@ def _instants(array: pa.Array) -> Int64s:
     return codes
 
 
-def _of_codes(rows: Int32s, codes: Int64s) -> Part:
+def of_codes(rows: Int32s, codes: Int64s) -> Part:
+    """Values that need no dictionary."""
     return Part(INLINE, rows, np.arange(len(codes), dtype=np.int32), codes)
 
 
-def _of_doubles(rows: Int32s, numbers: NDArray[np.float64]) -> Part:
+def of_doubles(rows: Int32s, numbers: NDArray[np.float64]) -> Part:
+    """Doubles."""
     canonical = np.where(np.isnan(numbers), np.nan, numbers + 0.0).astype("<f8")
     encoded = pa.array(canonical.view(np.int64)).dictionary_encode()
     heap = pa.py_buffer(np.ascontiguousarray(encoded.dictionary.to_numpy()))
@@ -149,12 +156,13 @@ def _of_doubles(rows: Int32s, numbers: NDArray[np.float64]) -> Part:
     return Part(layout.TAG_DOUBLE, rows, encoded.indices.to_numpy(), keys)
 
 
-def _of_keys(tag: int, rows: Int32s, keys: pa.LargeBinaryArray) -> Part:
+def of_keys(tag: int, rows: Int32s, keys: pa.LargeBinaryArray) -> Part:
+    """Values by the keys that a dictionary knows them by."""
     encoded = keys.dictionary_encode()
     return Part(tag, rows, encoded.indices.to_numpy(), encoded.dictionary)
 
 
-def _spelt(raw: Any, read_as: str, value_type: str) -> tuple[int, int | bytes] | None:
+def _spelt(raw: Any, read_as: str, value_type: str) -> Spelt | None:
     value = value_of(raw, read_as)
     if value is not None and read_as != value_type:
         value = coerced(value_type, value)
@@ -164,13 +172,14 @@ def _spelt(raw: Any, read_as: str, value_type: str) -> tuple[int, int | bytes] |
     return (INLINE, key) if isinstance(key, int) else (tag, key)
 
 
-def _one_by_one(array: pa.Array, rows: Int32s, read_as: str, value_type: str) -> Typed:
+def one_by_one(array: pa.Array, rows: Int32s, spelt_as: Callable[[Any], Spelt | None]) -> Typed:
+    """The values of a column, each distinct one read by itself; None where it cannot be."""
     try:
         encoded = array.dictionary_encode()
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
         return Typed([], np.unique(rows))
     index = encoded.indices.to_numpy()
-    spelt = [_spelt(raw, read_as, value_type) for raw in encoded.dictionary.to_pylist()]
+    spelt = [spelt_as(raw) for raw in encoded.dictionary.to_pylist()]
     domains = np.array([-1 if each is None else each[0] for each in spelt], np.int64)
     parts = []
     of_value = domains[index]

@@ -1,0 +1,115 @@
+"""Rows as Parquet files: a column has one type in all of them, or is EDN text."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from datalog.edn import write
+from executor.answer.result import type_of
+from executor.bounds.cancel import Cancel
+from executor.join.batch import Column
+from store.codes import Scratch
+
+_AT_ONCE: Final = 1 << 18
+_TEXT: Final = pa.large_string()
+_TYPES: Final = {
+    "long": pa.int64(),
+    "double": pa.float64(),
+    "boolean": pa.bool_(),
+    "instant": pa.timestamp("ms", "UTC"),
+    "string": _TEXT,
+    "keyword": _TEXT,
+    "symbol": _TEXT,
+    "uri": _TEXT,
+    "bytes": pa.large_binary(),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Where rows are written, and the places of the columns that are written as EDN text. `stem`: what the names of
+    files begin with until all are there."""
+
+    folder: str
+    texts: frozenset[int] = frozenset()
+    stem: str = field(default_factory=lambda: uuid.uuid4().hex)
+
+    def discard(self) -> None:
+        """Removes the files of an answer that was not completed."""
+        with suppress(OSError):
+            for name in os.listdir(self.folder):
+                if name.lstrip(".").startswith(self.stem):
+                    Path(self.folder, name).unlink(missing_ok=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A file that was written, by its name. `types`: of each column the type that all its values have, or `any`."""
+
+    file: str
+    rows: int
+    types: tuple[str, ...]
+
+
+def write_part(
+    output: Output, number: int, names: Sequence[str], codes: Sequence[Column], values: Scratch, cancel: Cancel
+) -> Part:
+    """Writes rows, columns of codes, as file number so and so. Raises OSError; then there is no such file."""
+    file = f"{output.stem}-{number}.parquet"
+    kinds = tuple("any" if place in output.texts else type_of(column) for place, column in enumerate(codes))
+    schema = pa.schema([(name, _TYPES.get(kind, _TEXT)) for name, kind in zip(names, kinds, strict=True)])
+    size = len(codes[0])
+    made, temporary = Path(output.folder) / file, Path(output.folder) / f".{file}.tmp"
+    try:
+        with pq.ParquetWriter(temporary, schema) as writer:
+            for start in range(0, size, _AT_ONCE):
+                cancel.check()
+                columns = [
+                    _column(kind, column[start : start + _AT_ONCE], values)
+                    for kind, column in zip(kinds, codes, strict=True)
+                ]
+                writer.write_batch(pa.record_batch(columns, schema=schema))
+        temporary.replace(made)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    return Part(file, size, kinds)
+
+
+def _column(kind: str, codes: Column, values: Scratch) -> pa.Array:
+    wanted = _TYPES.get(kind)
+    if wanted is None:
+        return pa.array([write(value) for value in values.decode_many(codes)], _TEXT)
+    try:
+        return values.to_arrow(codes).cast(wanted)
+    except ValueError:
+        # Longs of two kinds, values that the query made up, or nil among others.
+        found = values.decode_many(codes)
+        if wanted == _TEXT:
+            found = [value if type(value) is str else write(value) for value in found]
+        return pa.array(found, wanted)
+
+
+def mixed(parts: Collection[Part]) -> frozenset[int]:
+    """The places of columns that have values of several types in all."""
+    columns = list(zip(*(part.types for part in parts if part.rows), strict=True))
+    return frozenset(place for place, kinds in enumerate(columns) if len(set(kinds)) > 1)
+
+
+def settled(output: Output, parts: Sequence[Part]) -> list[Part]:
+    """Gives the files of an answer that is complete their names: part-00000.parquet and so on."""
+    made = []
+    for number, part in enumerate(each for each in parts if each.rows):
+        name = f"part-{number:05}.parquet"
+        os.rename(Path(output.folder) / part.file, Path(output.folder) / name)
+        made.append(Part(name, part.rows, part.types))
+    return made

@@ -1,0 +1,155 @@
+"""How long a query would take here and on Spark: what AUTO chooses by.
+
+The planner's cost is candidates and prefixes, whose seconds depend on the machine and the data. They begin as what
+they were on one machine, and are corrected by what runs really took: those of all queries a little, those of the
+same query most. Only runs of some length teach anything.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Final
+
+from planner.plan import Engine as Place
+
+# Of one unit of cost on one thread.
+_UNIT_SECONDS: Final = 1e-7
+# What is computed once for each core on Spark: opening and binding, and shares that are never quite equal.
+_UNEVEN: Final = 1.15
+# Of a row on its way from a task to the driver, and of a further task of a job.
+_ROW_SECONDS: Final = 1.5e-7
+_TASK_SECONDS: Final = 0.004
+# Work below this is not worth any way there; and what is to be won must be worth being wrong.
+_WORTH_SECONDS: Final = 0.3
+_WINS: Final = 0.8
+
+_TAUGHT_SECONDS: Final = 0.05
+# How much of what is believed gives way to what was seen: of all queries, of the same one.
+_GENERAL: Final = 0.1
+_OWN: Final = 0.5
+_BOUND: Final = math.log(64)
+_KEPT: Final = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A query as the planner sees it: its text, its cost, and the rows that it comes to."""
+
+    text: str
+    cost: float
+    rows: float
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Spark as it is now: tasks at once, tasks of a job, and the seconds of a job that does nothing."""
+
+    cores: int
+    tasks: int
+    idle_seconds: float
+
+
+@dataclass(slots=True)
+class _Seen:
+    """The logarithm of what a query took as a multiple of what its cost alone says; how often that was seen."""
+
+    log: float
+    times: int
+
+
+class Prediction:
+    """Predicts, and learns. Thread-safe."""
+
+    def __init__(self, threads: int) -> None:
+        self.threads = threads
+        self._general = {Place.LOCAL: 0.0, Place.SPARK: 0.0}
+        # By the text's hash: texts may be long, and what two of them share is but an estimate.
+        self._own: OrderedDict[tuple[Place, int], _Seen] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def here(self, work: Work) -> float:
+        """Seconds in this process."""
+        return self._here(work.cost) * self._multiple(Place.LOCAL, work.text)
+
+    def on_spark(self, work: Work, cluster: Cluster) -> float:
+        """Seconds on Spark, from the question to its rows."""
+        return sum(self._parts(work, cluster))
+
+    def choose(self, work: Work, cluster: Cluster) -> tuple[Place, str]:
+        """(where to run a query that both may run, why)."""
+        here, parts = self.here(work), self._parts(work, cluster)
+        there = sum(parts)
+        compared = (
+            f"{_shown(here)} here on {self.threads} threads{self._taught(Place.LOCAL, work.text)}; "
+            f"on Spark {_shown(there)}: {_shown(parts[0])} for {cluster.tasks:,} tasks that do nothing, "
+            f"{_shown(parts[1])} on {cluster.cores} cores{self._taught(Place.SPARK, work.text)}, "
+            f"{_shown(parts[2])} for {work.rows:,.0f} rows"
+        )
+        return Place.SPARK if there < _WINS * here else Place.LOCAL, compared
+
+    def small(self, work: Work) -> str | None:
+        """Why a query stays here whatever Spark is like; None where it may not."""
+        here = self.here(work)
+        if here >= _WORTH_SECONDS:
+            return None
+        return f"{_shown(here)} here{self._taught(Place.LOCAL, work.text)}, too little for Spark"
+
+    def learn(self, place: Place, work: Work, seconds: float, cluster: Cluster | None = None) -> None:
+        """Takes in what a run took; of one on Spark what is not the computing is known, and left out."""
+        if seconds < _TAUGHT_SECONDS:
+            return
+        if cluster is None:
+            expected = self._here(work.cost)
+        else:
+            begin, expected, rows = self._parts(work, cluster, plain=True)
+            seconds = max(seconds - begin - rows, _TAUGHT_SECONDS)
+        found = math.log(seconds / max(expected, _UNIT_SECONDS))
+        general = max(-_BOUND, min(_BOUND, found))
+        key = place, hash(work.text)
+        with self._lock:
+            self._general[place] += _GENERAL * (general - self._general[place])
+            seen = self._own.pop(key, None)
+            if seen is None:
+                seen = _Seen(found, 0)
+            seen.log += _OWN * (found - seen.log)
+            seen.times += 1
+            self._own[key] = seen
+            while len(self._own) > _KEPT:
+                self._own.popitem(last=False)
+
+    def _here(self, cost: float) -> float:
+        return cost * _UNIT_SECONDS / self.threads
+
+    def _parts(self, work: Work, cluster: Cluster, *, plain: bool = False) -> tuple[float, float, float]:
+        """Seconds for a job that does nothing, for the computing, for the rows."""
+        begin = cluster.idle_seconds + max(0, cluster.tasks - cluster.cores) * _TASK_SECONDS
+        computing = work.cost * _UNIT_SECONDS * _UNEVEN / max(cluster.cores, 1)
+        if not plain:
+            computing *= self._multiple(Place.SPARK, work.text)
+        return begin, computing, work.rows * _ROW_SECONDS
+
+    def _multiple(self, place: Place, text: str) -> float:
+        """What the cost's seconds are to be multiplied with.
+
+        A query seen in the one place is as much harder than its cost says in the other.
+        """
+        with self._lock:
+            for each in (place, *(other for other in self._general if other is not place)):
+                seen = self._own.get((each, hash(text)))
+                if seen is not None:
+                    return math.exp(seen.log + self._general[place] - self._general[each])
+            return math.exp(self._general[place])
+
+    def _taught(self, place: Place, text: str) -> str:
+        with self._lock:
+            seen = self._own.get((place, hash(text)))
+        return "" if seen is None else f", by {seen.times} earlier run{'s' * (seen.times > 1)}"
+
+
+def _shown(seconds: float) -> str:
+    if seconds < 0.01:
+        return "under 0.01 s"
+    return f"about {seconds:.2f} s" if seconds < 10 else f"about {seconds:,.0f} s"

@@ -1,0 +1,155 @@
+"""Answers to queries as data frames: one task asks, and hands on the rows.
+
+The types of the columns are those of the attributes that their variables are bound by, known before anything is
+asked. What is bound by nothing but functions, rules or branches is EDN text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import pyarrow as pa
+from pyspark.sql import types
+from pyspark.sql.datasource import DataSourceReader, InputPartition
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from datalog import ast, edn
+from datalog.errors import AdalogError, Code
+from datalog.parser import parse_query
+from datalog.terms import Const, Var
+from datalog.values import Keyword
+from executor.answer.result import Result
+from executor.bounds.budget import Memory
+from executor.bounds.cancel import Cancel
+from executor.engine import Engine, Means
+from executor.question.question import Questions
+from executor.question.request import Request
+from executor.source.kinds import EDN, arrow_column, spark_type
+from executor.source.opened import Place
+from store.snapshot import Snapshot
+
+_BATCH: Final = 1 << 16
+_PLAN_BYTES: Final = 1 << 20
+_ENTITY, _ATTRIBUTE, _VALUE, _TRANSACTION, _ADDED = range(5)
+
+
+def schema_of(place: Place, query: str) -> types.StructType:
+    """The columns of a query's answer. Raises what is wrong with its text."""
+    found = _types(parse_query(query), place.open())
+    return types.StructType([types.StructField(name, spark_type(kind)) for name, kind in found])
+
+
+def _types(query: ast.Query, snapshot: Snapshot) -> list[tuple[str, str]]:
+    """The name and type of each column."""
+    bound = _bound(query.where, snapshot)
+    names = query.find.keys or [element.label for element in query.find.elements]
+    return [
+        (_name(name), _type_of(element, bound)) for name, element in zip(names, query.find.elements, strict=True)
+    ]
+
+
+def _name(name: Any) -> str:
+    return name if isinstance(name, str) else str(name).removeprefix(":")
+
+
+def _type_of(element: ast.FindElement, bound: dict[str, str]) -> str:
+    if isinstance(element, ast.FindPull):
+        return EDN
+    known = bound.get(element.var.name, EDN)
+    if isinstance(element, ast.FindVar):
+        return known
+    if element.name in ("count", "count-distinct"):
+        return "long"
+    if element.name == "avg" and known in ("long", "double"):
+        return "double"
+    alone = element.name in ("min", "max") and not element.args
+    return known if alone or (element.name == "sum" and known in ("long", "double")) else EDN
+
+
+def _bound(clauses: Sequence[ast.Clause], snapshot: Snapshot) -> dict[str, str]:
+    """The types of the variables that patterns bind which every row satisfies."""
+    found: dict[str, str] = {}
+    for clause in clauses:
+        if isinstance(clause, ast.And):
+            found |= _bound(clause.clauses, snapshot)
+        if not isinstance(clause, ast.Pattern) or clause.source.name != "$":
+            continue
+        for place, term in enumerate(clause.terms):
+            if isinstance(term, Var):
+                kind = _at(place, clause.terms, snapshot)
+                if kind is not None:
+                    # Where places disagree it is for the query to say what meets there.
+                    found[term.name] = kind if found.get(term.name, kind) == kind else EDN
+    return found
+
+
+def _at(place: int, terms: Sequence[Any], snapshot: Snapshot) -> str | None:
+    """The type of what stands at a place of a pattern."""
+    if place in (_ENTITY, _TRANSACTION):
+        return "long"
+    if place == _ATTRIBUTE:
+        return "keyword"
+    if place == _ADDED:
+        return "boolean"
+    named = terms[_ATTRIBUTE] if len(terms) > _ATTRIBUTE else None
+    attribute = snapshot.attribute(named.value) if isinstance(named, Const) and _is_ident(named.value) else None
+    if attribute is None or attribute.value_type in (None, "tuple"):
+        return None
+    return "long" if attribute.is_ref else attribute.value_type
+
+
+def _is_ident(value: Any) -> bool:
+    return isinstance(value, Keyword)
+
+
+class AnswerReader(DataSourceReader):
+    """`args`: EDN text of a vector of arguments."""
+
+    def __init__(self, place: Place, query: str, args: str, schema: types.StructType) -> None:
+        self._place = place
+        self._query = query
+        self._args = args
+        self._schema = schema
+        known = schema_of(place, query).fieldNames()
+        for name in schema.fieldNames():
+            if name not in known:
+                raise AdalogError(Code.ARG_INVALID, f"the query has no column {name}; it has {', '.join(known)}")
+
+    def partitions(self) -> list[InputPartition]:
+        return [InputPartition(None)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        snapshot = self._place.open()
+        result = self._asked(snapshot)
+        kinds = to_arrow_schema(self._schema, timezone="UTC")
+        found = _types(parse_query(self._query), snapshot)
+        places = [[name for name, _ in found].index(field.name) for field in kinds]
+        for start in range(0, len(result), _BATCH):
+            stop = min(start + _BATCH, len(result))
+            arrays = [
+                _column(result, place, start, stop, found[place][1], field.type)
+                for place, field in zip(places, kinds, strict=True)
+            ]
+            yield pa.record_batch(arrays, schema=kinds)
+
+    def _asked(self, snapshot: Snapshot) -> Result:
+        args = edn.read(self._args)
+        if type(args) is not tuple:
+            raise AdalogError(Code.ARG_INVALID, f"args is {self._args}; it is EDN of a vector of arguments")
+        cancel = Cancel()
+        question = Questions(_PLAN_BYTES).of(Request(self._query, args), snapshot, cancel)
+        engine = Engine(Means(1, None, strict=False), Memory(), _PLAN_BYTES)
+        return engine.run(question, cancel)
+
+
+def _column(result: Result, place: int, start: int, stop: int, value_type: str, kind: pa.DataType) -> pa.Array:
+    if place in result.pulled:
+        return pa.array([edn.write(each) for each in result.column(place, start, stop)], kind)
+    try:
+        return arrow_column(result.values, result.codes_of(place, start, stop), value_type, kind)
+    except (pa.ArrowInvalid, ValueError) as error:
+        name = result.columns[place].name
+        raise AdalogError(
+            Code.ARG_INVALID, f"a value of {name} is no {value_type} as Spark has them ({error}); give .schema(…)"
+        ) from None

@@ -1,0 +1,78 @@
+"""`spark.read.format("adalog")`: its options, and who reads what they ask for.
+
+Spark makes one in a Python process of its own, and hands it on to those that plan and read.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyspark.sql import types
+from pyspark.sql.datasource import DataSource, DataSourceReader
+
+from datalog import edn
+from datalog.errors import AdalogError, Code
+from datalog.values import Keyword
+from executor.source import answers, datoms
+from executor.source.opened import Place, moment
+
+_KNOWN: Final = ("data", "query", "args", "asof", "attribute", "history", "rowsperpartition")
+_SHOWN: Final = "data, query, args, asOf, attribute, history, rowsPerPartition"
+
+
+class AdalogSource(DataSource):
+    """Datoms, or with the option `query` the rows of an answer."""
+
+    datoms_reader: type[datoms.DatomsReader] = datoms.DatomsReader
+
+    @classmethod
+    def name(cls) -> str:
+        return "adalog"
+
+    def schema(self) -> types.StructType:
+        query, place = self.options.get("query"), self._place()
+        return datoms.schema_of(place, self._attribute()) if query is None else answers.schema_of(place, query)
+
+    def reader(self, schema: types.StructType) -> DataSourceReader:
+        query, place = self.options.get("query"), self._place()
+        if query is not None:
+            return answers.AnswerReader(place, query, self.options.get("args", "[]"), schema)
+        return self.datoms_reader(place, self._attribute(), schema, self._rows())
+
+    def _place(self) -> Place:
+        """The folder, as of one moment for all who read this data frame."""
+        unknown = [name for name in self.options if name.lower() not in _KNOWN]
+        if unknown:
+            raise AdalogError(Code.ARG_INVALID, f"there is no option {unknown[0]}; there are {_SHOWN}")
+        data = self.options.get("data")
+        if data is None:
+            raise AdalogError(Code.ARG_INVALID, 'name the data folder: .option("data", "…")')
+        as_of = self.options.get("asOf")
+        if as_of is None or not as_of.isdecimal():
+            # What is newest now is meant when it is read later, too.
+            as_of = self.options["asOf"] = str(moment(data, as_of))
+        return Place(data, int(as_of), self.options.get("history", "false").lower() == "true")
+
+    def _attribute(self) -> Keyword | None:
+        text = self.options.get("attribute")
+        if text is None:
+            return None
+        try:
+            value = edn.read(":" + text.removeprefix(":"))
+        except AdalogError:
+            value = None
+        if not isinstance(value, Keyword):
+            raise AdalogError(Code.ARG_INVALID, f"attribute is {text}; it is an ident such as :person/name")
+        return value
+
+    def _rows(self) -> int:
+        text = self.options.get("rowsPerPartition", str(datoms.ROWS))
+        if not text.isdecimal() or int(text) < 1:
+            raise AdalogError(Code.ARG_INVALID, f"rowsPerPartition is {text}; it is a number, at least 1")
+        return int(text)
+
+
+class FilteredSource(AdalogSource):
+    """The same for sessions with `spark.sql.python.filterPushdown.enabled`: without it Spark refuses such a one."""
+
+    datoms_reader = datoms.FilteredReader

@@ -1,0 +1,182 @@
+"""Datoms as data frames: partitions by ranges of entities, of which a task reads no more than it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import types
+from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from datalog.errors import AdalogError, Code
+from datalog.values import Keyword
+from executor.source.kinds import EDN, arrow_column, spark_type
+from executor.source.opened import Place
+from executor.source.wanted import Wanted
+from store.attribute import Attribute
+from store.columns import Columns
+from store.snapshot import Snapshot
+from store.trie import distinct
+
+# Rows of a batch, and the entities that are looked up for one.
+_BATCH: Final = 1 << 16
+ROWS: Final = 1_000_000
+"""Rows of a partition, more or less."""
+
+
+def schema_of(place: Place, ident: Keyword | None) -> types.StructType:
+    """The columns of all datoms, or of one attribute's, whose values then have its type."""
+    v = types.StringType() if ident is None else spark_type(type_of(named(place.open(), ident)))
+    columns: list[tuple[str, types.DataType]] = [("e", types.LongType())]
+    columns += [("a", types.StringType())] if ident is None else []
+    columns += [("v", v), ("t", types.LongType())]
+    columns += [("added", types.BooleanType())] if place.history else []
+    return types.StructType([types.StructField(name, kind) for name, kind in columns])
+
+
+def named(snapshot: Snapshot, ident: Keyword) -> Attribute:
+    """The attribute of an ident. Raises UNKNOWN_ATTRIBUTE."""
+    attribute = snapshot.attribute(ident)
+    if attribute is None:
+        raise AdalogError(Code.UNKNOWN_ATTRIBUTE, f"there is no attribute {ident}")
+    return attribute
+
+
+def type_of(attribute: Attribute) -> str:
+    """What its values are in a data frame."""
+    return EDN if attribute.value_type in (None, "tuple") else str(attribute.value_type)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """An attribute's datoms with `first` <= e <= `last`."""
+
+    attribute: int
+    first: int
+    last: int
+
+
+class Parts(InputPartition):
+    """What one task reads."""
+
+    def __init__(self, parts: tuple[Part, ...]) -> None:
+        super().__init__(parts)
+        self.parts = parts
+
+
+class DatomsReader(DataSourceReader):
+    """`attribute`: only its datoms. `rows`: of a partition, more or less."""
+
+    def __init__(self, place: Place, attribute: Keyword | None, schema: types.StructType, rows: int) -> None:
+        self._place = place
+        self._attribute = attribute
+        self._schema = schema
+        self._rows = rows
+        self._wanted = Wanted()
+        known = schema_of(place, attribute).fieldNames()
+        for name in schema.fieldNames():
+            if name not in known:
+                raise AdalogError(Code.ARG_INVALID, f"datoms have no column {name}; they have {', '.join(known)}")
+
+    def partitions(self) -> list[InputPartition]:
+        """Large attributes in several, small ones together."""
+        snapshot = self._place.open()
+        made: list[InputPartition] = []
+        held: list[Part] = []
+        size = 0
+        for attribute in self._attributes(snapshot):
+            count = snapshot.statistics(attribute).count
+            if not count or self._wanted.entities.first > self._wanted.entities.last:
+                continue
+            for part in self._cut(snapshot, attribute, -(-count // self._rows)):
+                held.append(part)
+                size += min(count, self._rows)
+                if size >= self._rows:
+                    made.append(Parts(tuple(held)))
+                    held, size = [], 0
+        return [*made, Parts(tuple(held))] if held or not made else made
+
+    def _attributes(self, snapshot: Snapshot) -> list[Attribute]:
+        if self._attribute is not None:
+            return [named(snapshot, self._attribute)]
+        return [each for each in snapshot.attributes() if self._wanted.takes(each.ident)]
+
+    def _cut(self, snapshot: Snapshot, attribute: Attribute, pieces: int) -> Iterator[Part]:
+        first, last = self._wanted.entities.first, self._wanted.entities.last
+        if pieces == 1:
+            yield Part(attribute.id, first, last)
+            return
+        keys = snapshot.trie(attribute.id, inverse=False).keys
+        if snapshot.is_history:
+            keys = distinct(snapshot.columns(attribute).e)
+        keys = keys[keys.searchsorted(first) : keys.searchsorted(last, side="right")]
+        at = np.linspace(0, len(keys), pieces + 1).astype(np.int64)[1:-1]
+        starts = [first, *keys[np.unique(at[at < len(keys)])].tolist()]
+        for start, stop in pairwise([*starts, None]):
+            end = last if stop is None else stop - 1
+            if start <= end:
+                yield Part(attribute.id, start, end)
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The datoms of a partition."""
+        snapshot = self._place.open()
+        kinds = to_arrow_schema(self._schema, timezone="UTC")
+        parts = partition.parts if isinstance(partition, Parts) else ()
+        for part in parts:
+            attribute = snapshot.attribute(part.attribute)
+            assert attribute is not None, "it was there when the partitions were made"
+            for columns in _read(snapshot, part):
+                rows = self._wanted.of(columns)
+                for start in range(0, len(rows), _BATCH):
+                    some = rows.take(np.arange(start, min(start + _BATCH, len(rows))))
+                    yield self._batch(snapshot, attribute, some, kinds)
+
+    def _batch(self, snapshot: Snapshot, attribute: Attribute, rows: Columns, kinds: pa.Schema) -> pa.RecordBatch:
+        value_type = EDN if self._attribute is None else type_of(attribute)
+
+        def column(field: Any) -> pa.Array:
+            match field.name:
+                case "e":
+                    return pa.array(rows.e).cast(field.type)
+                case "a":
+                    return pa.repeat(str(attribute.ident), len(rows)).cast(field.type)
+                case "t":
+                    return pa.array(rows.t).cast(field.type)
+                case "added":
+                    return pa.array(rows.added).cast(field.type)
+            return arrow_column(snapshot.codes, rows.v, value_type, field.type)
+
+        return pa.record_batch([column(field) for field in kinds], schema=kinds)
+
+
+class FilteredReader(DatomsReader):
+    """The same with Spark's filters, which it hands on to those alone for which its setting says so."""
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - Spark's name
+        """Keeps the filters that it can, and gives back the others."""
+        snapshot = self._place.open()
+        attribute = None if self._attribute is None else named(snapshot, self._attribute)
+        for each in filters:
+            narrowed = self._wanted.narrowed(each, attribute, snapshot)
+            if narrowed is None:
+                yield each
+            else:
+                self._wanted = narrowed
+
+
+def _read(snapshot: Snapshot, part: Part) -> Iterator[Columns]:
+    """The datoms of a part, some entities at a time where that costs what these have."""
+    if snapshot.is_plain and snapshot.t >= snapshot.data_of(part.attribute).relation.last:
+        keys = snapshot.trie(part.attribute, inverse=False).keys
+        keys = keys[keys.searchsorted(part.first) : keys.searchsorted(part.last, side="right")]
+        for start in range(0, len(keys), _BATCH):
+            yield snapshot.columns_of_entities(part.attribute, keys[start : start + _BATCH])
+        return
+    columns = snapshot.columns_of(part.attribute)
+    first, last = columns.e.searchsorted(part.first), columns.e.searchsorted(part.last, side="right")
+    yield columns.take(np.arange(first, last))

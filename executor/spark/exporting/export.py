@@ -1,0 +1,174 @@
+"""An export from a view to its folder: what is done by whom. The driver knows names and counts, never rows."""
+
+from __future__ import annotations
+
+import pickle
+import shutil
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Final, Protocol, TypeVar
+from uuid import uuid4
+
+from executor.spark.exporting.folder import (
+    MANIFEST,
+    SCHEMA,
+    ExportedAttribute,
+    File,
+    Listing,
+    check_target,
+    folder_names,
+    remove_strays,
+    unfinished,
+)
+from executor.spark.exporting.parts import ExportJob, Share, write_shares
+from executor.spark.exporting.schema import idents_of, schema_text
+from executor.spark.exporting.values import tags_of
+from executor.spark.shipping import Shipped
+from store import bootstrap
+from store.attribute import Attribute
+from store.manifest import Manifest
+from store.private import FOLDER_MODE, opener
+from store.snapshot import Snapshot
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+ROWS: Final = 1 << 21
+"""About how many datoms a file has."""
+_LEAST: Final = -(1 << 63)
+_MOST: Final = (1 << 63) - 1
+# No attribute's folder begins with a dot.
+_DATABASE: Final = ".database"
+
+
+class Runner(Protocol):
+    """Who runs tasks."""
+
+    def each(self, stage: str, work: Callable[[T], R], items: Sequence[T]) -> list[R]:
+        """What `work` makes of each item, a task each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What an export wrote. bytes: of the attributes' files."""
+
+    t: int
+    datoms: int
+    attributes: int
+    files: int
+    bytes: int
+    seconds: float
+
+
+def export(snapshot: Snapshot, runner: Runner, to: Path, form: str, rows: int = ROWS) -> Outcome:
+    """Writes a view, which may be a history, into a folder that is not there yet, or empty.
+
+    Raises ARG_INVALID for a folder with something in it.
+    """
+    began = time.monotonic()
+    to = to.absolute()
+    check_target(to)
+    with unfinished(to) as folder:
+        attributes = _exported(snapshot)
+        names = folder_names(each.ident for each in attributes)
+        for name in names.values():
+            (folder / name).mkdir(FOLDER_MODE)
+        database = folder / _DATABASE
+        database.mkdir(FOLDER_MODE)
+        job = ExportJob(str(folder), form, snapshot.is_history)
+        manifest = snapshot.manifest()
+        shares = [
+            share
+            for each in attributes
+            for share in _shares(snapshot, each, _shipped(manifest, each, database), names[each.ident], rows)
+        ]
+        files: dict[int, list[File]] = {each.id: [] for each in attributes}
+        for written in runner.each("writing", partial(write_shares, job), _tasks(snapshot, shares, rows)):
+            for attribute, file in written:
+                files[attribute].append(file)
+        shutil.rmtree(database)
+        exported = tuple(
+            ExportedAttribute(
+                str(each.ident),
+                str(each.value_type),
+                names[each.ident],
+                tuple(sorted(files[each.id], key=lambda file: file.name)),
+            )
+            for each in attributes
+        )
+        remove_strays(folder, exported)
+        idents = idents_of(snapshot)
+        _write(folder / SCHEMA, schema_text(snapshot, idents).encode())
+        named = {str(ident): e for ident, e in idents.items()}
+        _write(folder / MANIFEST, Listing(form, snapshot.t, snapshot.is_history, exported, named).written())
+    every = [file for each in exported for file in each.files]
+    return Outcome(
+        snapshot.t,
+        sum(file.datoms for file in every),
+        len(exported),
+        len(every),
+        sum(file.bytes for file in every),
+        round(time.monotonic() - began, 3),
+    )
+
+
+def _exported(snapshot: Snapshot) -> list[Attribute]:
+    """The attributes that have a folder: all that are declared with a type; of adalog's own, in a history, the
+    instants of its transactions."""
+    return [
+        each
+        for each in snapshot.attributes()
+        if each.value_type is not None
+        and (not bootstrap.is_built_in(each.id) or (snapshot.is_history and each.id == bootstrap.TX_INSTANT))
+    ]
+
+
+def _shipped(manifest: Manifest, attribute: Attribute, folder: Path) -> Shipped:
+    """What an attribute's tasks need of the database: a worker checks what it opens, and need not check all."""
+    # Once it may have been of another type.
+    tags = set(manifest.blocks) if manifest.history else tags_of(str(attribute.value_type))
+    own = replace(
+        manifest,
+        attributes=(attribute,),
+        relations={id_: each for id_, each in manifest.relations.items() if id_ == attribute.id},
+        events={id_: each for id_, each in manifest.events.items() if id_ == attribute.id},
+        blocks={tag: each for tag, each in manifest.blocks.items() if tag in tags},
+        young={tag: each for tag, each in manifest.young.items() if tag in tags},
+    )
+    path = folder / str(attribute.id)
+    _write(path, pickle.dumps(own, protocol=5))
+    return Shipped(uuid4().hex, None, str(path))
+
+
+def _shares(snapshot: Snapshot, attribute: Attribute, database: Shipped, folder: str, rows: int) -> Iterator[Share]:
+    bounds = [_LEAST, *snapshot.data_of(attribute.id).cuts(rows), _MOST]
+    for number, (low, high) in enumerate(pairwise(bounds)):
+        ident, value_type = str(attribute.ident), str(attribute.value_type)
+        yield Share(database, attribute.id, ident, value_type, folder, number, low, high)
+
+
+def _tasks(snapshot: Snapshot, shares: Sequence[Share], rows: int) -> list[tuple[Share, ...]]:
+    """The shares of each task: small ones together."""
+    parts: dict[int, int] = {}
+    for share in shares:
+        parts[share.attribute] = parts.get(share.attribute, 0) + 1
+    tasks: list[tuple[Share, ...]] = []
+    held: list[Share] = []
+    size = 0
+    for share in shares:
+        data = snapshot.data_of(share.attribute)
+        held.append(share)
+        size += (data.relation.count + len(data.delta)) // parts[share.attribute]
+        if size >= rows // 2:
+            tasks.append(tuple(held))
+            held, size = [], 0
+    return [*tasks, tuple(held)] if held else tasks
+
+
+def _write(path: Path, content: bytes) -> None:
+    with open(path, "wb", opener=opener) as file:
+        file.write(content)

@@ -1,0 +1,66 @@
+"""Private folders for what Spark writes: gone with their process, or at the next start after it was killed."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+_PREFIX: Final = "adalog-spark-"
+
+
+class PrivateFolder:
+    """A new folder that only this user can enter, locked for as long as this process has it.
+
+    Its name is short: a Unix socket's path has some 100 bytes.
+    """
+
+    def __init__(self, parent: Path | None = None) -> None:
+        """Removes, too, those beside it whose processes ended without."""
+        parent = parent or Path(tempfile.gettempdir())
+        remove_abandoned(parent)
+        while True:
+            self.path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
+            held = _locked(self.path)
+            # Another process may have taken it for abandoned in the moment before the lock.
+            if held is not None and self.path.is_dir():
+                self._held = held
+                return
+
+    def remove(self) -> None:
+        """Removes it with all that is in it."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        self.let_go()
+
+    def let_go(self) -> None:
+        """Unlocks it, so that what is left of it is abandoned."""
+        if self._held >= 0:
+            os.close(self._held)
+            self._held = -1
+
+
+def remove_abandoned(parent: Path) -> None:
+    """Removes the folders of processes that ended without removing them."""
+    for left in parent.glob(f"{_PREFIX}*"):
+        held = _locked(left)
+        if held is not None:
+            shutil.rmtree(left, ignore_errors=True)
+            os.close(held)
+
+
+def _locked(folder: Path) -> int | None:
+    """A descriptor with the folder's lock; None where another process has it, or the folder is not ours."""
+    with suppress(OSError):
+        held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        try:
+            if os.fstat(held).st_uid == os.getuid():
+                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return held
+            os.close(held)
+        except OSError:
+            os.close(held)
+    return None

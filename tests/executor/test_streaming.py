@@ -1,0 +1,103 @@
+"""What a stream does with a batch, without Spark: what is handed on, tried again, and given up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from datalog.errors import AdalogError, Code
+from executor.spark.pipeline import streaming
+from executor.spark.pipeline.loading import Outcome
+from executor.spark.pipeline.mapping import Plan, read_mapping
+from executor.spark.pipeline.streaming import Streaming
+
+MAPPING = """
+sources:
+  files:
+    path: in/*.csv
+    options: {header: true, maxFilesPerTrigger: 1}
+    entity: {attribute: a/b, column: c}
+  topic:
+    path: people
+    format: kafka
+    options: {kafka.bootstrap.servers: "localhost:9"}
+    entity: {attribute: a/b, column: c}
+"""
+DONE = Outcome(7, 1, 1, 1, 0, 0.1, accepted=True)
+AWAY = AdalogError(Code.BACKEND_UNAVAILABLE, "away")
+WRONG = AdalogError(Code.ARG_INVALID, "wrong")
+
+
+class Sink:
+    def __init__(self, *answers: Outcome | AdalogError) -> None:
+        self.answers = list(answers)
+        self.asked: list[tuple[Plan, str, Path]] = []
+        self.before: Callable[[], None] = lambda: None
+
+    def imported(self, plan: Plan, key: str, quarantine: Path) -> Outcome:
+        self.asked.append((plan, key, quarantine))
+        self.before()
+        answer = self.answers.pop(0)
+        if isinstance(answer, AdalogError):
+            raise answer
+        return answer
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Plan:
+    (tmp_path / "mapping.yaml").write_text(MAPPING)
+    return read_mapping(tmp_path / "mapping.yaml", {})
+
+
+def stream(plan: Plan, tmp_path: Path, sink: Sink, told: list[Any]) -> Streaming:
+    live: Any = SimpleNamespace(spark=SimpleNamespace(newSession=lambda: None), alive=True)
+    return Streaming(live, plan, tmp_path / "checkpoint", Path("quarantine"), sink, lambda *each: told.append(each))
+
+
+def test_a_batch_names_its_files_and_no_others(plan: Plan, tmp_path: Path) -> None:
+    sink, told = Sink(DONE, DONE), []
+    stream(plan, tmp_path, sink, told)._hand_on(plan.sources[0], ["/in/1.csv"], 3, "key")
+    [(handed, key, quarantine)] = sink.asked
+    [source] = handed.sources
+    assert (source.name, source.files, source.options) == ("files", ("/in/1.csv",), {"header": "true"})
+    assert (key, quarantine) == ("key", Path("quarantine/files/3"))
+    assert told == [("files", 3, DONE)]
+    stream(plan, tmp_path, sink, told)._hand_on(plan.sources[1], ["/staged/0"], 0, "key")
+    [source] = sink.asked[-1][0].sources
+    assert (source.format, source.options, source.files) == ("jsonl", {}, ("/staged/0",))
+    stream(plan, tmp_path, sink, told)._hand_on(plan.sources[0], [], 4, "key")
+    assert len(sink.asked) == 2
+
+
+def test_what_may_pass_is_tried_again(plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streaming, "_AGAIN_SECONDS", 0.0)
+    sink, told = Sink(AWAY, AWAY, DONE), []
+    stream(plan, tmp_path, sink, told)._hand_on(plan.sources[0], ["/in/1.csv"], 0, "key")
+    assert [came for _, _, came in told] == [AWAY, AWAY, DONE]
+    assert {key for _, key, _ in sink.asked} == {"key"}
+
+
+def test_what_will_not_pass_ends_it(plan: Plan, tmp_path: Path) -> None:
+    with pytest.raises(AdalogError, match="wrong"):
+        stream(plan, tmp_path, Sink(WRONG), [])._hand_on(plan.sources[0], ["/in/1.csv"], 0, "key")
+
+
+def test_one_that_was_stopped_tries_nothing(plan: Plan, tmp_path: Path) -> None:
+    sink = Sink(AWAY)
+    stopped = stream(plan, tmp_path, sink, [])
+    sink.before = stopped.stop
+    with pytest.raises(AdalogError) as caught:
+        stopped._hand_on(plan.sources[0], ["/in/1.csv"], 0, "key")
+    assert caught.value.code is Code.CANCELLED
+    assert len(sink.asked) == 1
+
+
+def test_a_checkpoint_keeps_its_identity(plan: Plan, tmp_path: Path) -> None:
+    (tmp_path / "checkpoint").mkdir()
+    first = stream(plan, tmp_path, Sink(), [])._identity()
+    assert stream(plan, tmp_path, Sink(), [])._identity() == first
+    assert len(first) == 32

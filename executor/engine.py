@@ -11,17 +11,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from datalog.ast import FindPull
+from datalog.ast import FindAggregate, FindPull
 from datalog.errors import AdalogError, Code
 from datalog.parse_pull import read_pull
 from datalog.values import EdnMap
+from executor.answer.parquet import Output, Part, mixed, settled, write_part
 from executor.answer.result import Pulled, Result
 from executor.bounds.budget import Memory
 from executor.bounds.cancel import Cancel
 from executor.bounds.recent import Recent
 from executor.bounds.run import Run
 from executor.evaluation.compile import Compiler
-from executor.evaluation.local import Ran, run_join, shape_result
+from executor.evaluation.local import Ran, TaskCounts, run_join, shape_result
+from executor.prediction import Prediction, Work
 from executor.pull.find import pull_shown, pulled_column
 from executor.pull.puller import Puller
 from executor.question.inputs import bind_inputs
@@ -39,12 +41,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """What an engine may use: `threads` for a query, and Spark, which AUTO prefers above `spark_cost`, an estimate.
-    `strict`: an attribute that is not declared is refused."""
+    """What an engine may use: `threads` for a query, and Spark. `strict`: an attribute that is not declared is
+    refused."""
 
     threads: int
     spark: SparkEngine | None
-    spark_cost: float
     strict: bool
 
 
@@ -58,6 +59,18 @@ class _Joined:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Ran:
+    """The rows of a question before they are shaped: where and why they were computed, since when."""
+
+    plan: Plan
+    place: Place
+    reason: str
+    values: Scratch
+    ran: Ran
+    started: float
+
+
 class Engine:
     """Thread-safe."""
 
@@ -66,6 +79,7 @@ class Engine:
         self.means = means
         self.memory = memory
         self.compiler = Compiler(Recent(plan_bytes))
+        self.prediction = Prediction(means.threads)
 
     def run(self, question: Question, cancel: Cancel) -> Result:
         """The answer with its pulls.
@@ -121,6 +135,8 @@ class Engine:
                 "rows": count.rows,
                 "ms": round(count.seconds * 1000, 3),
             }
+        if ran.tasks:
+            shown["tasks"] = _tasks(ran.tasks)
         shown["rows"] = len(result)
         shown["elapsedMs"] = round(result.elapsed_ms, 3)
         return shown
@@ -136,19 +152,21 @@ class Engine:
                     Code.BACKEND_UNAVAILABLE, "this gateway runs without Spark; ask for engine LOCAL or AUTO"
                 )
             return Place.SPARK, "asked for"
-        cost = plan.cost
-        if cost < self.means.spark_cost:
-            return Place.LOCAL, f"estimated cost {cost:,.0f} is small"
-        if spark is None:
-            return Place.LOCAL, f"estimated cost {cost:,.0f} is large, but there is no Spark"
-        if spark.state != "ready":
-            return Place.LOCAL, f"estimated cost {cost:,.0f} is large, but Spark is {spark.state}"
-        if spark.cores <= self.means.threads:
-            return (
-                Place.LOCAL,
-                f"estimated cost {cost:,.0f} is large, but Spark has no more cores than this process",
-            )
-        return Place.SPARK, f"estimated cost {cost:,.0f} is large"
+        work = _work(request, plan)
+        small = self.prediction.small(work)
+        if small is not None:
+            return Place.LOCAL, small
+        if spark is None or spark.state != "ready":
+            why = "there is no Spark" if spark is None else f"Spark is {spark.state}"
+            return Place.LOCAL, f"about {self.prediction.here(work):,.2f} s here, and {why}"
+        return self.prediction.choose(work, spark.cluster)
+
+    def _learn(self, place: Place, work: Work, seconds: float) -> None:
+        spark = self.means.spark
+        if place is Place.LOCAL or spark is None:
+            self.prediction.learn(place, work, seconds)
+        elif spark.state == "ready":
+            self.prediction.learn(place, work, seconds, spark.cluster)
 
     def _answered(self, question: Question, cancel: Cancel) -> _Joined:
         started = time.perf_counter()
@@ -162,12 +180,46 @@ class Engine:
             result.elapsed_ms = (time.perf_counter() - started) * 1000
         return joined
 
+    def write(self, question: Question, folder: str, cancel: Cancel) -> list[Part]:
+        """Writes the answer's rows into the folder as Parquet, without their pulls: files with rows, in order.
+
+        On Spark the tasks write, where rows of different tasks cannot be the same one. Raises as `run` does, and
+        OSError, and leaves no file then.
+        """
+        output = Output(folder)
+        with self.memory.lent(cancel):
+            while True:
+                try:
+                    parts = self._written(question, output, cancel)
+                except BaseException:
+                    output.discard()
+                    raise
+                different = mixed(parts)
+                if not different:
+                    return settled(output, parts)
+                # A type that no task could know alone.
+                output.discard()
+                output = Output(folder, output.texts | different)
+
+    def _written(self, question: Question, output: Output, cancel: Cancel) -> list[Part]:
+        ran = self._ran(question, cancel, output)
+        if ran.ran.parts is not None:
+            return ran.ran.parts
+        result = self._shaped(question, ran, cancel)
+        names = [column.name for column in result.columns]
+        return [write_part(output, 0, names, result.codes, ran.values, cancel)] if len(result) else []
+
     def _joined(self, question: Question, cancel: Cancel) -> _Joined:
+        ran = self._ran(question, cancel)
+        return _Joined(self._shaped(question, ran, cancel), ran.plan, ran.ran, ran.reason)
+
+    def _ran(self, question: Question, cancel: Cancel, output: Output | None = None) -> _Ran:
         started = time.perf_counter()
         request, snapshot = question.request, question.snapshot
         plan = self.compiler.compile(question, cancel=cancel)
         cancel.check()
         place, reason = self.choose(request, plan)
+        work = _work(request, plan)
         if place is Place.SPARK and plan.program.strata:
             plan = self.compiler.compile(question, share=True, cancel=cancel)
         values = Scratch(snapshot.codes, take=cancel.budget.take)
@@ -175,19 +227,32 @@ class Engine:
             cancel.expect(plan.cost + question.arguments_cost)
         inputs = bind_inputs(plan, question.args, snapshot, values, cancel.check)
         run = Run(values, cancel, self.means.strict, self.means.threads)
-        if place is Place.SPARK:
-            assert self.means.spark is not None
-            ran = self.means.spark.run_join(plan, inputs, run, most=request.max_rows)
-        else:
-            ran = run_join(plan, inputs, run, most=request.max_rows)
+        began, waited = time.perf_counter(), cancel.waited
+        try:
+            if place is Place.SPARK:
+                assert self.means.spark is not None
+                most, ordered = request.max_rows, request.ordered
+                ran = self.means.spark.run_join(plan, inputs, run, most=most, ordered=ordered, output=output)
+            else:
+                ran = run_join(plan, inputs, run, most=request.max_rows)
+        except AdalogError as error:
+            if error.code is Code.TIMEOUT:
+                # It takes this long at least.
+                self._learn(place, work, time.perf_counter() - began - (cancel.waited - waited))
+            raise
+        self._learn(place, work, time.perf_counter() - began - (cancel.waited - waited))
+        return _Ran(plan, place, reason, values, ran, started)
+
+    def _shaped(self, question: Question, ran: _Ran, cancel: Cancel) -> Result:
+        request = question.request
         result = shape_result(
-            plan,
-            ran.rows,
-            values,
+            ran.plan,
+            ran.ran.rows,
+            ran.values,
             cancel,
-            t=snapshot.t,
-            engine=str(place),
-            started=started,
+            t=question.snapshot.t,
+            engine=str(ran.place),
+            started=ran.started,
             ordered=request.ordered,
         )
         result.question = question
@@ -197,4 +262,33 @@ class Engine:
                 Code.LIMIT_EXCEEDED,
                 f"the query has more than {request.max_rows:,} rows; narrow it, aggregate, or use :limit",
             )
-        return _Joined(result, plan, ran, reason)
+        return result
+
+
+def _work(request: Request, plan: Plan) -> Work:
+    find, limit = plan.query.find, plan.query.limit
+    rows = plan.rows
+    if all(isinstance(element, FindAggregate) for element in find.elements):
+        rows = 1.0
+    elif limit is not None:
+        rows = min(rows, plan.query.offset + limit)
+    return Work(request.query, plan.cost, rows)
+
+
+def _tasks(tasks: Sequence[TaskCounts]) -> dict[str, Any]:
+    """How even the tasks of a job were: skew is the longest as a multiple of the mean."""
+    seconds = sorted((task.seconds for task in tasks), reverse=True)
+    mean = sum(seconds) / len(seconds)
+    works = [task.work for task in tasks]
+    return {
+        "number": len(tasks),
+        "workers": len({task.worker for task in tasks}),
+        "ms": {
+            "least": round(seconds[-1] * 1000, 3),
+            "median": round(seconds[len(seconds) // 2] * 1000, 3),
+            "most": round(seconds[0] * 1000, 3),
+        },
+        "skew": round(seconds[0] / mean, 2) if mean else 1.0,
+        "estimatedSkew": round(max(works) * len(works) / sum(works), 2) if sum(works) else 1.0,
+        "rows": sum(task.rows for task in tasks),
+    }

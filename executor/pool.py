@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from datalog.diagnostics import Diagnostic
 from datalog.values import EdnMap
+from executor.answer.parquet import Part
 from executor.answer.result import Result
 from executor.bounds.budget import MEMORY_BYTES, Memory
 from executor.bounds.cancel import Cancel
@@ -57,8 +58,7 @@ class PoolSettings:
     """`threads` a query may use; `running` light queries at once and `heavy` ones beside them; `waiting` more
     before the rest are refused.
 
-    `heavy_cost`: estimated cost from which on a query is heavy (about 20 ms of local work). `spark_cost`: that
-    above which AUTO prefers Spark (about half a second), where Spark has more cores than `threads`.
+    `heavy_cost`: estimated cost from which on a query is heavy (about 20 ms of local work).
     `memory_bytes`: what all queries may hold together; one of them, half of it. `plan_bytes`: of what is
     remembered of recent queries, parsed and planned.
     """
@@ -68,7 +68,6 @@ class PoolSettings:
     heavy: int = os.cpu_count() or 1
     waiting: int = 256
     heavy_cost: float = 3e5
-    spark_cost: float = 1e7
     memory_bytes: int = MEMORY_BYTES
     plan_bytes: int = 32 << 20
 
@@ -88,7 +87,7 @@ class Pool:
         self.settings = settings or PoolSettings()
         self.spark = spark
         self.memory = Memory(self.settings.memory_bytes)
-        means = Means(self.settings.threads, spark, self.settings.spark_cost, database.schema == "strict")
+        means = Means(self.settings.threads, spark, database.schema == "strict")
         self.questions = Questions(self.settings.plan_bytes // 2)
         self.engine = Engine(means, self.memory, self.settings.plan_bytes // 2)
         self.scheduler = Scheduler(
@@ -137,6 +136,14 @@ class Pool:
         self.turns.register(cancel)
         answers = self.engine if self.cache is None else self.cache
         return answers.run(question, cancel)
+
+    def write(self, request: Request, folder: str, cancel: Cancel | None = None) -> list[Part]:
+        """Writes the rows of a query into a folder as Parquet, on the calling thread; the files. Raises as `run`
+        does, and OSError."""
+        question = self.question(request)
+        cancel = _sooner(cancel or Cancel(), question.deadline)
+        self.turns.register(cancel)
+        return self.engine.write(question, folder, cancel)
 
     async def arun(self, request: Request) -> Result:
         """Runs a query on the pool's threads; cancelling the task stops it, unless others wait for the same."""

@@ -89,6 +89,14 @@ def text_of(shown: dict[str, Any]) -> str:
         lines.append(f"{i + 1}. {level['variable']}: {'; '.join(notes)}")
         lines.extend(f"     propose/intersect {clause}" for clause in level["propose"])
         lines.extend(f"     filter            {clause}" for clause in level["filter"])
+    if "tasks" in shown:
+        tasks = shown["tasks"]
+        ms = tasks["ms"]
+        lines.append(
+            f"tasks  {tasks['number']} in {tasks['workers']} processes: {ms['least']:.0f}, {ms['median']:.0f} and "
+            f"{ms['most']:.0f} ms (least, median, most), skew {tasks['skew']:.2f}, estimated "
+            f"{tasks['estimatedSkew']:.2f}; {tasks['rows']:,} rows to the driver"
+        )
     for inner in shown["queries"]:
         lines.append(f"within {inner['clause']}")
         lines.extend(f"  {line}" for line in text_of(inner["plan"]).splitlines()[1:])

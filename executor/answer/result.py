@@ -190,8 +190,8 @@ def sorted_rows(
     The order is total: by type, then by value. With `first` at least so many rows from the front, so that the
     other columns are ranked, which costs most, only where they can matter.
     """
-    if not codes:
-        return np.arange(0)
+    if not codes or len(codes[0]) < 2:
+        return np.arange(len(codes[0]) if codes else 0)
     cancel = cancel or Cancel()
     with Held(cancel.budget, _SORTING * len(codes[0]) * len(codes)):
         return _sorted_rows(codes, values, keys, first, cancel)

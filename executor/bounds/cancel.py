@@ -119,6 +119,9 @@ class Part(Cancel):
         self.check_flag(time.monotonic())
         self._whole.check()
 
+    def expect(self, cost: float) -> None:
+        self._whole.expect(cost)
+
 
 async def arrived(outcome: Future[Any], deadline: float | None) -> bool:
     """Whether the outcome of other threads is there, once it is or the deadline has passed; cancelling it, too, is

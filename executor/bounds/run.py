@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from executor.bounds.cancel import Cancel
 from store.codes import Scratch
@@ -21,4 +21,4 @@ class Run:
     @property
     def on_one_thread(self) -> Run:
         """The same for a join within a join."""
-        return self if self.threads == 1 else replace(self, threads=1)
+        return self if self.threads == 1 else Run(self.values, self.cancel, self.strict)

@@ -30,7 +30,7 @@ from executor.join.extender import START, Extender
 from executor.join.generic_join import GenericJoin, Level
 from executor.question.inputs import Inputs
 from executor.rules.facts import Columns, Parts
-from executor.rules.kept import KeptFacts
+from executor.rules.kept import KeptExtender, KeptFacts
 from planner.explain_nodes import describe
 from planner.logical import (
     WEIGHT,
@@ -51,6 +51,7 @@ from planner.logical import (
 from planner.plan import Plan, inner_plan
 from planner.resolve import plain_value
 from planner.version import Version
+from store.codes import Scratch
 from store.snapshot import Snapshot
 
 Held = Sequence[Column] | Parts | KeptFacts
@@ -71,7 +72,9 @@ class Reader:
 class Binding:
     """Everything a plan is bound to. `relations`: int64 columns of each input relation and relation source, and
     parts of each derived one. `moments`: of the databases whose old and new states, or what lies between, are read.
-    `readers` are those of the derived relations that are in one part. `derive` runs the rules of queries within."""
+    `readers` are those of the derived relations that are in one part. `derive` runs the rules of queries within.
+    `lasting`: whether all that was bound so far is right wherever databases and relations are these; not where
+    something was decided by, or holds, what a moment's database or a run's values have."""
 
     plan: Plan
     databases: Mapping[str, Snapshot]
@@ -80,6 +83,7 @@ class Binding:
     moments: Mapping[str, Moments] = field(default_factory=dict)
     rank: dict[str, int] = field(default_factory=dict)
     readers: list[Reader] = field(default_factory=list)
+    lasting: bool = field(default=True, init=False)
     derive: Derive = field(kw_only=True)
     _nest: Nest | None = field(default=None, init=False)
     _nests: int = field(default=0, init=False)
@@ -112,8 +116,13 @@ class Binding:
             [Level(x.variable, None if x.keep is None else x.keep | extra, x.merge, x.counted) for x in levels],
             weighted,
             self.plan.options.budget,
-            check=self.run.cancel.check,
+            check=self._check,
         )
+
+    @property
+    def _check(self) -> Callable[[], None]:
+        """Raises when the run should stop."""
+        return self.run.cancel.check
 
     def _conjunction(self, items: Sequence[Node]) -> Conjunction | bool:
         parts: list[Extender] = []
@@ -131,21 +140,21 @@ class Binding:
         """The extender of one node of the tree."""
         match node:
             case DatomAtom():
-                if node.version is not Version.ALL:
-                    return self.moments[node.source].extender(node, self.rank, self.run.strict)
-                return Patterns(self.databases[node.source], self.rank, self.run.strict).extender(node)
+                return self._pattern(node)
             case RelationAtom():
                 return self._relation(node)
             case PredicateAtom():
                 filtering = FilterExtender(self._call(node), self.rank)
                 if filtering.call.variables:
                     return filtering
+                self.lasting = False
                 return filtering.intersect(Batch(1, {}), START).size == 1
             case FunctionAtom(subquery=Subquery() as inner):
                 return FunctionExtender(self._nested(inner, node.args, node.position), node.out, self.rank)
             case FunctionAtom():
                 return FunctionExtender(self._call(node), node.out, self.rank)
             case UnnestAtom():
+                self.lasting = False
                 return UnnestExtender(node.collection, node.out, self.run.values, node.position, self.rank)
             case AndNode():
                 return self._conjunction(node.items)
@@ -156,7 +165,13 @@ class Binding:
             case RuleAtom():
                 raise AssertionError(f"{describe(node)} is a relation by now")
 
-    # Relations
+    # Patterns and relations
+
+    def _pattern(self, atom: DatomAtom) -> Bound:
+        if atom.version is Version.ALL:
+            return Patterns(self.databases[atom.source], self.rank, self.run.strict).extender(atom)
+        self.lasting = False
+        return self.moments[atom.source].extender(atom, self.rank, self.run.strict)
 
     def _relation(self, atom: RelationAtom) -> Bound:
         if atom.subquery is not None:
@@ -164,15 +179,11 @@ class Binding:
         else:
             held = self.relations[atom.relation]
             if isinstance(held, KeptFacts):
-                return held.extender(
-                    [t if isinstance(t, str) else None for t in atom.terms], atom.version, self.rank
-                )
+                return self._kept(atom, held)
             if isinstance(held, Parts):
                 return self._derived(atom, held)
             columns = held
-        terms = [
-            self.run.values.intern(plain_value(t)) if isinstance(t, Const | LookupRef) else t for t in atom.terms
-        ]
+        terms = [self._code(t) if isinstance(t, Const | LookupRef) else t for t in atom.terms]
         if len(columns) < len(terms):
             if not columns or not len(columns[0]):
                 return DEAD
@@ -184,6 +195,13 @@ class Binding:
         if not any(isinstance(term, str) for term in terms) and not any(term is not None for term in terms):
             return len(columns[0]) > 0 if columns else DEAD
         return rows_extender(terms, columns, self.rank)
+
+    def _kept(self, atom: RelationAtom, held: KeptFacts) -> Bound:
+        terms = [term if isinstance(term, str) else None for term in atom.terms]
+        bound = held.extender(terms, atom.version, self.rank)
+        if not isinstance(bound, KeptExtender):
+            self.lasting = False
+        return bound
 
     def _derived(self, atom: RelationAtom, held: Parts) -> Bound:
         """A pattern over what rules derived: the sorted parts as they are, where it names only variables."""
@@ -221,15 +239,21 @@ class Binding:
         sources = [argument for argument in node.args if isinstance(argument, Source)]
         access = [SnapshotAccess(self._database(source.name, node)) for source in sources]
         apply = self._applied(node, access)
-        return Call(node.name, self._values(node.args), apply, self.run.values, self.run.cancel, node.position)
+        return Call(node.name, self._values(node.args), apply, self, node.position)
 
     def _values(self, args: Sequence[Term | Source]) -> tuple[str | int, ...]:
         """Variables by name, constants as codes."""
         return tuple(
-            self.run.values.intern(plain_value(argument)) if isinstance(argument, Const | LookupRef) else argument
+            self._code(argument) if isinstance(argument, Const | LookupRef) else argument
             for argument in args
             if isinstance(argument, str | Const | LookupRef)
         )
+
+    def _code(self, term: Const | LookupRef) -> int:
+        code = self.run.values.intern(plain_value(term))
+        if Scratch.is_made(code):
+            self.lasting = False
+        return code
 
     def _database(self, name: str, node: PredicateAtom | FunctionAtom) -> Snapshot:
         if node.version is not Version.ALL:
@@ -243,6 +267,7 @@ class Binding:
         return self.databases[name]
 
     def _nested(self, inner: Subquery, args: Sequence[Term | Source], position: Position | None) -> NestedCall:
+        self.lasting = False
         databases = {name: self.databases[outer] for name, outer in inner.sources if outer in self.databases}
         lists = {name: self.relations[outer] for name, outer in inner.sources if outer in self.relations}
         given = {name: list(held) for name, held in lists.items() if not isinstance(held, Parts | KeptFacts)}
@@ -262,6 +287,7 @@ class Binding:
         built_in = BUILTINS[node.name]
         if not built_in.needs_database:
             return built_in.call
+        self.lasting = False
         database = access[0] if access else SnapshotAccess(self._database("$", node))
         return lambda *arguments: built_in.call(database, *arguments)
 
@@ -288,20 +314,21 @@ class Binding:
             return DEAD
         # A local variable of a branch that died is still a level: some branch must carry its rows past it.
         local = frozenset(name for name, _ in node.local_to)
-        return OrExtender(nest, branches, local, self.rank, self.run.cancel.check)
+        return OrExtender(nest, branches, local, self.rank, self._check)
 
     def _negation(self, node: NotNode) -> Bound:
         inner = self.join_of(node.items, node.shared, node.levels, False, seed=True)
         if inner is None:
             return HOLDS
         if not node.shared:
+            self.lasting = False
             return HOLDS if not self._matches(inner, Batch(1, {})).any() else DEAD
 
         return NotExtender(
             node.shared,
             lambda batch: self._matches(inner, batch),
             self.rank,
-            self.run.cancel.check,
+            self._check,
             distinct=bool(inner.levels),
         )
 

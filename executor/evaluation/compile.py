@@ -7,6 +7,7 @@ and coarse sizes, and a plan is made anew when those change by a factor.
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +16,7 @@ from executor.bounds.cancel import Cancel
 from executor.bounds.recent import Recent, weight_of_text
 from executor.question.inputs import sizes_of
 from executor.question.question import Question
+from planner.maintenance.together import Together, plan_together
 from planner.passes import plan_query
 from planner.plan import Plan
 from planner.statistics import Statistics
@@ -24,7 +26,7 @@ from planner.statistics import Statistics
 class Compiler:
     """Thread-safe; bounded: by default its plans come to 16 MiB at most."""
 
-    plans: Recent[Any, Plan] = field(default_factory=lambda: Recent(16 << 20))
+    plans: Recent[Any, Plan | Together] = field(default_factory=lambda: Recent(16 << 20))
 
     def compile(self, question: Question, *, share: bool = False, cancel: Cancel | None = None) -> Plan:
         """The plan for a question, with its arguments' kinds and sizes and its snapshots' statistics.
@@ -33,24 +35,45 @@ class Compiler:
         """
         sizes = sizes_of(question.query, question.args)
         options = question.request.options
-        key = (
-            question.text,
-            question.rules,
-            share,
-            options,
-            question.relations,
-            tuple((name, size.bit_length()) for name, size in sizes.items()),
-            tuple(
-                (name, each.statistics_epoch, each.schema_key, each.is_history)
-                for name, each in question.databases.items()
-            ),
-        )
-        plan = self.plans.get(key)
-        if plan is not None:
-            return plan
+        key = (share, *_key(question, sizes))
+        known = self.plans.get(key)
+        if isinstance(known, Plan):
+            return known
         check = (cancel or Cancel()).check
         statistics = Statistics(question.databases, sizes, check=check)
         with watching(check):
             plan = plan_query(question.query, statistics, question.relations, options, share=share)
-        self.plans.put(key, plan, weight_of_text(question.text) + weight_of_text(question.rules or ""))
+        self.plans.put(key, plan, _weight(question))
         return plan
+
+    def compile_together(self, question: Question, sizes: Mapping[str, int], cancel: Cancel) -> Together:
+        """The plan for many questions that differ only in their arguments, of which this is one. `sizes`: of the
+        relations of arguments."""
+        key = ("together", *_key(question, sizes))
+        known = self.plans.get(key)
+        if isinstance(known, Together):
+            return known
+        statistics = Statistics(question.databases, sizes, check=cancel.check)
+        with watching(cancel.check):
+            planned = plan_together(question.query, statistics, question.relations, question.request.options)
+        self.plans.put(key, planned, _weight(question))
+        return planned
+
+
+def _key(question: Question, sizes: Mapping[str, int]) -> tuple[Hashable, ...]:
+    """What a plan depends on: text, schemas, and sizes by their order of magnitude."""
+    return (
+        question.text,
+        question.rules,
+        question.request.options,
+        question.relations,
+        tuple((name, size.bit_length()) for name, size in sizes.items()),
+        tuple(
+            (name, each.statistics_epoch, each.schema_key, each.is_history)
+            for name, each in question.databases.items()
+        ),
+    )
+
+
+def _weight(question: Question) -> int:
+    return weight_of_text(question.text) + weight_of_text(question.rules or "")

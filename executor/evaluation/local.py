@@ -11,6 +11,7 @@ import numpy as np
 from datalog.ast import FindAggregate, FindPull
 from datalog.errors import AdalogError, Code
 from executor.answer.aggregates import aggregated
+from executor.answer.parquet import Part
 from executor.answer.result import Column as ResultColumn
 from executor.answer.result import Result, place_of, sorted_rows, type_of
 from executor.bounds.budget import Held
@@ -105,13 +106,27 @@ class Collector:
 
 
 @dataclass(frozen=True, slots=True)
+class TaskCounts:
+    """What explain analyze shows of a task on Spark: the work that was estimated for its share, in no unit, what it
+    took, the rows that it sent, and the process that it ran in."""
+
+    work: float
+    seconds: float
+    rows: int
+    worker: str
+
+
+@dataclass(frozen=True, slots=True)
 class Ran:
     """`rows`: the distinct tuples of the answer's variables, or where the plan says so the same with weights, some
-    repeatedly. What happened at each level of the join, and in each stratum of the rules before it."""
+    repeatedly. What happened at each level of the join, in each stratum of the rules before it, and in each task
+    where it was many. `parts`: the files that the tasks wrote in place of rows."""
 
     rows: Batch
     levels: list[LevelCounts]
     strata: list[StratumCounts] = field(default_factory=list)
+    tasks: list[TaskCounts] = field(default_factory=list)
+    parts: list[Part] | None = None
 
 
 def run_join(plan: Plan, inputs: Inputs, run: Run, *, most: int | None) -> Ran:

@@ -18,8 +18,9 @@ from datalog.errors import AdalogError, Code, Position
 from datalog.values import EdnMap, EdnSet, type_name
 from datalog.watched import watching
 from executor.bounds.cancel import Cancel
+from executor.bounds.run import Run
 from executor.join.batch import Batch, Column, Mask, stack
-from executor.join.extender import START, UNBOUNDED
+from executor.join.extender import START, UNBOUNDED, Check
 from executor.kernels import group_kernels
 from store.codes import Scratch
 from store.layout import FALSE, LONG_MAX, LONG_MIN, NIL, TRUE
@@ -44,6 +45,13 @@ _COMPARE: dict[str, Callable[[Column, Column], Mask]] = {
 _ARITHMETIC: dict[str, Callable[[Column, Column], Column]] = {"+": np.add, "-": np.subtract, "*": np.multiply}
 
 
+class Running(Protocol):
+    """What has a run: the one that is under way, where it is bound once and run several times."""
+
+    @property
+    def run(self) -> Run: ...
+
+
 class Results(Protocol):
     """What gives a value for each row: a built-in applied to arguments, or a query within the query."""
 
@@ -61,9 +69,16 @@ class Call:
     name: str
     arguments: tuple[Argument, ...]
     apply: Callable[..., Any]
-    values: Scratch
-    cancel: Cancel
+    running: Running
     position: Position | None
+
+    @property
+    def values(self) -> Scratch:
+        return self.running.run.values
+
+    @property
+    def cancel(self) -> Cancel:
+        return self.running.run.cancel
 
     @property
     def variables(self) -> frozenset[str]:
@@ -144,7 +159,7 @@ def _last(variables: frozenset[str], rank: dict[str, int]) -> str:
     return START if last == START or rank[last] < 0 else last
 
 
-class FilterExtender:
+class FilterExtender(Check):
     """`[(pred …)]`: keeps the rows whose result is neither nil nor false."""
 
     def __init__(self, call: Call, rank: dict[str, int]) -> None:

@@ -51,7 +51,7 @@ class Batch:
 
     def keep(self, mask: Mask) -> Batch:
         """The rows where mask is true."""
-        if mask.all():
+        if mask[0] if self.size == 1 else mask.all():
             return self
         return self.take(np.flatnonzero(mask))
 

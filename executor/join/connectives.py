@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from executor.join.batch import Batch, Column, concatenate, stack
-from executor.join.extender import START, UNBOUNDED, Extender, RangeExtender, Ranges, Unwritten, expand
+from executor.join.extender import START, UNBOUNDED, Check, Extender, RangeExtender, Ranges, Unwritten, expand
 from executor.join.step import choose, intersect_ranges, spared
 from executor.kernels import group_kernels
 from store.layout import TAG_BOOLEAN, code_of
@@ -131,6 +131,30 @@ class Conjunction:
             narrow = [each for each, unneeded in zip(narrow, spare, strict=True) if not unneeded]
         return narrow, checks
 
+    def rows(
+        self, batch: Batch, variable: str
+    ) -> tuple[list[tuple[Column | Unwritten, RangeExtender]], list[Extender]]:
+        """The same for a batch of one prefix: the sorted rows to intersect, the shortest first, each with whose it
+        is, and who only checks."""
+        ranged, _ = self.at(variable)
+        if len(ranged) == 1:
+            part = ranged[0]
+            whole = part.whole(batch, variable)
+            return [(part.row(batch, variable) if whole is None else whole, part)], []
+        rows: list[tuple[Column | Unwritten, RangeExtender]] = []
+        wide: list[tuple[Column | Unwritten, RangeExtender]] = []
+        for part in ranged:
+            whole = part.whole(batch, variable)
+            if whole is None:
+                rows.append((part.row(batch, variable), part))
+            else:
+                wide.append((whole, part))
+        if not rows:
+            wide.sort(key=_length)
+            rows.append(wide.pop(0))
+        rows.sort(key=_length)
+        return rows, [part for _, part in wide if not part.narrows_next(variable)]
+
     def offers(self, batch: Batch, variable: str) -> Offers:
         """What the parts could add to each prefix."""
         narrow, checks = self.narrowed(batch, variable)
@@ -197,6 +221,10 @@ class Conjunction:
             if batch.size:
                 batch = part.intersect(batch, variable)
         return batch
+
+
+def _length(row: tuple[Column | Unwritten, RangeExtender]) -> int:
+    return len(row[0])
 
 
 class Nest:
@@ -353,7 +381,7 @@ class OrExtender:
         return Batch(batch.size, {**batch.columns, **state}).keep(alive)
 
 
-class NotExtender:
+class NotExtender(Check):
     """`not` / `not-join`: strikes out the prefixes whose shared bindings the inner join extends to a match.
 
     It never proposes, and acts where the last of its shared variables is bound. `matches` runs the inner join from

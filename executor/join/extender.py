@@ -20,10 +20,15 @@ from numpy.typing import NDArray
 
 from executor.join.batch import Batch, Column, Mask
 from executor.kernels import range_kernels
+from store.signed import Signed
 from store.trie import EMPTY, Csr, Trie, distinct
 
 UNBOUNDED = np.iinfo(np.int64).max // 4
 """The count of an extender that cannot propose: a filter."""
+
+# Keys that are looked for in a level before it gets a filter, and a filter without effect.
+_FEW_ASKED = 64
+_ALL_PASS = np.full(1, np.iinfo(np.uint64).max)
 
 START = ""
 """The level before the first variable: what an extender checks there has all its variables in the first batch."""
@@ -43,6 +48,10 @@ class Extender(Protocol):
 
     def intersect(self, batch: Batch, variable: str) -> Batch:
         """The rows it accepts, of a batch in which `variable` is bound already; repeats stay."""
+
+
+class Check:
+    """An extender that never proposes, and only looks at the variables that are bound."""
 
 
 class Unwritten:
@@ -179,6 +188,11 @@ class RangeExtender(ABC):
     def ranges(self, batch: Batch, variable: str) -> Ranges:
         """Per prefix its candidates."""
 
+    def row(self, batch: Batch, variable: str) -> Column | Unwritten:
+        """The candidates of a batch's only prefix."""
+        ranges = self.ranges(batch, variable)
+        return (ranges.over if ranges.src[0] else ranges.base)[int(ranges.lo[0]) : int(ranges.hi[0])]
+
     @abstractmethod
     def holds(self, batch: Batch, variable: str) -> Mask:
         """Mask of the rows, `variable` bound, that it accepts."""
@@ -247,7 +261,16 @@ def trie_ranges(trie: Trie, keys: Column) -> Ranges:
 
 def _row_of(trie: Trie, key: int) -> Column | Unwritten:
     """The values of one key, not written out yet where that costs."""
-    return Unwritten(trie.count(key), lambda: trie.row(key)) if trie.touched(key) else trie.row(key)
+    touched = trie.touched_count(key)
+    if touched is not None:
+        return Unwritten(touched, lambda: trie.row(key))
+    row = trie.base.row(key)
+    return EMPTY.values if row is None else row
+
+
+def _filter(level: Signed, asked: int) -> NDArray[np.uint64]:
+    """The filter of a level; where too few keys are looked for to make it, one that lets all pass."""
+    return level.filter if asked > _FEW_ASKED or level.has_filter else _ALL_PASS
 
 
 def _touched(trie: Trie, keys: Column) -> NDArray[np.int64]:
@@ -255,7 +278,7 @@ def _touched(trie: Trie, keys: Column) -> NDArray[np.int64]:
     mask = np.zeros(len(keys), np.bool_)
     found = 0
     for level in trie.levels:
-        found += range_kernels.mark_touched(level.keys, level.filter, keys, mask)
+        found += range_kernels.mark_touched(level.keys, _filter(level, len(keys)), keys, mask)
     return np.flatnonzero(mask) if found else EMPTY.values
 
 
@@ -289,7 +312,8 @@ def pairs_hold(trie: Trie, keys: Column, values: Column) -> Mask:
     base = trie.base
     mask = range_kernels.holds_pairs(base.keys, base.dense, base.offsets, base.values, keys, values)
     for level in reversed(trie.levels):
-        range_kernels.decide(level.keys, level.filter, level.offsets, level.values, level.added, keys, values, mask)
+        filter_ = _filter(level, len(keys))
+        range_kernels.decide(level.keys, filter_, level.offsets, level.values, level.added, keys, values, mask)
     return mask
 
 
@@ -298,7 +322,7 @@ def keys_hold(trie: Trie, keys: Column) -> Mask:
     base = trie.base
     mask = range_kernels.contains_key(base.keys, base.dense, keys)
     for level in reversed(trie.levels):
-        range_kernels.decide_keys(level.keys, level.filter, level.counts, keys, mask)
+        range_kernels.decide_keys(level.keys, _filter(level, len(keys)), level.counts, keys, mask)
     return mask
 
 
@@ -324,6 +348,11 @@ class PairExtender(RangeExtender):
         self.rank = rank
         self.variables = frozenset(end for end in (first, second) if isinstance(end, str))
         self._fixed: dict[str, Column | Unwritten] = {}
+
+    def forget(self) -> None:
+        """Lets go of rows that were found: the tries may be others by now."""
+        if self._fixed:
+            self._fixed = {}
 
     def _sides(self, variable: str) -> tuple[Callable[[], Trie], Callable[[], Trie], str | int | None]:
         """(trie keyed by `variable`, trie keyed by the other end, the other end)."""
@@ -352,14 +381,22 @@ class PairExtender(RangeExtender):
             return Unwritten(trie.rows, lambda: trie.keys) if trie.levels else trie.keys
         return None
 
+    def row(self, batch: Batch, variable: str) -> Column | Unwritten:
+        row = self._row(variable)
+        if row is not None:
+            return row
+        _, reverse, other = self._sides(variable)
+        assert isinstance(other, str)
+        return _row_of(reverse(), int(batch.columns[other][0]))
+
     def ranges(self, batch: Batch, variable: str) -> Ranges:
+        if batch.size == 1:
+            return Ranges.constant(self.row(batch, variable), 1)
         row = self._row(variable)
         if row is not None:
             return Ranges.constant(row, batch.size)
         _, reverse, other = self._sides(variable)
         assert isinstance(other, str)
-        if batch.size == 1:
-            return Ranges.constant(_row_of(reverse(), int(batch.columns[other][0])), 1)
         return trie_ranges(reverse(), batch.columns[other])
 
     def holds(self, batch: Batch, variable: str) -> Mask:

@@ -9,7 +9,7 @@ is dropped at once: rows that become equal are merged, or their weights summed w
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from executor.join.batch import Batch, check_total
 from executor.join.connectives import ABSENT, Conjunction, OrExtender
-from executor.join.extender import START, Extender, Ranges, expand
-from executor.join.step import choose, count_ranges, intersect_ranges
+from executor.join.extender import START, Check, Extender, Ranges, expand
+from executor.join.step import choose, common, count_ranges, intersect_ranges, is_worth_writing, written
 from executor.kernels import range_kernels
 from planner.logical import WEIGHT
 
@@ -133,13 +133,17 @@ class GenericJoin:
         began = time.perf_counter()
         counts = self.counts[depth]
         counts.prefixes += batch.size
-        if others:
+        produced: Iterable[Batch]
+        if ranged and all(isinstance(part, Check) for part in others):
+            if batch.size == 1:
+                produced = (self._by_rows(batch, level, depth, others),)
+            else:
+                produced = self._by_ranges(batch, level, depth, others)
+        elif others:
             produced = self._by_parts(batch, level, depth)
-        elif ranged:
-            produced = self._by_ranges(batch, level, depth)
         else:
             # Local to an `or` that constants decided: nothing constrains it and nothing asks for it.
-            produced = iter([batch.having(level.variable, np.full(batch.size, ABSENT, np.int64))])
+            produced = (batch.having(level.variable, np.full(batch.size, ABSENT, np.int64)),)
         for chunk in produced:
             rows = chunk.size
             chunk = self._project(chunk, depth)
@@ -162,9 +166,36 @@ class GenericJoin:
                 yield start, stop
             start = stop
 
-    def _by_ranges(self, batch: Batch, level: Level, depth: int) -> Iterator[Batch]:
-        """All who take part have ranges: the compiled intersection."""
-        narrow, checks = self.body.narrowed(batch, level.variable)
+    def _by_rows(self, batch: Batch, level: Level, depth: int, others: Sequence[Extender]) -> Batch:
+        """The extensions of a single prefix, of which there are so many in small queries and in live ones: its
+        candidates are a few sorted rows."""
+        rows, checks = self.body.rows(batch, level.variable)
+        shortest, *longer = (row for row, _ in rows)
+        self.counts[depth].candidates += len(shortest)
+        if level.counted and not (longer or checks or others):
+            return self._weigh(batch, np.array([len(shortest)]))
+        first = value = written(shortest)
+        for row, (_, owner) in zip(longer, rows[1:], strict=True):
+            if not len(value):
+                break
+            if is_worth_writing(row, len(value)):
+                value = common(value, written(row))
+            else:
+                checks.append(owner)
+        if level.counted and not (checks or others):
+            return self._weigh(batch, np.array([len(value)]))
+        if value is first:
+            # A part of a trie's column would keep all of it.
+            value = value.copy()
+        columns = {name: column.repeat(len(value)) for name, column in batch.columns.items()}
+        columns[level.variable] = value
+        extended = Batch(len(value), columns)
+        return self.body.accept(extended, level.variable, (*checks, *others)) if checks or others else extended
+
+    def _by_ranges(self, batch: Batch, level: Level, depth: int, others: Sequence[Extender]) -> Iterator[Batch]:
+        """All who propose have ranges: the compiled intersection."""
+        narrow, ranged = self.body.narrowed(batch, level.variable)
+        checks = (*ranged, *others)
         counting = level.counted and not checks
         if len(narrow) == 1 and (counting or WEIGHT not in batch.columns) and narrow[0].total <= self.budget:
             # What most levels of a small query are: one range for each prefix, in one chunk.
@@ -176,7 +207,8 @@ class GenericJoin:
         if counting and len(narrow) == 1:
             yield self._weigh(batch, least)
             return
-        summed = self._summed(batch, depth, narrow, least)
+        # Others may look at variables that are not kept.
+        summed = None if others else self._summed(batch, depth, narrow, least)
         if summed is not None:
             yield self.body.accept(summed, level.variable, checks)
             return
@@ -235,7 +267,7 @@ class GenericJoin:
         return batch.having(WEIGHT, weight * count).keep(count > 0)
 
     def _by_parts(self, batch: Batch, level: Level, depth: int) -> Iterator[Batch]:
-        """Some who take part are `or`, functions or filters: proposals and intersections over whole batches."""
+        """Some who take part are `or` or functions: proposals and intersections over whole batches."""
         offers = self.body.offers(batch, level.variable)
         sizes = offers.least
         self.counts[depth].candidates += int(sizes.sum())

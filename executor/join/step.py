@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from executor.join.batch import Column
-from executor.join.extender import Ranges, expand
+from executor.join.extender import Ranges, Unwritten, expand
 from executor.kernels import range_kernels
 
 _NOTHING = np.empty(1, np.int64)
@@ -58,10 +58,27 @@ def _intersect_one(ranges: list[Ranges]) -> Column:
     for other in others:
         if not len(value):
             break
-        place = other.searchsorted(value)
-        place[place == len(other)] = 0
-        value = value[other[place] == value]
+        value = common(value, other)
     return value
+
+
+def common(few: Column, many: Column) -> Column:
+    """The values of a sorted row, which is not empty, that are in another one, too, which is no shorter."""
+    place = many.searchsorted(few)
+    if place[-1] == len(many):
+        place[place == len(many)] = 0
+    found: Column = few[many[place] == few]
+    return found
+
+
+def written(row: Column | Unwritten) -> Column:
+    """A row that can be read."""
+    return row.column() if isinstance(row, Unwritten) else row
+
+
+def is_worth_writing(row: Column | Unwritten, candidates: int) -> bool:
+    """Whether a row is better read than asked for each of so many candidates."""
+    return not isinstance(row, Unwritten) or row.is_written or len(row) <= _FEW_CANDIDATES * candidates
 
 
 def count_ranges(ranges: list[Ranges], n: int) -> NDArray[np.int64]:

@@ -12,28 +12,32 @@ where an attribute with :db/noHistory was touched: what held then is forgotten.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from datalog.errors import AdalogError, Code
 from executor.answer.result import Result
 from executor.bounds.budget import Held
-from executor.bounds.cancel import Cancel
+from executor.bounds.cancel import Cancel, Part
 from executor.live.event import Event, Form, Kind, Message, Position
 from executor.live.holding import Chunks, Holding, Holdings, Private
 from executor.live.interests import touching
 from executor.live.settings import LiveSettings
+from executor.maintain.asked import UndatedQuestion
 from executor.maintain.choosing import view_of
 from executor.maintain.compared import distinct
-from executor.maintain.view import Interest, Tick, View
+from executor.maintain.together import answers_together
+from executor.maintain.view import Tick, View
 from executor.pool import Pool
-from executor.question.question import Question
+from executor.question.request import Request
 from store.snapshot import Snapshot
 
 _FEED: Final = 0
 # How long one batch of a replay is worked at, in seconds, before it is handed over.
 _BATCH_SECONDS: Final = 0.25
+# Of the time that one answer may take, what a common evaluation for many has: then they are asked one by one.
+_PART_OF_TIMEOUT: Final = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,41 +67,26 @@ class CatchingUp:
     pool: Pool
     settings: LiveSettings
     holdings: Holdings
-    question: Question
+    question: UndatedQuestion
 
     def snapshot(
         self, at: Snapshot, form: Form, cancel: Cancel, start: int = 0, reset: str | None = None
     ) -> Chunks:
         """The answer at a moment from row number `start` on, in chunks; after a RESET, where there is a reason."""
-        request = replace(self.question.request, snapshot=at, ordered=True, shown=(0, None))
-        answer = distinct(self.pool.run(request, cancel), cancel.check)
+        answer = distinct(self.pool.run(_whole(self.question, at), cancel), cancel.check)
         messages = []
         if reset is not None:
             messages.append(Event(Kind.RESET, Position(at.t, 0), reason=reset).message(form, cancel))
         with self.pool.memory.lent(cancel):
-            for event in self._chunks(answer, at.t, start):
-                cancel.check()
-                messages.append(event.message(form, cancel))
-        return Chunks(messages, Holding(self.holdings, sum(message.nbytes for message in messages)))
+            messages += _written(answer, at.t, form, cancel, start, self.settings.chunk_rows)
+        return _held(messages, self.holdings)
 
     def rest(self, t: int, form: Form, cancel: Cancel, start: int) -> Chunks:
         """The answer after transaction t from row number `start` on. Raises OverError."""
-        now = self.pool.database.snapshot()
+        now, at = self.pool.database.snapshot(), self.pool.database.at(t=t)
         if now.origin.forgetful:
-            self._check_remembered(self._interests(view_of(self.question, self.pool.engine), now), t, now)
-        return self.snapshot(self.pool.database.at(t=t), form, cancel, start)
-
-    def _chunks(self, answer: Result, t: int, start: int) -> Iterator[Event]:
-        rows, step = len(answer), self.settings.chunk_rows
-        start = min(start, rows)
-        while True:
-            stop = min(start + step, rows)
-            last = stop == rows
-            position = Position(t) if last else Position(t, stop)
-            yield Event(Kind.SNAPSHOT, position, answer=answer, start=start, stop=stop, last=last)
-            if last:
-                return
-            start = stop
+            self._check_remembered(self._view(at, now, cancel), at, now)
+        return self.snapshot(at, form, cancel, start)
 
     def gap(
         self, private: Private | None, since: int, now: Snapshot, form: Form, cancel: Cancel, *, each: bool
@@ -107,42 +96,50 @@ class CatchingUp:
         Raises OverError.
         """
         if private is None:
-            view = view_of(self.question, self.pool.engine)
+            at = now.as_of(since)
+            view = self._view(at, now, cancel)
         else:
-            view, since = private.view, private.at.t
-        interests = self._interests(view, now)
-        times = self._times(interests, since, now)
+            at, view = private.at, private.view
+        times = self._times(view, at, now)
         if private is None:
+            self._check_remembered(view, at, now)
             if times == []:
                 return Filling([], Position(now.t), behind=False)
-            self._check_remembered(interests, since, now)
-            at = now.as_of(since)
             with self.pool.memory.lent(cancel):
                 view.add(_FEED, self.question, at, cancel)
             private = Private(view, at, Holding(self.holdings, view.nbytes()))
         one_by_one = each or (times is not None and len(times) <= self.settings.replayed)
         if times is None:
-            one_by_one = each or now.t - since <= self.settings.replayed
-            times = list(range(since + 1, now.t + 1)) if one_by_one else []
+            one_by_one = each or now.t - at.t <= self.settings.replayed
+            times = list(range(at.t + 1, now.t + 1)) if one_by_one else []
         if not one_by_one:
             return self._net(private, now, form, cancel)
         return self._replayed(private, times, now, form, cancel)
 
-    def _interests(self, view: View, now: Snapshot) -> list[Interest]:
-        return list(view.interests(now))
+    def _view(self, at: Snapshot, now: Snapshot, cancel: Cancel) -> View:
+        """A view of one's own that may begin at a moment."""
+        if at.schema_key == now.schema_key and not self.question.names_moments():
+            # What is planned for now is as good there, and others have planned it already.
+            at = now
+        return view_of(self.question.unbound_at(at, cancel.check), self.pool.engine)
 
-    def _times(self, interests: list[Interest], since: int, now: Snapshot) -> list[int] | None:
-        if now.as_of(since).schema_key != now.schema_key:
+    def _times(self, view: View, at: Snapshot, now: Snapshot) -> list[int] | None:
+        interests = view.interests(now)
+        named = [each.attribute for each in interests if each.names and each.attribute is not None]
+        if max([now.schema_touched, *(now.data_of(each).last_touched(now.t) for each in named)]) > at.t:
             # What touches the query may have been something else on the way.
             return None
-        return touching(interests, since, now)
+        return touching(interests, at.t, now)
 
-    def _check_remembered(self, interests: list[Interest], since: int, now: Snapshot) -> None:
+    def _check_remembered(self, view: View, at: Snapshot, now: Snapshot) -> None:
         forgetful = now.origin.forgetful
-        if forgetful and any(each.attribute is None or each.attribute in forgetful for each in interests):
-            named = forgetful & {each.attribute for each in interests if each.attribute is not None} or forgetful
-            if any(now.data_of(each).last_touched(now.t) > since for each in named):
-                raise OverError("an attribute with :db/noHistory has changed since, and what it was is forgotten")
+        if not forgetful:
+            return
+        # An attribute may have another name by now.
+        read = {each.attribute for moment in (at, now) for each in view.interests(moment)}
+        named = forgetful if None in read else forgetful & read
+        if any(now.data_of(each).last_touched(now.t) > at.t for each in named):
+            raise OverError("an attribute with :db/noHistory has changed since, and what it was is forgotten")
 
     def _net(self, private: Private, now: Snapshot, form: Form, cancel: Cancel) -> Filling:
         message = self._step(private, now, form, cancel)
@@ -180,6 +177,68 @@ class CatchingUp:
             return Event(Kind.DELTA, Position(to.t), change=found).message(form, cancel)
 
 
+def snapshots_together(
+    pool: Pool,
+    settings: LiveSettings,
+    holdings: Holdings,
+    asked: Sequence[tuple[UndatedQuestion, Form]],
+    at: Snapshot,
+    cancel: Cancel,
+) -> list[Chunks | None]:
+    """The answers of feeds of one maintained view at a moment, each in its form, by one evaluation; None for one
+    that has to be asked by itself, which then says what is wrong with it.
+
+    Raises what the evaluation is refused, and TIMEOUT where it takes a large part of the time that one may take.
+    """
+    part = Part(cancel, time.monotonic() + settings.timeout_ms / 1000 * _PART_OF_TIMEOUT)
+    found: list[Chunks | None] = []
+    with pool.memory.lent(part):
+        questions = [pool.question(_whole(question, at), part) for question, _ in asked]
+        for answer, (_, form) in zip(answers_together(pool.engine, questions, part), asked, strict=True):
+            try:
+                found.append(
+                    None
+                    if answer is None
+                    else _held(_written(answer, at.t, form, part, 0, settings.chunk_rows), holdings)
+                )
+            except AdalogError as error:
+                if error.code in (Code.CANCELLED, Code.TIMEOUT):
+                    raise
+                found.append(None)
+    return found
+
+
+def _whole(question: UndatedQuestion, at: Snapshot) -> Request:
+    """What gives the whole answer at a moment, in the order in which it is told."""
+    return replace(question.request, snapshot=at, ordered=True, shown=(0, None))
+
+
+def _written(answer: Result, t: int, form: Form, cancel: Cancel, start: int, step: int) -> list[Message]:
+    """The answer after transaction t from row number `start` on, in chunks of so many rows."""
+    messages: list[Message] = []
+    for event in _chunks(answer, t, start, step):
+        cancel.check()
+        messages.append(event.message(form, cancel))
+    return messages
+
+
+def _chunks(answer: Result, t: int, start: int, step: int) -> Iterator[Event]:
+    rows = len(answer)
+    start = min(start, rows)
+    while True:
+        stop = min(start + step, rows)
+        last = stop == rows
+        position = Position(t) if last else Position(t, stop)
+        yield Event(Kind.SNAPSHOT, position, answer=answer, start=start, stop=stop, last=last)
+        if last:
+            return
+        start = stop
+
+
+def _held(messages: list[Message], holdings: Holdings) -> Chunks:
+    return Chunks(messages, Holding(holdings, sum(message.nbytes for message in messages)))
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
     """The same for the log: transactions after a position, as they are read."""
@@ -189,8 +248,14 @@ class Reading:
 
     def gap(self, since: int, now: int, form: Form, cancel: Cancel) -> Filling:
         """The transactions after `since`, up to number `now`, or as many of them as a mailbox holds."""
-        messages: list[Message] = []
-        nbytes, done = 0, since
+        events = self.events(since, now, (form,), cancel)
+        done = events[-1].t if events else since
+        return Filling([event.message(form, cancel) for event in events], Position(done), behind=done < now)
+
+    def events(self, since: int, now: int, forms: Sequence[Form], cancel: Cancel) -> list[Event]:
+        """The same as events that are written in all of the forms: what one cannot show, the others may."""
+        events: list[Event] = []
+        nbytes = 0
         with self.pool.memory.lent(cancel), Held(cancel.budget) as held:
 
             def take(size: int) -> None:
@@ -199,12 +264,13 @@ class Reading:
 
             told = self.pool.database.told(since + 1, now + 1, self.settings.mailbox_events, take)
             for report in told:
-                message = Event(Kind.TRANSACTION, Position(report.t), report=report).message(form, cancel)
-                messages.append(message)
-                nbytes += message.nbytes
-                done = report.t
+                event = Event(Kind.TRANSACTION, Position(report.t), report=report)
+                for form in forms:
+                    message = event.outcome(form, cancel)
+                    nbytes += 0 if isinstance(message, AdalogError) else message.nbytes
+                events.append(event)
                 if nbytes >= self.settings.mailbox_bytes:
                     break
-        if done == since and now > since:
+        if not events and now > since:
             raise AdalogError(Code.BASIS_GONE, f"the log has no transaction {since + 1}")
-        return Filling(messages, Position(done), behind=done < now)
+        return events

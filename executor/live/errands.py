@@ -1,16 +1,19 @@
 """Work that the hub has the pool do: some at once, the rest when that is done, in turn for those who want some.
 
-The pool refuses what would wait too long among other queries. Here it waits until there is room: nobody is refused
-for asking while others do.
+Neither first answers nor steps take all places, and no principal takes all of either: however heavy what some ask
+is, the views of others go on. The pool refuses what would wait too long among other queries. Here it waits until
+there is room: nobody is refused for asking while others do.
 """
 
 from __future__ import annotations
 
+import logging
 import time
-from collections import OrderedDict, deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass
+from enum import Enum, auto
 from typing import Any, Final, Generic, TypeVar
 
 from datalog.errors import AdalogError, Code
@@ -19,12 +22,23 @@ from executor.bounds.client import ASKING, Client
 from executor.live.holding import FullError
 from executor.pool import Pool
 
+_LOGGER: Final = logging.getLogger("adalog.live")
+
 T = TypeVar("T")
 
-# Errands that are in the pool at once.
+# Errands that are in the pool at once, those of one purpose among them, and of one principal among those.
 _AT_ONCE: Final = 16
+_OF_A_PURPOSE: Final = 12
+_OF_A_PRINCIPAL: Final = 8
 # Seconds after which the pool is asked again when it had no place.
 _AGAIN_SECONDS: Final = 0.05
+
+
+class Purpose(Enum):
+    """ANSWER: what a subscriber lacks before it can follow. STEP: what is new for all who follow."""
+
+    ANSWER = auto()
+    STEP = auto()
 
 
 @dataclass(eq=False, slots=True)
@@ -36,6 +50,7 @@ class Errand(Generic[T]):
     work: Callable[[Cancel], T]
     done: Callable[[T | None, BaseException | None], None]
     cost: float = 0.0
+    purpose: Purpose = Purpose.ANSWER
     cancel: Cancel | None = None
     # When the pool is no longer asked again.
     until: float = 0.0
@@ -44,8 +59,14 @@ class Errand(Generic[T]):
     def drop(self) -> None:
         """Nobody wants it any more; `done` is not called."""
         self.dropped = True
+        # It may be long before its turn comes: what the work refers to need not wait for that.
+        self.work = self.done = _nothing
         if self.cancel is not None:
             self.cancel.cancel()
+
+
+def _nothing(*_: object) -> Any:
+    """What is left of an errand that was dropped."""
 
 
 class Errands:
@@ -56,14 +77,16 @@ class Errands:
         self._post = post
         self._timeout_ms = timeout_ms
         # By principal, who is next first.
-        self._waiting: OrderedDict[str, deque[Errand[Any]]] = OrderedDict()
-        self._out = 0
+        self._waiting: dict[Purpose, OrderedDict[str, deque[Errand[Any]]]] = {
+            each: OrderedDict() for each in (Purpose.STEP, Purpose.ANSWER)
+        }
+        self._out: Counter[tuple[Purpose, str]] = Counter()
         # When the pool is asked again, if it had no place.
         self.again_at: float | None = None
 
     def send(self, errand: Errand[Any], *, first: bool = False) -> None:
         """Has it done. `first`: before all others of the same principal."""
-        own = self._waiting.setdefault(errand.client.principal, deque())
+        own = self._waiting[errand.purpose].setdefault(errand.client.principal, deque())
         if first:
             own.appendleft(errand)
         else:
@@ -77,21 +100,32 @@ class Errands:
             self._fill()
 
     def _fill(self) -> None:
-        while self._out < _AT_ONCE and self._waiting and self.again_at is None:
-            principal, own = next(iter(self._waiting.items()))
-            errand = own.popleft()
-            if own:
-                self._waiting.move_to_end(principal)
-            else:
-                del self._waiting[principal]
+        while self.again_at is None and (errand := self._next()) is not None:
             if not errand.dropped:
                 self._submit(errand)
+
+    def _next(self) -> Errand[Any] | None:
+        """The errand that comes next, taken out of those that wait; None while there is no place for any."""
+        if self._out.total() >= _AT_ONCE:
+            return None
+        for purpose, waiting in self._waiting.items():
+            if sum(count for (each, _), count in self._out.items() if each is purpose) >= _OF_A_PURPOSE:
+                continue
+            for principal, own in waiting.items():
+                if self._out[purpose, principal] < _OF_A_PRINCIPAL:
+                    errand = own.popleft()
+                    if own:
+                        waiting.move_to_end(principal)
+                    else:
+                        del waiting[principal]
+                    return errand
+        return None
 
     def _submit(self, errand: Errand[Any]) -> None:
         errand.cancel = cancel = Cancel.after(self._timeout_ms)
         errand.until = errand.until or time.monotonic() + self._timeout_ms / 1000
         ASKING.set(errand.client)
-        self._out += 1
+        self._out[errand.purpose, errand.client.principal] += 1
         try:
             future = self._pool.submit(cancel, errand.work, errand.cost)
         except AdalogError as error:
@@ -108,7 +142,10 @@ class Errands:
         self._fill()
 
     def _back(self, errand: Errand[Any], result: Any, error: BaseException | None) -> None:
-        self._out -= 1
+        place = (errand.purpose, errand.client.principal)
+        self._out[place] -= 1
+        if not self._out[place]:
+            del self._out[place]
         errand.cancel = None
         if errand.dropped:
             return
@@ -117,4 +154,8 @@ class Errands:
             self.again_at = time.monotonic() + _AGAIN_SECONDS
             self.send(errand, first=True)
             return
-        errand.done(result, error)
+        try:
+            errand.done(result, error)
+        except Exception:
+            # It is the affair of whoever sent it: the others wait for their turn.
+            _LOGGER.exception("what came of the work for a live query could not be handed on")

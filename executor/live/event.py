@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
+from datalog.errors import AdalogError, Code
 from executor.answer.result import Result
 from executor.bounds.cancel import Cancel
+from executor.bounds.failure import emptied
+from executor.live.failing import failure
 from executor.maintain.view import Change
 from store.datom import TxReport
+
+# What says nothing about the event: whoever asked for the work knows what follows.
+_PASSING: Final = (Code.CANCELLED, Code.RATE_LIMITED)
 
 
 class Kind(StrEnum):
@@ -35,7 +41,8 @@ class Event:
     """One event of one answer. `position`: that of a stream once it has this event.
 
     SNAPSHOT: rows `start` to `stop` of `answer`; `last` with the last of them. DELTA: `change`. RESET: `reason`.
-    TRANSACTION: `report`. `written`: by the key of a form the message, made once.
+    TRANSACTION: `report`. `written`: by the key of a form the message, made once, or why there is none.
+    `kept_bytes`: what is counted for it while it is among the recent events.
     """
 
     kind: Kind
@@ -47,7 +54,8 @@ class Event:
     change: Change | None = None
     reason: str | None = None
     report: TxReport | None = None
-    written: dict[Hashable, Message] = field(default_factory=dict)
+    written: dict[Hashable, Message | AdalogError] = field(default_factory=dict)
+    kept_bytes: int = 0
 
     @property
     def t(self) -> int:
@@ -55,9 +63,26 @@ class Event:
 
     def message(self, form: Form, cancel: Cancel) -> Message:
         """The event in a form. Raises LIMIT_EXCEEDED where it is too large."""
+        found = self.outcome(form, cancel)
+        if isinstance(found, AdalogError):
+            raise found
+        return found
+
+    def outcome(self, form: Form, cancel: Cancel) -> Message | AdalogError:
+        """The event in a form, or why it cannot be written in that form, made once for all who share it.
+
+        Raises CANCELLED and RATE_LIMITED, after which it is to be written again.
+        """
         found = self.written.get(form.key)
         if found is None:
-            found = self.written[form.key] = form.message(self, cancel)
+            try:
+                found = form.message(self, cancel)
+            except Exception as error:
+                found = failure(error)
+                if found.code in _PASSING:
+                    raise
+                emptied(found)
+            self.written[form.key] = found
         return found
 
 

@@ -10,16 +10,18 @@ import weakref
 from collections import deque
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
+from datalog.errors import AdalogError
+from executor.bounds.cancel import Cancel
 from executor.bounds.client import Client
 from executor.live.errands import Errand
-from executor.live.event import Event, Form, Position, size_of
-from executor.live.holding import Chunks, Holding, Private
+from executor.live.event import Event, Form, Message, Position, size_of
+from executor.live.holding import Holding, Private
 from executor.live.outlet import Channel, Outlet
 from executor.live.subscription import Subscription
+from executor.maintain.asked import UndatedQuestion
 from executor.maintain.view import View
-from executor.question.question import Question
 from store.snapshot import Snapshot
 
 # A step that computes for longer than this on the hub's thread is heavy from then on, in seconds; so many that were
@@ -40,7 +42,7 @@ _CELL_BYTES: Final = 16
 class Seat:
     """A subscription as the hub sees it. `since`: it is to begin at this transaction or later. `each`: every
     transaction is to be told by itself until it has caught up. `private`: what it catches up by. `errand`:
-    what is done for it."""
+    what is done for it alone; `shared`: for others, too."""
 
     subscription: Subscription
     outlet: Outlet
@@ -52,30 +54,45 @@ class Seat:
     reset: str | None = None
     private: Private | None = None
     errand: Errand[Any] | None = None
+    shared: tuple[int, Hashable] | None = None
     channel: Channel | None = None
 
 
-@dataclass(eq=False)
+class Droppable(Protocol):
+    """Work that may be given up."""
+
+    def drop(self) -> None: ...
+
+
+@dataclass(eq=False, slots=True)
+class Shared:
+    """Work on a snapshot that all these wait for."""
+
+    work: Droppable
+    seats: dict[Seat, None] = field(default_factory=dict)
+
+
+@dataclass(eq=False, slots=True, weakref_slot=True)
 class Feed:
-    """`number`: its name within its view. `followed`: the view, None for the log itself. `covered`: all events
-    after this transaction are in `recent`. `waiting`: who is to go on
-    from a position at its next moment. `asked`: who waits for the same
-    snapshot."""
+    """What several subscribers follow: the answers to a question, or the log.
+
+    number: its name within its view. question, followed: what is asked, and its view; None for the log. covered:
+    all events after this transaction are in `recent`. waiting: the seats that go on from a position at the feed's
+    next moment. asked: by position, the work on a snapshot and the seats that wait for it.
+    """
 
     number: int
     key: Hashable
-    question: Question | None
+    question: UndatedQuestion | None
     followed: Followed | None
     seats: dict[Subscription, Seat] = field(default_factory=dict)
     channels: dict[tuple[Hashable, Hashable], Channel] = field(default_factory=dict)
-    recent: deque[Event] = field(default_factory=deque)
+    # Most feeds of many have none.
+    recent: deque[Event] | tuple[()] = ()
     covered: int = 0
     ready: bool = False
     waiting: dict[Seat, Position | None] = field(default_factory=dict)
-    asked: dict[tuple[int, Hashable], list[Seat]] = field(default_factory=dict)
-    snapshots: weakref.WeakValueDictionary[tuple[int, Hashable], Chunks] = field(
-        default_factory=weakref.WeakValueDictionary
-    )
+    asked: dict[tuple[int, Hashable], Shared] = field(default_factory=dict)
 
     def channel(self, seat: Seat) -> Channel:
         """Where the seat's like are told."""
@@ -101,15 +118,15 @@ class Feed:
 class Followed:
     """A view with its moment and its feeds.
 
-    `view`: None while it is at work, and where a step did not end: then it is made anew at its moment. `at`: its
-    moment where it is behind the hub's, and `touched` the transactions that touched it since.
-    `busy`: it is at work elsewhere, by `errand`. `heavy`: its steps are long. `adding`: feeds that it does not
-    know yet; `leaving`: those to be dropped when it is back; `alive`: how many somebody follows. `awaited`: feeds
-    for whose next moment somebody waits. `asks_anew`: what touches it may be something else now.
+    `question`: that of whoever came first. `view`: None while it is at work, and where a step did not end: then it
+    is made anew, for its moment. `at`: its moment where it is behind the hub's, and `touched` the transactions that
+    touched it since. `busy`: it is at work elsewhere, by `errand`. `heavy`: its steps are long. `adding`: feeds to
+    be added; `leaving`: those to be dropped when it is back; `alive`: how many somebody follows. `awaited`:
+    those for whose next moment somebody waits. `asks_anew`: what touches it may be something else now.
     """
 
     key: Hashable
-    question: Question
+    question: UndatedQuestion
     view: View | None
     holding: Holding
     client: Client
@@ -164,33 +181,54 @@ class Followed:
 
 
 class Recent:
-    """The last events of all feeds, the oldest forgotten first."""
+    """The last events of all feeds, the oldest forgotten first. `nbytes`: about what they hold."""
 
     def __init__(self, most: int, nbytes: int) -> None:
         self._most = most
         self._most_bytes = nbytes
-        self._nbytes = 0
-        self._events: deque[tuple[weakref.ref[Feed], Event, int]] = deque()
+        self.nbytes = 0
+        self._events: deque[tuple[weakref.ref[Feed], Event]] = deque()
 
     def add(self, feed: Feed, event: Event) -> None:
         """Keeps an event of a feed, as long as there is room."""
-        size = weight_of(event)
+        if not isinstance(feed.recent, deque):
+            feed.recent = deque()
         feed.recent.append(event)
-        self._events.append((weakref.ref(feed), event, size))
-        self._nbytes += size
-        while len(self._events) > self._most or self._nbytes > self._most_bytes:
-            of, event, size = self._events.popleft()
-            self._nbytes -= size
+        self._events.append((weakref.ref(feed), event))
+        event.kept_bytes = weight_of(event)
+        self.nbytes += event.kept_bytes
+        self._make_room()
+
+    def written(self, event: Event, form: Form, cancel: Cancel) -> Message | AdalogError:
+        """The outcome of an event in a form, counted where the event is kept. Raises what the flag raises."""
+        known = form.key in event.written
+        outcome = event.outcome(form, cancel)
+        if not known and event.kept_bytes and isinstance(outcome, Message):
+            event.kept_bytes += outcome.nbytes
+            self.nbytes += outcome.nbytes
+            self._make_room()
+        return outcome
+
+    def _make_room(self) -> None:
+        while len(self._events) > self._most or self.nbytes > self._most_bytes:
+            of, event = self._events.popleft()
+            self.nbytes -= event.kept_bytes
+            event.kept_bytes = 0
             found = of()
             if found is not None:
+                assert isinstance(found.recent, deque), "it has events"
                 assert found.recent[0] is event, "what is oldest of all is oldest of its feed"
                 found.recent.popleft()
-                found.covered = event.t
+                if not found.recent:
+                    found.recent = ()
+                found.covered = max(found.covered, event.t)
 
     def clear(self) -> None:
         """Nobody follows anything."""
+        for _, event in self._events:
+            event.kept_bytes = 0
         self._events.clear()
-        self._nbytes = 0
+        self.nbytes = 0
 
 
 def weight_of(event: Event) -> int:
@@ -200,4 +238,4 @@ def weight_of(event: Event) -> int:
         size += _CELL_BYTES * size_of(event.change)
     if event.report is not None:
         size += 4 * _CELL_BYTES * len(event.report.datoms)
-    return size
+    return size + sum(each.nbytes for each in event.written.values() if isinstance(each, Message))

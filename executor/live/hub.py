@@ -3,7 +3,8 @@
 The writer's thread only queues what it committed. The hub's thread finds the views that a transaction can touch
 (`interests`), steps those whose steps are short, and has the pool step the others (`views`); what they give is
 written once for all who want it in the same form, and posted to where the subscribers read (`outlet`). Subscribers
-are brought to where they can follow by the pool (`seats`, `catching_up`). The hub never waits for any of them.
+are brought to where they can follow by the pool (`seats`, `catching_up`). What is written on the hub's thread is
+short (`work.Brief`) and needs no disk, so that nobody there waits for anybody else's.
 """
 
 from __future__ import annotations
@@ -16,11 +17,13 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from datalog.errors import AdalogError, Code
 from executor.bounds.cancel import Cancel, stopping
 from executor.bounds.client import ASKING, Client
+from executor.cache.reads import reads_of
 from executor.live.beginning import Begin, began
 from executor.live.changes import Changes, ValuesForm
 from executor.live.errands import Errands
@@ -34,9 +37,11 @@ from executor.live.seats import Seats
 from executor.live.settings import LiveSettings
 from executor.live.subscription import BlockingSubscription, Subscription
 from executor.live.views import Asked, Told, Views
-from executor.maintain.choosing import feed_key, view_key, view_of
+from executor.maintain.asked import feed_key, view_key
+from executor.maintain.choosing import view_of
 from executor.maintain.compared import Compared
 from executor.pool import Pool
+from executor.question.arguments import Moment
 from executor.question.question import Question
 from executor.question.request import Request
 from store.database import TxReport
@@ -82,15 +87,24 @@ class Hub:
     def known(self, request: Request) -> Asked | None:
         """A request made ready to be followed, where that takes no time: the like of it is followed already. Raises
         what is wrong with it."""
+        request = _following(request)
         return self._known(self.pool.question(request)) if self.pool.questions.knows(request) else None
 
     def asked(self, request: Request, cancel: Cancel) -> Asked:
         """Any request made ready, on the pool's threads. Raises likewise."""
-        question = self.pool.question(request, cancel)
+        question = self.pool.question(_following(request), cancel)
         known = self._known(question)
         if known is not None:
             return known
-        key, shared = feed_key(question), view_key(question)
+        if reads_of(question.query).chance:
+            # What one asks would be told to others, who were told something else before.
+            raise AdalogError(
+                Code.QUERY_INVALID,
+                "rand and sample choose anew each time, so that no change of their answer can be followed; choose "
+                "among the rows of a live query that shows them all",
+            )
+        shared = view_key(question)
+        key = feed_key(question, shared)
         self.pool.engine.compiler.compile(question, cancel=cancel)
         view = view_of(question, self.pool.engine)
         if isinstance(view, Compared):
@@ -104,7 +118,7 @@ class Hub:
     def live(self, query: str, args: Sequence[Any], resume: str | None, from_t: int | None) -> Changes:
         """The changes of a query, for the thread that asks. Raises what is wrong with it, and as `follow` does."""
         asked = self.asked(Request(query, tuple(args)), Cancel.after(self.settings.timeout_ms))
-        key = feed_key(asked.question)
+        key = feed_key(asked.question, view_key(asked.question))
         assert isinstance(key, tuple), "the key of the view, then those of the arguments"
         name = stream_name("values", query, *key[1:])
         begin = began(self.database, self._tokens, name, resume, from_t)
@@ -126,26 +140,26 @@ class Hub:
         return subscription
 
     def _follow(self, asked: Asked, form: Form, begin: Begin, subscription: Subscription, outlet: Outlet) -> None:
-        client, since = self._counted(), self.database.snapshot().t
+        client, since = ASKING.get(), self.database.snapshot().t
 
         def sit() -> None:
             feed = self._views.feed(asked, client)
             seat = Seat(subscription, outlet, form, feed, client, since, begin.each, begin.reset)
             self._seats.sit(seat, begin.position)
 
-        self._jobs.put(sit)
+        self._enter(client, sit)
 
     def follow_log(self, form: Form, start: int | None) -> Subscription:
         """A subscription to the transactions from number `start` on, None: from the next. Likewise."""
         position = Position(self.database.snapshot().t if start is None else max(start, 1) - 1)
         subscription = Subscription(self, self.settings, position)
-        outlet, client = self._outlet(), self._counted()
+        outlet, client = self._outlet(), ASKING.get()
 
         def sit() -> None:
-            feed = self._views.log_feed()
+            feed = self._views.log_feed(client)
             self._seats.sit(Seat(subscription, outlet, form, feed, client, position.t), position)
 
-        self._jobs.put(sit)
+        self._enter(client, sit)
         return subscription
 
     def stop(self) -> None:
@@ -171,9 +185,9 @@ class Hub:
     def _known(self, question: Question) -> Asked | None:
         shared = view_key(question)
         if shared in self._views.known:
-            return Asked(question, feed_key(question), shared, None)
+            return Asked(question, feed_key(question, shared), shared, None)
         if shared in self._apart:
-            key = feed_key(question)
+            key = feed_key(question, shared)
             return Asked(question, key, key, None)
         return None
 
@@ -202,12 +216,11 @@ class Hub:
         with self._lock:
             found = self._loops.get(loop)
             if found is None:
-                self._loops = {each: outlet for each, outlet in self._loops.items() if not each.is_closed()}
                 found = self._loops[loop] = LoopOutlet(loop)
             return found
 
-    def _counted(self) -> Client:
-        client = ASKING.get()
+    def _enter(self, client: Client, sit: _Job) -> None:
+        """Counts a subscription and queues its beginning. Raises RATE_LIMITED and BACKEND_UNAVAILABLE."""
         most, most_own = self.settings.subscriptions, self.settings.subscriptions_per_principal
         with self._lock:
             if self._closed:
@@ -223,7 +236,8 @@ class Hub:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="adalog-live", daemon=True)
                 self._thread.start()
-        return client
+            # Within the lock: whoever closes the hub meanwhile ends this one, too.
+            self._jobs.put(sit)
 
     def _uncounted(self, seat: Seat) -> None:
         principal = seat.client.principal
@@ -244,6 +258,7 @@ class Hub:
         while going_on:
             for kind, some in itertools.groupby(self._next(), type):
                 if kind is tuple:
+                    self._guarded(self._views.begin)
                     self._guarded(self._views.committed, list(some))
                     continue
                 for job in some:
@@ -253,15 +268,31 @@ class Hub:
                         going_on = False
                     # The thread may wait long for its next job: what this one held has to go with it.
                     del job
+            # Who came in this turn begins with all the others who did.
+            self._guarded(self._views.begin)
+            self._guarded(self._seats.begin)
             self._guarded(self._errands.again)
             self._guarded(self._views.idle)
-            for outlet in tuple(self._loops.values()):
-                outlet.flush()
+            self._guarded(self._flush)
+
+    def _flush(self) -> None:
+        """Has done what was posted, and lets go of those whose event loop is closed."""
+        with self._lock:
+            loops = tuple(self._loops.items())
+        for loop, outlet in loops:
+            outlet.flush()
+            if outlet.closed:
+                self._seats.abandon(outlet)
+                with self._lock:
+                    del self._loops[loop]
 
     def _next(self) -> list[Any]:
         """The next job and all behind it, so that being far behind is noticed; nothing where something else is
         due."""
-        due = [at for at in (self._errands.again_at, self._views.idle_at) if at is not None]
+        asked = (self._errands.again_at, self._views.idle_at, self._seats.next_at)
+        due = [at for at in asked if at is not None]
+        if self._views.is_beginning:
+            due.append(0.0)
         try:
             first = self._jobs.get(timeout=max(0.0, min(due) - time.monotonic()) if due else None)
         except queue.Empty:
@@ -273,6 +304,12 @@ class Hub:
             job(*args)
         except Exception:
             _LOGGER.exception("the hub of live queries failed at something")
+
+
+def _following(request: Request) -> Request:
+    """The request of who follows: a source as of an instant that is still to come moves with `$`."""
+    args = [each.followed() if isinstance(each, Moment) else each for each in request.args]
+    return replace(request, args=args)
 
 
 def _too_many(what: str, setting: str) -> AdalogError:

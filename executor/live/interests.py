@@ -68,6 +68,10 @@ class Interests(Generic[V]):
         first = reports[0].t
         return [each for each in self._of if new.data_of(each).last_touched(new.t) >= first]
 
+    def renames(self, view: V, attributes: Sequence[int]) -> bool:
+        """Whether a view's interests are others once these attributes were touched."""
+        return any(each.names and each.attribute in attributes for each in self._put.get(view, ()))
+
     @property
     def wants_all(self) -> bool:
         return bool(self._all)

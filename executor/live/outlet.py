@@ -26,9 +26,12 @@ _MOST_BYTES: Final = 32 << 20
 
 
 class Outlet(Protocol):
-    """Where some subscribers read. `key`: equal for outlets that are one."""
+    """Where some subscribers read. `key`: equal for outlets that are one. `closed`: nobody reads there any more."""
 
     key: Hashable
+
+    @property
+    def closed(self) -> bool: ...
 
     def post(self, act: Act, *args: Any) -> None:
         """Has something done where the subscribers read, after all that was posted before."""
@@ -47,7 +50,7 @@ class Member(Protocol):
 
     def take(self, message: Message) -> None: ...
 
-    def fall_behind(self) -> None: ...
+    def lose(self) -> None: ...
 
 
 class Channel:
@@ -75,10 +78,16 @@ class Channel:
             if number % _AT_ONCE == 0:
                 yield
 
-    def lose(self) -> None:
-        """Messages to the members were lost: each asks for what it missed."""
-        for subscription in tuple(self.members):
-            subscription.fall_behind()
+    def lose(self) -> Iterator[None]:
+        """Messages to the members were lost: each asks for what it missed, once it has read what it has.
+
+        Some at a time, as `take`.
+        """
+        for number, subscription in enumerate(tuple(self.members), 1):
+            if subscription.channel is self:
+                subscription.lose()
+            if number % _AT_ONCE == 0:
+                yield
 
 
 class LoopOutlet:
@@ -124,7 +133,7 @@ class LoopOutlet:
         except RuntimeError:
             # The loop is closed: nobody reads there any more.
             with self._lock:
-                self._posts.clear()
+                self._posts, self._nbytes, self._called = [], 0, False
 
     def _run(self) -> None:
         until = time.monotonic() + _TURN_SECONDS

@@ -10,12 +10,14 @@ import base64
 import binascii
 import hashlib
 import hmac
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Final
 
 import orjson
 
 from datalog.errors import AdalogError, Code
+from datalog.values import stable_text
 from executor.live.event import Position
 from store.database import Database
 
@@ -24,6 +26,9 @@ _SIGNATURE_BYTES: Final = 12
 _MARK_BYTES: Final = 8
 _MOST_CHARACTERS: Final = 500
 _MARKS: Final = 256
+
+Body = tuple[str, int, int | None, str]
+"""The name of a stream, its position, and the mark of the transactions up to there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +56,31 @@ class Tokens:
     def read(self, text: str, name: str) -> Resumed:
         """Where the stream of that name goes on. Raises ARG_INVALID for what is no token, and for one of another
         stream."""
+        body = self._signed(text)
+        if body is None:
+            return Resumed(None, "the token was made by another database, or before its key was made anew")
+        asked, t, rows, mark = body
+        if asked != name:
+            raise _refused("belongs to another query or to other arguments")
+        if t > self._database.snapshot().t:
+            return Resumed(None, f"the token is of transaction {t}, which this database has not reached")
+        if mark != self._mark(t):
+            return Resumed(None, f"the transactions up to {t} are not those that the token was made after")
+        return Resumed(Position(t, rows))
+
+    def is_recent(self, text: str) -> bool:
+        """Whether `read` needs no disk to tell what the token is worth."""
+        try:
+            body = self._signed(text)
+        except AdalogError:
+            return True
+        if body is None:
+            return True
+        _, t, _, _ = body
+        return t > self._database.snapshot().t or t in self._marks or self._database.has_recent_mark(t)
+
+    def _signed(self, text: str) -> Body | None:
+        """What a token says; None where it is another database's. Raises ARG_INVALID for what is no token."""
         try:
             if len(text) > _MOST_CHARACTERS:
                 raise ValueError
@@ -62,17 +92,11 @@ class Tokens:
         if not hmac.compare_digest(owner, self._owner):
             if not _is_body(body):
                 raise _refused("is not a token")
-            return Resumed(None, "the token was made by another database, or before its key was made anew")
+            return None
         if not hmac.compare_digest(signature, self._sign(body)):
             raise _refused("was changed on the way")
-        asked, t, rows, mark = orjson.loads(body)
-        if asked != name:
-            raise _refused("belongs to another query or to other arguments")
-        if t > self._database.snapshot().t:
-            return Resumed(None, f"the token is of transaction {t}, which this database has not reached")
-        if mark != self._mark(t):
-            return Resumed(None, f"the transactions up to {t} are not those that the token was made after")
-        return Resumed(Position(t, rows))
+        said: Body = orjson.loads(body)
+        return said
 
     def _mark(self, t: int) -> str:
         mark = self._marks.get(t)
@@ -95,9 +119,9 @@ def _is_body(body: bytes) -> bool:
     return isinstance(found, list) and len(found) == 4
 
 
-def stream_name(*parts: object) -> str:
-    """A short name of what is followed: equal parts, equal name."""
-    return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
+def stream_name(*parts: Hashable) -> str:
+    """A short name of what is followed: equal parts, equal name, in every process."""
+    return hashlib.sha256(stable_text(parts).encode()).hexdigest()[:16]
 
 
 def _refused(why: str) -> AdalogError:

@@ -9,21 +9,25 @@ longer, what lies between is asked of the database like any other gap (`catching
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Final
+from weakref import WeakValueDictionary
 
 from datalog.errors import AdalogError
-from executor.bounds.cancel import Cancel
+from executor.bounds.cancel import Cancel, StartAgain
 from executor.live.catching_up import CatchingUp, Filling, OverError, Reading
 from executor.live.errands import Errand, Errands
-from executor.live.event import Kind, Message, Position
+from executor.live.event import Event, Form, Message, Position
 from executor.live.failing import failure
-from executor.live.feed import Feed, Seat
+from executor.live.feed import Feed, Seat, Shared
 from executor.live.figures import Figures
 from executor.live.holding import Chunks, Holdings
+from executor.live.openings import Opening, Openings
+from executor.live.outlet import Channel, Outlet
 from executor.live.settings import LiveSettings
 from executor.live.subscription import Subscription
 from executor.live.views import Views
+from executor.live.work import Brief
 from executor.pool import Pool
 from store.snapshot import Snapshot
 
@@ -52,21 +56,23 @@ class Seats:
         self._figures = figures
         self._views = views
         self._gone = gone
+        self._openings = Openings(pool, settings, holdings, errands, views.moment)
         self._seats: dict[Subscription, Seat] = {}
-        # Small snapshots that were just made, for who joins next.
+        # Snapshots that somebody has not read, by their feeds, moments and forms.
+        self._snapshots: WeakValueDictionary[tuple[Feed, int, Hashable], Chunks] = WeakValueDictionary()
+        # Small ones that were just made, for who joins next.
         self._made: deque[Chunks] = deque(maxlen=_SNAPSHOTS)
-        views.ready, views.failed = self._ready, self._failed
+        views.ready, views.failed, views.unwritten = self._ready, self._failed, self._unwritten
 
     def sit(self, seat: Seat, position: Position | None) -> None:
         """A subscriber comes, to go on after a position."""
         feed = seat.feed
         self._seats[seat.subscription] = seat
         feed.seats[seat.subscription] = seat
-        if seat.subscription.closed:
+        if seat.subscription.closed or seat.outlet.closed:
             self._leave(seat)
             return
         self._go_on(seat, position)
-        self._views.begin(feed)
 
     def wanted(self, subscription: Subscription, position: Position | None) -> None:
         """A subscriber has come to a position, and has room."""
@@ -80,6 +86,13 @@ class Seats:
         if seat is not None:
             _unfollow(seat)
             if closed:
+                self._leave(seat)
+
+    def abandon(self, outlet: Outlet) -> None:
+        """Lets go of all whose outlet is closed."""
+        for seat in tuple(self._seats.values()):
+            if seat.outlet is outlet:
+                seat.subscription.abandon()
                 self._leave(seat)
 
     def end_all(self, error: AdalogError) -> None:
@@ -121,32 +134,41 @@ class Seats:
             self._send(seat, lambda cancel: catching.snapshot(now, form, cancel, reset=reset))
             return
         key = (now.t, form.key)
-        made, asked = feed.snapshots.get(key), feed.asked.get(key)
+        made, asked = self._snapshots.get((feed, *key)), feed.asked.get(key)
         if made is not None:
             self._filled(seat, made)
-        elif asked is not None:
-            asked.append(seat)
-        else:
-            feed.asked[key] = [seat]
-            errand = Errand(
-                seat.client,
-                lambda cancel: catching.snapshot(now, form, cancel),
-                lambda made, why: self._begun(feed, key, made, why),
-            )
-            self._errands.send(errand)
+            return
+        seat.shared = key
+        if asked is not None:
+            asked.seats[seat] = None
+            return
+        opening = Opening(feed, form, seat.client, now, lambda made, why: self._begun(feed, key, made, why))
+        feed.asked[key] = Shared(opening, {seat: None})
+        self._openings.ask(opening)
+
+    def begin(self) -> None:
+        """Has the snapshots made that were asked for since the last time."""
+        self._openings.begin()
+
+    @property
+    def next_at(self) -> float | None:
+        """When snapshots that are held back may be made."""
+        return self._openings.next_at
 
     def _begun(self, feed: Feed, key: tuple[int, Hashable], made: Chunks | None, why: BaseException | None) -> None:
-        seats = [seat for seat in feed.asked.pop(key, ()) if seat.subscription in feed.seats]
-        if made is not None and seats:
-            feed.snapshots[key] = made
-            if made.holding.nbytes <= _SNAPSHOT_BYTES:
-                self._made.append(made)
-        error = None if made is not None else failure(why)
+        seats = tuple(feed.asked.pop(key).seats)
         for seat in seats:
-            if made is not None:
-                self._filled(seat, made)
-            elif error is not None:
+            seat.shared = None
+        if made is None:
+            error = failure(why)
+            for seat in seats:
                 self._end(seat, error)
+            return
+        self._snapshots[feed, made.messages[-1].t, key[1]] = made
+        if made.holding.nbytes <= _SNAPSHOT_BYTES:
+            self._made.append(made)
+        for seat in seats:
+            self._filled(seat, made)
 
     def _rest_of_snapshot(self, seat: Seat, position: Position, cancel: Cancel) -> Filling:
         assert position.rows is not None, "a position within a snapshot"
@@ -204,30 +226,52 @@ class Seats:
         kept."""
         feed = seat.feed
         backlog = feed.since(t)
-        if backlog is None:
+        messages = None if backlog is None else self._written(backlog, seat.form)
+        if messages is None:
             return False
-        try:
-            messages = [event.message(seat.form, Cancel()) for event in backlog]
-        except AdalogError as error:
-            self._end(seat, error)
+        if isinstance(messages, AdalogError):
+            self._end(seat, messages)
             return True
-        if len(messages) > self._settings.mailbox_events or _bytes(messages) > self._settings.mailbox_bytes:
-            # They would not find room: told as a gap they are fewer.
-            return False
         seat.each, seat.private = False, None
         seat.channel = channel = feed.channel(seat)
         channel.following += 1
         channel.lost = False
-        self._figures.events[Kind.DELTA] += len(messages)
+        for message in messages:
+            self._figures.events[message.kind] += 1
         seat.outlet.post(seat.subscription.joined, channel, messages)
         self._views.told(feed)
         return True
+
+    def _written(self, backlog: Sequence[Event], form: Form) -> list[Message] | AdalogError | None:
+        """Events in a form. None where they would find no room in a mailbox, or take too long to be written here:
+        the pool tells them as a gap, in fewer messages."""
+        if len(backlog) > self._settings.mailbox_events:
+            return None
+        brief, messages, nbytes = Brief(), list[Message](), 0
+        for event in backlog:
+            try:
+                brief.check()
+                message = self._views.recent.written(event, form, brief)
+            except (StartAgain, AdalogError):
+                return None
+            if isinstance(message, AdalogError):
+                return message
+            messages.append(message)
+            nbytes += message.nbytes
+            if nbytes > self._settings.mailbox_bytes:
+                return None
+        return messages
 
     # The end
 
     def _failed(self, feed: Feed, error: AdalogError) -> None:
         for seat in tuple(feed.seats.values()):
             self._end(seat, error)
+
+    def _unwritten(self, feed: Feed, channel: Channel, error: AdalogError) -> None:
+        for seat in tuple(feed.seats.values()):
+            if seat.channel is channel:
+                self._end(seat, error)
 
     def _end(self, seat: Seat, error: AdalogError) -> None:
         """Tells a subscriber that nothing follows."""
@@ -241,7 +285,14 @@ class Seats:
         _unfollow(seat)
         if seat.errand is not None:
             seat.errand.drop()
-        seat.private = seat.errand = None
+        if seat.shared is not None:
+            shared = feed.asked[seat.shared]
+            del shared.seats[seat]
+            if not shared.seats:
+                # Its place is for others.
+                shared.work.drop()
+                del feed.asked[seat.shared]
+        seat.private = seat.errand = seat.shared = None
         feed.seats.pop(seat.subscription, None)
         feed.waiting.pop(seat, None)
         key = (seat.outlet.key, seat.form.key)
@@ -253,10 +304,6 @@ class Seats:
         if not self._seats:
             self._made.clear()
         self._gone(seat)
-
-
-def _bytes(messages: list[Message]) -> int:
-    return sum(message.nbytes for message in messages)
 
 
 def _unfollow(seat: Seat) -> None:

@@ -85,8 +85,8 @@ class Subscription:
         self._nbytes = 0
         # Whether the hub is to be asked for what follows once the queue is empty.
         self._behind = False
-        # What the messages that wait are paid with, let go of when they are gone.
-        self._held: object = None
+        # What the messages that wait are paid with, let go of when all of them are gone.
+        self._held: list[object] = []
         self._deliver: Deliver | None = None
         self._ended: Ended | None = None
         self._end: AdalogError | None = None
@@ -144,7 +144,8 @@ class Subscription:
         if self.closed or self._finished:
             return
         self._behind = behind
-        self._held = held
+        if held is not None:
+            self._held.append(held)
         for message in messages:
             if message.kind not in _OF_A_SNAPSHOT:
                 self._nbytes += message.nbytes
@@ -190,8 +191,16 @@ class Subscription:
         self._behind = True
         self._unlink()
         self._desk.left(self, closed=False)
-        # Who waits has to ask.
+        # A reader that waits for the next message asks when it wakes up; one that listens, when it pumps.
         self._wake()
+
+    def lose(self) -> None:
+        """Messages were lost on the way."""
+        is_pumped = bool(self._queue)
+        self.fall_behind()
+        if not is_pumped:
+            # Who listens and has taken all that there was has no reason to come by itself.
+            self.pump()
 
     def end(self, error: AdalogError | None) -> None:
         """Nothing follows what waits now."""
@@ -200,6 +209,12 @@ class Subscription:
         self._finished, self._end, self._behind = True, error, False
         self._unlink()
         self._arrived()
+
+    def abandon(self) -> None:
+        """The event loop of its reader is closed. On the hub's thread: nobody else comes here any more."""
+        if not self.closed:
+            self.closed = True
+            self._forget()
 
     # Within
 
@@ -233,7 +248,7 @@ class Subscription:
         self._nbytes = 0
 
     def _emptied(self) -> None:
-        self._held = None
+        self._held.clear()
         if self.closed:
             return
         if self._behind:
@@ -251,7 +266,8 @@ class Subscription:
     def _forget(self) -> None:
         self._unlink()
         self._drop()
-        self._held = self._deliver = self._ended = None
+        self._held.clear()
+        self._deliver = self._ended = None
 
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():

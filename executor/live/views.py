@@ -1,9 +1,9 @@
 """Views and their feeds: which of them a transaction touches, their steps, and the events that come of them.
 
 Belongs to the hub's thread. One DELTA is made for each transaction that changes an answer. Several transactions
-become one step, and one DELTA, in three cases: a view at work elsewhere has the rest done in one step when it comes
-back; where more than `_FAR_BEHIND` transactions wait for the hub they are taken as one; and where attributes with
-:db/noHistory exist, those that were committed together are, as the moments between them cannot be read.
+become one step, and one DELTA, in three cases: of what touched a view while it was at work elsewhere, what `work`
+has no time to tell one by one; where more than `_FAR_BEHIND` transactions wait for the hub; and where attributes
+with :db/noHistory exist, those that were committed together, as the moments between them cannot be read.
 """
 
 from __future__ import annotations
@@ -19,15 +19,19 @@ from datalog.errors import AdalogError
 from executor.bounds.cancel import Cancel, StartAgain
 from executor.bounds.client import Client
 from executor.bounds.failure import emptied
-from executor.live.errands import Errand, Errands
+from executor.live.catching_up import Reading
+from executor.live.errands import Errand, Errands, Purpose
 from executor.live.event import Event, Kind, Position
 from executor.live.failing import failure
 from executor.live.feed import Feed, Followed, Recent
 from executor.live.figures import Figures
 from executor.live.holding import Holding, Holdings
 from executor.live.interests import Interests
+from executor.live.log import FollowedLog
+from executor.live.outlet import Channel
 from executor.live.settings import LiveSettings
 from executor.live.work import Brief, Done, Work
+from executor.maintain.asked import UndatedQuestion
 from executor.maintain.view import Interest, Tick, View
 from executor.pool import Pool
 from executor.question.question import Question
@@ -39,8 +43,10 @@ Told = tuple[TxReport, Snapshot]
 
 # Transactions that wait for the hub, beyond which they become one step.
 _FAR_BEHIND: Final = 256
-# Feeds that are told of idleness at once.
-_IDLE_AT_ONCE: Final = 200
+# Feeds that a view gets to know in one turn of the hub.
+_ADDED_AT_ONCE: Final = 32
+# Feeds that are told of idleness in one turn of the hub, before it looks for transactions again.
+_IDLE_AT_ONCE: Final = 16
 # The planner's cost of work that is known to be heavy.
 _HEAVY: Final = 1e9
 _LOG: Final = "log"
@@ -49,7 +55,7 @@ _LOG: Final = "log"
 @dataclass(frozen=True, slots=True)
 class Asked:
     """A question that somebody wants to follow. `key`: of its feed; `view_key`: of its view; `view`: made already,
-    where there was none."""
+    for the question's moment, where there was none."""
 
     question: Question
     key: Hashable
@@ -58,8 +64,9 @@ class Asked:
 
 
 class Views:
-    """`free`: is called when a feed has a moment for those who wait; `failed`: when one cannot be followed any
-    more."""
+    """`ready`: is called when a feed has a moment for those who wait; `failed`: when one cannot be followed any
+    more; `unwritten`: when an event of it cannot be written in the form of a channel. `begin` ends each turn of the
+    hub."""
 
     def __init__(
         self,
@@ -72,6 +79,7 @@ class Views:
     ) -> None:
         self.ready: Callable[[Feed], None] = lambda feed: None
         self.failed: Callable[[Feed, AdalogError], None] = lambda feed, error: None
+        self.unwritten: Callable[[Feed, Channel, AdalogError], None] = lambda feed, channel, error: None
         # Read by other threads, too.
         self.known: dict[Hashable, Followed] = {}
         self.now: Snapshot | None = None
@@ -83,12 +91,15 @@ class Views:
         self._figures = figures
         self._heard = heard
         self._feeds: dict[Hashable, Feed] = {}
+        self._log: FollowedLog | None = None
         self._interests: Interests[Followed] = Interests()
-        self._recent = Recent(settings.recent_events, settings.recent_bytes)
+        self.recent = Recent(settings.recent_events, settings.recent_bytes)
         self._numbers = itertools.count(1)
         self._schema_key = -1
         # Of a group that was committed together, those that were told of so far, where it has to be taken as one.
         self._partly: list[Told] = []
+        # Views with feeds that came in the present turn.
+        self._beginning: dict[Followed, None] = {}
         # Feeds with somebody who waits for a moment to come.
         self._awaited: dict[Feed, None] = {}
         # When each feed is to hear that nothing happens, the next first.
@@ -101,41 +112,60 @@ class Views:
         feed = self._feeds.get(asked.key)
         if feed is not None:
             return feed
-        self._wake()
+        now, question = self._wake(), UndatedQuestion.of(asked.question)
         followed = self.known.get(asked.view_key)
         if followed is None:
             holding = Holding(self._holdings)
-            followed = Followed(asked.view_key, asked.question, asked.view, holding, replace(client, request=0))
+            # What was planned for other attributes is not what the view has to be at this moment.
+            view = asked.view if asked.question.snapshot.schema_key == now.schema_key else None
+            followed = Followed(asked.view_key, question, view, holding, replace(client, request=0))
             self.known[followed.key] = followed
             self._figures.views = len(self.known)
-        feed = Feed(next(self._numbers), asked.key, asked.question, followed)
+        feed = Feed(next(self._numbers), asked.key, question, followed)
         followed.adding.append(feed)
         followed.alive += 1
+        self._beginning[followed] = None
         self._keep(feed)
         return feed
 
-    def log_feed(self) -> Feed:
+    def log_feed(self, client: Client) -> Feed:
         """The feed of the log itself."""
-        feed = self._feeds.get(_LOG)
-        if feed is None:
-            self._wake()
-            assert self.now is not None, "somebody follows"
-            feed = Feed(next(self._numbers), _LOG, None, None, covered=self.now.t, ready=True)
+        if self._log is None:
+            now = self._wake()
+            feed = Feed(next(self._numbers), _LOG, None, None, covered=now.t, ready=True)
+            self._log = FollowedLog(
+                feed,
+                now.t,
+                replace(client, request=0),
+                Reading(self._pool, self._settings),
+                self._errands,
+                lambda event: self._emit(feed, event),
+                self._log_went_on,
+            )
             self._keep(feed)
-        return feed
+        return self._log.feed
+
+    def _log_went_on(self, error: AdalogError | None) -> None:
+        if self._log is not None:
+            if error is None:
+                self.ready(self._log.feed)
+            else:
+                self.failed(self._log.feed, error)
 
     def _keep(self, feed: Feed) -> None:
         self._feeds[feed.key] = feed
         self._figures.feeds = len(self._feeds)
 
-    def begin(self, feed: Feed) -> None:
-        """Has the feed's view know it, where it does not."""
-        if feed.followed is not None and not feed.ready:
-            self._work(feed.followed)
+    def begin(self) -> None:
+        """Has views know the feeds that came since the last time."""
+        beginning, self._beginning = self._beginning, {}
+        for followed in beginning:
+            if followed.adding:
+                self._work(followed)
 
     def free(self, feed: Feed) -> None:
         """Nobody follows the feed any more."""
-        if self._feeds.get(feed.key) is not feed:
+        if not self._is_followed(feed):
             return
         del self._feeds[feed.key]
         self._figures.feeds = len(self._feeds)
@@ -151,20 +181,33 @@ class Views:
                 followed.leaving.append(feed)
             else:
                 self._leave(followed, feed)
+        elif self._log is not None:
+            self._log.close()
+            self._log = None
         self._sleep()
 
     def moment(self, feed: Feed) -> Snapshot | None:
         """Up to where a feed's events are known; None while its view is at work, or does not know it yet."""
         followed = feed.followed
         if followed is None:
-            return self.now
+            return self._moment_of_log()
         if not feed.ready or followed.busy:
             return None
         return followed.at or self.now
 
+    def _moment_of_log(self) -> Snapshot | None:
+        if self._log is None or self.now is None or self._log.is_behind:
+            return None
+        return self.now if self._log.t == self.now.t else self.now.as_of(self._log.t)
+
+    def _is_followed(self, feed: Feed) -> bool:
+        """Whether it was not freed."""
+        return self._feeds.get(feed.key) is feed
+
     def wait(self, feed: Feed) -> None:
         """Has `ready` called when the feed has another moment."""
-        self._awaited[feed] = None
+        if feed.ready:
+            self._awaited[feed] = None
         if feed.followed is not None:
             feed.followed.awaited[feed] = None
 
@@ -188,12 +231,13 @@ class Views:
                 followed.view = None
             followed.feeds, followed.adding, followed.leaving, followed.awaited = {}, [], [], {}
 
-    def _wake(self) -> None:
-        """Follows the database from now on."""
+    def _wake(self) -> Snapshot:
+        """Follows the database from now on; the moment up to which it is followed."""
         if self.now is None:
             self._database.add_listener(self._heard)
             self.now = self._database.snapshot()
             self._schema_key = self.now.schema_key
+        return self.now
 
     def _sleep(self) -> None:
         """Where nobody follows anything, the writer has nobody to tell."""
@@ -201,7 +245,7 @@ class Views:
             self._database.remove_listener(self._heard)
             self.now = None
             self._partly = []
-            self._recent.clear()
+            self.recent.clear()
 
     # Transactions
 
@@ -216,10 +260,8 @@ class Views:
             if self._tick([report for report, _ in group], group[-1][1]):
                 self._figures.ticks += 1
                 self._figures.tick_seconds += time.perf_counter() - started
-        log = self._feeds.get(_LOG)
-        if log is not None:
-            for report, _ in told:
-                self._emit(log, Event(Kind.TRANSACTION, Position(report.t), report=report))
+        if self._log is not None:
+            self._log.committed([report for report, _ in told])
         if self.now is not None:
             self.now = newest.as_of(told[-1][0].t)
         awaited, self._awaited = self._awaited, {}
@@ -243,8 +285,9 @@ class Views:
         """Steps what some transactions touch; whether there was any."""
         assert self.now is not None, "somebody follows"
         last = reports[-1].t
-        if snapshot.schema_key != self._schema_key:
-            # Of transactions that were committed together a later one may have changed the schema.
+        if last < snapshot.t and snapshot.schema_touched > self.now.t:
+            # Of transactions that were committed together a later one may have changed the schema, or changed it
+            # back.
             snapshot = snapshot.as_of(last)
         attributes = self._interests.attributes(reports, snapshot) if len(self._interests) else []
         new_schema = snapshot.schema_key != self._schema_key
@@ -261,7 +304,7 @@ class Views:
             touched = tuple(self.known.values())
         self.now = new
         for followed in touched:
-            followed.asks_anew |= anew
+            followed.asks_anew |= anew or self._interests.renames(followed, attributes)
             followed.touched += [report.t for report in reports]
             if followed.at is None:
                 followed.at = tick.old
@@ -281,7 +324,10 @@ class Views:
         at = followed.at
         if at is None and not followed.adding:
             return
-        adding, followed.adding, followed.at = followed.adding, [], None
+        # On the hub's thread a few at a time, for that others wait no longer than for any step.
+        some = len(followed.adding) if followed.heavy else _ADDED_AT_ONCE
+        adding, followed.adding = followed.adding[:some], followed.adding[some:]
+        followed.at = None
         times, followed.touched = followed.touched, []
         work = Work(followed, self._pool.engine, self._pool.memory, at or now, now, times, adding, tick)
         if not followed.heavy:
@@ -291,7 +337,7 @@ class Views:
                 emptied(given_up)
                 followed.heavy = True
             else:
-                self._worked(work, done)
+                self._hand_on(work, done)
                 return
         if adding:
             # What touches the new feeds is not known before they are there.
@@ -299,26 +345,38 @@ class Views:
         followed.busy = True
         # Elsewhere it is stepped as it comes.
         work.tick = None
-        cost = _HEAVY if times else 0.0
-        followed.errand = Errand(followed.client, work.do, lambda done, why: self._back(work, done, why), cost)
+        cost, purpose = (_HEAVY, Purpose.STEP) if times else (0.0, Purpose.ANSWER)
+        followed.errand = Errand(
+            followed.client, work.do, lambda done, why: self._back(work, done, why), cost, purpose
+        )
         self._errands.send(followed.errand)
 
     def _back(self, work: Work, done: Done | None, why: BaseException | None) -> None:
         followed = work.followed
         followed.busy, followed.errand = False, None
         if done is not None:
-            self._worked(work, done)
+            self._hand_on(work, done)
         else:
-            error = failure(why)
-            for feed in (*followed.feeds.values(), *work.adding, *followed.adding):
-                self.failed(feed, error)
+            self._fail(work, why)
+
+    def _hand_on(self, work: Work, done: Done) -> None:
+        try:
+            self._worked(work, done)
+        except Exception as error:  # noqa: BLE001 - a view of which this is not known to be done cannot be followed
+            self._fail(work, error)
+
+    def _fail(self, work: Work, why: BaseException | None) -> None:
+        """Ends all feeds of a view."""
+        error, followed = failure(why), work.followed
+        for feed in (*followed.feeds.values(), *work.adding, *followed.adding):
+            self.failed(feed, error)
 
     def _worked(self, work: Work, done: Done) -> None:
         """Hands on what came of some work, and goes on with what came meanwhile."""
         followed = work.followed
         first = not followed.feeds
         for feed in work.adding:
-            feed.ready, feed.covered = True, work.at.t
+            feed.ready, feed.covered = True, work.to.t
             followed.feeds[feed.number] = feed
         for since, t in done.leaps:
             followed.leapt(since, t)
@@ -329,7 +387,8 @@ class Views:
         for feed in leaving:
             self._leave(followed, feed)
         for feed, event in done.events:
-            self._emit(feed, event)
+            if self._is_followed(feed):
+                self._emit(feed, event)
         for feed, error in done.failed.items():
             self.failed(feed, error)
         if self.known.get(followed.key) is not followed:
@@ -344,36 +403,45 @@ class Views:
             followed.asks_anew = False
             if followed.view is not None and self.now is not None:
                 self._interests.put(followed, followed.view.interests(self.now))
-        awaited, followed.awaited = followed.awaited, {}
+        awaited = [feed for feed in followed.awaited if feed.ready]
+        for feed in awaited:
+            del followed.awaited[feed]
         for feed in awaited:
             self.ready(feed)
-        if followed.at is not None or followed.adding:
+        if followed.at is not None:
             self._work(followed)
+        elif followed.adding:
+            self._beginning[followed] = None
 
     # Events
 
     def _emit(self, feed: Feed, event: Event) -> None:
         """Tells all who follow a feed, and keeps the event for those who will."""
-        self._recent.add(feed, event)
+        self.recent.add(feed, event)
         self._tell(feed, event)
 
     def _tell(self, feed: Feed, event: Event) -> None:
+        # Before anything can fail: who cannot be told is not due again at once.
+        self.told(feed)
         for channel in tuple(feed.channels.values()):
             if channel.following:
-                try:
-                    message = event.message(channel.form, Cancel())
-                except AdalogError as error:
-                    self.failed(feed, error)
-                    return
+                message = self.recent.written(event, channel.form, Cancel())
+                if isinstance(message, AdalogError):
+                    self.unwritten(feed, channel, message)
+                    continue
                 channel.outlet.tell(channel, message)
                 self._figures.events[event.kind] += channel.following
-        self.told(feed)
 
     def told(self, feed: Feed) -> None:
         """The feed's subscribers have heard something: of idleness they are to hear later."""
-        if feed.followed is not None:
+        if feed.followed is not None and self._is_followed(feed):
             self._idle[feed] = time.monotonic() + self._settings.progress_seconds
             self._idle.move_to_end(feed)
+
+    @property
+    def is_beginning(self) -> bool:
+        """Whether feeds wait for the next turn."""
+        return bool(self._beginning)
 
     @property
     def idle_at(self) -> float | None:

@@ -1,4 +1,4 @@
-"""Work on a view, on whichever thread: feeds are added, a step is made, and its events are written."""
+"""Work on a view, on whichever thread: steps are made, their events are written, and feeds are added."""
 
 from __future__ import annotations
 
@@ -32,11 +32,15 @@ class Brief(Cancel):
 
     def __init__(self) -> None:
         super().__init__()
+        now = time.monotonic()
         self._until = time.thread_time() + BRIEF
-        self._at_last = time.monotonic() + _PATIENCE
+        # Before that it cannot have computed for so long, and what a thread has computed is dear to ask for.
+        self._earliest = now + BRIEF
+        self._at_last = now + _PATIENCE
 
     def check(self) -> None:
-        if time.thread_time() > self._until or time.monotonic() > self._at_last:
+        now = time.monotonic()
+        if now > self._earliest and (now > self._at_last or time.thread_time() > self._until):
             raise StartAgain
 
 
@@ -53,8 +57,8 @@ class Done:
 
 @dataclass(eq=False)
 class Work:
-    """Feeds to be added to a view at its moment, then steps to another moment. Where it did not end it may be begun
-    again: the view is made anew then.
+    """Steps of a view to another moment, then feeds that are added to it there. Where it did not end it may be
+    begun again: with the view as it was before, or one made anew where nothing is left of that.
 
     `times`: the transactions in between that touched it. Each is a step of its own, while there is time; the rest
     are one step, as all are where they cannot be told apart. `tick`: what is known of the one step that there is.
@@ -68,31 +72,38 @@ class Work:
     times: list[int]
     adding: list[Feed]
     tick: Tick | None = None
-    _new: dict[int, Feed] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._new = {feed.number: feed for feed in self.adding}
+    # The view once it knows all feeds but the new ones, and whether it has moved.
+    _known: View | None = field(init=False, default=None)
+    _stepped: bool = field(init=False, default=False)
 
     def do(self, cancel: Cancel) -> Done:
         started = time.thread_time()
         followed = self.followed
         done = Done()
         view, followed.view = followed.view, None
+        self._known, self._stepped = None, False
         try:
             with self.memory.lent(cancel):
                 if view is None:
-                    view = view_of(followed.question, self.engine)
+                    view = view_of(followed.question.unbound_at(self.at, cancel.check), self.engine)
                     for feed in followed.feeds.values():
                         _add(view, feed, self.at, cancel, done)
-                for feed in self.adding:
-                    _add(view, feed, self.at, cancel, done)
+                if not done.failed:
+                    self._known = view
                 steps = self._steps(view, cancel, done)
+                # What touched the others on the way says nothing of what touched these: they begin after it.
+                for feed in self.adding:
+                    _add(view, feed, self.to, cancel, done)
             followed.weigh(view)
             followed.view = view
+        except StartAgain:
+            self._give_up()
+            raise
         except AdalogError as error:
             passing = error.code is Code.RATE_LIMITED and not isinstance(error, FullError)
             if passing or error.code is Code.CANCELLED:
                 # It says nothing about the query; whoever asked for the work knows what follows.
+                self._give_up()
                 raise
             done.failed = dict.fromkeys((*followed.feeds.values(), *self.adding), error)
         except Exception:
@@ -101,6 +112,14 @@ class Work:
         else:
             done.seconds = (time.thread_time() - started) / max(1, steps)
         return done
+
+    def _give_up(self) -> None:
+        """Leaves the view as it was before the work, where that is possible."""
+        view, self._known = self._known, None
+        if view is not None and view.intact and not self._stepped:
+            for feed in self.adding:
+                view.drop(feed.number)
+            self.followed.view = view
 
     def _steps(self, view: View, cancel: Cancel, done: Done) -> int:
         """Makes them; how many there were."""
@@ -128,21 +147,19 @@ class Work:
         """One step, of what was written after transaction `since`."""
         if tick.new.t - since > 1:
             done.leaps.append((since, tick.new.t))
-        for number, change in view.step(tick, cancel).items():
-            feed = self.followed.feeds.get(number) or self._new.get(number)
+        changes = view.step(tick, cancel)
+        self._stepped = True
+        for number, change in changes.items():
+            feed = self.followed.feeds.get(number)
             if feed is None or feed in done.failed:
                 continue
             if isinstance(change, AdalogError):
                 done.failed[feed] = change
                 continue
             event = Event(Kind.DELTA, Position(tick.new.t), change=change)
-            try:
-                for form in feed.forms():
-                    event.message(form, cancel)
-            except AdalogError as error:
-                done.failed[feed] = error
-            else:
-                done.events.append((feed, event))
+            for form in feed.forms():
+                event.outcome(form, cancel)
+            done.events.append((feed, event))
 
 
 def _add(view: View, feed: Feed, at: Snapshot, cancel: Cancel, done: Done) -> None:

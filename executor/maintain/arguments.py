@@ -7,6 +7,7 @@ sorted levels are kept until a feed comes or goes.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -23,32 +24,44 @@ from store.layout import code_of
 
 @dataclass
 class _Rows:
-    """The rows of one relation, the feed's number first. `columns`: all of them, None: not put together yet.
-    `came`, `went`: the rows since these were last taken, where somebody `follows`."""
+    """The rows of one relation, the feed's number first. `columns`: all of them, but for the `young` ones, which
+    came since; `parts`: the same for joins. `came`, `went`: the rows since these were last taken, where somebody
+    `follows`."""
 
     width: int
     follows: bool
-    young: list[list[Column]] = field(default_factory=list)
+    young: list[array[int]] = field(init=False)
     dropped: set[int] = field(default_factory=set)
     columns: Columns | None = None
-    came: list[list[Column]] = field(default_factory=list)
-    went: list[list[Column]] = field(default_factory=list)
+    parts: Parts | None = None
+    came: list[Sequence[Column]] = field(default_factory=list)
+    went: list[Sequence[Column]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.young = self._none()
+
+    def _none(self) -> list[array[int]]:
+        return [array("q") for _ in range(self.width)]
 
     def add(self, feed: int, columns: Sequence[Column], size: int) -> None:
         if feed in self.dropped:
             self.settled()
-        self.young.append([np.full(size, feed, np.int64), *columns])
+        numbers, *others = self.young
+        numbers.extend((feed,) * size)
+        for young, column in zip(others, columns, strict=True):
+            young.frombytes(column.tobytes())
 
     def drop(self, feed: int) -> None:
         self.dropped.add(feed)
 
     def settled(self) -> Columns:
         known = self.columns
-        if known is not None and not self.young and not self.dropped:
+        if known is not None and not self.young[0] and not self.dropped:
             return known
-        whole = _joined([*([known.columns] if known is not None else []), *self.young], self.width)
-        if self.follows:
-            self.came += self.young
+        young = [np.array(column, np.int64) for column in self.young]
+        whole = young if known is None else _joined([known.columns, young], self.width)
+        if self.follows and len(young[0]):
+            self.came.append(young)
         if self.dropped:
             gone = np.isin(whole[0], np.array(sorted(self.dropped), np.int64))
             if self.follows:
@@ -57,27 +70,36 @@ class _Rows:
                 stays = ~np.isin(came[0], np.array(sorted(self.dropped), np.int64))
                 self.came = [[column[stays] for column in came]]
             whole = [column[~gone] for column in whole]
-        self.young, self.dropped = [], set()
-        self.columns = Columns(whole)
+        self.young, self.dropped = self._none(), set()
+        self.columns, self.parts = Columns(whole), None
         return self.columns
 
+    def read(self) -> Parts:
+        """The rows as joins read them: the same object as long as they are the same."""
+        columns = self.settled()
+        if self.parts is None:
+            self.parts = Parts.of([columns])
+        return self.parts
+
     def taken(self) -> tuple[list[Column], list[Column]]:
-        """(the rows that came, the rows that went) since the last time."""
+        """(the rows that came, the rows that went) since the last time; no columns where there are none of both."""
         self.settled()
+        if not self.came and not self.went:
+            return [], []
         found = _joined(self.came, self.width), _joined(self.went, self.width)
         self.came, self.went = [], []
         return found
 
     def recode(self, learned: dict[int, int]) -> None:
         columns = self.settled()
-        self.columns = Columns(_recoded_rows(columns.columns, learned))
+        self.columns, self.parts = Columns(_recoded_rows(columns.columns, learned)), None
         self.came = [_recoded_rows(part, learned) for part in self.came]
         self.went = [_recoded_rows(part, learned) for part in self.went]
 
     def nbytes(self) -> int:
-        columns = [] if self.columns is None else list(self.columns.columns)
+        rows = len(self.young[0]) + (0 if self.columns is None else len(self.columns))
         # As much again for the sorted levels.
-        return 2 * sum(column.nbytes for column in [*columns, *(each for part in self.young for each in part)])
+        return 2 * rows * self.width * np.dtype(np.int64).itemsize
 
 
 def _joined(parts: Sequence[Sequence[Column]], width: int) -> list[Column]:
@@ -107,7 +129,8 @@ class Arguments:
         self._codes = codes
         self._scalars = fed.scalars
         self._unknown: dict[tuple[int, bytes], int] = {}
-        self._seen = {tag: len(dictionary) for tag, dictionary in codes.dictionaries().items()}
+        # How far the dictionaries were looked through for values that were unknown.
+        self._seen: dict[int, int] = {}
         self._rows = {name: _Rows(widths[name] + 1, follows) for name in fed.collections}
         if fed.scalars is not None:
             self._rows[SCALARS] = _Rows(len(fed.scalars) + 1, follows)
@@ -132,14 +155,15 @@ class Arguments:
 
     def learn(self) -> dict[int, int]:
         """Gives values that the database has learnt since its codes: by the own ones that they had."""
+        if not self._unknown:
+            return {}
         learned: dict[int, int] = {}
         for tag, dictionary in self._codes.dictionaries().items():
             size = len(dictionary)
-            if self._unknown:
-                for number in range(self._seen[tag], size):
-                    own = self._unknown.pop((tag, dictionary.key(number)), None)
-                    if own is not None:
-                        learned[own] = code_of(tag, number)
+            for number in range(self._seen[tag], size):
+                own = self._unknown.pop((tag, dictionary.key(number)), None)
+                if own is not None:
+                    learned[own] = code_of(tag, number)
             self._seen[tag] = size
         if learned:
             self.values.learn(learned)
@@ -149,7 +173,7 @@ class Arguments:
 
     def relations(self) -> dict[str, Parts]:
         """The relations by their names."""
-        return {name: Parts.of([rows.settled()]) for name, rows in self._rows.items()}
+        return {name: rows.read() for name, rows in self._rows.items()}
 
     def asks_for(self, name: str, place: int, values: Column) -> Mask:
         """Which values some feed has in a column of a relation."""
@@ -170,8 +194,8 @@ class Arguments:
     def taken(self) -> tuple[dict[str, list[Column]], dict[str, list[Column]]]:
         """(the rows that came, the rows that went) since the last time, by the relations that they are of."""
         found = {name: rows.taken() for name, rows in self._rows.items()}
-        came = {name: rows for name, (rows, _) in found.items() if len(rows[0])}
-        return came, {name: rows for name, (_, rows) in found.items() if len(rows[0])}
+        came = {name: rows for name, (rows, _) in found.items() if rows and len(rows[0])}
+        return came, {name: rows for name, (_, rows) in found.items() if rows and len(rows[0])}
 
     def sizes(self) -> dict[str, int]:
         """Their rows."""
@@ -186,10 +210,15 @@ class Arguments:
         return sum(rows.nbytes() for rows in self._rows.values()) + 300 * len(self._unknown)
 
     def _own(self, column: Column, given: Scratch) -> Column:
+        if not given.made():
+            return column
         places = np.flatnonzero(Scratch.made_numbers(column) >= 0)
         if not len(places):
             return column
         made = column.copy()
+        if not self._unknown:
+            # Before a value is looked up: what the database learns from now on is noticed.
+            self._seen = {tag: len(dictionary) for tag, dictionary in self._codes.dictionaries().items()}
         for place in places.tolist():
             value = given.decode(int(column[place]))
             code = self.values.intern(value)

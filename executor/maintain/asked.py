@@ -4,17 +4,17 @@ mean something else by then. And the keys of questions that can share a view."""
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
 from datalog import ast
-from datalog.values import Keyword, identity
+from datalog.values import EdnSet, Keyword, identity
 from executor.answer.result import Result
 from executor.bounds.cancel import Cancel
 from executor.cache.reads import lookups_in
 from executor.engine import Engine
-from executor.question.arguments import Given, Matched, Moment, matched, settled
+from executor.question.arguments import UNBOUND, Given, Matched, Moment, matched, settled
 from executor.question.question import Question
 from executor.question.request import Request
 from planner.outline import Outline
@@ -23,9 +23,9 @@ from store.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
-class Following:
+class UndatedQuestion:
     """A question without the moment at which it was asked: what is kept of it, so that no snapshot outlives its
-    readers."""
+    readers, and what it means is found at the moment for which that is asked."""
 
     request: Request
     rules: str | None
@@ -33,9 +33,9 @@ class Following:
     arguments_cost: float
 
     @staticmethod
-    def of(question: Question) -> Following:
+    def of(question: Question) -> UndatedQuestion:
         """What is kept of a question."""
-        return Following(
+        return UndatedQuestion(
             replace(question.request, snapshot=None), question.rules, question.outline, question.arguments_cost
         )
 
@@ -49,7 +49,16 @@ class Following:
 
         Raises ARG_INVALID where an argument no longer names what it has to.
         """
-        made = settled(self.outline, self.matched(), snapshot, check)
+        return self._settled(self.matched(), snapshot, check)
+
+    def unbound_at(self, snapshot: Snapshot, check: Callable[[], None]) -> Question:
+        """The same for a plan that serves all who share a view: the variables of `:in` have no values, which cannot
+        be wrong then."""
+        pairs = [(each, UNBOUND if isinstance(each, ast.BindingInput) else value) for each, value in self.matched()]
+        return self._settled(pairs, snapshot, check)
+
+    def _settled(self, pairs: Matched, snapshot: Snapshot, check: Callable[[], None]) -> Question:
+        made = settled(self.outline, pairs, snapshot, check)
         started = time.perf_counter()
         return Question(
             self.request,
@@ -73,15 +82,19 @@ class Following:
         return matched(self.query, self.request.args)
 
     def values(self) -> list[Any]:
-        """The values that were given for the variables of `:in`, JSON text that may name something as a keyword."""
+        """The values that were given for the variables of `:in`: collections of any kind as tuples, JSON text that
+        may name something as a keyword."""
         found = []
         for each, value in self.matched():
             if isinstance(each, ast.BindingInput):
                 value = value.value if isinstance(value, Moment) else value
-                if isinstance(value, Given):
-                    value = _with_names(value.value) if value.json else value.value
-                found.append(value)
+                given = value if isinstance(value, Given) else Given(value)
+                found.append(_with_names(given.value, json=given.json))
         return found
+
+    def names_moments(self) -> bool:
+        """Whether a source of it is a moment, which may be reached or not when the question is asked."""
+        return any(isinstance(value, Moment) for _, value in self.matched())
 
     def lookups(self) -> list[Keyword]:
         """The attributes of the lookup refs among them."""
@@ -116,16 +129,19 @@ def view_key(question: Question) -> Hashable:
     )
 
 
-def feed_key(question: Question) -> Hashable:
-    """Equal for questions of one view that have the same answer at every moment: the values given, too."""
-    return (view_key(question), *(_key(value) for value in question.request.args))
+def feed_key(question: Question, shared: Hashable) -> Hashable:
+    """Equal for questions that have the same answer at every moment: the values given, too. `shared`: the key of
+    the view."""
+    return (shared, *(_key(value) for value in question.request.args))
 
 
-def _with_names(value: Any) -> Any:
-    """A value that came as JSON with the keywords that its text may stand for."""
-    if isinstance(value, tuple | list):
-        return tuple(map(_with_names, value))
-    return keyword(value) or value if type(value) is str else value
+def _with_names(value: Any, *, json: bool) -> Any:
+    """A value with collections as tuples, and where it came as JSON the keywords that its text may stand for."""
+    if isinstance(value, Mapping):
+        value = tuple(value.items())
+    if isinstance(value, tuple | list | Set):
+        return tuple(_with_names(each, json=json) for each in value)
+    return keyword(value) or value if json and type(value) is str else value
 
 
 def _key(value: Any) -> Hashable:
@@ -141,4 +157,8 @@ def _key(value: Any) -> Hashable:
 
 
 def _plain(value: Any) -> Any:
-    return tuple(map(_plain, value)) if type(value) in (list, tuple) else value
+    """Python's lists and sets as those of the language."""
+    kind = type(value)
+    if kind in (list, tuple):
+        return tuple(map(_plain, value))
+    return EdnSet(map(_plain, value)) if kind in (set, frozenset) else value

@@ -1,4 +1,4 @@
-"""The bodies of a program's rules at the moments of a step: planned once, bound for each step."""
+"""The bodies of a program's rules at the moments of a step: planned and bound once, where they can be."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ import numpy as np
 
 from datalog.ast import Const
 from executor.bounds.run import Run
-from executor.evaluation.bind import Binding, Held
-from executor.evaluation.fixpoint import derived
+from executor.evaluation.bind import Held
 from executor.extenders.changes import Moments
 from executor.extenders.patterns import Patterns
 from executor.join.batch import Batch, Column, Mask
 from executor.join.driver import Driver
-from executor.join.generic_join import GenericJoin
+from executor.maintain.standing import Standing
 from executor.rules.kept import ROW, KeptExtender, KeptFacts
 from planner.joins import JoinPlan
 from planner.logical import DatomAtom, RelationAtom
@@ -63,11 +62,13 @@ class Joins:
     Bodies and atoms are known by their identity: they live as long as the program.
     """
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, sources: frozenset[str]) -> None:
+        """`sources`: the databases that move."""
         self.plan = plan
+        self._sources = sources
         self._ready: dict[int, _Ready] = {}
         self._attributes: dict[int, tuple[int, int | None]] = {}
-        self._bound: dict[int, GenericJoin | None] = {}
+        self._standing = Standing(plan)
         self._moments: Mapping[str, Moments] = {}
         self._relations: Mapping[str, Held] = {}
         self._run: Run | None = None
@@ -81,6 +82,11 @@ class Joins:
     def forget(self) -> None:
         """Plans all bodies again, over other relations."""
         self._ready = {}
+        self._standing.forget()
+
+    def nbytes(self) -> int:
+        """Bytes kept from step to step."""
+        return self._standing.nbytes()
 
     def take(self, nbytes: int) -> None:
         """Draws bytes that are about to be kept from the budget of the step."""
@@ -92,12 +98,14 @@ class Joins:
         self._moments = moments
         self._relations = relations
         self._run = run.on_one_thread
-        self._bound = {}
+        still = {name: each.new for name, each in moments.items() if name not in self._sources}
+        self._standing.go(moments, still, relations, self._run)
 
     def rest(self) -> None:
         """Ends a step: lets go of its moments."""
         self._moments = {}
-        self._bound = {}
+        self._run = None
+        self._standing.rest()
 
     def attribute_of(self, atom: DatomAtom, moments: Moments, strict: bool) -> int | None:
         """The attribute of a pattern whose rows are just its pairs, at both moments; None for any other."""
@@ -150,16 +158,8 @@ class Joins:
         if ready.is_probed:
             sink(batch)
             return
-        key = id(joined)
-        if key in self._bound:
-            join = self._bound[key]
-        else:
-            databases = {name: each.new for name, each in self._moments.items()}
-            binding = Binding(
-                self.plan, databases, self._relations, self._run, moments=self._moments, derive=derived
-            )
-            join = binding.join_of(ready.plan.body.items, joined.given, ready.plan.levels, False, seed=seed)
-            self._bound[key] = join
+        body = ready.plan.body.items
+        join = self._standing.join((id(joined), seed), body, joined.given, ready.plan.levels, seed=seed)
         if join is not None:
             Driver(join, sink, self._run.cancel).run(batch)
 

@@ -11,6 +11,7 @@ from executor.extenders.patterns import Patterns, Terms, selected
 from executor.join.batch import Batch, Column
 from executor.maintain.view import Tick
 from planner.logical import DatomAtom, RelationAtom
+from planner.resolve import attribute_of
 from planner.version import Version
 from store.attribute import TX_BASE, Attribute
 from store.layout import FALSE, TRUE
@@ -24,7 +25,12 @@ def changed_rows(atom: DatomAtom, tick: Tick, strict: bool) -> Batch | None:
     came = atom.version is Version.CAME
     if _is_plain(atom):
         return _pairs(atom, tick, came)
-    patterns = Patterns(tick.new if came else tick.old, {}, strict)
+    snapshot = tick.new if came else tick.old
+    if isinstance(atom.attribute, Const):
+        attribute = attribute_of(snapshot, atom.attribute)
+        if attribute is not None and not tick.touches(attribute.id):
+            return None
+    patterns = Patterns(snapshot, {}, strict)
     sides = [side for side in patterns.sides(atom) if tick.touches(side[0].id)]
     parts = [_of_attribute(atom, tick, attribute, terms, came) for attribute, terms in sides]
     parts = [part for part in parts if part.size]

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from datalog import ast
 from executor.engine import Engine
-from executor.maintain.asked import Following, feed_key, view_key
+from executor.maintain.asked import UndatedQuestion
 from executor.maintain.compared import RECOMPUTED, Compared
 from executor.maintain.maintained import MAINTAINED, Maintained, maintenance_at, moving_source
 from executor.maintain.view import View
 from executor.question.arguments import Moment, matched
 from executor.question.question import Question
 from planner.maintenance.maintenance import Maintenance
-
-__all__ = ["feed_key", "view_key", "view_of"]
 
 
 def view_of(question: Question, engine: Engine) -> View:
@@ -22,7 +20,7 @@ def view_of(question: Question, engine: Engine) -> View:
     """
     chosen = chosen_for(question)
     if isinstance(chosen, str):
-        return Compared(Following.of(question), engine, chosen)
+        return Compared(UndatedQuestion.of(question), engine, chosen)
     return Maintained(question, engine, chosen, moving_source(question))
 
 

@@ -23,7 +23,7 @@ from executor.engine import Engine
 from executor.join.batch import Column as Codes
 from executor.join.batch import stack
 from executor.kernels.group_kernels import group_rows
-from executor.maintain.asked import Following, is_limited
+from executor.maintain.asked import UndatedQuestion, is_limited
 from executor.maintain.view import Change, Interest, Tick
 from executor.pull.find import pattern_of
 from executor.question.arguments import Moment
@@ -36,7 +36,7 @@ RECOMPUTED: Final = "recomputed and compared"
 
 @dataclass(slots=True)
 class _Feed:
-    asked: Following
+    asked: UndatedQuestion
     answer: Result
 
 
@@ -44,9 +44,10 @@ class _Feed:
 class Compared:
     """`why`: the reason that it is not maintained by changes, for explain."""
 
-    asked: Following
+    asked: UndatedQuestion
     engine: Engine
     why: str
+    intact: bool = True
     _feeds: dict[int, _Feed] = field(default_factory=dict)
 
     @property
@@ -71,12 +72,11 @@ class Compared:
                 found |= ids if snapshot is at else ids | at.origin.forgetful
         return [Interest(each) for each in sorted(found)]
 
-    def add(self, feed: int, question: Question, at: Snapshot, cancel: Cancel) -> None:
+    def add(self, feed: int, question: UndatedQuestion, at: Snapshot, cancel: Cancel) -> None:
         if is_limited(question.query):
             # The same rows each time, where the text leaves it open which.
             question = replace(question, request=replace(question.request, ordered=True))
-        asked = Following.of(question)
-        self._feeds[feed] = _Feed(asked, _kept(asked.answer(self.engine, at, cancel)))
+        self._feeds[feed] = _Feed(question, _kept(question.answer(self.engine, at, cancel)))
 
     def drop(self, feed: int) -> None:
         self._feeds.pop(feed, None)
@@ -87,6 +87,7 @@ class Compared:
 
     def step(self, tick: Tick, cancel: Cancel) -> Mapping[int, Change | AdalogError]:
         changes: dict[int, Change | AdalogError] = {}
+        self.intact = False
         for number, feed in self._feeds.items():
             try:
                 answer = feed.asked.answer(self.engine, tick.new, cancel)
@@ -99,6 +100,7 @@ class Compared:
             feed.answer = _kept(answer)
             if change is not None:
                 changes[number] = change
+        self.intact = True
         return changes
 
     def nbytes(self) -> int:
@@ -177,7 +179,7 @@ def _go_on() -> None:
     """No deadline: few arguments are looked at."""
 
 
-def _moving(asked: Following, at: Snapshot) -> list[tuple[str, Snapshot]]:
+def _moving(asked: UndatedQuestion, at: Snapshot) -> list[tuple[str, Snapshot]]:
     """The databases that may look different after the next transaction."""
     moving = []
     for place, (each, value) in enumerate(asked.matched()):

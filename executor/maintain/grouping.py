@@ -24,6 +24,7 @@ from executor.bounds.cancel import Cancel
 from executor.join.batch import Batch, Column, stack
 from executor.kernels.group_kernels import group_rows
 from planner.logical import WEIGHT
+from planner.maintenance.feeds import FEED
 from store.codes import Scratch
 from store.layout import TAG_DOUBLE, tags_of
 
@@ -107,6 +108,8 @@ class Groups:
     summed: tuple[str, ...] = field(init=False)
     _plain: dict[str, int] = field(init=False)
     _numbers: dict[Key, Numbers] = field(default_factory=dict)
+    # The groups of each feed, where there are feeds, and some that were forgotten since.
+    _of: dict[int, set[Key]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         aggregates = [each for each in self.elements if isinstance(each, FindAggregate)]
@@ -119,6 +122,7 @@ class Groups:
     def forget(self) -> None:
         """Forgets all groups: something happened that their numbers do not show."""
         self._numbers.clear()
+        self._of.clear()
 
     def begin(self, ask: Ask, values: Scratch, cancel: Cancel) -> None:
         """Counts the one group of a query without keys now, which may take long, rather than in a step."""
@@ -147,6 +151,9 @@ class Groups:
             moved = self.moved(entered, left, lambda keys: tuples(keys, new=False), values, cancel)
             if moved is not None:
                 return moved
+        # Those among them whose numbers are kept move, too.
+        for key in zip(*(touched.columns[name].tolist() for name in self.keys), strict=True):
+            self._numbers.pop(key, None)
         before, after = (self._shown(tuples(touched, new=new), values, cancel) for new in (False, True))
         return before, after
 
@@ -197,15 +204,18 @@ class Groups:
 
     def drop(self, feed: int) -> None:
         """Forgets the groups of a feed."""
-        for key in [key for key in self._numbers if key and key[0] == feed]:
-            del self._numbers[key]
+        for key in self._of.pop(feed, ()):
+            self._numbers.pop(key, None)
 
     def _learn(self, unknown: Sequence[Key], ask: Ask, values: Scratch, cancel: Cancel) -> None:
         columns = zip(*unknown, strict=True) if self.keys else ()
         keys = {name: np.array(column, np.int64) for name, column in zip(self.keys, columns, strict=True)}
         found = self._counted(ask(Batch(len(unknown), keys)), values, cancel)
+        has_feeds = self.keys[:1] == (FEED,)
         for key in unknown:
             self._numbers[key] = found.get(key, self._nothing())
+            if has_feeds:
+                self._of.setdefault(key[0], set()).add(key)
 
     def _nothing(self) -> Numbers:
         return Numbers(0, tuple(Total() for _ in self.summed))
@@ -215,6 +225,8 @@ class Groups:
         if not rows.size:
             return {}
         weight = rows.columns.get(WEIGHT)
+        if not self.keys and not self.summed:
+            return {(): Numbers(rows.size if weight is None else int(weight.sum()), ())}
         if weight is None:
             weight = np.ones(rows.size, np.int64)
         if self.keys:

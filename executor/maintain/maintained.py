@@ -12,7 +12,7 @@ evaluation of its question, and the count is kept from then on. A feed to which 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -22,12 +22,12 @@ from datalog import ast
 from datalog.ast import Const, LookupRef
 from datalog.errors import AdalogError, Code
 from datalog.values import Keyword
-from executor.bounds.cancel import Cancel
-from executor.cache.reads import Reads, reads_of, touched_attributes
+from executor.bounds.cancel import Cancel, StartAgain
+from executor.cache.reads import Reads, lookups_in, reads_of, touched_attributes
 from executor.engine import Engine
 from executor.extenders.patterns import Patterns
 from executor.join.batch import Batch, Column
-from executor.maintain.asked import Following
+from executor.maintain.asked import UndatedQuestion
 from executor.maintain.compared import changed
 from executor.maintain.grouping import Groups
 from executor.maintain.reacting import Reacting
@@ -39,6 +39,7 @@ from planner.logical import AndNode, DatomAtom, everything
 from planner.maintenance.grouping import keys_of
 from planner.maintenance.maintenance import Maintenance, Unmaintained, maintenance_of
 from planner.maintenance.reactions import Call, database_of, looked_up
+from planner.places import Kind
 from planner.statistics import Statistics
 from store.bootstrap import IDENT
 from store.codes import Scratch
@@ -71,7 +72,7 @@ def maintenance_at(question: Question, source: str) -> Maintenance | Unmaintaine
 class _Feed:
     """`rows`: of its answer, once they were counted."""
 
-    asked: Following
+    asked: UndatedQuestion
     inputs: Inputs
     rows: int | None = None
 
@@ -81,7 +82,8 @@ class Maintained:
 
     def __init__(self, question: Question, engine: Engine, maintenance: Maintenance, source: str) -> None:
         self.maintenance = maintenance
-        self._asked = Following.of(question)
+        self.intact = True
+        self._asked = UndatedQuestion.of(question)
         self._engine = engine
         self._source = source
         self._read = reads_of(question.query).sources.get(source, Reads())
@@ -94,6 +96,9 @@ class Maintained:
         self.maintenance = maintenance
         self._reacting = Reacting(question, self._engine, maintenance, self._source)
         self._named = [leaf for leaf in self._leaves() if isinstance(leaf, DatomAtom) and _names(leaf)]
+        # What a value means beside an attribute that is an argument, that attribute says.
+        chosen = (place.kind is Kind.ATTRIBUTE for each in maintenance.places.variables.values() for place in each)
+        self._takes_names = bool(maintenance.entities) or any(chosen)
         elements = question.query.find.elements
         aggregates = any(isinstance(each, ast.FindAggregate) for each in elements)
         self._groups = Groups(elements, keys_of(maintenance)) if aggregates else None
@@ -115,31 +120,40 @@ class Maintained:
             sides = patterns.sides(atom)
             for attribute, (entity, _, value, *_) in sides:
                 attributes.discard(attribute.id)
-                named = (each if isinstance(each, int) else None for each in (entity, value))
-                found[Interest(attribute.id, *named)] = None
+                found[Interest(attribute.id, _constant(entity), _constant(value))] = None
             if not sides and isinstance(atom.attribute, Const):
                 declared = at.attribute(atom.attribute.value)
                 if declared is not None:
                     # A constant that the database does not know yet.
                     attributes.add(declared.id)
-        if self._named or self.maintenance.constants or self._naming:
+        if self._named or self.maintenance.constants or self._asking():
             attributes.add(IDENT)
+        # Also where a pattern reads the same attribute of one entity alone.
+        looked_up_by = (at.attribute(name) for name in self._lookups())
+        attributes |= {each.id for each in looked_up_by if each is not None}
+        written = [term for atom in self._named for term in (atom.entity, atom.value)]
+        written += self.maintenance.constants.values()
+        for name in dict.fromkeys(name for term in written for name in _lookups_of(term)):
+            declared = at.attribute(name)
+            if declared is not None:
+                attributes.discard(declared.id)
+                found[Interest(declared.id, names=True)] = None
         return [*found, *map(Interest, sorted(attributes))]
 
-    def add(self, feed: int, question: Question, at: Snapshot, cancel: Cancel) -> None:
-        self._add(feed, _Feed(Following.of(question), Inputs()), at, cancel)
+    def add(self, feed: int, question: UndatedQuestion, at: Snapshot, cancel: Cancel) -> None:
+        self._add(feed, _Feed(question, Inputs()), at, cancel)
         if self._groups is not None:
             with self._engine.memory.lent(cancel):
                 run = self._reacting.run(cancel)
                 self._reacting.begin(at, run)
-                self._groups.begin(lambda keys: self._reacting.tuples(keys, at, run), run.values, cancel)
+                self._groups.begin(lambda keys: self._reacting.tuples_now(keys, at, run), run.values, cancel)
                 self._reacting.rest()
 
     def _add(self, number: int, feed: _Feed, at: Snapshot, cancel: Cancel) -> None:
         question = feed.asked.at(at, cancel.check)
         feed.inputs, given = self._reacting.settled(question, cancel.check)
         self._feeds[number] = feed
-        if self.maintenance.entities and any(map(_may_name, feed.asked.values())):
+        if self._may_name(feed.asked):
             self._naming[number] = feed
         self._reacting.add(number, feed.inputs, given)
 
@@ -157,34 +171,48 @@ class Maintained:
     # A step
 
     def step(self, tick: Tick, cancel: Cancel) -> Mapping[int, Change | AdalogError]:
-        if not self._feeds or tick.old.key == tick.new.key:
+        if tick.old.key == tick.new.key:
             return {}
+        # The changes of a step that is given up are those of the next one, where nothing was made of them yet.
+        self.intact = False
         with self._engine.memory.lent(cancel):
+            # Without feeds too: those that come next are added to a plan for the moment where they come.
             if self._means_something_else(tick):
                 changes = self._asked_again(self._feeds, tick, cancel)
-                self._replan(tick.new, cancel)
-                return changes
-            renamed = self._rename(tick, cancel)
-            try:
-                changes = self._changes(tick, cancel)
-            except AdalogError as error:
-                self._forget()
-                if error.code in _OF_ALL:
-                    raise
-                changes = self._asked_again(self._feeds.keys() - renamed.keys(), tick, cancel)
-            for number, change in renamed.items():
-                changes.pop(number, None)
-                if change is not None:
-                    changes[number] = change
-            return changes
+                changes = {**changes, **self._replan(tick.new, cancel)}
+            elif not self._feeds:
+                changes = {}
+            else:
+                renamed = self._rename(tick, cancel)
+                changes = self._unless_refused(tick, renamed, cancel)
+                changes |= {number: change for number, change in renamed.items() if change is not None}
+        self.intact = True
+        return changes
 
-    def _changes(self, tick: Tick, cancel: Cancel) -> Changes:
+    def _unless_refused(self, tick: Tick, renamed: Collection[int], cancel: Cancel) -> Changes:
+        """The changes of all feeds but the renamed ones, of each by its answers where following them is refused."""
         try:
-            return self._found(tick, cancel)
+            return self._changes(tick, cancel, renamed)
+        except AdalogError as error:
+            self._forget()
+            if error.code in _OF_ALL:
+                self.intact = not renamed
+                raise
+            return self._asked_again([number for number in self._feeds if number not in renamed], tick, cancel)
+        except StartAgain:
+            self._forget()
+            self.intact = not renamed
+            raise
+
+    def _changes(self, tick: Tick, cancel: Cancel, but: Container[int]) -> Changes:
+        """The changes of all feeds but those whose changes are known."""
+        try:
+            found = self._found(tick, cancel)
         finally:
             self._reacting.rest()
+        return self._bounded({feed: change for feed, change in found.items() if feed not in but}, tick, cancel)
 
-    def _found(self, tick: Tick, cancel: Cancel) -> Changes:
+    def _found(self, tick: Tick, cancel: Cancel) -> Mapping[int, Change]:
         run = self._reacting.run(cancel)
         heads = self._reacting.heads(tick, run)
         if not heads:
@@ -196,26 +224,27 @@ class Maintained:
         else:
 
             def tuples(keys: Batch, *, new: bool) -> Batch:
-                return self._reacting.tuples(keys, tick.new if new else tick.old, run)
+                return self._reacting.tuples(keys, tick, run, new=new)
 
             before, after = self._groups.step(heads.entered, heads.left, tuples, run.values, cancel)
             found = showing.groups(before, after, feeds=has_feeds)
         if not has_feeds:
             found = {feed: change for change in found.values() for feed in self._feeds}
-        return self._bounded(found, tick, cancel)
+        return found
 
     def _bounded(self, found: Mapping[int, Change], tick: Tick, cancel: Cancel) -> Changes:
         """The changes, or the refusal of feeds that have too many rows by now."""
         changes: Changes = {**found}
+        counted: dict[int, int] = {}
         most = self._asked.request.max_rows
         for number, change in found.items() if most is not None else ():
             feed = self._feeds[number]
             try:
                 if feed.rows is not None:
-                    feed.rows += len(change.added) - len(change.removed)
+                    counted[number] = feed.rows + len(change.added) - len(change.removed)
                 elif len(change.added) > len(change.removed):
-                    feed.rows = len(self._engine.rows(feed.asked.at(tick.new, cancel.check), cancel))
-                if feed.rows is not None and most is not None and feed.rows > most:
+                    counted[number] = len(self._engine.rows(feed.asked.at(tick.new, cancel.check), cancel))
+                if most is not None and counted.get(number, 0) > most:
                     changes[number] = AdalogError(
                         Code.LIMIT_EXCEEDED,
                         f"the query has more than {most:,} rows by now; narrow it, aggregate, or use :limit",
@@ -224,6 +253,8 @@ class Maintained:
                 if error.code in _OF_ALL:
                     raise
                 changes[number] = error
+        for number, rows in counted.items():
+            self._feeds[number].rows = rows
         return changes
 
     def _asked_again(self, numbers: Iterable[int], tick: Tick, cancel: Cancel) -> Changes:
@@ -267,15 +298,23 @@ class Maintained:
         values = Scratch(new.codes)
         return self._reacting.constants(old, values) != self._reacting.constants(new, values)
 
-    def _replan(self, at: Snapshot, cancel: Cancel) -> None:
-        """Plans for another schema, and gives the feeds' arguments their meaning there."""
-        question = self._asked.at(at, cancel.check)
+    def _replan(self, at: Snapshot, cancel: Cancel) -> dict[int, AdalogError]:
+        """Plans for another schema, and gives the feeds' arguments their meaning there; the refusals of those that
+        have none."""
+        question = self._asked.unbound_at(at, cancel.check)
         maintenance = maintenance_at(question, self._source)
         assert isinstance(maintenance, Maintenance), "what the text says can be maintained under any schema"
         self._plan(question, maintenance)
-        self._naming = {}
-        for number, feed in self._feeds.items():
-            self._add(number, feed, at, cancel)
+        feeds, self._feeds, self._naming = self._feeds, {}, {}
+        refused: dict[int, AdalogError] = {}
+        for number, feed in feeds.items():
+            try:
+                self._add(number, feed, at, cancel)
+            except AdalogError as error:
+                if error.code in _OF_ALL or error.code is Code.RATE_LIMITED:
+                    raise
+                refused[number] = error
+        return refused
 
     def _names_touched(self, tick: Tick) -> bool:
         """Whether idents, or the unique attributes that lookup refs go by, were written."""
@@ -320,7 +359,17 @@ class Maintained:
 
     def _lookups(self) -> list[Keyword]:
         """The attributes of lookup refs among the arguments."""
-        return [name for feed in self._naming.values() for name in feed.asked.lookups()]
+        return [name for asked in self._asking() for name in asked.lookups()]
+
+    def _asking(self) -> list[UndatedQuestion]:
+        """The questions of which some argument may be an ident or a lookup ref; before there is a feed, that of
+        whoever asked first."""
+        if self._feeds:
+            return [feed.asked for feed in self._naming.values()]
+        return [self._asked] if self._may_name(self._asked) else []
+
+    def _may_name(self, asked: UndatedQuestion) -> bool:
+        return self._takes_names and any(map(_may_name, asked.values()))
 
 
 def _may_name(value: Any) -> bool:
@@ -328,6 +377,20 @@ def _may_name(value: Any) -> bool:
     if isinstance(value, Keyword):
         return True
     return isinstance(value, tuple | list) and any(map(_may_name, value))
+
+
+def _constant(term: str | int | None) -> int | None:
+    """The code of a place of a pattern, where it is a constant's."""
+    return term if isinstance(term, int) else None
+
+
+def _lookups_of(term: object) -> Iterator[Keyword]:
+    """The attributes of the lookup refs in a term."""
+    if isinstance(term, LookupRef):
+        yield term.attribute.value
+        yield from _lookups_of(term.value)
+    elif isinstance(term, Const):
+        yield from lookups_in(term.value)
 
 
 def _names(atom: DatomAtom) -> bool:

@@ -68,7 +68,7 @@ class MaintainedProgram:
         self._constants: dict[str, int] = {}
         self._refused = ""
         self._refusals = self._pause = 0
-        self._joins = Joins(plan)
+        self._joins = Joins(plan, sources)
         self._strata: list[KeptStratum] = []
         below = frozenset(self._inputs)
         for stratum in plan.program.strata:
@@ -96,7 +96,8 @@ class MaintainedProgram:
 
     def nbytes(self) -> int:
         """Bytes kept."""
-        return sum(each.nbytes() for each in self._kept.values()) + sum(each.nbytes() for each in self._strata)
+        facts = sum(each.nbytes() for each in self._kept.values())
+        return facts + sum(each.nbytes() for each in self._strata) + self._joins.nbytes()
 
     # From moment to moment
 

@@ -21,19 +21,22 @@ from executor.evaluation.local import Collector, collector_for
 from executor.extenders.changes import Moments
 from executor.join.batch import Batch
 from executor.join.driver import Driver
+from executor.join.generic_join import GenericJoin
 from executor.join.step import forget_scratch
 from executor.maintain.arguments import Arguments, recoded
 from executor.maintain.changed_rows import changed_facts, changed_rows
 from executor.maintain.derivation import Derivation
+from executor.maintain.standing import Standing
 from executor.maintain.view import Tick
 from executor.question.inputs import Inputs, bind_inputs, constant_codes, sizes_of
 from executor.question.question import Question
-from planner.logical import DatomAtom
+from planner.logical import AndNode, DatomAtom
 from planner.maintenance.grouping import plan_groups
 from planner.maintenance.maintenance import Maintenance, ReactionPlan, plan_reaction
-from planner.maintenance.reactions import Atom
+from planner.maintenance.reactions import Atom, Reaction, at_version, moving_database, with_derived
 from planner.plan import Plan
 from planner.statistics import Statistics
+from planner.version import Version
 from store.codes import Scratch
 from store.snapshot import Snapshot
 
@@ -81,8 +84,12 @@ class Reacting:
             if name in question.relations
         }
         self._feeds = 0
-        self._plans: dict[int, ReactionPlan] = {}
+        self._plans: dict[tuple[int, bool], ReactionPlan] = {}
+        self._standing = Standing(self._plan)
         self._group_plan: Plan | None = None
+        self._group_bodies: dict[Version, AndNode] = {}
+        moves = moving_database(source)
+        self._moves = moves if rules is None else with_derived(moves)
         self._planned_for: tuple[Any, ...] = ()
 
     # Feeds
@@ -98,11 +105,13 @@ class Reacting:
         """Reads the arguments of one feed more."""
         self._arguments.add(feed, inputs, given)
         self._feeds += 1
+        self._standing.forget()
 
     def drop(self, feed: int) -> None:
         """Reads the arguments of a feed no more."""
         self._arguments.drop(feed)
         self._feeds -= 1
+        self._standing.forget()
 
     def begin(self, at: Snapshot, run: Run) -> None:
         """Makes what is kept from step to step, where something is."""
@@ -111,17 +120,20 @@ class Reacting:
 
     def rest(self) -> None:
         """Lets go of the moments of the last step."""
+        self._standing.rest()
         if self._derived is not None:
             self._derived.rest()
 
     def forget(self) -> None:
         """Makes it anew with the next step."""
+        self._standing.forget()
         if self._derived is not None:
             self._derived.forget()
 
     def nbytes(self) -> int:
         """Bytes kept."""
-        return self._arguments.nbytes() + (0 if self._derived is None else self._derived.nbytes())
+        derived = 0 if self._derived is None else self._derived.nbytes()
+        return self._arguments.nbytes() + self._standing.nbytes() + derived
 
     # A step
 
@@ -140,30 +152,28 @@ class Reacting:
     def heads(self, tick: Tick, run: Run) -> Heads:
         """What entered and what left."""
         entered, left = (Collector(self.maintenance.head, True, False, None, None, run.cancel) for _ in range(2))
-        moments = {self._source: Moments(tick.old, tick.new)}
         if self._derived is not None:
             databases = self._databases(tick.old)
             self._derived.go(tick, databases, self._lists, run, self.constants(tick.new, run.values))
-        relations: Mapping[str, Held] | None = None
-        fixed: dict[str, int] = {}
+        fixed: dict[str, int] | None = None
         for place, reaction in enumerate(self.maintenance.reactions):
             batch = self._changed(reaction.changed, tick, run.strict)
             if batch is None:
                 continue
-            if relations is None:
-                relations = self._relations()
+            if fixed is None:
                 self._check_plans(tick.new)
+                self._standing.go({self._source: Moments(tick.old, tick.new)}, self._still, self._relations(), run)
                 fixed = self.constants(tick.new, run.values)
             batch = _with_constants(batch, fixed)
             if batch is None:
                 continue
-            plan = self._plan_of(place, tick.new, run.cancel)
+            key = place, _is_sure(reaction, tick)
+            plan = self._plan_of(key, tick.new, run.cancel)
             for name, column, variable in plan.probes:
                 batch = batch.keep(self._arguments.asks_for(name, column, batch.columns[variable]))
             if not batch.size:
                 continue
-            binding = Binding(self._plan, self._still, relations, run, moments, derive=derived)
-            join = binding.join_of(plan.join.body.items, plan.given, plan.join.levels, weighted=False)
+            join = self._standing.join(key, plan.join.body.items, plan.given, plan.join.levels)
             if join is not None:
                 Driver(join, entered if reaction.enters else left, run.cancel, run.threads).run(batch)
         forget_scratch()
@@ -187,27 +197,41 @@ class Reacting:
     def _databases(self, at: Snapshot) -> dict[str, Snapshot]:
         return {**self._still, self._source: at}
 
-    def tuples(self, keys: Batch, at: Snapshot, run: Run) -> Batch:
-        """The tuples of groups at a moment, with weights where a row stands for several."""
+    def tuples_now(self, keys: Batch, at: Snapshot, run: Run) -> Batch:
+        """The tuples of groups at a moment, with weights where a row stands for several. Not within a step."""
         plan = self._group_plan_of(at, run.cancel)
+        if self._derived is not None:
+            plan = replace(plan, body=self._derived.read_at(plan.body, at))
+        join = Binding(plan, self._databases(at), self._relations(), run, derive=derived).join()
+        return self._driven(plan, join, keys, at, run)
+
+    def tuples(self, keys: Batch, tick: Tick, run: Run, *, new: bool) -> Batch:
+        """The same at one of the two moments of a step whose heads were found."""
+        at, version = (tick.new, Version.NEW) if new else (tick.old, Version.OLD)
+        plan = self._group_plan_of(at, run.cancel)
+        body = self._group_bodies.get(version)
+        if body is None:
+            body = self._group_bodies[version] = at_version(plan.body, self._moves, version)
+        join = self._standing.join(version, body.items, plan.given, plan.levels, weighted=plan.weighted)
+        return self._driven(plan, join, keys, at, run)
+
+    def _driven(self, plan: Plan, join: GenericJoin | None, keys: Batch, at: Snapshot, run: Run) -> Batch:
         collector = collector_for(plan, None, run.cancel)
         start = _with_constants(keys, self.constants(at, run.values))
-        if start is not None:
-            if self._derived is not None:
-                plan = replace(plan, body=self._derived.read_at(plan.body, at))
-            join = Binding(plan, self._databases(at), self._relations(), run, derive=derived).join()
-            if join is not None:
-                Driver(join, collector, run.cancel, run.threads).run(start)
+        if start is not None and join is not None:
+            Driver(join, collector, run.cancel, run.threads).run(start)
         return collector.rows()
 
     # Plans
 
-    def _plan_of(self, place: int, at: Snapshot, cancel: Cancel) -> ReactionPlan:
-        plan = self._plans.get(place)
+    def _plan_of(self, key: tuple[int, bool], at: Snapshot, cancel: Cancel) -> ReactionPlan:
+        """Of a reaction by its place; without its check where it is sure."""
+        plan = self._plans.get(key)
         if plan is None:
-            reaction = self.maintenance.reactions[place]
-            plan = plan_reaction(self.maintenance, reaction, self._statistics(at, cancel), self._options)
-            self._plans[place] = plan
+            place, is_sure = key
+            statistics, reaction = self._statistics(at, cancel), self.maintenance.reactions[place]
+            plan = plan_reaction(self.maintenance, reaction, statistics, self._options, is_sure=is_sure)
+            self._plans[key] = plan
         return plan
 
     def _statistics(self, at: Snapshot, cancel: Cancel) -> Statistics:
@@ -221,7 +245,9 @@ class Reacting:
         if self._planned_for != current:
             self._planned_for = current
             self._plans = {}
+            self._standing.forget()
             self._group_plan = None
+            self._group_bodies = {}
 
     def _group_plan_of(self, at: Snapshot, cancel: Cancel) -> Plan:
         plan = self._group_plan
@@ -229,6 +255,13 @@ class Reacting:
             options = self._options
             plan = self._group_plan = plan_groups(self.maintenance, self._statistics(at, cancel), options)
         return plan
+
+
+def _is_sure(reaction: Reaction, tick: Tick) -> bool:
+    """Whether a step needs no check. The plan may have been made for another moment."""
+    return reaction.sure is not None and not any(
+        tick.new.attribute(each.id) != each or tick.touches(each.id) for each in reaction.still
+    )
 
 
 def _with_constants(batch: Batch, fixed: Mapping[str, int]) -> Batch | None:

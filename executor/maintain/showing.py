@@ -30,7 +30,7 @@ class Showing:
 
     def heads(self, entered: Batch, left: Batch) -> dict[int, Change]:
         """The change of each feed that heads entered or left."""
-        added, removed = _by_feed(entered), _by_feed(left)
+        added, removed = by_feed(entered), by_feed(left)
         nothing = entered.slice(0, 0)
         return {
             feed: Change(self._batch(added.get(feed, nothing)), self._batch(removed.get(feed, nothing)))
@@ -71,8 +71,8 @@ class Showing:
         return Result(columns, codes, self.values, len(codes[0]), shape, find.keys, self.t, "LOCAL", 0.0)
 
 
-def _by_feed(batch: Batch) -> dict[int, Batch]:
-    """The rows of each feed."""
+def by_feed(batch: Batch) -> dict[int, Batch]:
+    """The rows of each feed, in the order in which they were."""
     if not batch.size:
         return {}
     feeds = batch.columns.get(FEED)

@@ -9,7 +9,7 @@ from typing import Protocol
 from datalog.errors import AdalogError
 from executor.answer.result import Result
 from executor.bounds.cancel import Cancel
-from executor.question.question import Question
+from executor.maintain.asked import UndatedQuestion
 from store.difference import Difference, pairs_between, rows_between
 from store.snapshot import Snapshot
 
@@ -25,11 +25,13 @@ class Change:
 @dataclass(frozen=True, slots=True)
 class Interest:
     """Datoms that can touch a view: those of an attribute, by its entity id (None: of any), and where given those
-    with this entity and this code of a value."""
+    with this entity and this code of a value. `names`: they give entities the names by which the view knows them,
+    and so change its other interests."""
 
     attribute: int | None
     entity: int | None = None
     value: int | None = None
+    names: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +65,18 @@ class View(Protocol):
     """One question kept up to date for all who ask it, a feed for each tuple of arguments. One thread at a time."""
 
     @property
+    def intact(self) -> bool:
+        """Whether it is at a moment. Where not, a step was given up half way, and the view has to be made anew."""
+
+    @property
     def how(self) -> str:
         """For explain: "maintained", or "recomputed and compared" with the reason."""
 
     def interests(self, at: Snapshot) -> Sequence[Interest]:
-        """The datoms that can touch it and its feeds, as long as the schema stays as it is at this moment."""
+        """The datoms that can touch it and its feeds, as long as the schema stays as it is at this moment, and none
+        comes that `names`."""
 
-    def add(self, feed: int, question: Question, at: Snapshot, cancel: Cancel) -> None:
+    def add(self, feed: int, question: UndatedQuestion, at: Snapshot, cancel: Cancel) -> None:
         """Follows the question's answer from a moment on; makes what has to be kept for that."""
 
     def drop(self, feed: int) -> None:

@@ -16,7 +16,7 @@ from datalog.diagnostics import Diagnostic, Suspicion
 from datalog.edn import write
 from datalog.errors import AdalogError, Code, Position
 from datalog.parse_nested import input_name
-from datalog.values import EdnList, EdnSet, Keyword, identity
+from datalog.values import EdnList, EdnSet, Keyword, identity, stable_text
 from datalog.watched import Watched
 from planner.outline import Outline
 from planner.places import Chosen, Kind, Place
@@ -27,6 +27,17 @@ from store.snapshot import Snapshot
 VALUE_COST: Final = 200.0
 # Beyond so many nobody needs to know how many there are.
 _COUNTED: Final = 10_000
+
+
+class _Unbound:
+    """The type of `UNBOUND`."""
+
+    def __repr__(self) -> str:
+        return "UNBOUND"
+
+
+UNBOUND: Final = _Unbound()
+"""Stands for the value of a variable of `:in` in a question that is planned for all who share a view."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +51,12 @@ class Moment:
     key: str
     open: Callable[[Snapshot], Snapshot]
     value: Given | None = None
+    # As `open`, but what has yet to come is never ahead of `$`.
+    beside: Callable[[Snapshot], Snapshot] | None = None
+
+    def followed(self) -> Moment:
+        """The same for whoever follows `$`: an instant still to come is reached with `$`, not before it."""
+        return self if self.beside is None else replace(self, open=self.beside)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +69,8 @@ class Given:
 
     @property
     def key(self) -> str:
-        """What tells it from others."""
-        return f"{'json' if self.json else 'edn'} {identity(self.value)!r}"
+        """What tells it from others, in every process."""
+        return f"{'json' if self.json else 'edn'} {stable_text(identity(self.value))}"
 
 
 def few(args: Sequence[Any], most: int) -> bool:
@@ -192,6 +209,8 @@ class _Settling:
     diagnostics: list[Diagnostic] = field(default_factory=list)
 
     def argument(self, place: int, each: ast.Input, given: Any) -> Any:
+        if given is UNBOUND:
+            return given
         json = isinstance(given, Given) and given.json
         value = given.value if isinstance(given, Given) else given
         if isinstance(each, ast.BindingInput):

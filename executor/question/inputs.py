@@ -15,7 +15,7 @@ from datalog.parse_nested import input_name
 from datalog.values import Keyword, type_name
 from datalog.watched import Watched
 from executor.join.batch import Batch, Column
-from executor.question.arguments import matched
+from executor.question.arguments import UNBOUND, matched
 from planner.plan import Plan
 from planner.resolve import plain_value
 from store.codes import Scratch
@@ -62,8 +62,8 @@ def bind_inputs(
     values: Scratch,
     check: Callable[[], None] = lambda: None,
 ) -> Inputs:
-    """Interns the arguments; for variables in entity places idents and lookup refs become entity ids. `check` is
-    called now and then, and may raise."""
+    """Interns the arguments; for variables in entity places idents and lookup refs become entity ids. Of what is
+    UNBOUND there is nothing. `check` is called now and then, and may raise."""
     inputs = Inputs()
     start = constant_codes(plan, snapshot, values)
 
@@ -86,7 +86,7 @@ def bind_inputs(
                 inputs.databases[each.name] = value
             else:
                 inputs.relations[each.name] = _relation(each, None, value, column)
-        elif isinstance(each, ast.BindingInput):
+        elif isinstance(each, ast.BindingInput) and value is not UNBOUND:
             binding = each.binding
             match binding:
                 case ast.ScalarBinding():

@@ -394,6 +394,11 @@ class KeptExtender:
     def participates(self, variable: str) -> bool:
         return self.last == START if variable == START else variable in self.variables
 
+    def forget(self) -> None:
+        """Lets go of parts that are none of the facts any more."""
+        if self._made and self._extent != self.facts.extent:
+            self._made, self._extent = [], (-1, -1)
+
     def _parts(self) -> list[RelationExtender]:
         if self._extent != self.facts.extent:
             self._extent = self.facts.extent

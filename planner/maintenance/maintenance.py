@@ -14,6 +14,7 @@ from planner.maintenance.reactions import (
     Moves,
     Reaction,
     is_derived,
+    lasting_dependencies,
     moving_database,
     reactions,
     with_derived,
@@ -59,7 +60,6 @@ class ReactionPlan:
     """A reaction with the order of its join. `given`: the variables of the first batch, whose rows came or went.
     `probes`: (relation of arguments, column, variable of the batch) for values that some feed has to ask for."""
 
-    reaction: Reaction
     given: tuple[str, ...]
     join: JoinPlan
     probes: tuple[tuple[str, int, str], ...]
@@ -104,24 +104,29 @@ def maintenance_of(
     shown = checked.answer if aggregates else tuple(dict.fromkeys(each.var.name for each in query.find.elements))
     head = made.head_of(shown)
     entities = checked.places.entities(statistics.databases)
-    found = tuple(_reactions(made, head, moves))
+    found = tuple(_reactions(made, head, moves, statistics))
     return Maintenance(query, made, head, found, checked.tree.constants, checked.places, entities, rules)
 
 
-def _reactions(made: Fed, head: tuple[str, ...], moves: Moves) -> tuple[Reaction, ...]:
+def _reactions(made: Fed, head: tuple[str, ...], moves: Moves, statistics: Statistics) -> tuple[Reaction, ...]:
     scalars = frozenset(made.scalars or ()) if FEED in head else frozenset[str]()
-    found = reactions(made.body, head, moves, frozenset(made.fixed), scalars)
+    dependencies = tuple(lasting_dependencies(made.body, moves, statistics))
+    found = reactions(made.body, head, moves, frozenset(made.fixed), scalars, dependencies)
     return tuple(dict.fromkeys(found))
 
 
 def plan_reaction(
-    maintenance: Maintenance, reaction: Reaction, statistics: Statistics, options: Options
+    maintenance: Maintenance, reaction: Reaction, statistics: Statistics, options: Options, *, is_sure: bool
 ) -> ReactionPlan:
-    """The order in which to join the rows that changed with the rest."""
+    """The order in which to join the rows that changed with the rest. `is_sure`: without the check, where what it
+    depends on stayed as it was."""
     changed = tuple(dict.fromkeys(term for term in reaction.changed.terms if isinstance(term, str)))
     given = (*changed, *(name for name in maintenance.fixed if name not in changed))
     needed = frozenset(maintenance.head)
     body = reaction.body
+    if is_sure:
+        assert reaction.sure is not None
+        body = reaction.sure
     # Kept facts are looked up whole.
     if options.project and maintenance.rules is None:
         body = blank_singletons(body, needed.union(given))
@@ -129,11 +134,11 @@ def plan_reaction(
     if join.levels:
         # Whoever takes the heads makes them distinct.
         join = replace(join, levels=(*join.levels[:-1], replace(join.levels[-1], merge=False)))
-    return ReactionPlan(reaction, given, join, tuple(_probes(reaction, changed)))
+    return ReactionPlan(given, join, tuple(_probes(body, changed)))
 
 
-def _probes(reaction: Reaction, changed: tuple[str, ...]) -> Iterator[tuple[str, int, str]]:
-    for item in reaction.body.items:
+def _probes(body: AndNode, changed: tuple[str, ...]) -> Iterator[tuple[str, int, str]]:
+    for item in body.items:
         if isinstance(item, RelationAtom) and item.terms[:1] == (FEED,):
             for place, term in enumerate(item.terms):
                 if isinstance(term, str) and term in changed:

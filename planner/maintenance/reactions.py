@@ -10,7 +10,9 @@ a `not` within a `not`. Of an `or` the branch with the occurrence is joined with
 
 The check is left out where the head determines the variables of the atom that changed (of the outermost `not`
 around it), outside an `or`: whatever derived the head at the other moment would have needed that very row, or that
-very `not` to hold.
+very `not` to hold. What the head determines is also said by the schema, as long as the rows stay as they are: an
+entity has one value of an attribute of cardinality one, and a value of a unique attribute one entity. So a reaction
+may have a body without the check, for the steps in which those attributes were not written.
 """
 
 from __future__ import annotations
@@ -18,8 +20,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from datalog.ast import Source
+from datalog.ast import Const, Source
 from datalog.builtins import BUILTINS
+from planner.dependencies import Dependency, dependencies_of, determined_by
 from planner.logical import (
     AndNode,
     DatomAtom,
@@ -35,7 +38,10 @@ from planner.logical import (
     variables,
     with_terms,
 )
+from planner.resolve import attribute_of
+from planner.statistics import Statistics
 from planner.version import APPEARS, VANISHES, Split, Version
+from store.attribute import Attribute
 
 Atom = DatomAtom | RelationAtom
 Call = PredicateAtom | FunctionAtom
@@ -50,11 +56,22 @@ LOOKUPS = frozenset({"get-else", "get-some", "missing?"})
 @dataclass(frozen=True, slots=True)
 class Reaction:
     """`changed`: the atom whose rows came or went, by its version. `enters`: whether the heads may enter or may
-    leave. `body`: what those rows are joined with, the check included."""
+    leave. `body`: what those rows are joined with, the check included. `sure`: the same without the check, for
+    steps that leave the rows of all of `still` as they are; None where there is a check always, or none."""
 
     changed: Atom
     enters: bool
     body: AndNode
+    sure: AndNode | None = None
+    still: frozenset[Attribute] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Lasting:
+    """A dependency that holds at both moments alike. `by`: as long as this attribute's rows stay; None: always."""
+
+    dependency: Dependency
+    by: Attribute | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,20 +122,27 @@ def reactions(
     moves: Moves,
     fixed: frozenset[str] = frozenset(),
     determined: frozenset[str] = frozenset(),
+    dependencies: Sequence[Lasting] = (),
 ) -> Iterator[Reaction]:
     """The reactions of a body. `fixed`: variables that have one value, as constants do. `determined`: those that
-    have one value for each head."""
-    known = _determined(body, fixed.union(head, determined))
+    have one value for each head. `dependencies`: of the body's variables."""
+    known = fixed.union(head, determined)
     for split in (APPEARS, VANISHES):
         other = VANISHES if split is APPEARS else APPEARS
         for found in _derivations(body.items, moves, split):
-            items = found.items
-            if found.optional or not found.stake <= known:
-                shared = fixed.intersection(body.names).union(head)
-                items = (*items, _negated(_as(body.items, moves, other), shared))
-            elif found.again is not None:
-                items = (*items, _negated((found.again,), variables(found.again)))
-            yield Reaction(found.changed, split is APPEARS, AndNode(items))
+            lean = found.items
+            if found.again is not None:
+                lean = (*lean, _negated((found.again,), variables(found.again)))
+            still = None if found.optional else _determining(found, known, dependencies)
+            if still is not None and not still:
+                yield Reaction(found.changed, split is APPEARS, AndNode(lean))
+                continue
+            shared = fixed.intersection(body.names).union(head)
+            checked = AndNode((*found.items, _negated(_as(body.items, moves, other), shared)))
+            if still is None:
+                yield Reaction(found.changed, split is APPEARS, checked)
+            else:
+                yield Reaction(found.changed, split is APPEARS, checked, AndNode(lean), still)
 
 
 def at_version(body: AndNode, moves: Moves, version: Version) -> AndNode:
@@ -212,17 +236,47 @@ def _renamed(node: Node, name: Callable[[str], str]) -> Node:
             return with_terms(node, lambda term: name(term) if isinstance(term, str) else term)
 
 
-def _determined(body: AndNode, known: frozenset[str]) -> frozenset[str]:
-    """The variables that these determine at both moments alike: by functions that look into no database."""
-    functions = [
-        leaf
-        for item in body.items
-        if not isinstance(item, OrNode)
-        for leaf in leaves(item)
-        if isinstance(leaf, FunctionAtom) and leaf.subquery is None and database_of(leaf) is None
-    ]
-    while True:
-        more = {leaf.out for leaf in functions if variables(leaf) - {leaf.out} <= known} - known
-        if not more:
-            return known
-        known |= more
+def lasting_dependencies(body: AndNode, moves: Moves, statistics: Statistics) -> Iterator[Lasting]:
+    """What determines the variables of a body at both moments alike: functions that look into no database, and the
+    patterns of what moves, as long as their rows stay."""
+    for leaf in _certain(body.items):
+        by: Attribute | None = None
+        if isinstance(leaf, DatomAtom) and moves(leaf):
+            snapshot = statistics.databases[leaf.source]
+            by = attribute_of(snapshot, leaf.attribute) if isinstance(leaf.attribute, Const) else None
+            if by is None:
+                continue
+        elif not isinstance(leaf, FunctionAtom) or database_of(leaf) is not None:
+            continue
+        for each in dependencies_of(AndNode((leaf,)), statistics):
+            yield Lasting(each, by)
+
+
+def _certain(items: Sequence[Node]) -> Iterator[Leaf]:
+    """The leaves that every row of a conjunction has to satisfy."""
+    for item in items:
+        if isinstance(item, AndNode):
+            yield from _certain(item.items)
+        elif not isinstance(item, OrNode):
+            yield from leaves(item)
+
+
+def _determining(
+    found: _Found, known: frozenset[str], dependencies: Sequence[Lasting]
+) -> frozenset[Attribute] | None:
+    """The attributes by whose rows known variables determine what is at stake; none where functions alone do, None
+    where nothing does."""
+    changed = found.changed.attribute if isinstance(found.changed, DatomAtom) else None
+    name = changed.value if isinstance(changed, Const) else None
+    needed = {each.by for each in dependencies if each.by is not None and name not in (each.by.ident, each.by.id)}
+
+    def suffice(which: set[Attribute]) -> bool:
+        usable = [each.dependency for each in dependencies if each.by is None or each.by in which]
+        return found.stake <= determined_by(known, usable)
+
+    if not suffice(needed):
+        return None
+    for each in sorted(needed, key=lambda each: each.id):
+        if suffice(needed - {each}):
+            needed = needed - {each}
+    return frozenset(needed)

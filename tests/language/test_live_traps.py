@@ -13,6 +13,7 @@ from datalog.edn import read, write
 from datalog.errors import AdalogError
 from datalog.values import identity
 from executor.bounds.cancel import Cancel
+from executor.maintain.asked import UndatedQuestion
 from executor.maintain.choosing import view_of
 from executor.maintain.maintained import MAINTAINED
 from executor.maintain.view import Change, Tick
@@ -36,7 +37,7 @@ class Live:
         self.view = view_of(question, db.pool.engine)
         assert self.view.how == MAINTAINED
         self.at = db.database.snapshot()
-        self.view.add(0, question, self.at, Cancel())
+        self.view.add(0, UndatedQuestion.of(question), self.at, Cancel())
         self.rows = self.fresh()
 
     def fresh(self) -> set[Any]:
@@ -269,7 +270,7 @@ def test_a_feed_with_an_error_leaves_the_others_alone(graph: World) -> None:
     at = graph.database.snapshot()
     for feed in (1, 2):
         question = graph.pool.question(Request(request.query, [feed]))
-        view.add(feed, question, at, Cancel())
+        view.add(feed, UndatedQuestion.of(question), at, Cancel())
     graph.tx("[[:db/add 1 :m 0] [:db/add 2 :m 5]]")
     changes = view.step(Tick(at, graph.database.snapshot()), Cancel())
     assert isinstance(changes[1], AdalogError)
@@ -301,7 +302,7 @@ def test_a_view_that_waits_keeps_no_moment_alive(graph: World) -> None:
     for query, args in queries:
         question = graph.pool.question(Request(query, [read(each) for each in args]))
         views.append(view_of(question, graph.pool.engine))
-        views[-1].add(0, question, graph.database.snapshot(), Cancel())
+        views[-1].add(0, UndatedQuestion.of(question), graph.database.snapshot(), Cancel())
     at = graph.database.snapshot()
     graph.tx(edges((1, 2), (2, 3), (1, 3)))
     after = graph.database.snapshot()
@@ -325,7 +326,7 @@ def test_recursion_for_several_arguments(graph: World) -> None:
     assert view.how == MAINTAINED
     at = graph.database.snapshot()
     for feed in (1, 5):
-        view.add(feed, graph.pool.question(Request(text, [feed])), at, Cancel())
+        view.add(feed, UndatedQuestion.of(graph.pool.question(Request(text, [feed]))), at, Cancel())
 
     def step(text: str) -> dict[int, tuple[list[Any], list[Any]]]:
         nonlocal at
@@ -341,7 +342,7 @@ def test_recursion_for_several_arguments(graph: World) -> None:
     assert step(edges((3, 1), (6, 2))) == {1: ([(1,)], []), 5: ([(1,), (2,), (3,)], [])}
     assert step(edges((1, 2), sign="retract")) == {1: ([], [(1,), (2,), (3,)])}
     view.drop(1)
-    view.add(2, graph.pool.question(Request(text, [2])), at, Cancel())
+    view.add(2, UndatedQuestion.of(graph.pool.question(Request(text, [2]))), at, Cancel())
     assert step(edges((1, 2))) == {2: ([(2,)], [])}
     assert step(edges((6, 2), sign="retract")) == {5: ([], [(1,), (2,), (3,)])}
 
@@ -352,7 +353,7 @@ def test_a_limit_on_rows_is_noticed_when_it_is_passed(graph: World) -> None:
     question = graph.pool.question(request)
     view = view_of(question, graph.pool.engine)
     at = graph.database.snapshot()
-    view.add(1, question, at, Cancel())
+    view.add(1, UndatedQuestion.of(question), at, Cancel())
     for b, kind in ((4, Change), (5, AdalogError)):
         graph.tx(edges((1, b)))
         new = graph.database.snapshot()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from datalog.values import Keyword
 from executor.pull.puller import Puller
 from tests.support import World
 
@@ -15,6 +16,9 @@ DATA = """
 [{:db/id 1 :name "Ada" :age 36 :friend [2 3]} {:db/id 2 :name "Byron" :age 36} {:db/id 3 :name "Cara" :age 9}
  {:db/id 4 :age 9}]
 """
+
+
+_AGE = Keyword("age")
 
 
 @pytest.fixture
@@ -44,6 +48,12 @@ def test_two_pulls_of_one_variable_and_of_two(world):
 
 def test_an_entity_without_any_of_it_is_nil(world):
     assert world.q("[:find ?e (pull ?e [:name]) :where [?e :age 9]]") == '#{[3 {:name "Cara"}] [4 nil]}'
+
+
+def test_entities_that_look_the_same_are_rows_of_their_own(world):
+    """As in Datomic: a set of tuples of variables is found, and shown. Live queries tell such rows once."""
+    rows = world.run("[:find (pull ?e [:age]) :where [?e :age 36]]").rows()
+    assert [dict(row[0]) for row in rows] == [{_AGE: 36}, {_AGE: 36}]
 
 
 def test_shapes(world):

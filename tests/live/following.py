@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Hashable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
+from datalog.errors import AdalogError
 from datalog.values import identity
+from executor.bounds.cancel import Cancel
 from executor.live.changes import Changes, LiveChange
 from executor.live.event import Kind
 from executor.live.hub import Hub
@@ -17,6 +22,7 @@ from executor.pool import Pool
 from executor.question.request import Request
 from store.database import Database
 
+T = TypeVar("T")
 Row = tuple[Hashable, ...]
 # PROGRESS comes so often that a test can wait for a moment to be reached.
 QUICK = LiveSettings(progress_seconds=0.02)
@@ -104,6 +110,63 @@ class Reader:
 
     def close(self) -> None:
         self.changes.close()
+
+
+class HeldPool:
+    """Keeps the work that a pool is given until it is let go. `heavy`: nothing but that is let through."""
+
+    def __init__(self, pool: Pool, heavy: float = math.inf) -> None:
+        self._submit = pool.submit
+        self._heavy = heavy
+        self.held: list[tuple[Future[Any], Cancel, Callable[[Cancel], Any], float]] = []
+        self.is_open = False
+        pool.submit = self.submit  # type: ignore[method-assign]
+
+    def submit(self, cancel: Cancel, work: Callable[[Cancel], Any], cost: float = 0.0) -> Future[Any]:
+        if self.is_open or cost >= self._heavy:
+            return self._submit(cancel, work, cost)
+        outcome: Future[Any] = Future()
+        self.held.append((outcome, cancel, work, cost))
+        return outcome
+
+    def let_go(self) -> None:
+        """Has it done, and what comes from now on."""
+        self.is_open = True
+        while self.held:
+            outcome, cancel, work, cost = self.held.pop(0)
+            self._submit(cancel, work, cost).add_done_callback(partial(_passed_on, outcome))
+
+
+def _passed_on(outcome: Future[Any], done: Future[Any]) -> None:
+    if done.cancelled():
+        outcome.cancel()
+    elif (error := done.exception()) is not None:
+        outcome.set_exception(error)
+    else:
+        outcome.set_result(done.result())
+
+
+def is_cancelled(cancel: Cancel) -> bool:
+    """Whether the work with this flag is to end."""
+    try:
+        cancel.check()
+    except AdalogError:
+        return True
+    return False
+
+
+def on_hub(hub: Hub, work: Callable[[], T]) -> T:
+    """What something gives on the hub's thread, after all that was queued before."""
+    outcome: Future[T] = Future()
+
+    def job() -> None:
+        try:
+            outcome.set_result(work())
+        except BaseException as error:
+            outcome.set_exception(error)
+
+    hub._jobs.put(job)
+    return outcome.result()
 
 
 @contextmanager

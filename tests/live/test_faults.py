@@ -15,7 +15,9 @@ from executor.bounds.cancel import Cancel
 from executor.live import hub as hub_module
 from executor.live import work as work_module
 from executor.live.event import Kind
+from executor.maintain.asked import UndatedQuestion
 from executor.maintain.choosing import view_of
+from executor.maintain.maintained import Maintained
 from executor.maintain.view import Change, Interest, Tick, View
 from executor.question.question import Question
 from store.database import Database
@@ -201,6 +203,30 @@ def test_an_error_belongs_to_the_query_that_has_it(database: Database) -> None:
         assert right.kinds() == ["SNAPSHOT", "DELTA", "DELTA"]
 
 
+def test_a_step_that_leaves_the_hubs_thread_takes_the_view_along(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    added = []
+
+    def add(view: Maintained, feed: int, *rest: Any) -> None:
+        added.append(feed)
+        original(view, feed, *rest)
+
+    original = Maintained.add
+    monkeypatch.setattr(Maintained, "add", add)
+    with hub_over(database) as hub:
+        readers = [Reader(database, hub.pool, OLDER, (least,)) for least in range(20)]
+        for reader in readers:
+            reader.until(1)
+        # Now no step is short enough for the hub.
+        monkeypatch.setattr(work_module, "BRIEF", -1.0)
+        for t in (2, 3, 4):
+            database.transact(f'[{{:name "{t}" :age {10 * t}}}]')
+            for reader in readers:
+                reader.until(t)
+        assert sorted(added) == sorted(set(added)), "nobody's arguments were read again"
+
+
 class Gated:
     """A view whose steps wait until they are let go."""
 
@@ -208,10 +234,14 @@ class Gated:
         self._view, self._gate, self._begun = view, gate, begun
         self.how = view.how
 
+    @property
+    def intact(self) -> bool:
+        return self._view.intact
+
     def interests(self, at: Snapshot) -> Sequence[Interest]:
         return self._view.interests(at)
 
-    def add(self, feed: int, question: Question, at: Snapshot, cancel: Cancel) -> None:
+    def add(self, feed: int, question: UndatedQuestion, at: Snapshot, cancel: Cancel) -> None:
         self._view.add(feed, question, at, cancel)
 
     def drop(self, feed: int) -> None:

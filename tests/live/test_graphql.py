@@ -26,10 +26,10 @@ AGES = "[:find ?name ?age :where [?e :name ?name] [?e :age ?age]]"
 class Asking:
     """Subscribes to a database."""
 
-    def __init__(self, database: Database, hub: Hub) -> None:
+    def __init__(self, database: Database, hub: Hub, limits: Limits | None = None) -> None:
         self.database = database
         cursors = Cursors(b"k" * 32)
-        self.services = Services(database, hub.pool, Limits(), cursors, None, hub)
+        self.services = Services(database, hub.pool, limits or Limits(), cursors, None, hub)
         self.operations = Operations(build_schema(), Limits())
 
     async def subscribe(self, document: str, **variables: Any) -> Subscription:

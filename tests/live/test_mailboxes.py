@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 
 from datalog.errors import AdalogError, Code
+from executor.live import outlet
 from executor.live.event import Event, Form, Kind, Message, Position
-from executor.live.outlet import Channel, ThreadOutlet
+from executor.live.holding import Holding, Holdings
+from executor.live.outlet import Channel, LoopOutlet, ThreadOutlet
 from executor.live.settings import LiveSettings
 from executor.live.subscription import Subscription
 
@@ -143,6 +146,43 @@ def test_a_snapshot_that_was_begun_is_kept(desk: Desk, channel: Channel) -> None
     assert desk.asked == [Position(5)]
 
 
+def test_a_snapshot_that_waits_is_paid_for_whatever_comes_behind_it(desk: Desk) -> None:
+    subscription, holdings = Subscription(desk, SETTINGS, None), Holdings(1_000)
+    subscription.filled([message(5, Kind.SNAPSHOT, 100)], Holding(holdings, 100), behind=False)
+    subscription.filled([message(6), message(7)], None, behind=False)
+    assert (holdings.held, desk.held) == (100, 20)
+    Socket(subscription)
+    assert (holdings.held, desk.held) == (0, 0)
+
+
+@pytest.mark.parametrize("taking", [True, False])
+def test_whom_an_event_loop_has_no_room_for_asks_again(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, taking: bool
+) -> None:
+    monkeypatch.setattr(outlet, "_MOST_POSTS", 2)
+
+    async def work() -> Socket:
+        posts = LoopOutlet(asyncio.get_running_loop())
+        channel = Channel(posts, NoForm())
+        subscription = Subscription(desk, SETTINGS, Position(0))
+        socket = Socket(subscription)
+        socket.open = taking
+        subscription.joined(channel, ())
+        for t in range(1, 6):
+            posts.tell(channel, message(t))
+        posts.flush()
+        await asyncio.sleep(0)
+        assert (desk.overflows, desk.gone) == (1, [False])
+        assert desk.asked == ([Position(2)] if taking else []), "who cannot take more has time"
+        socket.open = True
+        subscription.pump()
+        return socket
+
+    socket = asyncio.run(work())
+    assert socket.taken == ([1, 2] if taking else [])
+    assert desk.asked == [Position(2 if taking else 0)], "once"
+
+
 def test_progress_is_for_those_who_wait_for_nothing(channel: Channel, subscription: Subscription) -> None:
     socket = Socket(subscription)
     tell(channel, message(1, Kind.PROGRESS))
@@ -206,3 +246,12 @@ def test_a_reader_that_fails_is_let_go(
     assert socket.taken == [1], "the others never notice"
     assert subscription.closed
     assert "a mistake" in caplog.text
+
+
+def test_members_that_lost_a_message_are_told_some_at_a_time(desk: Desk, channel: Channel) -> None:
+    for _ in range(200):
+        Subscription(desk, SETTINGS, Position(0)).joined(channel, ())
+    turns = list(channel.lose())
+    assert len(turns) >= 3
+    assert not channel.members
+    assert desk.gone == [False] * 200

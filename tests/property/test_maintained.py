@@ -4,7 +4,7 @@ run afresh, has more and less than before; step by step, and in one step over al
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from contextlib import suppress
 from random import Random
 
@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from datalog.edn import read
 from datalog.errors import AdalogError
 from datalog.values import identity
-from executor.bounds.cancel import Cancel
+from executor.bounds.cancel import Cancel, StartAgain
+from executor.maintain.asked import UndatedQuestion
 from executor.maintain.choosing import view_of
 from executor.maintain.maintained import Maintained
 from executor.maintain.view import Change, Tick, View
@@ -76,6 +77,19 @@ def other_arguments(rng: Random, asked: Asked) -> list[str]:
     return [re.sub(r'"\w"|[\d.]+', other, arg) for arg in asked.args[:known]] + list(asked.args[known:])
 
 
+class GivenUp(Cancel):
+    """Gives work up after so many looks at the flag."""
+
+    def __init__(self, looks: int) -> None:
+        super().__init__()
+        self.looks = looks
+
+    def check(self) -> None:
+        self.looks -= 1
+        if self.looks < 0:
+            raise StartAgain
+
+
 class Following:
     """A view with its feeds, and what each feed has accumulated."""
 
@@ -103,7 +117,7 @@ class Following:
             rows = rows_of(self.pool, question, self.at)
             if rows is None:
                 return
-            self.view.add(self.next, question, self.at, Cancel())
+            self.view.add(self.next, UndatedQuestion.of(question), self.at, Cancel())
         except AdalogError:
             return
         self.feeds[self.next] = (question, rows)
@@ -116,7 +130,7 @@ class Following:
             self.view.drop(number)
 
     def step(self, new: Snapshot) -> None:
-        changes = self.view.step(Tick(self.at, new), Cancel())
+        changes = self._stepped(Tick(self.at, new))
         self.at = new
         for number, (question, rows) in list(self.feeds.items()):
             expected = rows_of(self.pool, question, new)
@@ -130,6 +144,19 @@ class Following:
             self.changes += change is not None
             assert got == expected, (self.where(question), "missing", expected - got, "too many", got - expected)
             self.feeds[number] = (question, expected)
+
+    def _stepped(self, tick: Tick) -> Mapping[int, Change | AdalogError]:
+        """A step, begun again where it was given up on the way."""
+        while self.rng.random() < 0.3:
+            try:
+                return self.view.step(tick, GivenUp(self.rng.randrange(12)))
+            except StartAgain:
+                if not self.view.intact:
+                    undated = UndatedQuestion.of(self.question(list(self.asked.args)))
+                    self.view = view_of(undated.unbound_at(self.at, Cancel().check), self.pool.engine)
+                    for number, (question, _) in self.feeds.items():
+                        self.view.add(number, UndatedQuestion.of(question), self.at, Cancel())
+        return self.view.step(tick, Cancel())
 
     def where(self, question: Question) -> tuple[object, ...]:
         return (self.asked.text, question.request.args, self.view.how, self.at.t)
@@ -186,7 +213,7 @@ def test_changes_add_up_to_the_answer(seed: int) -> None:
             alone = view_of(each.question(list(each.asked.args)), pool.engine)
             for number, (question, _) in feeds.items():
                 with suppress(AdalogError):
-                    alone.add(number, question, begun, Cancel())
+                    alone.add(number, UndatedQuestion.of(question), begun, Cancel())
             changes = alone.step(Tick(begun, each.at), Cancel())
             for number, (question, rows) in feeds.items():
                 expected, change = rows_of(pool, question, each.at), changes.get(number)

@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from executor.pool import Pool, PoolSettings
-from executor.spark.engine import SparkEngine
 from planner.plan import Options
 from store.database import Database
 from tests.property.generated import transactions
 from tests.property.model import asked_of, check, examples, filled
 from tests.property.rule_programs import graph, program
+from tests.support import pool_on
 
 SWITCHES = (
     Options(),
@@ -59,16 +59,10 @@ def test_rules_of_the_past(seed):
 
 
 @pytest.mark.spark
-def test_rules_on_spark():
+def test_rules_on_spark(spark):
     rng = Random(1)
-    with Database.open(":memory:") as database:
-        engine = SparkEngine("local[2]")
-        pool = Pool(database, PoolSettings(threads=2), spark=engine)
-        try:
-            facts = filled(database, [*transactions(rng), graph(rng)]).facts()
-            assert engine.wait_ready(120), engine.state
-            for _ in range(max(8, examples(8))):
-                asked = asked_of(facts, rng, program)
-                check(pool, database.snapshot(), facts, asked, (rng.choice(SWITCHES),), engine="SPARK")
-        finally:
-            pool.close()
+    with Database.open(":memory:") as database, pool_on(database, spark) as pool:
+        facts = filled(database, [*transactions(rng), graph(rng)]).facts()
+        for _ in range(max(8, examples(8))):
+            asked = asked_of(facts, rng, program)
+            check(pool, database.snapshot(), facts, asked, (rng.choice(SWITCHES),), engine="SPARK")

@@ -1,0 +1,42 @@
+"""The plan that answers a query for many tuples of arguments at once: they are relations, FEED tells them apart.
+
+As in a view (`planner.maintenance.feeds`), but for a whole answer at one moment instead of what changes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from datalog import ast
+from planner.maintenance.feeds import FEED, fed
+from planner.passes import check, order, scope, setting_of, simplify, stratify
+from planner.plan import Options, Plan
+from planner.statistics import Statistics
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """`plan`: its rows show FEED before what the query shows. `scalars`: the columns of SCALARS after FEED; None:
+    there is no such relation."""
+
+    plan: Plan
+    scalars: tuple[str, ...] | None
+
+
+def plan_together(
+    query: ast.Query, statistics: Statistics, relations: frozenset[str], options: Options
+) -> Together:
+    """The plan of a query that is maintained and takes arguments. `statistics`: with the sizes of the relations of
+    arguments.
+
+    Raises what planning the query raises.
+    """
+    setting = setting_of(statistics, relations, options)
+    checked = check(scope(query, setting), setting)
+    made = fed(query, checked.tree)
+    assert made.has_feeds, "a query without arguments is asked once"
+    # FEED is shown, so that it is no variable that an aggregate only counts.
+    find = replace(query.find, elements=(ast.FindVar(ast.Var(FEED)), *query.find.elements))
+    tree = replace(checked.tree, body=made.body, given=made.fixed)
+    checked = replace(checked, query=replace(query, find=find), tree=tree, answer=made.head_of(checked.answer))
+    return Together(order(simplify(stratify(checked, setting), setting), setting), made.scalars)

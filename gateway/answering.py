@@ -131,20 +131,27 @@ class Answering:
         """
         started = perf_counter()
         request = asked.request
-        begin = self.operations.subscribe(
-            asked.prepared, Context(self.services), request.variables, request.operation_name, resume
-        )
-        task = asyncio.ensure_future(begin)
+        given = asked.prepared, Context(self.services), request.variables, request.operation_name, resume
         try:
-            begun = await self._unless_stopped(task, gone, writes=False)
+            begun = self.operations.subscribe_at_once(*given)
+            if begun is None:
+                begun = await self._subscribed(self.operations.subscribe(*given), gone)
         except RefusedError as refused:
             self._count(Answer({"errors": refused.errors}, executed=False), asked.fields, perf_counter() - started)
+            raise
+        self._count(Answer({}, executed=True), asked.fields, perf_counter() - started)
+        return begun
+
+    async def _subscribed(self, begin: Coroutine[Any, Any, Subscription], gone: Gone | None) -> Subscription:
+        """A subscription that takes a while to begin. Raises likewise."""
+        task = asyncio.ensure_future(begin)
+        try:
+            return await self._unless_stopped(task, gone, writes=False)
+        except RefusedError:
             raise
         except BaseException:
             task.add_done_callback(_unwanted)
             raise
-        self._count(Answer({}, executed=True), asked.fields, perf_counter() - started)
-        return begun
 
     async def _unless_stopped(self, task: asyncio.Future[T], gone: Gone | None, writes: bool) -> T:
         """The task's result. Raises StoppedError when the server stops first; what writes has until it is cut."""

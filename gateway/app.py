@@ -1,4 +1,4 @@
-"""The ASGI application: /graphql with the explorer, /healthz, /readyz, /metrics."""
+"""The ASGI application: /graphql with the explorer, /import, /healthz, /readyz, /metrics."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ from gateway.examples import live_page
 from gateway.explorer import Explorer, load
 from gateway.graphql import GraphQLEndpoint
 from gateway.guards import SECURITY_HEADERS, Guard, SecurityHeaders
+from gateway.import_endpoint import ImportEndpoint
+from gateway.imports import Imports
 from gateway.metrics import CONTENT_TYPE, Metrics
 from gateway.origins import Origins
 from gateway.transport_ws import SocketEndpoint
@@ -42,8 +44,8 @@ if TYPE_CHECKING:
 def create_app(
     database: Database, pool: Pool, settings: Settings, prepared: Callable[[], bool] = lambda: True
 ) -> Starlette:
-    """The app over an open database and a running pool; it owns neither, but `app.state.hub`, which is to be closed
-    before them. `prepared`: whether it is fast yet."""
+    """The app over an open database and a running pool; it owns neither, but `app.state.hub` and
+    `app.state.imports`, which are to be closed before them. `prepared`: whether it is fast yet."""
     tokens = Tokens.load(settings.auth)
     origins = Origins.of(settings.allowed_origins)
     explorer = Explorer(load())
@@ -57,6 +59,7 @@ def create_app(
     metrics.gauge(
         "adalog_response_bytes", "Bytes of large responses that are not sent yet.", lambda: responses.held
     )
+    imports = Imports(database, pool, settings)
     stop = Stop(database, pool, hub)
     operations = Operations(build_schema(), settings.limits)
     answering = Answering(operations, services, tokens, metrics, stop)
@@ -77,6 +80,7 @@ def create_app(
         routes=[
             Route("/graphql", graphql),
             WebSocketRoute("/graphql", SocketEndpoint(answering, origins, settings)),
+            Route("/import", ImportEndpoint(imports, tokens, stop, settings)),
             Route("/", root),
             Route("/explorer/{name:path}", explorer_file),
             Route("/examples/live/{name:path}", example_file),
@@ -93,6 +97,7 @@ def create_app(
         exception_handlers={Exception: _failed},
     )
     app.state.stop, app.state.wire, app.state.hub, app.state.answering = stop, wire, hub, answering
+    app.state.imports = imports
     return app
 
 

@@ -22,7 +22,7 @@ from starlette.types import Scope
 from datalog.errors import AdalogError, Code
 from gateway.config import SettingError
 
-ROLES = ("read", "write")
+ROLES = ("read", "write", "admin")
 
 _LOGGER: Final = logging.getLogger("adalog.server")
 
@@ -36,10 +36,15 @@ class Principal:
 
     @property
     def may_write(self) -> bool:
-        return self.role == "write"
+        return self.role in ("write", "admin")
+
+    @property
+    def may_import(self) -> bool:
+        """Whether they may have the server read files."""
+        return self.role == "admin"
 
 
-ANYONE = Principal("anyone", "write")
+ANYONE = Principal("anyone", "admin")
 
 
 class Tokens:
@@ -109,7 +114,7 @@ def _entry(path: str, number: int, line: str) -> tuple[Principal, bytes]:
         raise SettingError(f"{path}, line {number}: a line is `name:role:sha256hex`")
     name, role, digest = parts
     if role not in ROLES:
-        raise SettingError(f"{path}, line {number}: the role {role!r} of {name!r} is not read or write")
+        raise SettingError(f"{path}, line {number}: the role {role!r} of {name!r} is not read, write or admin")
     if len(digest) != 64 or not set(digest) <= set(string.hexdigits):
         raise SettingError(
             f"{path}, line {number}: the last part for {name!r} must be the SHA-256 of the token, 64 hexadecimal "
@@ -140,4 +145,14 @@ def check_write(principal: Principal) -> None:
     if not principal.may_write:
         raise AdalogError(
             Code.FORBIDDEN, f"{principal.name!r} has the role {principal.role!r}, which may query but not transact"
+        )
+
+
+def check_import(principal: Principal) -> None:
+    """Raises FORBIDDEN unless this principal may have the server import files."""
+    if not principal.may_import:
+        raise AdalogError(
+            Code.FORBIDDEN,
+            f"{principal.name!r} has the role {principal.role!r}; an import has the server read files, and needs "
+            "the role admin",
         )

@@ -34,7 +34,8 @@ class Remote:
 
     def __init__(self, url: str, token: str | None) -> None:
         base = (url if "://" in url else f"http://{url}").rstrip("/")
-        self._url = base if base.endswith("/graphql") else base + "/graphql"
+        self._base = base.removesuffix("/graphql")
+        self._url = self._base + "/graphql"
         self._token = token
 
     def execute(self, document: str, variables: Mapping[str, Any]) -> Answer:
@@ -66,6 +67,29 @@ class Remote:
                         return
                     yield orjson.loads(data)
         raise _unreachable("the stream broke off")
+
+    def imported(self, wish: Mapping[str, Any], silence: float) -> Iterator[tuple[str, Answer]]:
+        """What a server says of an import, by kind, `done` last. Raises why there was none, and as `events`."""
+        import httpx
+
+        with self._sending() as request:
+            asked = {**request("", {}, EVENT_STREAM), "url": f"{self._base}/import", "content": _json(wish)}
+            with httpx.stream("POST", **asked, timeout=httpx.Timeout(10, read=silence)) as response:
+                self._check_place(response)
+                if not response.headers.get("content-type", "").startswith(EVENT_STREAM):
+                    response.read()
+                    self._data(self._answer(response))
+                for kind, data in _sent(response.iter_lines()):
+                    said = orjson.loads(data)
+                    if kind == "error":
+                        data_of(said)
+                    yield kind, said
+                    if kind == "done":
+                        return
+        raise _unreachable(
+            "the stream broke off, and whether the import was done is not known; asked for again, it writes only "
+            "what is not so already"
+        )
 
     @contextmanager
     def _sending(self) -> Iterator[Callable[[str, Mapping[str, Any], str], dict[str, Any]]]:
@@ -141,6 +165,31 @@ class Local:
         prepared = self._operations.prepare(document)
         answer = asyncio.run(self._operations.run(prepared, Context(self._services), variables, None))
         return data_of(orjson.loads(b"".join(answer.chunks())))
+
+    def write(self, variables: Mapping[str, Any], folder: str) -> tuple[int, int]:
+        """Writes the rows of a query, asked for as in a document, as Parquet: (rows, files)."""
+        from executor.bounds.cancel import Cancel
+        from executor.question.request import Request
+        from schema.arguments import BasisInput, read_arguments
+        from schema.speculation import read_snapshot
+
+        services, basis = self._services, variables.get("basis")
+        pool, database = services.pool, services.database
+        if pool.spark is not None:
+            pool.spark.wait_ready(_SPARK_SECONDS)
+        given = None if basis is None else BasisInput(**_basis_fields(basis))
+        snapshot = asyncio.run(read_snapshot(services, given, variables.get("with"), None))
+        arguments = read_arguments(database, variables.get("args"), variables.get("argsEdn"))
+        request = Request(
+            variables["query"], arguments, snapshot, variables["engine"], variables.get("timeoutMs"), cached=False
+        )
+        parts = pool.write(request, folder, Cancel())
+        return sum(part.rows for part in parts), len(parts)
+
+
+def _basis_fields(basis: Mapping[str, Any]) -> dict[str, Any]:
+    names = {"t": "t", "asOf": "as_of", "since": "since", "history": "history"}
+    return {names[name]: int(value) if name == "t" else value for name, value in basis.items()}
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The command line: `adalog serve query live pull attributes transact explain import sample`.
+"""The command line: `adalog serve query live pull attributes transact explain import stream export sample`.
 
 Every option can be set as ADALOG_<OPTION>. Exit codes: 0 done, 1 the request was refused, 2 wrong usage, 3 no
 database or server could be reached; 130 interrupted, 141 the reader of a pipe went away.
@@ -104,17 +104,34 @@ def serve(host: str | None, port: int | None, data: str | None) -> None:
 @timeout_option
 @rows_format_option
 @show_option
+@option(
+    "--output",
+    "folder",
+    metavar="DIR",
+    type=click.Path(),
+    help="Write the rows as Parquet into this folder, new or empty; with --engine spark its tasks do.",
+)
 @click.argument("query", type=TEXT)
 @click.pass_context
-def query(ctx: click.Context, /, query: Text, form: str, show: int | None, **given: Any) -> None:
+def query(
+    ctx: click.Context, /, query: Text, form: str, show: int | None, folder: str | None, **given: Any
+) -> None:
     """Run an EDN Datalog QUERY: text, a file, or `-` for standard input.
 
     \b
         adalog query --arg '"git"' '[:find ?v . :in $ ?n :where [?p :package/name ?n] [?p :package/version ?v]]'
         adalog query --as-of 2024-05-01 --format csv sizes.edn
+        adalog query --engine spark --output pairs '[:find ?p ?d :where [?p :package/depends ?d]]'
     """
     _check_binary(form)
     variables = _asked(ctx, query, **given)
+    if folder is not None:
+        with _told(query), _reading(ctx, **given) as backend, output.working("writing the rows", err):
+            from gateway.commands import run_write
+
+            said = run_write(backend, variables, folder)
+        out.out(said, highlight=False)
+        return
     with _told(query), _reading(ctx, **given) as backend, output.working("running the query", err):
         from gateway.commands import run_query
 
@@ -238,8 +255,7 @@ def transact(
 
 @main.command("import")
 @option("--mapping", metavar="FILE", type=click.Path(), required=True, help="The mapping: YAML.")
-@data_option
-@option("--url", metavar="URL", help="Not supported: an import runs where the data folder is.")
+@where_options
 @option(
     "--max-errors",
     metavar="N",
@@ -258,15 +274,27 @@ def transact(
 )
 @option("--dry-run", is_flag=True, help="Do everything but the import itself.")
 @click.argument("paths", metavar="[NAME=PATH]...", nargs=-1)
-def import_(paths: tuple[str, ...], mapping: str, data: str | None, url: str | None, **given: Any) -> None:
+@click.pass_context
+def import_(
+    ctx: click.Context,
+    /,
+    paths: tuple[str, ...],
+    mapping: str,
+    data: str | None,
+    url: str | None,
+    token: str | None,
+    **given: Any,
+) -> None:
     """Import rows of files through Spark, as one transaction.
 
-    The mapping says what becomes of which columns; NAME=PATH is read instead of a source's path there. The last
-    line printed is JSON: {"t", "rows", "entities", "datoms", "rejected", "seconds"}.
+    The mapping says what becomes of which columns; NAME=PATH is read instead of a source's path there. With --url
+    the server reads the files, and writes nothing but the database. The last line printed is JSON:
+    {"t", "rows", "entities", "datoms", "rejected", "seconds"}.
 
     \b
         adalog import --mapping people.yaml
         adalog import --mapping people.yaml --max-errors 10 people=s3a://bucket/people.parquet
+        adalog import --url :8080 --mapping people.yaml
     """
     named = {}
     for text in paths:
@@ -274,20 +302,103 @@ def import_(paths: tuple[str, ...], mapping: str, data: str | None, url: str | N
         if not (name and equals and path):
             raise click.UsageError(f"{text!r} is no NAME=PATH")
         named[name] = path
-    if url:
-        raise click.UsageError(
-            "an import does not run through a server: stop the one that has the folder, and name that with --data"
-        )
     with _told(None):
         from executor.spark.pipeline.mapping import read_mapping
-        from gateway.importing import run_import
+        from gateway.backend import Remote
+        from gateway.importing import ask_for_import, run_import
 
         plan = read_mapping(Path(mapping), named)
-        settings = settings_from(os.environ, data=data)
-        _say_if_new(settings)
-        accepted = run_import(settings, plan, out, err, **given)
+        with _place(ctx, data, url, token, reads=False) as place:
+            if isinstance(place, Remote):
+                accepted = ask_for_import(place, Path(mapping), named, out, err, **given)
+            else:
+                accepted = run_import(place, plan, out, err, **given)
     if not accepted:
         sys.exit(1)
+
+
+@main.command()
+@option("--mapping", metavar="FILE", type=click.Path(), required=True, help="The mapping: YAML.")
+@where_options
+@option(
+    "--checkpoint",
+    metavar="DIR",
+    type=click.Path(),
+    default="checkpoint",
+    show_default=True,
+    help="Where it is kept what was taken; of one mapping and one database.",
+)
+@option(
+    "--quarantine",
+    metavar="DIR",
+    type=click.Path(),
+    default="quarantine",
+    show_default=True,
+    help="Where rejected rows are written, a folder for each batch.",
+)
+@option(
+    "--max-errors",
+    metavar="N",
+    type=click.IntRange(0),
+    help="Stop at a batch of which more rows than this are rejected.  [default: any number]",
+)
+@option("--once", is_flag=True, help="End when all that is there was taken.")
+@click.pass_context
+def stream(
+    ctx: click.Context,
+    /,
+    mapping: str,
+    data: str | None,
+    url: str | None,
+    token: str | None,
+    checkpoint: str,
+    quarantine: str,
+    max_errors: int | None,
+    once: bool,
+) -> None:
+    """Import files as they appear, or a topic of Kafka, each batch once, until it is interrupted.
+
+    Batches are transactions; a line of JSON is printed for each. Started again with the same --checkpoint it goes
+    on where it was.
+
+    \b
+        adalog stream --mapping people.yaml --url :8080
+        adalog stream --mapping people.yaml --data family --once
+    """
+    with _told(None):
+        from executor.spark.pipeline.mapping import read_mapping
+        from gateway.streaming import ANY, Chosen, run_stream
+
+        plan = read_mapping(Path(mapping), {})
+        most = ANY if max_errors is None else max_errors
+        chosen = Chosen(Path(mapping), Path(checkpoint), Path(quarantine), most, once)
+        with _place(ctx, data, url, token, reads=False) as place:
+            run_stream(place, settings_from(os.environ), plan, chosen, out, err)
+
+
+@main.command()
+@data_option
+@option("--as-of", metavar="T", help="Export what was known as of this transaction number or instant.")
+@option("--history", is_flag=True, help="Export all that was ever asserted or retracted.")
+@format_option("parquet", "edn", help="What to write: a folder of Parquet files, or of lines of EDN.")
+@click.argument("folder", metavar="OUT", type=click.Path())
+def export(folder: str, data: str | None, form: str, as_of: str | None, history: bool) -> None:
+    """Export the datoms through Spark into the new folder OUT: a folder for each attribute, and schema.edn.
+
+    The database may be served meanwhile. `adalog import` reads it back (format: adalog). The last line printed is
+    JSON: {"t", "datoms", "attributes", "files", "bytes", "seconds"}.
+
+    \b
+        adalog export --data family --as-of 2024-05-01 backup
+        adalog export --format edn --history all
+    """
+    with _told(None):
+        from gateway.exporting import run_export
+        from gateway.opening import check_exists
+
+        settings = settings_from(os.environ, data=data)
+        check_exists(settings)
+        run_export(settings, folder, out, err, as_of=as_of, form=form, history=history)
 
 
 @main.command()

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import orjson
 from rich.console import Console
 
 from datalog import edn, values
-from gateway.backend import Backend
+from datalog.errors import AdalogError, Code
+from gateway.backend import Backend, Local
 from gateway.config import Settings
 from gateway.output import Relation, Warned
 from schema.encoding import decode
@@ -77,6 +79,25 @@ def run_query(backend: Backend, variables: Mapping[str, Any], form: str) -> Rela
         summary=summary,
         warnings=_warnings(answer),
     )
+
+
+def run_write(backend: Backend, variables: Mapping[str, Any], folder: str) -> str:
+    """Writes the answer's rows as Parquet; what is said of it as JSON."""
+    if not isinstance(backend, Local):
+        raise AdalogError(
+            Code.ARG_INVALID, "--output writes where the data folder is: give --data, and leave out --url"
+        )
+    path = Path(folder)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        if any(path.iterdir()):
+            raise AdalogError(Code.ARG_INVALID, f"{folder} is not empty; --output wants a folder for itself")
+        rows, files = backend.write(variables, str(path.absolute()))
+    except OSError as error:
+        raise AdalogError(
+            Code.BACKEND_UNAVAILABLE, f"{folder} cannot be written: {error.strerror}", retryable=False
+        ) from None
+    return orjson.dumps({"rows": rows, "files": files}).decode()
 
 
 def _warnings(answer: Mapping[str, Any]) -> list[Warned]:

@@ -12,6 +12,8 @@ from typing import Any, Literal
 
 from datalog.errors import AdalogError
 from executor.live.settings import LiveSettings
+from executor.spark.pipeline.places import Places
+from executor.spark.properties import parsed
 from gateway.origins import Origins
 from schema.limits import Limits
 from store.folder import check_is_folder
@@ -22,7 +24,7 @@ _REDIS_SCHEMES = ("redis://", "rediss://", "unix://")
 _SECRET_LETTERS = 32
 _SECONDS = (
     *("head_seconds", "body_seconds", "idle_seconds", "send_seconds", "init_seconds", "ping_seconds"),
-    "live_progress_seconds",
+    *("live_progress_seconds", "import_hold_seconds"),
 )
 _AT_LEAST_ONE = (
     *("connections", "connections_per_address", "head_bytes", "bodies_bytes", "responses_bytes", "send_rate"),
@@ -65,6 +67,9 @@ class Settings:
     transaction_bytes: int = 1024 * 1024
     spark: bool = True
     spark_master: str = "local[*]"
+    import_folders: str | None = None
+    import_hold_seconds: float = 60.0
+    spark_conf: str = field(default="", repr=False)
     threads: int = 2
     queries_at_once: int = 4
     heavy_queries_at_once: int = 2
@@ -115,6 +120,22 @@ class Settings:
         return self.data == ":memory:"
 
     @property
+    def spark_properties(self) -> dict[str, str]:
+        """Spark's properties. Raises SettingError for what is none, or is not the user's to set."""
+        try:
+            return parsed(self.spark_conf)
+        except ValueError as error:
+            raise SettingError(f"{PREFIX}SPARK_CONF: {error}") from None
+
+    def check_spark(self) -> None:
+        """Raises SettingError for a master or properties that cannot be used."""
+        if self.spark_master.startswith("sc://"):
+            raise SettingError(
+                f"{PREFIX}SPARK_MASTER is {self.spark_master!r}: Spark Connect cannot be used; name the cluster"
+            )
+        _ = self.spark_properties
+
+    @property
     def on_loopback(self) -> bool:
         return is_loopback(self.host)
 
@@ -125,14 +146,18 @@ class Settings:
         if not self.on_loopback and not self.auth:
             raise SettingError(
                 f"serving on {self.host} lets other machines in, and no authentication is set up. Set {PREFIX}AUTH "
-                "to a file of bearer tokens (one `name:role:sha256hex` a line, role read or write), or serve on "
-                "127.0.0.1"
+                "to a file of bearer tokens (one `name:role:sha256hex` a line; the role is read, write or admin), "
+                "or serve on 127.0.0.1"
             )
         if self.auth and not Path(self.auth).is_file():
             raise SettingError(f"{PREFIX}AUTH names {self.auth!r}, which is no file of bearer tokens")
-        for name, parse in (("allowed_origins", Origins.of), ("trusted_proxies", networks)):
+        for name, parse in (
+            ("allowed_origins", Origins.of),
+            ("trusted_proxies", networks),
+            ("import_folders", import_places),
+        ):
             try:
-                parse(getattr(self, name))
+                parse(getattr(self, name) or "")
             except ValueError as error:
                 raise SettingError(f"{PREFIX}{name.upper()}: {error}") from None
         for name in _AT_LEAST_ONE:
@@ -158,6 +183,11 @@ class Settings:
         return self
 
 
+def import_places(text: str) -> Places:
+    """Folders and addresses separated by commas, or `off`. Raises ValueError for anything else."""
+    return Places() if text == "off" else Places.of(text)
+
+
 def networks(text: str) -> list[Network]:
     """Addresses and networks separated by commas. Raises ValueError for anything else."""
     return [ipaddress.ip_network(part.strip()) for part in text.split(",") if part.strip()]
@@ -181,6 +211,7 @@ def settings_from(environ: Mapping[str, str], **given: Any) -> Settings:
         check_is_folder(settings.data)
     except AdalogError as error:
         raise SettingError(f"--data or {PREFIX}DATA: {error.message}") from None
+    settings.check_spark()
     return settings
 
 

@@ -328,6 +328,10 @@ class Connection(HttpToolsProtocol):
         """Ends a connection that is idle."""
         self.transport.close()
 
+    def let_go(self) -> None:
+        if self._sender is not None or self.transport.is_closing():
+            self.transport.abort()
+
     def check(self, now: float) -> None:
         """Ends the connection if the client has taken too long for what it does."""
         if self._is_refused:

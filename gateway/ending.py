@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from executor.pool import Pool
     from store.database import Database
 
-# Seconds after the signal: when what still runs is told to stop, when its connections are cut, when all is over.
+# Seconds after the signal: when what still runs is told to stop, when clients are let go that do not take what was
+# sent, when connections are cut whatever runs, when all is over.
 FINISH: Final = 1.0
+LET_GO: Final = 1.5
 CUT: Final = 2
 GONE: Final = 3.5
 

@@ -1,24 +1,26 @@
-"""`adalog import`: a folder and a Spark session for the time of one import, and what is said of it."""
+"""`adalog import`: with a folder and a Spark session for the time of one import, or by a server."""
 
 from __future__ import annotations
 
-import time
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import orjson
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeRemainingColumn
 
-from datalog.errors import AdalogError, Code
 from executor.spark.pipeline.loading import Outcome, load
-from executor.spark.pipeline.mapping import Plan
+from executor.spark.pipeline.mapping import Plan, mapping_of, mapping_text
 from executor.spark.pipeline.reading import SparkRunner
 from executor.spark.session import Session
+from gateway.backend import Remote
 from gateway.config import Settings
 from gateway.opening import open_database
-from store.database import Database
+from gateway.stages import Shown, bar_on
 
 _SPARK_SECONDS = 240.0
+# A server says something more often than this.
+_SILENCE_SECONDS = 120.0
 
 
 def run_import(
@@ -32,11 +34,11 @@ def run_import(
     dry_run: bool,
 ) -> bool:
     """Imports, and prints what came of it; whether it did. Raises AdalogError as `load` does."""
-    session = Session(settings.spark_master)
+    session = Session(settings.spark_master, settings.spark_properties)
     session.start()
     try:
-        with _opened(settings) as database, _bar(err) as bar:
-            shown = _Shown(bar)
+        with open_database(settings) as database, bar_on(err) as bar:
+            shown = Shown(bar)
             shown.stage("starting Spark")
             session.wait(_SPARK_SECONDS)
             outcome = load(
@@ -49,65 +51,75 @@ def run_import(
             )
     finally:
         session.close()
-    _say(outcome, err, quarantine, max_errors, dry_run=dry_run)
-    told = {name: getattr(outcome, name) for name in ("t", "rows", "entities", "datoms", "rejected", "seconds")}
-    out.out(orjson.dumps(told).decode(), highlight=False)
+    _say(outcome, out, err, quarantine, max_errors, dry_run=dry_run)
     return outcome.accepted
 
 
-def _opened(settings: Settings) -> Database:
-    try:
-        return open_database(settings)
-    except AdalogError as error:
-        if "in use by another" not in error.message:
-            raise
-        raise AdalogError(
-            Code.BACKEND_UNAVAILABLE,
-            f"the data folder {settings.data} is in use by another adalog process, and an import has it alone: "
-            "stop that one first",
-            retryable=False,
-        ) from None
+def ask_for_import(
+    server: Remote,
+    mapping: Path,
+    paths: Mapping[str, str],
+    out: Console,
+    err: Console,
+    *,
+    max_errors: int,
+    quarantine: str,
+    dry_run: bool,
+) -> bool:
+    """The same by a server, which reads the sources itself. The mapping and its schema are read here, and rejected
+    rows are written here."""
+    wish = wish_of(mapping, paths, max_errors=max_errors, dry_run=dry_run)
+    rejected = Rejected(Path(quarantine))
+    outcome = None
+    with bar_on(err) as bar:
+        shown = Shown(bar)
+        for kind, said in server.imported(wish, _SILENCE_SECONDS):
+            if kind == "progress":
+                shown.told(said)
+            elif kind == "rejected":
+                rejected.write(said["file"], said["text"])
+            elif kind == "done":
+                outcome = Outcome(**said)
+    assert outcome is not None, "it comes last, or an error was raised"
+    _say(outcome, out, err, quarantine, max_errors, dry_run=dry_run)
+    return outcome.accepted
 
 
-def _say(outcome: Outcome, err: Console, quarantine: str, max_errors: int, *, dry_run: bool) -> None:
+def wish_of(mapping: Path, paths: Mapping[str, str], *, max_errors: int, dry_run: bool) -> dict[str, Any]:
+    """What a server is asked for."""
+    text = mapping_text(mapping)
+    return {
+        "mapping": text,
+        "file": str(mapping.absolute()),
+        "schema": mapping_of(text, mapping, paths).schema_text(),
+        "paths": {name: path if "://" in path else str(Path(path).absolute()) for name, path in paths.items()},
+        "maxErrors": max_errors,
+        "dryRun": dry_run,
+    }
+
+
+class Rejected:
+    """The folder of rejected rows: each file is written anew."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._begun: set[str] = set()
+
+    def write(self, name: str, text: str) -> None:
+        """More of a file."""
+        # A server has no say in which folder is written to.
+        path = self._folder / Path(name).name
+        self._folder.mkdir(parents=True, exist_ok=True)
+        with path.open("a" if path.name in self._begun else "w", encoding="utf-8") as file:
+            file.write(text)
+        self._begun.add(path.name)
+
+
+def _say(outcome: Outcome, out: Console, err: Console, quarantine: str, max_errors: int, *, dry_run: bool) -> None:
     if outcome.rejected:
         where = f"{outcome.rejected:,} rows were rejected; {quarantine} has them, with reasons"
         end = "" if outcome.accepted else f". More than {max_errors:,} are too many: nothing was imported"
         err.print(f"adalog: {where}{end}", markup=False, soft_wrap=True)
     if dry_run and outcome.accepted:
         err.print("a dry run: nothing was imported", style="dim", markup=False, soft_wrap=True)
-
-
-def _bar(err: Console) -> Progress:
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.fields[pace]}"),
-        TimeRemainingColumn(),
-    )
-    return Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
-
-
-class _Shown:
-    """Stages of an import as a progress bar: tasks done, rows a second, time left."""
-
-    def __init__(self, bar: Progress) -> None:
-        self._bar = bar
-        self._task: TaskID | None = None
-        self._began = 0.0
-
-    def stage(self, name: str) -> None:
-        """Another stage begins."""
-        if self._task is not None:
-            self._bar.remove_task(self._task)
-        self._began = time.monotonic()
-        self._task = self._bar.add_task(name, total=None, pace="")
-
-    def tasks(self, done: int, total: int, rows: int) -> None:
-        """So many of the stage's tasks are done; while files are read, about so many rows."""
-        if self._task is None or not total:
-            return
-        seconds = max(time.monotonic() - self._began, 0.001)
-        pace = f"{rows / seconds:,.0f} rows/s" if rows else ""
-        self._bar.update(self._task, completed=done, total=total, pace=pace)
+    out.out(orjson.dumps(outcome.told()).decode(), highlight=False)

@@ -96,7 +96,8 @@ def replayed(settings: Settings, variables: Mapping[str, Any]) -> Iterator[Event
                     event = data_of(orjson.loads(runner.run(stream.__anext__()).payload))["live"]
                     if event["kind"] != "PROGRESS":
                         yield event
-                    if int(event["basisT"]) >= now and event["last"] is not False:
+                    is_whole = event["kind"] != "RESET" and event["last"] is not False
+                    if is_whole and int(event["basisT"]) >= now:
                         return
         finally:
             pool.close()
@@ -126,6 +127,7 @@ class Printer:
             return
         if event["kind"] == "RESET":
             self.say(f"what was shown is no longer so: {event['reason']}")
+            self._rows = []
         {"table": self._table, "json": self._json, "edn": self._edn, "csv": self._csv}[self.form](event)
 
     def _json(self, event: Event) -> None:

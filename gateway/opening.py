@@ -72,7 +72,8 @@ def start_pool(database: Database, settings: Settings, *, spark: bool) -> Pool:
         return Pool(database, sizes, cache=cache)
     from executor.spark.engine import SparkEngine
 
-    return Pool(database, sizes, SparkEngine(settings.spark_master), cache)
+    engine = SparkEngine(settings.spark_master, properties=settings.spark_properties)
+    return Pool(database, sizes, engine, cache)
 
 
 def cache_settings(settings: Settings) -> CacheSettings | None:

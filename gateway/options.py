@@ -16,7 +16,7 @@ from gateway.texts import TextType
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
-FORMATS = frozenset({"table", "expanded", "text", "json", "edn", "csv", "arrow"})
+FORMATS = frozenset({"table", "expanded", "text", "json", "edn", "csv", "arrow", "parquet"})
 _UNITS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000}
 # GraphQL's Int.
 _LONGEST_MS = 2**31 - 1

@@ -17,11 +17,12 @@ from rich.console import Console
 from starlette.applications import Starlette
 
 from datalog.errors import AdalogError, Code
+from executor.bounds.cancel import stopping
 from gateway import descriptors
 from gateway.app import create_app
 from gateway.config import Settings
 from gateway.connection import Connection
-from gateway.ending import CUT, FINISH, Ending, Stop
+from gateway.ending import CUT, FINISH, LET_GO, Ending, Stop
 from gateway.opening import open_database, start_pool
 from gateway.rehearsal import Rehearsal
 from gateway.trimming import Trimming
@@ -60,7 +61,11 @@ def run(settings: Settings, out: Console) -> None:
                     soft_wrap=True,
                 )
                 trimming.start()
-                server.run(sockets=[listener])
+                try:
+                    server.run(sockets=[listener])
+                finally:
+                    app.state.imports.close(stopping())
+                    app.state.imports.join()
         finally:
             trimming.stop()
             rehearsal.stop()
@@ -103,7 +108,9 @@ class Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Lets what runs finish for a moment, then has it answered that the server stops."""
         self._wire.stop()
-        asyncio.get_running_loop().call_later(FINISH, self._stop.begin)
+        loop = asyncio.get_running_loop()
+        loop.call_later(FINISH, self._stop.begin)
+        loop.call_later(LET_GO, self._wire.let_go)
         await super().shutdown(sockets)
         # A client that reads nothing confirms no end either, and the loop would wait for its connection.
         for connection in tuple(self.server_state.connections):

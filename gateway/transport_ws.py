@@ -244,7 +244,7 @@ class Session:
                 f"this connection has {self._most} operations already; complete some, or open another connection; "
                 "ADALOG_OPERATIONS_PER_CONNECTION moves this limit"
             )
-            self._say_error(name, [describe(AdalogError(Code.LIMIT_EXCEEDED, full))])
+            self._say_error(name, [describe(AdalogError(Code.RATE_LIMITED, full, retry_after=1))])
         elif not self._is_leaving:
             operation = self._operations[name] = Operation(name)
             self._socket.operations += 1

@@ -146,6 +146,10 @@ class WebSocket(WebSocketsSansIOProtocol):
     def make_room(self) -> None:
         self.close(TRY_AGAIN, "the connection was idle, and there are as many as this server takes")
 
+    def let_go(self) -> None:
+        if self.close_sent:
+            self.transport.abort()
+
     def check(self, now: float) -> None:
         """Ends the connection if the client takes nothing, answers no ping, or has nothing to ask."""
         # Of a long answer as much as over HTTP, of events any.

@@ -99,6 +99,9 @@ class Peer(Protocol):
     def check(self, now: float) -> None:
         """Ends it if the client has taken too long for what it does."""
 
+    def let_go(self) -> None:
+        """Ends it if all that is left is for the client to take what was sent."""
+
 
 class Wire:
     """The connections of one server and what they hold. Lives on its event loop, `start` to `stop`."""
@@ -192,6 +195,11 @@ class Wire:
             self._sweeping.cancel()
         for connection in self._lingering:
             connection.transport.abort()
+
+    def let_go(self) -> None:
+        """Waits no longer for clients that have only to take what was sent, or to confirm the end."""
+        for connection in tuple(self.connections):
+            connection.let_go()
 
     def admit(self, connection: Peer) -> Refusal | None:
         """Takes a connection in, or says why not. An idle one makes room for it."""

@@ -91,5 +91,5 @@ def _read_json(database: Database, index: int, value: Any) -> Any:
 
 
 def describe_arguments(arguments: Sequence[Any]) -> tuple[Any, ...]:
-    """A repr-stable description of arguments, by typed identity, for cursors."""
-    return tuple(getattr(value, "key", None) or repr(values.identity(value)) for value in arguments)
+    """A description of arguments, by typed identity and the same in every process: for cursors and tokens."""
+    return tuple(getattr(value, "key", None) or values.stable_text(values.identity(value)) for value in arguments)

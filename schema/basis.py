@@ -32,17 +32,23 @@ def moment(database: Database, place: str, content: Any, value: Given | None) ->
     `place`: where in the arguments, for messages. `value`: what it is where no source is asked for; None: nothing.
     """
 
-    def opened(default: Snapshot) -> Snapshot:
+    def opened(default: Snapshot, *, ahead: bool = True) -> Snapshot:
+        now = database.snapshot().t
         asked = _read(place, content)
         at = asked.get("t", asked.get("asOf"))
         # `$` may be a database that a transaction was only tried on: its number is not reached yet.
         at = min(default.t, database.snapshot().t) if at is None else at
         try:
-            return database.at(as_of=at, since=asked.get("since"), history=asked.get("history", False))
+            made = database.at(as_of=at, since=asked.get("since"), history=asked.get("history", False))
         except AdalogError as error:
             raise AdalogError(error.code, f"{place}: {error.message}") from None
 
-    return Moment(f"{type(content).__name__} {content!r}", opened, value)
+        return made if ahead or not isinstance(at, datetime) or made.t < now else made.as_of(default.t)
+
+    def beside(default: Snapshot) -> Snapshot:
+        return opened(default, ahead=False)
+
+    return Moment(f"{type(content).__name__} {content!r}", opened, value, beside)
 
 
 def unwrapped(place: str, content: Any, value: Given) -> Given | Moment:

@@ -8,8 +8,9 @@ variables, introspection, writing lists.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Coroutine, Generator, Mapping
+from dataclasses import dataclass, field
+from types import CoroutineType
 from typing import Any, Final
 
 import orjson
@@ -19,6 +20,7 @@ from graphql import (
     ExecutionResult,
     FieldNode,
     GraphQLError,
+    GraphQLField,
     GraphQLList,
     GraphQLObjectType,
     OperationDefinitionNode,
@@ -28,7 +30,7 @@ from graphql import (
 )
 from graphql.execution import Executor
 from graphql.execution.collect_fields import collect_fields
-from graphql.execution.values import get_argument_values
+from graphql.execution.values import VariableValues, get_argument_values, get_variable_values
 
 from datalog.errors import AdalogError, Code
 from executor.bounds.cancel import Cancel
@@ -42,12 +44,13 @@ from schema.columnar import Columnar, Shape, Writing
 from schema.context import Context
 from schema.errors import describe, format_error
 from schema.limits import Limits
-from schema.live import RefusedError, Selected, hashable, subscribed
+from schema.live import RefusedError, Selected, hashable, subscribed, subscribed_at_once
 from schema.measure import introspected, parse_within
 from schema.subscriptions import streamed
 from store.collecting import uncollected
 
 _VALIDATION_ERRORS: Final = 20
+_COERCION_ERRORS: Final = 50
 # Of the tree that is made of one token of a document.
 _TOKEN_BYTES: Final = 600
 # Values of variables, and entries of introspection, below which the event loop is not worth leaving.
@@ -55,10 +58,65 @@ _INLINE_VALUES: Final = 1_000
 _INLINE_INTROSPECTION: Final = 500
 
 
+@dataclass(frozen=True, slots=True)
+class Root:
+    """The root field of a subscription, with what is wanted of each event."""
+
+    operation: OperationDefinitionNode
+    definition: GraphQLField
+    node: FieldNode
+    alias: str
+    shape: Shape
+
+    def selected(self, variables: VariableValues) -> Selected:
+        """The field with its arguments. Raises GraphQLError for these."""
+        arguments = get_argument_values(self.definition, self.node, variables)
+        return Selected(self.node.name.value, self.alias, arguments, self.shape)
+
+
+class Owned:
+    """A coroutine that may never be awaited: whoever was to do so may be cancelled first. It is closed then, where
+    Python would warn."""
+
+    __slots__ = ("_coroutine",)
+
+    def __init__(self, coroutine: Coroutine[Any, Any, Any]) -> None:
+        self._coroutine: Coroutine[Any, Any, Any] | None = coroutine
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        coroutine, self._coroutine = self._coroutine, None
+        assert coroutine is not None, "a coroutine is awaited once"
+        return coroutine.__await__()
+
+    def __del__(self) -> None:
+        if self._coroutine is not None:
+            self._coroutine.close()
+
+
+def owned(value: Any) -> Any:
+    """The value, a coroutine as one that may be forgotten."""
+    return Owned(value) if type(value) is CoroutineType else value
+
+
 class PreparingExecutor(Executor[Any]):
-    """graphql-core's executor, except that what is already in shape is not taken apart item by item."""
+    """graphql-core's executor, except that what is already in shape is not taken apart item by item.
+
+    Fields run as tasks beside each other. A request that is cancelled may end such a task before it has begun, and
+    with it, unawaited, whatever coroutines it was made of; so each of these is `Owned`.
+    """
 
     context_value: Context
+
+    def execute_fields(self, *given: Any, **named: Any) -> Any:
+        return owned(super().execute_fields(*given, **named))
+
+    def execute_field(self, *given: Any, **named: Any) -> Any:
+        return owned(super().execute_field(*given, **named))
+
+    def complete_awaitable_value(
+        self, return_type: Any, field_details_list: Any, info: Any, path: Any, result: Any, *more: Any
+    ) -> Any:
+        return super().complete_awaitable_value(return_type, field_details_list, info, path, owned(result), *more)
 
     def complete_list_value(
         self,
@@ -74,8 +132,10 @@ class PreparingExecutor(Executor[Any]):
         if hasattr(result, "pieces"):
             item = get_named_type(return_type)
             assert isinstance(item, GraphQLObjectType)
-            return self._complete_columns(self._shape(item, field_details_list), result)
-        return super().complete_list_value(return_type, field_details_list, info, path, result, position_context)
+            return owned(self._complete_columns(self._shape(item, field_details_list), result))
+        return owned(
+            super().complete_list_value(return_type, field_details_list, info, path, result, position_context)
+        )
 
     def _shape(self, item: GraphQLObjectType, details: Any) -> Shape:
         """What is asked of each object of a list."""
@@ -88,9 +148,8 @@ class PreparingExecutor(Executor[Any]):
             fields.append((name, field, shape))
         return Shape(item.name, fields)
 
-    def selected(self) -> Selected:
-        """The root field of a subscription. Raises GraphQLError for its arguments, QUERY_INVALID where there is
-        none."""
+    def subscribed_root(self) -> Root:
+        """The root field of a subscription. Raises QUERY_INVALID where there is none."""
         root = self.schema.subscription_type
         if self.operation.operation is not OperationType.SUBSCRIPTION or root is None:
             raise AdalogError(Code.QUERY_INVALID, "the operation is no subscription")
@@ -104,8 +163,7 @@ class PreparingExecutor(Executor[Any]):
         field = root.fields[node.name.value]
         item = get_named_type(field.type)
         assert isinstance(item, GraphQLObjectType), "what a subscription gives is an object"
-        arguments = get_argument_values(field, node, self.variable_values, details[0].fragment_variable_values)
-        return Selected(node.name.value, alias, arguments, hashable(self._shape(item, details)))
+        return Root(self.operation, field, node, alias, hashable(self._shape(item, details)))
 
     def _complete_columns(self, shape: Shape, items: Columnar) -> Any:
         context = self.context_value
@@ -144,7 +202,7 @@ class IntrospectingExecutor(PreparingExecutor):
                 self.context_value.budget.take(len(text))
                 return Written((text,))
 
-            return elsewhere(introspect)
+            return owned(elsewhere(introspect))
         return super().execute_field(parent_type, source, field_details_list, path, position_context)
 
 
@@ -161,12 +219,14 @@ def is_awaitable(value: Any) -> bool:
 class Prepared:
     """A document that was parsed and validated, or why it was refused.
 
-    `introspection`: how many entries its introspection may give.
+    `introspection`: how many entries its introspection may give. `roots`: of its subscriptions, by the name that
+    was asked for, as far as no directive makes them depend on variables.
     """
 
     document: DocumentNode | None
     refusal: tuple[dict[str, Any], ...] = ()
     introspection: int = 0
+    roots: dict[str | None, Root] = field(default_factory=dict, compare=False)
 
     def operation(self, name: str | None) -> OperationDefinitionNode | None:
         """The operation that `name` chooses; None where the choice is not clear (execution says why)."""
@@ -252,29 +312,66 @@ class Operations:
         `resume`: the last event's id that the transport knows, which counts instead of `resume`, `fromT` and
         `from`. Raises RefusedError.
         """
-        if prepared.refusal or prepared.document is None:
-            raise RefusedError(prepared.refusal)
-        document = prepared.document
-
-        def build(_: Cancel) -> PreparingExecutor | list[GraphQLError]:
-            return PreparingExecutor.build(  # type: ignore[return-value]
-                self._schema,
-                document,
-                context_value=context,
-                raw_variable_values=dict(variables) if variables else None,
-                operation_name=operation_name,
-            )
-
         light = few(tuple(variables.values()) if variables else (), _INLINE_VALUES)
-        executor = build(Cancel()) if light else await elsewhere(build)
-        if isinstance(executor, list):
-            raise RefusedError([format_error(error) for error in executor])
         try:
-            return await subscribed(context.services, executor.selected(), resume)
+            if light:
+                selected = self._selected(prepared, context, variables, operation_name)
+            else:
+                selected = await elsewhere(lambda _: self._selected(prepared, context, variables, operation_name))
+            return await subscribed(context.services, selected, resume)
         except AdalogError as error:
             raise RefusedError([describe(error)]) from None
         except GraphQLError as error:
             raise RefusedError([format_error(error)]) from None
+
+    def subscribe_at_once(
+        self,
+        prepared: Prepared,
+        context: Context,
+        variables: Mapping[str, Any] | None,
+        operation_name: str | None,
+        resume: str | None = None,
+    ) -> Subscription | None:
+        """The same where it takes no time, since the like of it is followed already; None: use `subscribe`."""
+        if not few(tuple(variables.values()) if variables else (), _INLINE_VALUES):
+            return None
+        try:
+            selected = self._selected(prepared, context, variables, operation_name)
+            return subscribed_at_once(context.services, selected, resume)
+        except AdalogError as error:
+            raise RefusedError([describe(error)]) from None
+        except GraphQLError as error:
+            raise RefusedError([format_error(error)]) from None
+
+    def _selected(
+        self, prepared: Prepared, context: Context, variables: Mapping[str, Any] | None, operation_name: str | None
+    ) -> Selected:
+        """The root field that is subscribed to. Raises RefusedError, GraphQLError and AdalogError."""
+        if prepared.refusal or prepared.document is None:
+            raise RefusedError(prepared.refusal)
+        raw = dict(variables) if variables else {}
+        root = prepared.roots.get(operation_name)
+        if root is not None:
+            given = root.operation.variable_definitions or ()
+            values = get_variable_values(self._schema, given, raw, max_errors=_COERCION_ERRORS)
+            if isinstance(values, list):
+                raise RefusedError([format_error(error) for error in values])
+            return root.selected(values)
+        executor = PreparingExecutor.build(
+            self._schema,
+            prepared.document,
+            context_value=context,
+            raw_variable_values=raw,
+            operation_name=operation_name,
+            max_coercion_errors=_COERCION_ERRORS,
+        )
+        if isinstance(executor, list):
+            raise RefusedError([format_error(error) for error in executor])
+        assert isinstance(executor, PreparingExecutor)
+        root = executor.subscribed_root()
+        if not _has_directives(prepared.document):
+            prepared.roots[operation_name] = root
+        return root.selected(executor.variable_values)
 
     async def run(
         self, prepared: Prepared, context: Context, variables: Mapping[str, Any] | None, operation_name: str | None
@@ -304,6 +401,11 @@ class Operations:
             return _answer(ExecutionResult(None, executor))
         outcome: Any = executor.execute_operation()
         return _answer(outcome if isinstance(outcome, ExecutionResult) else await outcome)
+
+
+def _has_directives(document: DocumentNode) -> bool:
+    """Whether there may be a directive; a string may look like one."""
+    return document.loc is None or "@" in document.loc.source.body
 
 
 def _answer(result: ExecutionResult) -> Answer:

@@ -33,6 +33,7 @@ from schema.scalars import write_long
 from store.database import check_moment
 
 if TYPE_CHECKING:
+    from executor.live.hub import Hub
     from schema.context import Services
 
 # Cells that are written between two looks at the flag.
@@ -170,6 +171,7 @@ class LogForm:
             taken += nbytes
             if taken > self.most:
                 raise exceeded(f"bytes in transaction {report.t}", self.most, "result_bytes")
+            cancel.budget.take(nbytes)
 
         one = types.TxReports(lambda _: iter((report,)), self.encoding, self.memory, 0.0)
         written = b"".join(Writing(take, cancel).written(one, self.shape).chunks)[1:-1]
@@ -182,15 +184,34 @@ async def subscribed(services: Services, selected: Selected, resume: str | None)
 
     Raises what is wrong with the arguments.
     """
+    begun = subscribed_at_once(services, selected, resume)
+    if begun is not None:
+        return begun
+    reading = _Reading(services, selected, resume)
+    async with services.reading:
+        # By now it may be known, with all others that wait here.
+        made = reading.known()
+        if made is None:
+            made = await services.pool.threaded(Cancel.after(services.limits.timeout_ms), reading.read)
+    return reading.hub.follow(*made)
+
+
+def subscribed_at_once(services: Services, selected: Selected, resume: str | None) -> Subscription | None:
+    """The same where it takes no time: of the log, and of queries whose like is followed already; else None."""
     if services.hub is None:
         raise AdalogError(Code.BACKEND_UNAVAILABLE, "this gateway has no live queries")
-    encoding = Encoding(selected.arguments.get("encoding") or Encoding.PLAIN)
     if selected.field == "transactions":
-        return _log(services, selected, encoding, resume)
-    return await _live(services, selected, encoding, resume)
+        return _log(services, services.hub, selected, resume)
+    reading = _Reading(services, selected, resume)
+    made = reading.known()
+    return None if made is None else reading.hub.follow(*made)
 
 
-def _log(services: Services, selected: Selected, encoding: Encoding, resume: str | None) -> Subscription:
+def _encoding(selected: Selected) -> Encoding:
+    return Encoding(selected.arguments.get("encoding") or Encoding.PLAIN)
+
+
+def _log(services: Services, hub: Hub, selected: Selected, resume: str | None) -> Subscription:
     start = selected.arguments.get("from")
     if resume is not None:
         if not resume.isdecimal() or len(resume) > 18:
@@ -198,47 +219,57 @@ def _log(services: Services, selected: Selected, encoding: Encoding, resume: str
         start = int(resume)
     if start is not None:
         check_moment("from", start)
-    limits, hub = services.limits, services.hub
-    assert hub is not None, "the caller has looked"
-    form = LogForm(selected.alias, encoding, selected.shape, services.pool.memory, limits.result_bytes)
-    return hub.follow_log(form, start)
+    most, memory = services.limits.result_bytes, services.pool.memory
+    return hub.follow_log(LogForm(selected.alias, _encoding(selected), selected.shape, memory, most), start)
 
 
-async def _live(services: Services, selected: Selected, encoding: Encoding, resume: str | None) -> Subscription:
-    given = selected.arguments
-    from_t = given.get("fromT")
-    if resume is not None:
-        # The browser connects again by itself, with the address that it was given at first.
-        from_t = None
-    else:
-        resume = given.get("resume")
-    hub, limits = services.hub, services.limits
-    assert hub is not None, "the caller has looked"
-    for name in ("args", "argsEdn"):
-        if len(given.get(name) or ()) > _MOST_ARGUMENTS:
-            raise exceeded(f"arguments in {name}", _MOST_ARGUMENTS, None)
+_Made = tuple[Asked, LiveForm, Begin]
 
-    light = few((given.get("args") or (), given.get("argsEdn") or ()), _INLINE_VALUES)
 
-    def read(cancel: Cancel | None) -> tuple[Asked, LiveForm, Begin] | None:
-        """None: it takes longer, and wants a flag."""
-        arguments = read_arguments(services.database, given.get("args"), given.get("argsEdn"))
-        request = Request(given["query"], arguments, max_rows=limits.rows)
-        asked = hub.known(request) if cancel is None else hub.asked(request, cancel)
-        if asked is None:
+class _Reading:
+    """The arguments of `live` on their way to the hub. `resume`: instead of those. Raises what is too long."""
+
+    def __init__(self, services: Services, selected: Selected, resume: str | None) -> None:
+        assert services.hub is not None, "the caller has looked"
+        self.hub = services.hub
+        self._services = services
+        self._selected = selected
+        given = selected.arguments
+        # A browser connects again by itself, with the address that it was given at first.
+        self._from_t = given.get("fromT") if resume is None else None
+        self._resume = given.get("resume") if resume is None else resume
+        for name in ("args", "argsEdn"):
+            if len(given.get(name) or ()) > _MOST_ARGUMENTS:
+                raise exceeded(f"arguments in {name}", _MOST_ARGUMENTS, None)
+
+    def known(self) -> _Made | None:
+        """What is to be followed, where the like of it is known; None: it takes longer, and wants a flag."""
+        given = self._selected.arguments
+        if not few((given.get("args") or (), given.get("argsEdn") or ()), _INLINE_VALUES):
             return None
-        name = stream_name("live", given["query"], describe_arguments(arguments))
-        form = LiveForm(name, selected.alias, encoding, selected.shape, services.tokens, limits.result_bytes)
-        return asked, form, began(services.database, services.tokens, name, resume, from_t)
+        if self._resume is not None and not self._services.tokens.is_recent(self._resume):
+            # What a token of long ago is, the log has to say, for which the event loop does not wait.
+            return None
+        request = self._request()
+        asked = self.hub.known(request)
+        return None if asked is None else self._made(asked, request)
 
-    made = read(None) if light else None
-    if made is None:
-        async with services.reading:
-            # By now it may be known, with all others that wait here.
-            made = read(None) if light else None
-            made = made or await services.pool.threaded(Cancel.after(limits.timeout_ms), read)
-    assert made is not None, "with a flag it is read"
-    return hub.follow(*made)
+    def read(self, cancel: Cancel) -> _Made:
+        """The same whatever it takes."""
+        request = self._request()
+        return self._made(self.hub.asked(request, cancel), request)
+
+    def _request(self) -> Request:
+        given, services = self._selected.arguments, self._services
+        arguments = read_arguments(services.database, given.get("args"), given.get("argsEdn"))
+        return Request(given["query"], arguments, max_rows=services.limits.rows)
+
+    def _made(self, asked: Asked, request: Request) -> _Made:
+        services, selected = self._services, self._selected
+        name = stream_name("live", request.query, describe_arguments(request.args))
+        most = services.limits.result_bytes
+        form = LiveForm(name, selected.alias, _encoding(selected), selected.shape, services.tokens, most)
+        return asked, form, began(services.database, services.tokens, name, self._resume, self._from_t)
 
 
 def hashable(shape: Shape) -> Shape:

@@ -80,7 +80,7 @@ def test_loopback_needs_none(host: str) -> None:
     [
         ("", "no token"),
         ("ann:read", "line 1"),
-        (f"ann:admin:{digest('x')}", "admin"),
+        (f"ann:owner:{digest('x')}", "the role .owner. of .ann. is not read, write or admin"),
         ("ann:read:abc", "64 hexadecimal"),
         (f"ann:read:{digest('x')}:y", "line 1"),
         (f":read:{digest('x')}", "line 1"),

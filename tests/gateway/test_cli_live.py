@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import closing
@@ -16,7 +17,8 @@ from executor.pool import Pool
 from gateway.app import create_app
 from gateway.backend import Remote
 from gateway.config import Settings
-from gateway.live import followed
+from gateway.console import Terminal
+from gateway.live import Printer, followed
 from store.database import Database
 from tests.gateway.command_line import adalog, command, environ
 from tests.gateway.support import served
@@ -69,6 +71,31 @@ def test_a_past_is_replayed_as_json_and_edn(folder: str) -> None:
     assert shown.stdout.splitlines()[1:] == ['{:kind :delta, :t 3, :added [["Ada" 37]], :retracted [["Ada" 36]]}']
 
 
+def test_a_past_that_is_forgotten_ends_with_what_there_is(tmp_path: Path) -> None:
+    data = str(tmp_path / "data")
+    with Database.open(data) as database:
+        database.transact("[{:db/ident :seen :db/valueType :db.type/long :db/noHistory true}]")
+        database.transact("[[:db/add 1 :seen 1]]")
+        database.transact("[[:db/add 1 :seen 2]]")
+    shown = adalog("live", "--data", data, "--from-t", "2", "--format", "json", "[:find ?v :where [_ :seen ?v]]")
+    assert [json.loads(line) for line in shown.stdout.splitlines() if "SNAPSHOT" in line] == [
+        {"kind": "SNAPSHOT", "t": 3, "rows": [[2]], "last": True}
+    ]
+
+
+def test_rows_of_a_snapshot_that_was_given_up_are_not_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    printer = Printer("table", Terminal(), lambda what: None)
+    nothing = dict.fromkeys(("added", "retracted", "rows", "last", "reason", "columns"))
+    columns = [{"name": "?n", "type": "string"}]
+    chunk = {**nothing, "kind": "SNAPSHOT", "basisT": 1, "columns": columns}
+    printer.event({**chunk, "rows": [["Ada"]], "last": False})
+    printer.event({**nothing, "kind": "RESET", "basisT": 2, "reason": "it is forgotten"})
+    printer.event({**chunk, "rows": [["Grace"]], "last": True})
+    shown = capsys.readouterr().out
+    assert "Grace" in shown
+    assert "Ada" not in shown
+
+
 def test_what_is_wrong_with_a_query_is_shown_in_it(folder: str) -> None:
     shown = adalog("live", "--data", folder, "[:find ?x :where [(> ?x 1)]]")
     assert shown.exit_code == 1
@@ -91,11 +118,21 @@ def url() -> Iterator[tuple[Database, str]]:
                 yield database, address
 
 
+def _interruptible() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_a_served_database_is_followed(url: tuple[Database, str]) -> None:
     database, address = url
     arguments = command("live", "--url", address, "--format", "json", AGES)
     with subprocess.Popen(
-        arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environ(), text=True
+        arguments,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environ(),
+        text=True,
+        # A suite in the background of a shell has it ignored, and so would what it starts.
+        preexec_fn=_interruptible,
     ) as run:
         assert run.stdout is not None
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import signal
@@ -21,7 +22,9 @@ from typing import IO, Any
 import httpx
 import pytest
 
+from executor.spark.folders import remove_abandoned
 from store.database import Database
+from tests.spark_processes import alive, busy_worker, descendants, until
 
 NUMBERS = "[" + " ".join(f"[:db/add {number} :n/value {number}]" for number in range(1, 1501)) + "]"
 JOIN = "[:find (count ?a) . :with ?b ?c ?d :where [?a :n/value ?v] [?b :n/value ?w] [?c :n/value ?x] "
@@ -259,6 +262,56 @@ def test_transactions_answered_while_it_stops_are_there(
         assert max(told) <= database.snapshot().t
 
 
+LIVE = 'subscription { live(query: "[:find ?text :where [_ :text ?text]]") { kind rows last } }'
+
+
+def follow(server: Served) -> socket.socket:
+    """A stream of events that has begun."""
+    host, port = server.address.removeprefix("http://").split(":")
+    body = json.dumps({"query": LIVE}).encode()
+    head = f"POST /graphql HTTP/1.1\r\nHost: {host}\r\nAccept: text/event-stream\r\n"
+    head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    stream = socket.socket()
+    stream.settimeout(30)
+    # What the system takes for a client that does not read is soon enough.
+    stream.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
+    stream.connect((host, int(port)))
+    stream.sendall(head.encode() + body)
+    assert stream.recv(15) == b"HTTP/1.1 200 OK"
+    return stream
+
+
+def confirm_nothing(server: Served) -> socket.socket:
+    """A WebSocket whose client answers no frame."""
+    host, port = server.address.removeprefix("http://").split(":")
+    stream = socket.create_connection((host, int(port)), timeout=30)
+    stream.sendall(
+        f"GET /graphql HTTP/1.1\r\nHost: {host}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n"
+        "Sec-WebSocket-Protocol: graphql-transport-ws\r\n\r\n".encode()
+    )
+    assert stream.recv(12) == b"HTTP/1.1 101"
+    return stream
+
+
+@pytest.mark.parametrize("texts", [1, 8])
+def test_streams_end_in_order_whether_their_clients_read_or_not(server: Served, texts: int) -> None:
+    for number in range(texts):
+        text = f"{number}" + "x" * 900_000
+        assert "errors" not in server.transact(f'[[:db/add "a" :text "{text}"]]').json()
+    with contextlib.ExitStack() as stack:
+        reading, _ = (stack.enter_context(contextlib.closing(follow(server))) for _ in range(2))
+        stack.enter_context(contextlib.closing(confirm_nothing(server)))
+        seen = b""
+        while b'"last":true' not in seen[-200:]:
+            seen += reading.recv(1 << 20)
+        assert server.stop() < GONE_SECONDS
+        # Without `complete`: there is something to go on with.
+        assert reading.recv(1 << 20) in (b"", b"0\r\n\r\n")
+    check_quiet(server)
+    assert "Cancel" not in server.log()
+
+
 # Loaded by the server's interpreter as it starts: no query notices that it should stop, as in a kernel that runs on
 # for a minute.
 HOLDING = """
@@ -372,3 +425,25 @@ def _is_worker(pid: int) -> bool:
         parent = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
         return b"executor.spark.daemon" in Path(f"/proc/{parent}/cmdline").read_bytes()
     return False
+
+
+@pytest.mark.spark
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks at /proc")
+def test_spark_is_gone_with_a_server_that_is_killed(
+    folder: Path, temporary: Path, clients: ThreadPoolExecutor
+) -> None:
+    with serving(folder, ADALOG_SPARK="on", TMPDIR=str(temporary)) as server:
+        server.said.wait_for("Spark is ready", 120)
+        java = java_of(server)
+        assert java is not None
+        answer = clients.submit(server.q, JOIN, engine="SPARK")
+        busy_worker(java)
+        its = descendants(server.process.pid)
+        assert java in its
+        server.stop(signal.SIGKILL)
+        assert until(lambda: not any(map(alive, its)), 20)
+        assert answer.exception(30) is not None
+    (left,) = temporary.glob("adalog-spark-*")
+    # What the next start does.
+    remove_abandoned(temporary)
+    assert not left.exists()

@@ -488,7 +488,8 @@ def test_operations_of_a_connection() -> None:
         opened.hub.expect(2)
         answer = client.subscribe("3").read()
         assert (answer["id"], answer["type"]) == ("3", "error")
-        assert answer["payload"][0]["extensions"]["code"] == "LIMIT_EXCEEDED"
+        refused = answer["payload"][0]["extensions"]
+        assert (refused["code"], refused["retryable"], refused["retryAfter"]) == ("RATE_LIMITED", True, 1)
         assert "ADALOG_OPERATIONS_PER_CONNECTION" in answer["payload"][0]["message"]
         client.send(id="1", type="complete").subscribe("3")
         opened.hub.expect(3)
@@ -598,6 +599,8 @@ def test_a_token_in_the_handshake_or_in_the_first_message(tmp_path: Path) -> Non
             client.send(type="connection_init", payload={"authorization": "Bearer writer"})
             assert client.read() == {"type": "connection_ack"}
             assert client.subscribe("1", WRITE).read()["type"] == "next"
+            # What is left unread holds up this client's end for ten seconds.
+            assert client.read()["type"] == "complete"
 
 
 def test_pages_of_other_origins_are_refused() -> None:
@@ -685,6 +688,7 @@ def test_a_subscription_that_begins_as_its_client_leaves_is_ended() -> None:
     waiting: asyncio.Future[Any]
     hub = Leaving()
     with gateway() as opened:
+        opened.app.state.answering.operations.subscribe_at_once = lambda *_: None
         opened.app.state.answering.operations.subscribe = hub.subscribe
         asyncio.run(leave(opened.app.state.answering))
     assert hub.streams[0].closed.is_set()

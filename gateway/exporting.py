@@ -1,0 +1,64 @@
+"""`adalog export`: a view of a folder's database, a Spark session for one export, and what is said of it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+
+import orjson
+from rich.console import Console
+
+from datalog.errors import AdalogError, Code
+from executor.spark.exporting.export import export
+from executor.spark.exporting.folder import check_target
+from executor.spark.pipeline.reading import SparkRunner
+from executor.spark.session import Session
+from gateway.config import Settings
+from gateway.stages import Shown, bar_on
+from schema.basis import read_instant
+from store.attribute import TX_BASE
+from store.database import check_moment
+from store.reading import read_folder
+from store.snapshot import Snapshot
+
+_SPARK_SECONDS = 240.0
+
+
+def run_export(
+    settings: Settings, to: str, out: Console, err: Console, *, as_of: str | None, form: str, history: bool
+) -> None:
+    """Exports, and prints what was written. Raises AdalogError as `export` does."""
+    moment = None if as_of is None else _moment(as_of)
+    check_target(Path(to))
+    # Without the folder's lock: whoever has it, or wants it, is not disturbed.
+    view = _view(read_folder(settings.data), moment)
+    session = Session(settings.spark_master, settings.spark_properties)
+    session.start()
+    try:
+        with bar_on(err) as bar:
+            shown = Shown(bar)
+            shown.stage("starting Spark")
+            session.wait(_SPARK_SECONDS)
+            runner = SparkRunner(session.live(), shown)
+            outcome = export(view.history() if history else view, runner, Path(to), form)
+    finally:
+        session.close()
+    out.out(orjson.dumps(asdict(outcome)).decode(), highlight=False)
+
+
+def _moment(text: str) -> int | datetime:
+    text = text.strip()
+    return int(text) if text.lstrip("-").isdigit() else read_instant(text, "--as-of")
+
+
+def _view(newest: Snapshot, moment: int | datetime | None) -> Snapshot:
+    if moment is None:
+        return newest
+    t = newest.as_of_instant(moment) if isinstance(moment, datetime) else moment
+    # As a pattern's fourth place shows it, a transaction is an entity.
+    t = t - TX_BASE if t >= TX_BASE else t
+    check_moment("--as-of", t)
+    if t > newest.t:
+        raise AdalogError(Code.BASIS_FUTURE, f"t = {t} is not reached yet: the newest transaction is {newest.t}")
+    return newest.as_of(t)

@@ -1,0 +1,54 @@
+"""How far a job on Spark is, as a progress bar on standard error."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeRemainingColumn
+
+
+def bar_on(err: Console) -> Progress:
+    """A bar that is there while its block runs, on a terminal alone."""
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.fields[pace]}"),
+        TimeRemainingColumn(),
+    )
+    return Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
+
+
+class Shown:
+    """Stages of a job as a progress bar: tasks done, rows a second, time left."""
+
+    def __init__(self, bar: Progress) -> None:
+        self._bar = bar
+        self._task: TaskID | None = None
+        self._name = ""
+        self._began = 0.0
+
+    def told(self, said: Mapping[str, Any]) -> None:
+        """What a server says of its progress."""
+        if said["stage"] != self._name:
+            self.stage(said["stage"])
+        if "total" in said:
+            self.tasks(said["done"], said["total"], said["rows"])
+
+    def stage(self, name: str) -> None:
+        """Another stage begins."""
+        if self._task is not None:
+            self._bar.remove_task(self._task)
+        self._name, self._began = name, time.monotonic()
+        self._task = self._bar.add_task(name, total=None, pace="")
+
+    def tasks(self, done: int, total: int, rows: int) -> None:
+        """So many of the stage's tasks are done; while files are read, about so many rows."""
+        if self._task is None or not total:
+            return
+        seconds = max(time.monotonic() - self._began, 0.001)
+        pace = f"{rows / seconds:,.0f} rows/s" if rows else ""
+        self._bar.update(self._task, completed=done, total=total, pace=pace)

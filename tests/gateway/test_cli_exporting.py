@@ -1,0 +1,35 @@
+"""`adalog export`: what is wrong before Spark is needed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from gateway.cli import main
+from store.database import Database
+
+
+@pytest.mark.parametrize(
+    ("given", "status", "message"),
+    [
+        (["out"], 3, "there is no database to read: data (/"),
+        (["--data", "held", "full"], 1, "full is not empty, and an export is a folder of its own"),
+        (["--data", "held", "--format", "csv", "out"], 2, "'csv' is not one of 'parquet', 'edn'"),
+        (["--data", "held", "--as-of", "yesterday", "out"], 1, "--as-of"),
+        (["--data", "held", "--as-of", "9", "out"], 1, "t = 9 is not reached yet: the newest transaction is 0"),
+        (["--data", "held"], 2, "Missing argument 'OUT'"),
+    ],
+)
+def test_refusals(
+    tmp_path: Path, given: list[str], status: int, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with Database.open("held"):
+        (tmp_path / "full").mkdir()
+        (tmp_path / "full" / "x").touch()
+        result = CliRunner().invoke(main, ["export", *given])
+    assert result.exit_code == status
+    assert message in result.stderr
+    assert not (tmp_path / "out").exists()

@@ -6,6 +6,8 @@ language. A `‸` in a refused text marks the place the error must point at.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -14,11 +16,27 @@ from datalog.edn import read, write
 from datalog.errors import AdalogError
 from datalog.values import identity
 from executor.answer.result import Result
-from executor.pool import Pool, PullRequest
+from executor.pool import Pool, PoolSettings, PullRequest
 from executor.question.request import Request
+from executor.spark.engine import SparkEngine
 from store.database import Database, TxReport
 
 MARK = "‸"
+
+
+# Java's second compiler takes longer than what tests would have of it.
+QUICK = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
+
+
+@contextmanager
+def pool_on(database: Database, spark: SparkEngine) -> Iterator[Pool]:
+    """A pool with an engine that others use, too."""
+    pool = Pool(database, PoolSettings(threads=2), spark=spark)
+    try:
+        yield pool
+    finally:
+        pool.spark = None
+        pool.close()
 
 
 class Answer:

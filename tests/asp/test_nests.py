@@ -9,13 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from datalog.parser import parse_query
-from executor.pool import Pool, PoolSettings
-from executor.spark.engine import SparkEngine
 from planner.plan import Options
 from tests.asp.compared import check, compared, filled
 from tests.asp.nests import datoms, query, switches
 from tests.asp.translated import solved
 from tests.property.model import examples
+from tests.support import pool_on
 
 SEEDS = st.integers(0, 2**48)
 
@@ -37,18 +36,12 @@ def test_nests_on_two_threads(seed):
 
 
 @pytest.mark.spark
-def test_nests_on_spark():
+def test_nests_on_spark(spark):
     rng = Random(3)
-    with filled(datoms(rng)) as database:
-        engine = SparkEngine("local[2]")
-        pool = Pool(database, PoolSettings(threads=2), spark=engine)
-        try:
-            assert engine.wait_ready(120), engine.state
-            for _ in range(max(8, examples(8))):
-                wrong, _ = compared(pool, query(rng), (Options(), rng.choice(switches(rng, 3))), engine="SPARK")
-                assert wrong is None, wrong
-        finally:
-            pool.close()
+    with filled(datoms(rng)) as database, pool_on(database, spark) as pool:
+        for _ in range(max(8, examples(8))):
+            wrong, _ = compared(pool, query(rng), (Options(), rng.choice(switches(rng, 3))), engine="SPARK")
+            assert wrong is None, wrong
 
 
 def test_the_oracle_itself():

@@ -75,8 +75,8 @@ def test_packages_are_sorted_and_the_first_version_counts(packages: dict[str, di
 def test_a_dependency_is_the_first_alternative_that_exists_or_is_provided(
     packages: dict[str, dict[str, Any]],
 ) -> None:
-    assert packages["mailer"]["depends"] == [0, 1, 2]
-    assert packages["exim"]["recommends"] == [3]
+    assert packages["mailer"]["depends"] == ["base", "exim", "init"]
+    assert packages["exim"]["recommends"] == ["mailer"]
     assert packages["base"]["depends"] == []
 
 

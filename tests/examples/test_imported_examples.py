@@ -1,0 +1,89 @@
+"""Examples that come as files and a mapping: imported by it, then asked what stands beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+
+from examples.debian.load import load as load_debian
+from executor.pool import Pool
+from executor.spark.pipeline.loading import load
+from executor.spark.pipeline.mapping import Plan, Source, read_mapping
+from store.database import Database
+from tests.examples.asked import EXAMPLES, Asked, asked
+from tests.executor.pipeline_in_process import InProcess
+from tests.support import World
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with _imported(tmp_path_factory.mktemp("shop"), "shop/mapping.yaml", rows=20) as world:
+        yield world
+
+
+@pytest.fixture(scope="module")
+def debian(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with _imported(tmp_path_factory.mktemp("debian"), "debian/packages.yaml", rows=100_000) as world:
+        yield world
+
+
+@pytest.mark.parametrize("example", asked("shop"))
+def test_shop(shop: World, example: Asked) -> None:
+    example.check(shop)
+
+
+@pytest.mark.parametrize(
+    "example", [each for each in asked("debian") if each.id in ("needs", "rebuild", "sections")]
+)
+def test_debian(debian: World, example: Asked) -> None:
+    example.check(debian)
+
+
+def test_the_sample_data_is_imported_whole(debian: World) -> None:
+    with Database.open(":memory:") as loaded:
+        load_debian(loaded)
+        assert _counts(debian.database) == _counts(loaded)
+
+
+def _counts(database: Database) -> dict[str, int]:
+    """How many values each attribute has."""
+    snapshot = database.snapshot()
+    return {
+        str(attribute.ident): len(snapshot.columns(attribute).e)
+        for attribute in snapshot.attributes()
+        if attribute.ident.namespace in ("package", "section", "maintainer")
+    }
+
+
+@contextmanager
+def _imported(folder: Path, mapping: str, rows: int) -> Iterator[World]:
+    plan = read_mapping(EXAMPLES / mapping, {})
+    with Database.open(str(folder / "data")) as database:
+        runner = InProcess(_tables(plan), rows=rows, batch=rows)
+        assert load(database, runner, plan).rejected == 0
+        pool = Pool(database)
+        try:
+            yield World(database, pool)
+        finally:
+            pool.close()
+
+
+def _tables(plan: Plan) -> dict[str, pa.Table]:
+    return {source.name: _table(source) for source in plan.sources}
+
+
+def _table(source: Source) -> pa.Table:
+    if source.format == "parquet":
+        return pq.read_table(source.path)
+    # Every column as text, as Spark reads a CSV file unless told otherwise; what is empty is null.
+    header = Path(source.path).read_text(encoding="utf-8").splitlines()[0].split(",")
+    options = pyarrow.csv.ConvertOptions(
+        column_types=dict.fromkeys(header, pa.string()), strings_can_be_null=True, null_values=[""]
+    )
+    return pyarrow.csv.read_csv(source.path, convert_options=options)

@@ -13,7 +13,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 PACKAGES: Final = Path(__file__).parents[1] / "examples" / "debian" / "packages.parquet"
-_MANY: Final = ("depends", "recommends", "tags")
+_REFERENCES: Final = ("depends", "recommends")
+_MANY: Final = (*_REFERENCES, "tags")
 _NAMED: Final = ("section", "maintainer")
 
 
@@ -24,8 +25,8 @@ def tables() -> dict[str, pa.Table]:
     for name in _MANY:
         column = packages[name].combine_chunks()
         values = pc.list_flatten(column)
-        if pa.types.is_integer(values.type):
-            values = values.cast(pa.int64())
+        if name in _REFERENCES:
+            values = pc.index_in(values, packages["name"]).cast(pa.int64())
         found[name] = pa.table({"a": pc.list_parent_indices(column).cast(pa.int64()), "b": values})
     package = packages.drop_columns(list(_MANY)).add_column(0, "id", _ids(packages.num_rows))
     for name in _NAMED:

@@ -48,12 +48,12 @@ sources:
       person/at: at
       person/knows: {column: knows, ref: person/id}
 """
-_PER_ROW: Final = 5
+PER_ROW: Final = 5
 _TRANSACTED: Final = 20_000
 _CHUNK: Final = 1_000_000
 
 
-class _Stages:
+class Stages:
     """Prints how long each stage took."""
 
     def __init__(self) -> None:
@@ -90,15 +90,15 @@ def _names(numbers: np.ndarray[Any, np.dtype[np.int64]]) -> pa.Array:
 
 def main() -> None:
     millions = float(sys.argv[1]) if len(sys.argv) > 1 else 20
-    rows = int(millions * 1e6) // _PER_ROW
+    rows = int(millions * 1e6) // PER_ROW
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "schema.edn").write_text(SCHEMA)
         (folder / "mapping.yaml").write_text(MAPPING)
         # In a process of its own, whose memory is not this one's.
         with ProcessPoolExecutor(1, get_context("spawn")) as other:
-            other.submit(_write, folder / "first.parquet", 0, rows).result()
-            other.submit(_write, folder / "second.parquet", rows, rows).result()
+            other.submit(write_people, folder / "first.parquet", 0, rows).result()
+            other.submit(write_people, folder / "second.parquet", rows, rows).result()
         began = time.perf_counter()
         session = Session("local[2]")
         session.start()
@@ -115,7 +115,8 @@ def main() -> None:
         _duckdb(folder, rows)
 
 
-def _write(path: Path, first: int, count: int) -> None:
+def write_people(path: Path, first: int, count: int) -> None:
+    """A file of so many of them, from a number on."""
     with pq.ParquetWriter(path, people(0, 1).schema) as writer:
         for start in range(first, first + count, _CHUNK):
             writer.write_table(people(start, min(_CHUNK, first + count - start)))
@@ -124,20 +125,20 @@ def _write(path: Path, first: int, count: int) -> None:
 def _import(database: Database, session: Session, folder: Path, name: str, into: str) -> float:
     plan = read_mapping(folder / "mapping.yaml", {"people": str(folder / f"{name}.parquet")})
     live = session.live()
-    stages, before, cpu = _Stages(), _memory(), _cpu_seconds(live.process.pid)
+    stages, before, cpu = Stages(), memory(), cpu_seconds(live.process.pid)
     outcome: Outcome = load(database, SparkRunner(live, stages), plan)
     stages.stage("")
-    cpu = _cpu_seconds(live.process.pid) - cpu
+    cpu = cpu_seconds(live.process.pid) - cpu
     rate = outcome.datoms / outcome.seconds
     print(
         f"{outcome.datoms:,} datoms into {into}: {outcome.seconds:.1f} s, {rate:,.0f} a second; "
-        f"{cpu:.1f} s of CPU; {(_memory() - before) / 2**20:,.0f} MB more at most",
+        f"{cpu:.1f} s of CPU; {(memory() - before) / 2**20:,.0f} MB more at most",
         flush=True,
     )
     return rate
 
 
-def _cpu_seconds(java: int) -> float:
+def cpu_seconds(java: int) -> float:
     """What this process, Java and its workers have used: on a busy machine it says more than the clock."""
     ticks = 0
     for stat in Path("/proc").glob("[0-9]*/stat"):
@@ -149,7 +150,7 @@ def _cpu_seconds(java: int) -> float:
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
-def _memory() -> int:
+def memory() -> int:
     """The most bytes that this process held so far."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
@@ -172,7 +173,7 @@ def _transacted(folder: Path) -> float:
         ]
         for start in range(0, len(refs), 1000):
             database.transact(refs[start : start + 1000])
-        return _PER_ROW * len(rows) / (time.perf_counter() - began)
+        return PER_ROW * len(rows) / (time.perf_counter() - began)
 
 
 def _duckdb(folder: Path, rows: int) -> None:
@@ -190,7 +191,7 @@ def _duckdb(folder: Path, rows: int) -> None:
             duck.execute(f"CREATE TABLE {name}_of AS {pairs}")
         duck.execute("CREATE INDEX by_id ON name_of (e)")
     seconds = time.perf_counter() - began
-    print(f"DuckDB, four sorted tables and one index: {seconds:.1f} s, {_PER_ROW * rows / seconds:,.0f} a second")
+    print(f"DuckDB, four sorted tables and one index: {seconds:.1f} s, {PER_ROW * rows / seconds:,.0f} a second")
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from matplotlib.figure import Figure
 from rich.console import Console
 from rich.table import Table
 
+from bench.arena import LIMIT_SECONDS
 from bench.line import Line
 from bench.work import THREADS
 
@@ -55,8 +56,8 @@ def write(lines: Sequence[Line], folder: Path) -> None:
             f"Python {machine['python']}, {machine['versions']}.",
             "",
             f"{THREADS} threads each, medians; the machine's load at the end was {machine['load']}. Every answer",
-            "was compared with the others'. A peer stopped at 60 s counts as 60 s, so that the true ratio is",
-            "smaller. Where adalog has no figure, its bar is missed.",
+            f"was compared with the others'. A peer stopped at {LIMIT_SECONDS:.0f} s counts as that, so that the",
+            "true ratio is smaller. Where adalog has no figure, its bar is missed.",
             "",
             _summary(lines),
             "",

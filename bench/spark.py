@@ -2,18 +2,23 @@
 
 `python -m bench.spark [SCALE]`. The two engines take turns in one run, so that their ratio means something even
 where the machine is not quiet; each figure is the least of its repeats, which others' load can only raise.
+`python -m bench.spark SCALE sql`: beside Spark SQL's own join of the same edges, in the same session.
+`python -m bench.spark SCALE workers`: with one worker of one core, and with two.
 """
 
 from __future__ import annotations
 
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from typing import Final
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from bench.adalog import EDGE, MEMORY, SCHEMA
+from bench.graphs import Graph
 from bench.work import THREADS, graph
 from executor.pool import Pool, PoolSettings
 from executor.question.request import Request
@@ -26,12 +31,16 @@ _REPEATS: Final = 7
 _TASKS: Final = (2, 4, 8, 16, 32, 64)
 _COUNT: Final = "[:find (count ?c) . :with ?a ?b :where [?a :g/to ?b] [?b :g/to ?c] [?a :g/to ?c]]"
 _ROWS: Final = "[:find ?a ?b ?c :where [?a :g/to ?b] [?b :g/to ?c] [?a :g/to ?c]]"
+_SQL: Final = """SELECT count(*) FROM edges a JOIN edges b ON a.t = b.s JOIN edges c ON a.s = c.s AND b.t = c.t"""
 _JOINS: Final = (("triangles counted", _COUNT), ("triangles, every row", _ROWS))
 
 
 def main() -> None:
     scale = int(sys.argv[1]) if len(sys.argv) > 1 else 16
     edges = graph(f"rmat{scale}")
+    if "workers" in sys.argv:
+        _workers(edges)
+        return
     engine = SparkEngine(f"local[{THREADS}]")
     with Database.open(":memory:") as database:
         pool = Pool(database, PoolSettings(threads=THREADS, memory_bytes=MEMORY), spark=engine)
@@ -44,8 +53,45 @@ def main() -> None:
             print(f"R-MAT scale {scale}, {len(edges):,} edges, {THREADS} threads and {engine.cores} tasks at once")
             for title, query in _JOINS:
                 _compare(pool, title, query)
+            if "sql" in sys.argv:
+                _spark_sql(engine, edges)
         finally:
             pool.close()
+
+
+def _spark_sql(engine: SparkEngine, edges: Graph) -> None:
+    """Spark's own join, planned by Spark with its defaults."""
+    spark = engine.session.live().spark.newSession()
+    for name in ("spark.sql.leafNodeDefaultParallelism", "spark.sql.execution.arrow.maxRecordsPerBatch"):
+        spark.conf.unset(name)
+    spark.conf.set("spark.sql.adaptive.enabled", "true")
+    with tempfile.TemporaryDirectory() as folder:
+        table = pa.table({"s": edges.source, "t": edges.target})
+        pq.write_table(table, f"{folder}/edges.parquet", row_group_size=max(1, len(table) // THREADS))
+        spark.read.parquet(f"{folder}/edges.parquet").createOrReplaceTempView("edges")
+        began = time.perf_counter()
+        ((count,),) = spark.sql(_SQL).collect()
+        print(f"Spark SQL, triangles counted: {count:,}   {time.perf_counter() - began:.2f} s")
+
+
+def _workers(edges: Graph) -> None:
+    """The same join on one worker and on two, processes of one core each with a Java of their own."""
+    least: dict[int, float] = {}
+    with tempfile.TemporaryDirectory() as folder, Database.open(f"{folder}/data") as database:
+        database.bulk_load(SCHEMA, {EDGE: (edges.source, edges.target)})
+        database.compact()
+        for workers in (1, 2):
+            engine = SparkEngine(
+                f"local-cluster[{workers},1,1024]", properties={"spark.pyspark.python": sys.executable}
+            )
+            pool = Pool(database, PoolSettings(threads=THREADS, memory_bytes=MEMORY), spark=engine)
+            try:
+                assert engine.wait_ready(300), engine.state
+                least[workers] = _least(lambda pool=pool: pool.run(Request(_COUNT, engine="SPARK")))  # type: ignore[misc]
+                print(f"triangles counted with {workers} workers of one core: {least[workers]:.2f} s")
+            finally:
+                pool.close()
+    print(f"speed-up {least[1] / least[2]:.2f}")
 
 
 def _empty_jobs(engine: SparkEngine) -> None:

@@ -25,6 +25,7 @@ from datalog.errors import AdalogError
 from datalog.values import Keyword
 from examples.debian.load import load as load_debian
 from executor.bounds.cancel import Cancel
+from executor.maintain.asked import UndatedQuestion
 from executor.maintain.choosing import view_of
 from executor.maintain.view import Change, Tick
 from executor.pool import Pool, PoolSettings
@@ -187,7 +188,7 @@ def _run(case: _Case, database: Database, steps: Iterator[_Step]) -> _Figures:
     try:
         question = pool.question(Request(case.query, case.args, engine="LOCAL", cached=False))
         view = view_of(question, pool.engine)
-        view.add(0, question, database.snapshot(), Cancel())
+        view.add(0, UndatedQuestion.of(question), database.snapshot(), Cancel())
         rows = Counter(pool.engine.run(question, Cancel()).rows())
         took = []
         for number, step in enumerate(steps):

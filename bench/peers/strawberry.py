@@ -1,4 +1,4 @@
-"""An empty Strawberry resolver on the uvicorn settings that adalog serves with: what any such server pays.
+"""An empty Strawberry resolver on uvicorn with uvloop and httptools, as adalog is: what any such server pays.
 
 `python -m bench.peers.strawberry PORT`
 """
@@ -9,12 +9,10 @@ import socket
 import sys
 
 import strawberry
+import uvicorn
 from starlette.applications import Starlette
 from starlette.routing import Route
 from strawberry.asgi import GraphQL
-
-from gateway.config import Settings
-from gateway.server import Server
 
 
 @strawberry.type
@@ -28,7 +26,10 @@ def main() -> None:
     graphql: GraphQL[None, None] = GraphQL(strawberry.Schema(Query), graphql_ide=None)
     app = Starlette(routes=[Route("/graphql", graphql)])
     with socket.create_server(("127.0.0.1", int(sys.argv[1])), backlog=1024) as listener:
-        Server(app, Settings()).run(sockets=[listener])
+        config = uvicorn.Config(
+            app, loop="uvloop", http="httptools", lifespan="off", access_log=False, log_level="warning"
+        )
+        uvicorn.Server(config).run(sockets=[listener])
 
 
 if __name__ == "__main__":

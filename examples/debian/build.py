@@ -1,7 +1,7 @@
 """Builds `packages.parquet` from the text that `apt-cache dumpavail` prints.
 
 For whoever refreshes the sample data: `apt-cache dumpavail | python -m examples.debian.build`. One row a package,
-sorted by name; references to other packages are row numbers. It knows nothing of databases: that is `load`.
+sorted by name; references to other packages are their names. It knows nothing of databases: that is `load`.
 """
 
 from __future__ import annotations
@@ -31,14 +31,22 @@ SCHEMA: Final = pa.schema(
         pa.field("architecture", pa.string(), nullable=False),
         pa.field("size", pa.int64()),
         pa.field("installed_size", pa.int64()),
-        pa.field("depends", pa.list_(pa.int32()), nullable=False),
-        pa.field("recommends", pa.list_(pa.int32()), nullable=False),
+        pa.field("depends", pa.list_(pa.string()), nullable=False),
+        pa.field("recommends", pa.list_(pa.string()), nullable=False),
         pa.field("tags", pa.list_(pa.string()), nullable=False),
     ]
 )
 
-# The smallest of those tried for each column, by measure; references are best left to zstd alone.
-_DICTIONARY: Final = ["section", "maintainer", "priority", "architecture", "tags.list.element"]
+# The smallest of those tried for each column, by measure.
+_DICTIONARY: Final = [
+    "section",
+    "maintainer",
+    "priority",
+    "architecture",
+    "depends.list.element",
+    "recommends.list.element",
+    "tags.list.element",
+]
 _ENCODINGS: Final = {
     "name": "DELTA_BYTE_ARRAY",
     "source": "DELTA_BYTE_ARRAY",
@@ -82,28 +90,29 @@ def relations(field: str) -> list[list[str]]:
 
 
 class Resolver:
-    """From a group of alternatives to the row of one package: the first that exists, or that some package provides.
+    """From a group of alternatives to one package's name: the first that exists, or that some package provides.
 
     Of several providers of a virtual package the first by name is taken.
     """
 
     def __init__(self, packages: list[Paragraph]) -> None:
-        self._rows = {package["Package"]: row for row, package in enumerate(packages)}
-        self._providers: dict[str, int] = {}
-        for row, package in enumerate(packages):
+        self._names = {package["Package"] for package in packages}
+        self._providers: dict[str, str] = {}
+        for package in packages:
             for names in relations(package.get("Provides", "")):
-                self._providers.setdefault(names[0], row)
+                self._providers.setdefault(names[0], package["Package"])
 
-    def rows(self, fields: Iterable[str]) -> list[int]:
-        """The distinct rows that the groups of these fields lead to, ascending; dead ends left out."""
-        found = {self._row(names) for field in fields for names in relations(field)}
-        return sorted(row for row in found if row is not None)
+    def names(self, fields: Iterable[str]) -> list[str]:
+        """The distinct packages that the groups of these fields lead to, ascending; dead ends left out."""
+        found = {self._name(names) for field in fields for names in relations(field)}
+        return sorted(name for name in found if name is not None)
 
-    def _row(self, names: list[str]) -> int | None:
-        for name in names:
-            row = self._rows.get(name, self._providers.get(name))
-            if row is not None:
-                return row
+    def _name(self, alternatives: list[str]) -> str | None:
+        for name in alternatives:
+            if name in self._names:
+                return name
+            if name in self._providers:
+                return self._providers[name]
         return None
 
 
@@ -132,8 +141,8 @@ def _record(package: Paragraph, resolver: Resolver) -> dict[str, object]:
         "architecture": package["Architecture"],
         "size": None if size is None else int(size),
         "installed_size": None if installed is None else int(installed) * 1024,
-        "depends": resolver.rows([package.get("Pre-Depends", ""), package.get("Depends", "")]),
-        "recommends": resolver.rows([package.get("Recommends", "")]),
+        "depends": resolver.names([package.get("Pre-Depends", ""), package.get("Depends", "")]),
+        "recommends": resolver.names([package.get("Recommends", "")]),
         "tags": sorted(tag.strip() for tag in package.get("Tag", "").split(",") if tag.strip()),
     }
 

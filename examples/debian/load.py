@@ -1,7 +1,8 @@
 """Loads `packages.parquet` into a database: one transaction, the attributes of `schema.edn`.
 
-For `adalog sample`, tests and benchmarks. Packages get the first free entity ids in the order of their names, then
-sections and maintainers: on an empty database the ids are always the same.
+For `adalog sample`, tests and benchmarks; `packages.yaml` says the same to `adalog import`. Packages get the first
+free entity ids in the order of their names, then sections and maintainers: on an empty database the ids are always
+the same.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ def _columns(packages: pa.Table, first: int) -> dict[Keyword, tuple[Entities, ob
         found[_attribute(name)] = rows, entities[coded.indices.to_numpy()]
     for name in ("depends", "recommends"):
         parents, others = _flat(packages[name])
-        found[_attribute(name)] = rows[parents], rows[others.to_numpy()]
+        found[_attribute(name)] = rows[parents], rows[pc.index_in(others, packages["name"]).to_numpy()]
     parents, tags = _flat(packages["tags"])
     found[Keyword("package/tag")] = rows[parents], tags
     return found

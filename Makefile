@@ -71,7 +71,7 @@ $(STAMPS)/bench: requirements/bench.lock $(STAMPS)/app
 	@$(LOCKED) --requirement requirements/bench.lock
 	@touch $@
 
-$(STAMPS)/kernels: executor/kernels/range_kernels.py executor/kernels/group_kernels.py executor/kernels/distinct_rows.py executor/kernels/dense_rows.py executor/kernels/row_kernels.py executor/kernels/sum_kernels.py executor/warm.py $(STAMPS)/app
+$(STAMPS)/kernels: $(wildcard executor/kernels/*.py) executor/warm.py $(STAMPS)/app
 	@echo "compiling the join's kernels"
 	@$(BIN)/python -m executor.warm
 	@touch $@

@@ -14,6 +14,7 @@ from datalog.errors import AdalogError, Code
 from gateway.backend import Backend, Local
 from gateway.config import Settings
 from gateway.output import Relation, Warned
+from gateway.texts import shown_data
 from schema.encoding import decode
 
 _WARNINGS = "warnings { code message line column }"
@@ -193,7 +194,9 @@ def load_sample(settings: Settings, out: Console, err: Console, *, if_empty: boo
 
     with open_database(settings) as database:
         if database.snapshot().t > 0 and if_empty:
-            out.print(f"{settings.data} holds data already; nothing loaded", markup=False, soft_wrap=True)
+            out.print(
+                f"{shown_data(settings.data)} holds data already; nothing loaded", markup=False, soft_wrap=True
+            )
             return
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
         with Progress(*columns, console=err, transient=True) as bar:
@@ -204,7 +207,7 @@ def load_sample(settings: Settings, out: Console, err: Console, *, if_empty: boo
 
             load(database, progress)
         out.print(
-            f"{database.datom_count:,} datoms of Debian's package graph in {settings.data}",
+            f"{database.datom_count:,} datoms of Debian's package graph in {shown_data(settings.data)}",
             markup=False,
             soft_wrap=True,
         )

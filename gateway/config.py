@@ -16,7 +16,7 @@ from executor.spark.pipeline.places import Places
 from executor.spark.properties import parsed
 from gateway.origins import Origins
 from schema.limits import Limits
-from store.folder import check_is_folder
+from store.folder import check_is_folder, is_address
 
 PREFIX = "ADALOG_"
 _LEAST_MEMORY = 16 * 1024 * 1024
@@ -24,7 +24,7 @@ _REDIS_SCHEMES = ("redis://", "rediss://", "unix://")
 _SECRET_LETTERS = 32
 _SECONDS = (
     *("head_seconds", "body_seconds", "idle_seconds", "send_seconds", "init_seconds", "ping_seconds"),
-    *("live_progress_seconds", "import_hold_seconds"),
+    *("live_progress_seconds", "import_hold_seconds", "follow_seconds"),
 )
 _AT_LEAST_ONE = (
     *("connections", "connections_per_address", "head_bytes", "bodies_bytes", "responses_bytes", "send_rate"),
@@ -42,7 +42,7 @@ class SettingError(ValueError):
 class Settings:
     """How one adalog process runs."""
 
-    data: str = "data"
+    data: str = field(default="data", repr=False)
     host: str = "127.0.0.1"
     port: int = 8080
     schema: Literal["open", "strict"] = "open"
@@ -77,6 +77,7 @@ class Settings:
     transactions_waiting: int = 1024
     idempotency_seconds: int = 86_400
     idempotency_transactions: int = 1_000_000
+    follow_seconds: float = 1.0
     memory_bytes: int = 1024 * 1024 * 1024
     responses_bytes: int = 256 * 1024 * 1024
     cache_bytes: int = 64 * 1024 * 1024
@@ -208,11 +209,20 @@ def settings_from(environ: Mapping[str, str], **given: Any) -> Settings:
     chosen = {**_read(Settings, environ), **{name: value for name, value in given.items() if value is not None}}
     settings = Settings(limits=Limits(**_read(Limits, environ)), **chosen)
     try:
-        check_is_folder(settings.data)
+        _check_place(settings.data)
     except AdalogError as error:
         raise SettingError(f"--data or {PREFIX}DATA: {error.message}") from None
     settings.check_spark()
     return settings
+
+
+def _check_place(location: str) -> None:
+    if is_address(location):
+        from store.server import check_address
+
+        check_address(location)
+    else:
+        check_is_folder(location)
 
 
 def _read(settings: type[Any], environ: Mapping[str, str]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from executor.pool import Pool
 from executor.question.request import Request
 from store.database import Database
 from tests.shared.logs import caught_up, file_opening, state, together
+from tests.property.model import examples
 from tests.store.test_stateful import SCHEMA, forms
 
 PLAIN = '[:db/add {} :text/{} "s{}"]'
@@ -29,7 +30,7 @@ def some_text() -> st.SearchStrategy[str]:
     )
 
 
-@settings(max_examples=12)
+@settings(max_examples=examples(30))
 @given(
     written=st.lists(
         st.tuples(st.integers(0, 2), st.lists(forms() | some_text(), min_size=1, max_size=4)), max_size=25

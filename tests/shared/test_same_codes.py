@@ -12,8 +12,8 @@ from datalog.errors import AdalogError, Code
 from executor.pool import Pool
 from executor.question.request import Request
 from store.database import Database
-from tests.shared.logs import caught_up, file_opening, state, together
 from tests.property.model import examples
+from tests.shared.logs import caught_up, file_opening, state, together
 from tests.store.test_stateful import SCHEMA, forms
 
 PLAIN = '[:db/add {} :text/{} "s{}"]'

@@ -27,6 +27,7 @@ from gateway.kinds import (
     QueryMemory,
     RedisAddress,
     Seconds,
+    SegmentsPlace,
     SigningSecret,
     SparkConf,
     SparkMaster,
@@ -35,6 +36,7 @@ from gateway.kinds import (
 )
 from gateway.setting import PREFIX, SettingError
 from schema.limits import Limits
+from store.folder import is_address
 
 __all__ = ["PREFIX", "SettingError", "Settings", "import_places", "is_loopback", "networks", "settings_from"]
 
@@ -88,6 +90,8 @@ class Settings:
     cache_bytes: int = 64 * 1024 * 1024
     cache_entry_bytes: int = 16 * 1024 * 1024
     plan_cache_bytes: int = 32 * 1024 * 1024
+    segments: SegmentsPlace | None = None
+    segments_copy: str | None = None
     redis_url: RedisAddress | None = None
     redis_prefix: str = "adalog:"
     redis_ttl: Positive = 86_400
@@ -139,6 +143,11 @@ class Settings:
         from gateway.sources import check
 
         check(self)
+        if (self.segments is not None or self.segments_copy is not None) and not is_address(self.data):
+            raise SettingError(
+                f"{PREFIX}SEGMENTS and {PREFIX}SEGMENTS_COPY are for gateways that share a log, and "
+                f"{PREFIX}DATA is none: name a server, postgresql://USER:PASSWORD@HOST/DATABASE, or leave them out"
+            )
         if not self.on_loopback and not self.auth:
             raise SettingError(
                 f"serving on {self.host} lets other machines in, and no authentication is set up. Set {PREFIX}AUTH "

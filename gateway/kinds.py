@@ -60,6 +60,18 @@ def _spark_master(text: str) -> None:
         raise ValueError(f"{text!r} is an address of Spark Connect, which cannot be used; name the cluster")
 
 
+def _segments_place(text: str) -> None:
+    # What it is stays unsaid: there may be a password in it.
+    from store.place import place_of
+
+    try:
+        place_of(text)
+    except AdalogError:
+        raise ValueError(
+            "name a folder that all gateways see, or an address that PyArrow reads, as s3://bucket/adalog"
+        ) from None
+
+
 def _redis_address(text: str) -> None:
     # What it is stays unsaid: there may be a password in it.
     if not text.startswith(_REDIS_SCHEMES):
@@ -120,6 +132,7 @@ NetworkList = Annotated[str, _Listed, _read_by(networks)]
 PlaceList = Annotated[str, _Listed, _read_by(import_places)]
 SparkMaster = Annotated[str, _read_by(_spark_master)]
 SparkConf = Annotated[SecretStr, BeforeValidator(_properties), _secret_read_by(parsed)]
+SegmentsPlace = Annotated[SecretStr, _secret_read_by(_segments_place)]
 RedisAddress = Annotated[SecretStr, _secret_read_by(_redis_address)]
 SigningSecret = Annotated[SecretStr, _secret_read_by(_signing_secret)]
 LogLevel = Annotated[Literal["debug", "info", "warning", "error", "critical"], BeforeValidator(_lower)]

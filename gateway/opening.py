@@ -30,6 +30,8 @@ def open_database(settings: Settings, *, shared: bool = False) -> Database:
         keys=KeyMemory(settings.idempotency_transactions, settings.idempotency_seconds),
         shared=shared,
         follow_seconds=settings.follow_seconds,
+        segments=None if settings.segments is None else settings.segments.get_secret_value(),
+        copy=settings.segments_copy,
     )
 
 

@@ -66,8 +66,8 @@ class Folded:
 
 
 class Compactor:
-    """moment: asks for the newest state. adopt: has the writer take a result over, and returns when it has; take_over:
-    likewise, of what another process wrote.
+    """moment: asks for the newest state. adopt: has the writer take a result over, and returns when it has.
+    take_over: likewise, what another process wrote.
 
     named: the files that the folder's checkpoint names; None where that is not known.
     """

@@ -47,7 +47,7 @@ def _check_same(folder: Folder, identity: str) -> None:
     if folder.log.exists():
         raise AdalogError(
             Code.ARG_INVALID,
-            f"{folder.path} is the folder of a database of its own; name another one for the copies of shared files",
+            f"{folder.path} is the folder of a database of its own; name another one for copies of shared files",
         )
     mark, known = folder.path / _IDENTITY, ""
     with suppress(FileNotFoundError):

@@ -388,12 +388,14 @@ class Database:
 
         Raises ARG_INVALID for a database in memory, which has no place for files.
         """
-        if self._folder is None:
-            where = "on a server" if self._log.is_shared else "in memory"
+        if isinstance(self._log, ServerLog) and self._log.keep is None:
             raise AdalogError(
                 Code.ARG_INVALID,
-                f"a database {where} has no folder for the files of an import; name a folder, or transact the data",
+                "an import's files are to be where all gateways on a server see them, and no such place is named: "
+                "set ADALOG_SEGMENTS to a folder or address, or transact the data",
             )
+        if self._folder is None:
+            raise AdalogError(Code.ARG_INVALID, "a database in memory has no files to import into; name a folder")
         with unfinished(self._folder) as path:
             yield path
 

@@ -1,4 +1,4 @@
-"""Private folders for what a process needs while it runs: gone with it, or at the next start after it was killed."""
+"""Private folders for what a process needs while it runs: gone with it, or at the next start if it was killed."""
 
 from __future__ import annotations
 

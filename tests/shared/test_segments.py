@@ -7,12 +7,16 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from datalog.errors import AdalogError, Code
+from datalog.values import Keyword
 from store.database import Database
 from store.publication import Publication, Published
 from store.server import ServerLog
+from tests.executor.pipeline_in_process import imported
+from tests.executor.test_importing import SCHEMA
 from tests.postgres_servers import PostgresServer
 from tests.shared.logs import caught_up, file_opening, state
 
@@ -37,7 +41,8 @@ def opening(address: str, tmp_path: Path) -> Iterator[Opening]:
 
 
 def fill(database: Database, start: int, count: int) -> None:
-    adds = " ".join(f'[:db/add {n} :n {n % 97}] [:db/add {n} :name "name {n}"]' for n in range(start, start + count))
+    ids = range(start, start + count)
+    adds = " ".join(f'[:db/add {n} :n {n % 97}] [:db/add {n} :name "name {n}"]' for n in ids)
     database.transact(f"[{adds}]")
 
 
@@ -114,7 +119,7 @@ def expire(log: ServerLog) -> None:
 @pytest.mark.parametrize("harm", ["cut", "changed", "missing", "checkpoint"])
 def test_damaged_shared_files_are_done_without(opening: Opening, tmp_path: Path, harm: str) -> None:
     a = opening("a")
-    fill(a, 1, 5000)
+    fill(a, 1, 3000)
     a.compact()
     shared = tmp_path / "shared"
     largest = max(shared.rglob("*.seg"), key=lambda path: path.stat().st_size)
@@ -185,3 +190,40 @@ def test_neighbours_in_one_folder(tmp_path: Path) -> None:
         b._compactor.follow()
         assert files(b) == files(a)
         assert state(a) == state(b)
+
+
+def test_an_import_is_everywhere(opening: Opening, tmp_path: Path) -> None:
+    a, b = opening("a"), opening("b")
+    a.transact(SCHEMA)
+    caught_up([a, b])
+    mapping = {
+        "sources": {
+            "people": {
+                "path": "people.parquet",
+                "entity": {"attribute": "person/id", "column": "id"},
+                "attributes": {"person/name": "name"},
+            }
+        }
+    }
+    for database, people in ((a, ["x", "y", "z"]), (b, ["y", "new"])):
+        table = pa.table({"id": people, "name": [f"{each} {len(people)}" for each in people]})
+        outcome, rejected = imported(database, tmp_path, mapping, {"people": table})
+        assert outcome.accepted
+        assert not rejected
+        caught_up([a, b])
+    assert state(a) == state(b)
+    assert [each.v for each in b.snapshot().datoms("AEVT", [Keyword("person/name")])] == [
+        "x 3",
+        "y 2",
+        "z 3",
+        "new 2",
+    ]
+    c = opening("c")
+    assert state(c) == state(a)
+
+
+def test_an_import_without_a_place_is_refused(address: str, tmp_path: Path) -> None:
+    with Database.open(address, copy=str(tmp_path / "copy")) as database:
+        with pytest.raises(AdalogError) as caught, database.unfinished():
+            pass
+        assert "ADALOG_SEGMENTS" in caught.value.message

@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -161,10 +162,18 @@ def test_settings_are_listed_with_their_origin_and_without_secrets(file: Path) -
 
 
 TYPED = {
-    **{"auth": __file__, "import_folders": "/srv/in", "data": ":memory:"},
-    **{"jwt_algorithms": "RS256", "jwt_key": __file__, "jwt_audience": "adalog", "jwt_issuer": "issuer"},
+    "auth": __file__,
+    "import_folders": "/srv/in",
+    "data": ":memory:",
+    "jwt_algorithms": "RS256",
+    "jwt_key": __file__,
+    "jwt_audience": "adalog",
+    "jwt_issuer": "issuer",
     "jwt_keys_url": "https://issuer.example/keys",
 }
+
+
+DEFAULTS = asdict(Settings()) | asdict(Settings().limits)
 
 
 def option(name: str) -> str:
@@ -173,8 +182,7 @@ def option(name: str) -> str:
 
 @pytest.mark.parametrize("name", sorted(names() - secret_names() - {"config", "secrets_dir"}))
 def test_every_setting_can_be_typed(name: str) -> None:
-    default = listed()[name][0]
-    typed = TYPED.get(name, default)
+    typed = TYPED.get(name, DEFAULTS.get(name))
     # Those of signed tokens go together, and have keys from one place.
     needed = {"jwt_algorithms", "jwt_audience", "jwt_issuer", "jwt_key"} if name.startswith("jwt_") else set()
     given = {each: TYPED[each] for each in needed - ({"jwt_key"} if name == "jwt_keys_url" else set())}

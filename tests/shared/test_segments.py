@@ -212,12 +212,8 @@ def test_an_import_is_everywhere(opening: Opening, tmp_path: Path) -> None:
         assert not rejected
         caught_up([a, b])
     assert state(a) == state(b)
-    assert [each.v for each in b.snapshot().datoms("AEVT", [Keyword("person/name")])] == [
-        "x 3",
-        "y 2",
-        "z 3",
-        "new 2",
-    ]
+    names = sorted(each.v for each in b.snapshot().datoms("AEVT", [Keyword("person/name")]))
+    assert names == ["new 2", "x 3", "y 2", "z 3"]
     c = opening("c")
     assert state(c) == state(a)
 

@@ -23,6 +23,8 @@ from typing import Any
 import httpx
 
 from helm.tests.chart import ROOT, Object, Rendered, rendered
+from tests.postgres_servers import PASSWORD
+from tests.postgres_servers import running as postgres
 from tests.redis_servers import running
 
 TOKEN = "a token of the test"
@@ -150,12 +152,7 @@ def test_one_gateway_on_a_folder(tmp_path: Path) -> None:
         assert "adalog_read_only 0" in pod.client.get(f"{pod.url}/metrics", headers=AUTHORIZATION).text
         assert pod.client.post(f"{pod.url}/graphql", json={"query": "{ database { basisT } }"}).status_code == 401
         pod.ask('mutation { transact(tx: "[{:name \\"Ada\\"}]") { t } }')
-        assert pod.end() == 0
-    assert (tmp_path / "data" / "adalog" / "log.sqlite").is_file()
-    with started(made, tmp_path, TOKENS) as pod:
-        until_ready(pod)
-        found = pod.ask('{ q(query: "[:find ?n :where [_ :name ?n]]") { rows } }')
-        assert found["q"]["rows"] == [["Ada"]]
+        assert (tmp_path / "data" / "adalog" / "log.sqlite").is_file()
         # What `helm test` runs, beside it.
         asks = rendered(NAMED, {"tests": {"tokenSecret": "reader"}}).one("Pod", "-answers")["spec"]["containers"][0]
         arguments = [pod.url if each == "http://live-adalog:8080" else each for each in asks["args"]]
@@ -171,29 +168,40 @@ def test_one_gateway_on_a_folder(tmp_path: Path) -> None:
         assert pod.end() == 0
 
 
-def test_with_the_redis_beside_it(tmp_path: Path) -> None:
-    made = rendered(NAMED, {"redis": {"bundled": {"enabled": True}}})
-    secrets = own_secrets(made)["live-adalog-redis"]
-    (server,) = made.one("Deployment", "-redis")["spec"]["template"]["spec"]["containers"]
-    program, *options = server["args"]
+def test_a_gateway_on_postgresql_with_the_redis_beside_it(tmp_path: Path) -> None:
+    """With a password that no address could have as it is, and checkpoints on the volume that gateways share."""
+    parts = {
+        "host": "db.example.org",
+        "user": "ada",
+        "name": "postgres",
+        "sslMode": "disable",
+        "passwordSecret": "db",
+    }
+    database = {"database": {"kind": "postgresql", "postgresql": parts}}
+    more = {"segments": {"volume": {"enabled": True}}, "redis": {"bundled": {"enabled": True}}}
+    made = rendered(NAMED, database, more)
+    password = own_secrets(made)["live-adalog-redis"]["password"]
+    (container,) = made.one("Deployment", "-redis")["spec"]["template"]["spec"]["containers"]
+    program, *options = container["args"]
     assert program == "redis-server"
-    options = [each.replace("$(REDIS_PASSWORD)", secrets["password"]) for each in options]
-    password = options.index("--requirepass")
-    # The fixture's own look whether it answers knows no password; it is set where the gateway asks.
-    del options[password : password + 2]
-    with running("redis", *options) as redis:
-        client = redis.client()
-        client.config_set("port", 0)
-        client.config_set("requirepass", secrets["password"])
-        address = f"redis://:{secrets['password']}@live-adalog-redis:6379/0"
-        here = f"unix://:{secrets['password']}@{redis.socket}?db=0"
-        with started(made, tmp_path, TOKENS, {address: here}) as pod:
+    # The fixture's own look whether it answers knows no password; it is set when it does.
+    needed = options.index("--requirepass")
+    assert options[needed + 1] == "$(REDIS_PASSWORD)"
+    del options[needed : needed + 2]
+    with postgres() as server, running("redis", *options) as redis:
+        redis.client().config_set("requirepass", password)
+        here = {
+            "db.example.org:5432": f"127.0.0.1:{server.port}",
+            f"redis://:{password}@live-adalog-redis:6379/0": f"unix://:{password}@{redis.socket}?db=0",
+        }
+        with started(made, tmp_path, {**TOKENS, "db": {"password": PASSWORD}}, here) as pod:
             until_ready(pod)
             pod.ask('mutation { transact(tx: "[{:name \\"Ada\\"}]") { t } }')
             found = pod.ask('{ q(query: "[:find ?n :where [_ :name ?n]]") { rows } }')
             assert found["q"]["rows"] == [["Ada"]]
             text = pod.client.get(f"{pod.url}/metrics", headers=AUTHORIZATION).text
             assert re.search(r"^adalog_cache_redis_up 1", text, re.MULTILINE)
+            assert (tmp_path / "copy" / "adalog").is_dir()
             assert pod.end() == 0
 
 

@@ -16,6 +16,7 @@ from executor.spark.pipeline.places import Places
 from executor.spark.properties import parsed
 from gateway.origins import Origins
 from schema.limits import Limits
+from store.compactor import FOLD_BYTES
 from store.folder import check_is_folder
 
 PREFIX = "ADALOG_"
@@ -29,7 +30,14 @@ _SECONDS = (
 _AT_LEAST_ONE = (
     *("connections", "connections_per_address", "head_bytes", "bodies_bytes", "responses_bytes", "send_rate"),
     *("idempotency_seconds", "idempotency_transactions", "operations_per_connection"),
-    *("live_mailbox_events", "live_mailbox_bytes", "live_mailboxes_bytes", "live_chunk_rows", "live_bytes"),
+    *(
+        "fold_bytes",
+        "live_mailbox_events",
+        "live_mailbox_bytes",
+        "live_mailboxes_bytes",
+        "live_chunk_rows",
+        "live_bytes",
+    ),
 )
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
@@ -69,6 +77,7 @@ class Settings:
     spark_master: str = "local[*]"
     import_folders: str | None = None
     import_hold_seconds: float = 60.0
+    fold_bytes: int = FOLD_BYTES
     spark_conf: str = field(default="", repr=False)
     threads: int = 2
     queries_at_once: int = 4

@@ -10,10 +10,12 @@ import logging
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Final
 
 from datalog.errors import AdalogError
+from store.adoption import unfinished
 from store.attribute_data import AttributeData
 from store.checkpoint import Checkpoint
 from store.columns import Columns
@@ -22,9 +24,12 @@ from store.folder import Folder
 from store.head import Counters
 from store.leases import remove_unheld
 from store.log import Log
+from store.manifest import Manifest
+from store.pieces import Fold
 from store.relation import Relation
+from store.segment import Segment, sync_folder
 from store.snapshot import Snapshot
-from store.stored import save_blocks, save_deltas, save_relation
+from store.stored import load_base, save_blocks, save_deltas, save_relation
 
 _LOGGER: Final = logging.getLogger("adalog.store")
 
@@ -42,6 +47,35 @@ _GROWN: Final = 0.5
 
 # Files that somebody held are looked at again.
 _LOOK_AGAIN_SECONDS: Final = 1.0
+
+
+PAIR_BYTES: Final = 150
+"""What one pair that is folded takes of memory."""
+
+FOLD_BYTES: Final = 1 << 30
+"""What a fold of one attribute may take of memory in one process."""
+
+
+def pairs_in(most: int) -> int:
+    """How many pairs are folded in so many bytes."""
+    return max(most // PAIR_BYTES, 1)
+
+
+@dataclass(frozen=True, eq=False)
+class FoldJob:
+    """An attribute to be folded elsewhere. relation, events: what there is of it; manifest: the same for other
+    processes. fold: where to, and up to which transaction. size: so many pairs fit into one process."""
+
+    relation: Relation
+    events: Columns
+    manifest: Manifest
+    fold: Fold
+    size: int
+
+
+Folding = Callable[[FoldJob], Segment]
+"""Folds an attribute in other processes, into a base in the job's folder. Raises BACKEND_UNAVAILABLE where there
+are none."""
 
 
 @dataclass(frozen=True)
@@ -86,9 +120,15 @@ class Compactor:
         self._named = named
         # Files that are not named, but were held when they were looked at.
         self._left: list[str] = []
+        self._folding: Folding | None = None
+        self.fold_bytes = FOLD_BYTES
         self._sweep()
         self._thread = threading.Thread(target=self._run, name="adalog-compactor", daemon=True)
         self._thread.start()
+
+    def have_folded(self, folding: Folding, most: int) -> None:
+        """Has others fold attributes of which a fold here would take more than so many bytes."""
+        self._folding, self.fold_bytes = folding, most
 
     def wrote(self, datoms: int) -> None:
         """Count what was written; enough of it starts a fold."""
@@ -168,6 +208,7 @@ class Compactor:
         }
         blocks = {tag: dictionary.folded() for tag, dictionary in snapshot.codes.dictionaries().items()}
         if self._folder is not None:
+            # Those that were folded elsewhere are in files.
             relations = {
                 id_: (old, save_relation(self._folder.segments, id_, new)) for id_, (old, new) in relations.items()
             }
@@ -179,9 +220,37 @@ class Compactor:
         declared = snapshot.attribute(attribute)
         events = data.delta.events(0, data.delta.length_at(snapshot.t))
         keep_history = declared is None or not declared.no_history
+        elsewhere = self._folded_elsewhere(snapshot, attribute, data.relation, events, keep_history=keep_history)
+        if elsewhere is not None:
+            return elsewhere
         folded = data.relation.folded(events, snapshot.t, keep_history=keep_history)
         folded.prepare()
         return folded
+
+    def _folded_elsewhere(
+        self, snapshot: Snapshot, attribute: int, relation: Relation, events: Columns, *, keep_history: bool
+    ) -> Relation | None:
+        """None where the fold is for this process: small, or nobody else can do it now."""
+        if self._folding is None or self._folder is None or _is_unsaved(relation):
+            return None
+        if relation.fold_size(len(events)) * PAIR_BYTES <= self.fold_bytes:
+            return None
+        manifest = snapshot.manifest().only({attribute})
+        try:
+            with unfinished(self._folder) as folder:
+                fold = Fold(str(folder.resolve()), attribute, snapshot.t, keep_history)
+                made = self._folding(FoldJob(relation, events, manifest, fold, pairs_in(self.fold_bytes)))
+                # Mapped first, and so held before anybody can take it for a file that nobody needs.
+                base = load_base(made, trusted=True)
+                path = self._folder.segments / made.file
+                Path(made.path).rename(path)
+                sync_folder(self._folder.segments)
+        except AdalogError as error:
+            _LOGGER.info("an attribute is folded here, not on Spark: %s", error.message)
+            return None
+        relation = Relation(replace(base, segment=Segment(str(path), made.checksum)))
+        relation.prepare()
+        return relation
 
     def _save(
         self,

@@ -41,6 +41,7 @@ from gateway.kinds import (
 )
 from gateway.setting import PREFIX, SettingError
 from schema.limits import Limits
+from store.compactor import FOLD_BYTES
 from store.folder import is_address
 
 __all__ = ["PREFIX", "SettingError", "Settings", "import_places", "is_loopback", "networks", "settings_from"]
@@ -93,6 +94,7 @@ class Settings:
     spark_master: SparkMaster = "local[*]"
     import_folders: PlaceList | None = None
     import_hold_seconds: Seconds = 60.0
+    fold_bytes: Positive = FOLD_BYTES
     spark_conf: SparkConf = _NOTHING
     threads: int = 2
     queries_at_once: int = 4

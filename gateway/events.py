@@ -69,6 +69,11 @@ class EventStream:
         if not self.over.done():
             self.over.set_result(None)
 
+    def fail(self, error: AdalogError) -> None:
+        """Ends the stream with an error."""
+        if not self.over.done():
+            self._ended(error)
+
     def check(self, now: float) -> None:
         if now - self._sent > self._ping_seconds and not self._direct.is_full and not self.over.done():
             self._direct.send_piece(KEEP_ALIVE)

@@ -16,7 +16,7 @@ from executor.live.settings import LiveSettings
 from executor.spark.properties import parsed
 from gateway.kinds import (
     AlgorithmList,
-    Folder,
+    DataPlace,
     KeysAddress,
     LogLevel,
     NameList,
@@ -29,6 +29,7 @@ from gateway.kinds import (
     RedisAddress,
     RoleList,
     Seconds,
+    SegmentsPlace,
     SigningSecret,
     Span,
     SparkConf,
@@ -40,6 +41,7 @@ from gateway.kinds import (
 )
 from gateway.setting import PREFIX, SettingError
 from schema.limits import Limits
+from store.folder import is_address
 
 __all__ = ["PREFIX", "SettingError", "Settings", "import_places", "is_loopback", "networks", "settings_from"]
 
@@ -52,7 +54,7 @@ class Settings:
 
     config: str | None = None
     secrets_dir: str | None = None
-    data: Folder = "data"
+    data: DataPlace = field(default="data", repr=False)
     host: str = "127.0.0.1"
     port: Port = 8080
     schema: Literal["open", "strict"] = "open"
@@ -101,11 +103,14 @@ class Settings:
     rate_burst_units: Span = 0.0
     idempotency_seconds: Positive = 86_400
     idempotency_transactions: Positive = 1_000_000
+    follow_seconds: Seconds = 1.0
     memory_bytes: QueryMemory = 1024 * 1024 * 1024
     responses_bytes: Positive = 256 * 1024 * 1024
     cache_bytes: int = 64 * 1024 * 1024
     cache_entry_bytes: int = 16 * 1024 * 1024
     plan_cache_bytes: int = 32 * 1024 * 1024
+    segments: SegmentsPlace | None = None
+    segments_copy: str | None = None
     redis_url: RedisAddress | None = None
     redis_prefix: str = "adalog:"
     redis_ttl: Positive = 86_400
@@ -189,6 +194,11 @@ class Settings:
         from gateway.sources import check
 
         check(self)
+        if (self.segments is not None or self.segments_copy is not None) and not is_address(self.data):
+            raise SettingError(
+                f"{PREFIX}SEGMENTS and {PREFIX}SEGMENTS_COPY are for gateways that share a log, and "
+                f"{PREFIX}DATA is none: name a server, postgresql://USER:PASSWORD@HOST/DATABASE, or leave them out"
+            )
         self._check_tokens()
         if not self.on_loopback and not self.auth and not self.takes_jwt:
             raise SettingError(

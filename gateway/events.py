@@ -15,7 +15,7 @@ from typing import Final
 from datalog.errors import AdalogError
 from executor.live.event import Message
 from executor.live.subscription import Subscription
-from gateway.direct import Direct
+from gateway.direct import Direct, send_events
 from schema.live import ending
 
 _NEXT: Final = b"event: next\ndata: "
@@ -79,12 +79,11 @@ class EventStream:
             self._direct.send_piece(KEEP_ALIVE)
             self._sent = now
 
-    def _deliver(self, message: Message) -> bool:
-        if self._direct.is_full:
-            return False
-        self._direct.send_piece(framed(message))
-        self._sent = self._loop.time()
-        return True
+    def _deliver(self, messages: Sequence[Message]) -> int:
+        sent = send_events(self._direct, messages, framed)
+        if sent:
+            self._sent = self._loop.time()
+        return sent
 
     def _ended(self, error: AdalogError | None) -> None:
         if error is None:

@@ -17,7 +17,7 @@ from pydantic import AfterValidator, BeforeValidator, SecretStr
 from datalog.errors import AdalogError
 from executor.spark.pipeline.places import Places
 from executor.spark.properties import parsed
-from store.folder import check_is_folder
+from store.folder import check_is_folder, is_address
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
@@ -48,9 +48,15 @@ def _origins(text: str) -> object:
     return Origins.of(text) if text else None
 
 
-def _folder(text: str) -> None:
+def _data_place(text: str) -> None:
     try:
-        check_is_folder(text)
+        if is_address(text):
+            # So is SQLAlchemy.
+            from store.server import check_address
+
+            check_address(text)
+        else:
+            check_is_folder(text)
     except AdalogError as error:
         raise ValueError(error.message) from None
 
@@ -58,6 +64,18 @@ def _folder(text: str) -> None:
 def _spark_master(text: str) -> None:
     if text.startswith("sc://"):
         raise ValueError(f"{text!r} is an address of Spark Connect, which cannot be used; name the cluster")
+
+
+def _segments_place(text: str) -> None:
+    # What it is stays unsaid: there may be a password in it.
+    from store.place import place_of
+
+    try:
+        place_of(text)
+    except AdalogError:
+        raise ValueError(
+            "name a folder that all gateways see, or an address that PyArrow reads, as s3://bucket/adalog"
+        ) from None
 
 
 def _redis_address(text: str) -> None:
@@ -159,13 +177,14 @@ Seconds = Annotated[float, Gt(0)]
 Span = Annotated[float, Ge(0)]
 Port = Annotated[int, Ge(0), Le(65535)]
 QueryMemory = Annotated[int, Ge(_LEAST_MEMORY)]
-Folder = Annotated[str, _read_by(_folder)]
+DataPlace = Annotated[str, _read_by(_data_place)]
 NameList = Annotated[str, _Listed]
 OriginList = Annotated[str, _Listed, _read_by(_origins)]
 NetworkList = Annotated[str, _Listed, _read_by(networks)]
 PlaceList = Annotated[str, _Listed, _read_by(import_places)]
 SparkMaster = Annotated[str, _read_by(_spark_master)]
 SparkConf = Annotated[SecretStr, BeforeValidator(_properties), _secret_read_by(parsed)]
+SegmentsPlace = Annotated[SecretStr, _secret_read_by(_segments_place)]
 RedisAddress = Annotated[SecretStr, _secret_read_by(_redis_address)]
 SigningSecret = Annotated[SecretStr, _secret_read_by(_signing_secret)]
 AlgorithmList = Annotated[str, _Listed, _read_by(jwt_algorithms)]

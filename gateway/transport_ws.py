@@ -24,7 +24,7 @@ from executor.live.subscription import Subscription
 from gateway import negotiation
 from gateway.answering import Answering, Asked, StoppedError, chunks
 from gateway.config import Settings
-from gateway.direct import direct_way
+from gateway.direct import direct_way, send_events
 from gateway.graphql import refusal
 from gateway.guards import header
 from gateway.negotiation import BadRequestError
@@ -340,14 +340,14 @@ class Session:
             operation.stream = begun
             begun.listen(partial(self._deliver, operation), partial(self._ended, operation))
 
-    def _deliver(self, operation: Operation, message: Message) -> bool:
-        """Sends an event, unless the connection is full."""
-        if self._socket.is_full:
+    def _deliver(self, operation: Operation, messages: Sequence[Message]) -> int:
+        """Sends events, as long as the connection is not full."""
+        head = operation.head
+        sent = send_events(self._socket, messages, lambda message: b"%b%b}" % (head, message.payload))
+        if sent < len(messages):
             self._waiting[operation.id] = operation
-            return False
-        self._counts["sent next"] += 1
-        self._socket.send_piece(b"%b%b}" % (operation.head, message.payload))
-        return True
+        self._counts["sent next"] += sent
+        return sent
 
     def _ended(self, operation: Operation, error: AdalogError | None) -> None:
         """The hub has ended a subscription, in order or with an error."""

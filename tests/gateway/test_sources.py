@@ -169,6 +169,7 @@ TYPED = {
     "jwt_key": __file__,
     "jwt_audience": "adalog",
     "jwt_issuer": "issuer",
+    "segments_copy": "/var/cache/adalog",
     "jwt_keys_url": "https://issuer.example/keys",
 }
 

@@ -101,6 +101,8 @@ class Settings:
     heavy_queries_at_once: int = 2
     queries_waiting: int = 256
     transactions_waiting: int = 1024
+    rate_units: Span = 0.0
+    rate_burst_units: Span = 0.0
     idempotency_seconds: Positive = 86_400
     idempotency_transactions: Positive = 1_000_000
     follow_seconds: Seconds = 1.0

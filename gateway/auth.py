@@ -43,6 +43,11 @@ class Principal:
         """Whether they may have the server read files."""
         return self.role == "admin"
 
+    @property
+    def may_back_up(self) -> bool:
+        """Whether they may have the server write all that it knows somewhere."""
+        return self.role == "admin"
+
 
 ANYONE = Principal("anyone", "admin")
 
@@ -154,5 +159,15 @@ def check_import(principal: Principal) -> None:
         raise AdalogError(
             Code.FORBIDDEN,
             f"{principal.name!r} has the role {principal.role!r}; an import has the server read files, and needs "
+            "the role admin",
+        )
+
+
+def check_backup(principal: Principal) -> None:
+    """Raises FORBIDDEN unless this principal may have the server write a backup."""
+    if not principal.may_back_up:
+        raise AdalogError(
+            Code.FORBIDDEN,
+            f"{principal.name!r} has the role {principal.role!r}; a backup has the server write files, and needs "
             "the role admin",
         )

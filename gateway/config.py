@@ -14,6 +14,7 @@ from datalog.errors import AdalogError
 from executor.live.settings import LiveSettings
 from executor.spark.pipeline.places import Places
 from executor.spark.properties import parsed
+from gateway.backup_places import BackupPlaces
 from gateway.origins import Origins
 from schema.limits import Limits
 from store.folder import check_is_folder
@@ -69,6 +70,7 @@ class Settings:
     spark_master: str = "local[*]"
     import_folders: str | None = None
     import_hold_seconds: float = 60.0
+    backup_folders: str | None = None
     spark_conf: str = field(default="", repr=False)
     threads: int = 2
     queries_at_once: int = 4
@@ -155,6 +157,7 @@ class Settings:
             ("allowed_origins", Origins.of),
             ("trusted_proxies", networks),
             ("import_folders", import_places),
+            ("backup_folders", BackupPlaces.of),
         ):
             try:
                 parse(getattr(self, name) or "")

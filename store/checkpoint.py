@@ -52,11 +52,15 @@ class Checkpoint:
     blocks: Mapping[int, list[tuple[int, Segment]]]
     young: Segment
 
-    def files(self) -> set[str]:
-        """The names of all files in use."""
+    def segments(self) -> list[Segment]:
+        """All files in use, each once."""
         segments = [self.young, *(segment for own in self.relations.values() for segment in own)]
         segments += [segment for own in self.blocks.values() for _, segment in own]
-        return {segment.file for segment in segments}
+        return list(dict.fromkeys(segments))
+
+    def files(self) -> set[str]:
+        """Their names."""
+        return {segment.file for segment in self.segments()}
 
     def save(self, folder: Layout) -> None:
         """Make this the folder's checkpoint."""
@@ -173,7 +177,7 @@ def opened(folder: Layout, log: Log) -> Opened:
         named = () if checkpoint is None else checkpoint.files()
         if checkpoint is not None:
             _check_same_history(checkpoint, log)
-            head, checksum = _restored(checkpoint), checkpoint.log_checksum
+            head, checksum = restored(checkpoint), checkpoint.log_checksum
     except DamagedSegment as error:
         _LOGGER.warning("%s; rebuilding from the log", error.message)
     unsaved = _hashed_anew(head)
@@ -208,7 +212,8 @@ def _check_same_history(checkpoint: Checkpoint, log: Log) -> None:
         )
 
 
-def _restored(checkpoint: Checkpoint) -> Head:
+def restored(checkpoint: Checkpoint) -> Head:
+    """The state that a checkpoint's segments hold. Raises DamagedSegment."""
     mapped = {segment: open_segment(segment) for own in checkpoint.blocks.values() for _, segment in own}
     dictionaries = {
         tag: Dictionary(block_of(mapped[segment], tag, start, segment) for start, segment in own)

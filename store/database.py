@@ -29,6 +29,7 @@ from store.head import Head
 from store.hold import Hold
 from store.log import KeyMemory, Log
 from store.payload import Logged
+from store.reading import Source
 from store.report import report_of
 from store.resolve import Transaction, resolve
 from store.setting import WAITING, Evaluation, Evaluator, SchemaMode, Setting, Watch
@@ -111,6 +112,10 @@ class Database:
         database = Database(found.head, log, folder, Setting(schema, limits, waiting), found.named)
         database._compactor.wrote(found.unsaved)
         return database
+
+    def source(self) -> Source:
+        """What a backup is made from: all that is durable now. Used until the database is closed."""
+        return Source(self._log, self._folder, self._snapshot.t)
 
     def stop(self) -> None:
         """Refuse the transactions that have not begun, so that `close` is quick. Does not wait."""

@@ -15,7 +15,7 @@ import threading
 import time
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import islice
@@ -59,9 +59,13 @@ _FILES: Final = sa.Table(
 )
 _IDENTITY: Final = sa.Table("identity", _METADATA, sa.Column("id", sa.Text, primary_key=True))
 _PAGE: Final = 2000
+# Bytes of payloads that are copied at once, more or less.
+_PIECE: Final = 8 << 20
 # For those who may stop early; a transaction may be long.
 _FEW: Final = 16
 _END: Final = 1 << 62
+# Of one statement's parameters, which SQLite bounds.
+_FEW_KEYS: Final = 2000
 # The last entries whose checksums are at hand.
 _REMEMBERED: Final = 4_096
 _INSERT: Final = _TRANSACTIONS.insert()
@@ -115,6 +119,15 @@ class Entry:
 
 
 _KEY_MEMORY: Final = KeyMemory()
+
+
+class Copied(NamedTuple):
+    """An entry with all that the log has of it: the chained checksum, and when its idempotency key was used, in
+    milliseconds since 1970, None without one."""
+
+    entry: Entry
+    checksum: int
+    used_at: int | None
 
 
 class Log:
@@ -175,6 +188,14 @@ class Log:
             engine.dispose()
             raise _unreadable(path.name, error) from None
 
+    @staticmethod
+    def to_fill(path: Path, files_folder: Path) -> Log:
+        """A new log in an SQLite file, for `fill`: it is sure to be on disk after `close` and an fsync."""
+        os.close(opener(str(path), os.O_RDWR | os.O_CREAT | os.O_EXCL))
+        engine = sa.create_engine(f"sqlite:///{path}")
+        sa.event.listen(engine, "connect", _configure_filling)
+        return Log(engine, files_folder=files_folder)
+
     @contextmanager
     def _connection(self) -> Iterator[sa.Connection]:
         with self._turn, self._engine.connect() as connection:
@@ -187,10 +208,10 @@ class Log:
         that is not known. After that `settle` comes before any other append.
         """
         checksum, rows = self.checksum, []
-        chained: list[tuple[int, int]] = []
+        appended: list[tuple[int, int]] = []
         for entry in entries:
-            checksum = _chained(checksum, entry)
-            chained.append((entry.t, checksum))
+            checksum = chained(checksum, entry)
+            appended.append((entry.t, checksum))
             rows.append(
                 {
                     "t": entry.t,
@@ -225,7 +246,7 @@ class Log:
             raise AdalogError(
                 Code.BACKEND_UNAVAILABLE, f"nothing was applied: the log could not be written ({cause})"
             ) from error
-        for t, each in chained:
+        for t, each in appended:
             self._continue(t, each)
 
     def settle(self, t: int) -> list[Entry]:
@@ -291,7 +312,7 @@ class Log:
         for entry, stored in self._rows(after, before, page):
             if entry.t != expected:
                 raise _damaged("the log", f"transaction {expected} is missing before {entry.t}")
-            checksum = _chained(checksum, entry)
+            checksum = chained(checksum, entry)
             if checksum != stored:
                 raise _damaged("the log", f"transaction {entry.t} is not what was written")
             expected += 1
@@ -311,6 +332,122 @@ class Log:
                 after = t
                 yield Entry(t, instant, key, payload), checksum
             size = len(page)
+
+    def newest(self) -> int:
+        """The number of the newest entry, 0 where there is none."""
+        try:
+            with self._connection() as connection:
+                found: int | None = connection.execute(sa.select(sa.func.max(_COLUMNS.t))).scalar()
+        except sa.exc.DatabaseError as error:
+            raise _unreadable("the log", error) from None
+        return found or 0
+
+    def copied(self, after: int, until: int) -> Iterator[Copied]:
+        """Every entry with after < t <= until, oldest first, with its idempotency key and files, as it is stored.
+
+        Nothing is checked: whoever copies compares `chained`. Few of them are held at once.
+        """
+        while after < until:
+            last = self._last_of_piece(after, until)
+            if last is None:
+                return
+            yield from self._copied(after, last)
+            after = last
+
+    def _last_of_piece(self, after: int, until: int) -> int | None:
+        size = sa.func.length(_COLUMNS.payload)
+        query = sa.select(_COLUMNS.t, size).where(_COLUMNS.t > after, _COLUMNS.t <= until).order_by(_COLUMNS.t)
+        try:
+            with self._connection() as connection:
+                found = connection.execute(query.limit(_PAGE)).all()
+        except sa.exc.DatabaseError as error:
+            raise _unreadable("the log", error) from None
+        last, total = None, 0
+        for t, length in found:
+            total += length
+            if last is not None and total > _PIECE:
+                break
+            last = t
+        return last
+
+    def _copied(self, after: int, last: int) -> list[Copied]:
+        rows = sa.select(_TRANSACTIONS).where(_COLUMNS.t > after, _COLUMNS.t <= last).order_by(_COLUMNS.t)
+        used = sa.select(_KEYS).where(_KEYS.c.t > after, _KEYS.c.t <= last)
+        named = sa.select(_FILES).where(_FILES.c.t > after, _FILES.c.t <= last).order_by(_FILES.c.name)
+        try:
+            with self._connection() as connection:
+                page = connection.execute(rows).all()
+                keys = {t: (UsedKey(key, digest), at) for t, key, digest, at in connection.execute(used)}
+                files: dict[int, list[str]] = {}
+                for name, t in connection.execute(named):
+                    files.setdefault(t, []).append(name)
+        except sa.exc.DatabaseError as error:
+            raise _unreadable("the log", error) from None
+        copies = []
+        for t, instant, row_key, payload, checksum in page:
+            key, at = keys.get(t, (None, None))
+            copies.append(Copied(Entry(t, instant, row_key, payload, key, files.get(t, ())), checksum, at))
+        return copies
+
+    def fill(self, identity: str, copies: Iterable[Copied]) -> None:
+        """Makes an empty log the copy of the one with this identity, all or nothing. Raises INTERNAL for entries
+        that do not continue each other, and BACKEND_UNAVAILABLE where the disk or server refuses.
+
+        Idempotency keys that are forgotten by now are left out.
+        """
+        checksum, t = 0, 0
+        try:
+            with self._connection() as connection:
+                connection.execute(sa.update(_IDENTITY).values(id=identity))
+                for piece in _in_pieces(copies):
+                    for copy in piece:
+                        t, checksum = t + 1, chained(checksum, copy.entry)
+                        if copy.entry.t != t or copy.checksum != checksum:
+                            raise _damaged("the copy of the log", f"its transaction {t} is not what was written")
+                    self._insert(connection, piece)
+                oldest = self._oldest(t)
+                connection.execute(sa.delete(_KEYS).where(_FORGOTTEN), oldest)
+                connection.commit()
+        except sa.exc.SQLAlchemyError as error:
+            raise AdalogError(
+                Code.BACKEND_UNAVAILABLE, f"the log could not be written ({error.__cause__ or error})"
+            ) from error
+        self.identity = identity
+        self._continue(t, checksum)
+
+    def _insert(self, connection: sa.Connection, copies: Sequence[Copied]) -> None:
+        rows = [
+            {
+                "t": entry.t,
+                "instant": entry.instant,
+                "idempotency_key": entry.row_key,
+                "payload": entry.payload,
+                "checksum": checksum,
+            }
+            for entry, checksum, _ in copies
+        ]
+        connection.execute(_INSERT, rows)
+        used = [
+            {"t": entry.t, "key": entry.used.key, "digest": entry.used.digest, "at": at}
+            for entry, _, at in copies
+            if entry.used is not None
+        ]
+        if used:
+            # A key that was forgotten and used again is the later transaction's.
+            connection.execute(sa.delete(_KEYS).where(_KEYS.c.key.in_([each["key"] for each in used])))
+            connection.execute(_KEYS.insert(), list({each["key"]: each for each in used}.values()))
+        files = [{"name": name, "t": entry.t} for entry, _, _ in copies for name in entry.files]
+        if files:
+            connection.execute(_FILES.insert(), files)
+
+    def faults(self) -> list[str]:
+        """What SQLite finds wrong with its file, every page of which it reads."""
+        try:
+            with self._connection() as connection:
+                found = connection.exec_driver_sql("PRAGMA integrity_check(20)").scalars().all()
+        except sa.exc.DatabaseError as error:
+            return [str(error.__cause__)]
+        return [] if found == ["ok"] else [line for each in found for line in str(each).splitlines()]
 
     def use_of(self, idempotency_key: str, last: int) -> tuple[int, UsedKey] | None:
         """The transaction that a key was used for, if that is remembered. last: the newest transaction."""
@@ -349,10 +486,14 @@ class Log:
             found: int | None = connection.execute(sa.select(_COLUMNS.checksum).where(_COLUMNS.t == t)).scalar()
         return found
 
-    def files(self) -> frozenset[str]:
-        """The names of all files that entries name."""
-        with self._connection() as connection:
-            return frozenset(connection.execute(sa.select(_FILES.c.name)).scalars())
+    def files(self, until: int = _END) -> frozenset[str]:
+        """The names of all files that entries with t <= until name."""
+        try:
+            with self._connection() as connection:
+                found = connection.execute(sa.select(_FILES.c.name).where(_FILES.c.t <= until))
+                return frozenset(found.scalars())
+        except sa.exc.DatabaseError as error:
+            raise _unreadable("the log", error) from None
 
     def nbytes(self, start: int, stop: int, limit: int) -> int:
         """The bytes of the payloads of at most `limit` entries with start <= t < stop, none of which is read."""
@@ -396,6 +537,26 @@ def _identity_in(connection: sa.Connection) -> str:
     return found
 
 
+def _configure_filling(connection: Any, _record: object) -> None:
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA journal_mode=OFF")
+    cursor.execute("PRAGMA synchronous=OFF")
+    cursor.close()
+
+
+def _in_pieces(copies: Iterable[Copied]) -> Iterator[list[Copied]]:
+    piece: list[Copied] = []
+    size = 0
+    for copy in copies:
+        piece.append(copy)
+        size += len(copy.entry.payload)
+        if size >= _PIECE or len(piece) >= _FEW_KEYS:
+            yield piece
+            piece, size = [], 0
+    if piece:
+        yield piece
+
+
 def _configure_sqlite(connection: Any, _record: object) -> None:
     cursor = connection.cursor()
     cursor.execute("PRAGMA journal_mode=WAL")
@@ -403,7 +564,8 @@ def _configure_sqlite(connection: Any, _record: object) -> None:
     cursor.close()
 
 
-def _chained(previous: int, entry: Entry) -> int:
+def chained(previous: int, entry: Entry) -> int:
+    """The checksum of an entry, given that of the one before it."""
     head = f"{entry.t} {entry.instant} {entry.row_key!r} ".encode()
     return zlib.crc32(entry.payload, zlib.crc32(head, previous))
 

@@ -6,7 +6,9 @@ For other programs on the same machine, as the same user. What is read stays as 
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from datalog.errors import AdalogError, Code
@@ -22,6 +24,37 @@ def read_folder(location: str) -> Snapshot:
 
     Raises BACKEND_UNAVAILABLE where there is none, or it may not be read, INTERNAL where it is damaged.
     """
+    folder = held_folder(location)
+    with ExitStack() as opening:
+        # No file goes before it is mapped.
+        opening.enter_context(leases.all_held(folder.segments))
+        log = Log.reading(folder.log, folder.imported)
+        opening.callback(log.close)
+        return opened(folder, log).head.published()
+
+
+@dataclass(frozen=True)
+class Source:
+    """A database's log up to transaction t, and its folder, if it has one."""
+
+    log: Log
+    folder: Layout | None
+    t: int
+
+
+@contextmanager
+def source_of(location: str) -> Iterator[Source]:
+    """A folder's database as it is on disk now. Raises as `read_folder` does, but reads no segment."""
+    folder = held_folder(location)
+    log = Log.reading(folder.log, folder.imported)
+    try:
+        yield Source(log, folder, log.newest())
+    finally:
+        log.close()
+
+
+def held_folder(location: str) -> Layout:
+    """A folder with a database in it. Raises BACKEND_UNAVAILABLE."""
     check_is_folder(location)
     folder = Layout(Path(location))
     try:
@@ -34,9 +67,4 @@ def read_folder(location: str) -> Snapshot:
         ) from None
     if not held:
         raise AdalogError(Code.BACKEND_UNAVAILABLE, f"there is no database to read in {location}", retryable=False)
-    with ExitStack() as opening:
-        # No file goes before it is mapped.
-        opening.enter_context(leases.all_held(folder.segments))
-        log = Log.reading(folder.log, folder.imported)
-        opening.callback(log.close)
-        return opened(folder, log).head.published()
+    return folder

@@ -1,4 +1,4 @@
-"""`adalog backup`, `restore` and `check`, and backups that a server takes for a client: who may, where, what is told."""
+"""`adalog backup`, `restore` and `check`, and backups that a server takes: who may, where, and what is told."""
 
 from __future__ import annotations
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import tempfile
 import threading
@@ -33,7 +32,6 @@ from tests.executor.test_importing import mapping
 from tests.store.model import Model, check
 from tests.store.test_stateful import SCHEMA, forms
 
-EXAMPLES = int(os.environ.get("ADALOG_TEST_BACKUPS", "8"))
 FORGETFUL = frozenset({":seen"})
 
 
@@ -113,7 +111,8 @@ STEP = st.one_of(
 
 
 @given(steps=st.lists(STEP, min_size=4, max_size=25), seed=st.integers(0, 1000))
-@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+# An example takes as long as many of others.
+@settings(max_examples=max(settings().max_examples // 10, 4), suppress_health_check=list(HealthCheck))
 def test_any_transaction_of_any_database_is_restored(steps: list[tuple[str, str]], seed: int) -> None:
     dice = random.Random(seed)
     with tempfile.TemporaryDirectory() as made, eager():

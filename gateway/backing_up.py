@@ -18,9 +18,9 @@ from store.attribute import TX_BASE
 from store.backup.catalogue import catalogue
 from store.backup.checking import Checked, Finding, check_folder
 from store.backup.checking_backups import check_backups
-from store.backup.place import place_of
 from store.backup.restoring import restore
 from store.backup.taking import take
+from store.place import place_of
 from store.reading import source_of
 
 # A server says something more often than this.

@@ -49,7 +49,7 @@ class BackupEndpoint:
 
     async def _wanted(self, request: Request) -> Wanted:
         """The backup that a request asks for. Raises what is wrong with it, or with who asks."""
-        principal = self._tokens.principal(request.headers.get("authorization"))
+        principal = await self._tokens.principal(request.headers.get("authorization"))
         check_backup(principal)
         check_form(request, "/backup", "backup")
         said = members(await body(request, self._settings.request_bytes))

@@ -15,9 +15,9 @@ from typing import Any, Final
 from datalog.errors import AdalogError, Code
 from gateway.imports import Event, Outbox
 from schema.errors import describe, internal
-from store.backup.place import place_of
 from store.backup.taking import Taken, take
 from store.database import Database
+from store.place import place_of
 
 _log = logging.getLogger("adalog.server")
 

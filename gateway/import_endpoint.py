@@ -68,7 +68,7 @@ class ImportEndpoint:
 
     async def _wish(self, request: Request) -> Wish:
         """The import that a request asks for. Raises what is wrong with it, or with who asks."""
-        principal = self._tokens.principal(request.headers.get("authorization"))
+        principal = await self._tokens.principal(request.headers.get("authorization"))
         check_import(principal)
         check_form(request, "/import", "import")
         text = await body(request, self._settings.request_bytes)

@@ -7,23 +7,27 @@ For other programs on the same machine, as the same user. What is read stays as 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from datalog.errors import AdalogError, Code
 from store import leases
 from store.checkpoint import opened
-from store.folder import Layout, check_is_folder, holds_database
+from store.folder import Layout, check_is_folder, holds_database, is_address
 from store.log import Log
+from store.server import ServerLog
 from store.snapshot import Snapshot
 
 
 def read_folder(location: str) -> Snapshot:
-    """The newest database of a folder.
+    """The newest database of a folder, or of a server.
 
     Raises BACKEND_UNAVAILABLE where there is none, or it may not be read, INTERNAL where it is damaged.
     """
+    if is_address(location):
+        with closing(ServerLog(location)) as server:
+            return opened(None, server).head.published()
     folder = held_folder(location)
     with ExitStack() as opening:
         # No file goes before it is mapped.
@@ -44,9 +48,9 @@ class Source:
 
 @contextmanager
 def source_of(location: str) -> Iterator[Source]:
-    """A folder's database as it is on disk now. Raises as `read_folder` does, but reads no segment."""
-    folder = held_folder(location)
-    log = Log.reading(folder.log, folder.imported)
+    """The database of a folder or server as it is now. Raises as `read_folder` does, but reads no segment."""
+    folder = None if is_address(location) else held_folder(location)
+    log = ServerLog(location) if folder is None else Log.reading(folder.log, folder.imported)
     try:
         yield Source(log, folder, log.newest())
     finally:

@@ -15,7 +15,7 @@ from uuid import uuid4
 
 from datalog.errors import AdalogError, Code
 from store.backup.chunks import Chunk, DamagedBackup
-from store.backup.place import FOLDERS, Place
+from store.place import FOLDERS, Place
 
 OWNER: Final = "adalog-backups.json"
 _VERSION: Final = 1

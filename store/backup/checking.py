@@ -294,7 +294,7 @@ class _Check:
             logged = Logged.decoded(copy.entry.payload, self._folder.imported)
             head.replay(copy.entry.t, copy.entry.instant, logged)
         self._watching.stage("comparing the segments with the log")
-        stored = restored(checkpoint)
+        stored = restored(checkpoint, None)
         if (stored.t, stored.instant) != (head.t, head.instant):
             what = f"it is of t = {stored.t} at {stored.instant}, in the log t = {head.t} is at {head.instant}"
             self.found(self._folder.checkpoint.name, what, _WRONG)

@@ -11,8 +11,8 @@ from store.backup import restoring
 from store.backup.catalogue import Backup, Catalogue, KeptFile, catalogue, owner
 from store.backup.checking import Checked, Finding, Tell, check_folder
 from store.backup.chunks import Chunk, DamagedBackup, read
-from store.backup.place import Place
 from store.backup.taking import UNWATCHED, Watching
+from store.place import Place
 
 
 def check_backups(

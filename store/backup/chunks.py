@@ -18,8 +18,8 @@ import msgpack  # type: ignore[import-untyped]
 import pyarrow as pa
 
 from datalog.errors import AdalogError, Code
-from store.backup.place import Place
 from store.log import Copied, Entry, UsedKey, chained
+from store.place import Place
 
 _LENGTHS: Final = struct.Struct("<IQ")
 # Bytes of a file's payloads, before compression.

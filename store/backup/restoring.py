@@ -20,11 +20,11 @@ from typing import Final
 from datalog.errors import AdalogError, Code
 from store.backup.catalogue import Backup, Catalogue, KeptFile, catalogue
 from store.backup.chunks import Chunk, DamagedBackup, read
-from store.backup.place import Place
 from store.backup.taking import UNWATCHED, Watching
 from store.database import Database
 from store.folder import Folder, Layout
 from store.log import Copied, Log
+from store.place import Place
 from store.private import FOLDER_MODE, opener
 from store.segment import sync_folder, write_text
 from store.wire import milliseconds

@@ -20,10 +20,10 @@ from datalog.errors import AdalogError, Code
 from store import leases
 from store.backup.catalogue import Backup, Catalogue, KeptFile, catalogue, check_owner, claim, publish
 from store.backup.chunks import Chunk, kept, packed
-from store.backup.place import FOLDERS, PIECE, Folder, Place
 from store.checkpoint import Checkpoint
 from store.folder import Layout
 from store.log import Copied, Log, chained
+from store.place import FOLDERS, PIECE, Folder, Place
 from store.reading import Source
 from store.segment import DamagedSegment, Segment
 
@@ -307,12 +307,23 @@ class _Taking:
 
     def _named(self) -> list[Segment]:
         """The files that the log names up to t."""
-        if self._folder is None:
-            return []
-        found = []
-        for name in sorted(self._log.files(self._t)):
-            checksum = name.removesuffix(".seg").rpartition("-")[2]
-            found.append(Segment(str(self._folder.imported / name), int(checksum, 16)))
+        names = sorted(self._log.files(self._t))
+        folder = self._log.files_folder
+        if names and folder is None:
+            raise AdalogError(
+                Code.BACKEND_UNAVAILABLE,
+                f"the log names {names[0]}, which is with the gateways' segments (ADALOG_SEGMENTS); have one of "
+                "them take the backup, with --url",
+                retryable=False,
+            )
+        assert folder is not None or not names
+        found = [
+            Segment(str(folder / name), int(name.removesuffix(".seg").rpartition("-")[2], 16))
+            for name in names
+            if folder
+        ]
+        if found and self._log.bring is not None:
+            self._log.bring(found)
         return found
 
     def _check_present(self, backup: Backup) -> None:

@@ -20,8 +20,8 @@ from gateway.backup_places import BackupPlaces
 from gateway.config import SettingError, Settings
 from store.backup import taking
 from store.backup.catalogue import catalogue
-from store.backup.place import Folder
 from store.database import Database
+from store.place import Folder
 from tests.gateway.command_line import adalog
 from tests.gateway.support import Gateway, served
 from tests.gateway.test_imports import read

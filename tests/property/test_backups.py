@@ -22,10 +22,10 @@ from store.backup import chunks
 from store.backup.catalogue import catalogue
 from store.backup.checking import check_folder
 from store.backup.checking_backups import check_backups
-from store.backup.place import Place, place_of
 from store.backup.restoring import restore
 from store.backup.taking import prune, take
 from store.database import Database
+from store.place import Place, place_of
 from tests.executor.pipeline_in_process import imported
 from tests.executor.test_importing import SCHEMA as PEOPLE
 from tests.executor.test_importing import mapping

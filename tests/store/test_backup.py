@@ -22,12 +22,11 @@ import sqlalchemy as sa
 from datalog.errors import AdalogError, Code
 from datalog.values import Keyword
 from store import compactor
+from store import place as places
 from store.backup import chunks, restoring, soundness
-from store.backup import place as places
 from store.backup.catalogue import catalogue
 from store.backup.checking import Checked, check_folder
 from store.backup.checking_backups import check_backups
-from store.backup.place import Folder, Place, Store, place_of
 from store.backup.restoring import restore
 from store.backup.taking import Taken, prune, take
 from store.base import Base
@@ -35,6 +34,7 @@ from store.checkpoint import Checkpoint
 from store.database import Database
 from store.folder import Layout
 from store.log import KeyMemory
+from store.place import Folder, Place, Store, place_of
 from store.reading import source_of
 from store.relation import Relation
 from store.run import Run
@@ -387,7 +387,8 @@ def _stopping(_: Taken) -> None:
 _KILLED = """
 import os, sys
 from pathlib import Path
-from store.backup import place, restoring, taking
+from store import place
+from store.backup import restoring, taking
 from store.reading import source_of
 
 what, at, data, out = sys.argv[1], int(sys.argv[2]), *sys.argv[3:5]

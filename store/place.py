@@ -64,6 +64,10 @@ class Place(ABC):
         """The files of a folder that are not named and that no other backup may be about to name."""
 
     @abstractmethod
+    def older(self, folder: str, before: float) -> list[str]:
+        """The files of a folder that were written before a moment, in seconds since 1970."""
+
+    @abstractmethod
     def alone(self) -> AbstractContextManager[None]:
         """Nobody else writes until the end; makes the place if need be. RATE_LIMITED where somebody does."""
 
@@ -80,13 +84,14 @@ class Place(ABC):
         return None
 
 
-def place_of(address: str) -> Place:
-    """The place of a path or address. Raises ARG_INVALID for an address that cannot be used."""
+def place_of(address: str, under: str = "") -> Place:
+    """The place of a path or address, or the folder `under` it. Raises ARG_INVALID for an address that cannot be
+    used."""
     parts = urlsplit(address) if "://" in address or address.startswith("file:") else None
     if parts is None:
-        return Folder(Path(address))
+        return Folder(Path(address) / under)
     if parts.scheme == "file" and parts.netloc in ("", "localhost"):
-        return Folder(Path(unquote(parts.path)))
+        return Folder(Path(unquote(parts.path)) / under)
     # An address may hold a name and a password.
     shown = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
     import pyarrow as pa
@@ -97,7 +102,7 @@ def place_of(address: str) -> Place:
     except (pa.ArrowException, OSError, ValueError) as error:
         reason = str(error).replace(address, shown)
         raise AdalogError(Code.ARG_INVALID, f"{shown} is no place for backups: {reason}") from None
-    return Store(system, path, shown)
+    return Store(system, f"{path}/{under}", shown)
 
 
 class Folder(Place):
@@ -147,12 +152,17 @@ class Folder(Place):
 
     def settle(self) -> None:
         with self._telling("written"):
-            for folder in (*FOLDERS, ""):
-                if (self.path / folder).is_dir():
-                    sync_folder(self.path / folder)
+            for folder in (self.path, *self.path.iterdir()):
+                if folder.is_dir():
+                    sync_folder(folder)
 
     def unnamed(self, folder: str, named: set[str]) -> list[str]:
         return [name for name in self.sizes(folder) if name not in named]
+
+    def older(self, folder: str, before: float) -> list[str]:
+        with self._telling("read"), suppress(FileNotFoundError), os.scandir(self.path / folder) as found:
+            return [each.name for each in found if each.stat().st_mtime < before]
+        return []
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -276,11 +286,13 @@ class Store(Place):
         """A file is there for good when it was written to its end."""
 
     def unnamed(self, folder: str, named: set[str]) -> list[str]:
-        before = time.time() - _DAY_SECONDS
+        return [name for name in self.older(folder, time.time() - _DAY_SECONDS) if name not in named]
+
+    def older(self, folder: str, before: float) -> list[str]:
         return [
             each.base_name
             for each in self._files(folder)
-            if each.base_name not in named and each.mtime is not None and each.mtime.timestamp() < before
+            if each.mtime is not None and each.mtime.timestamp() < before
         ]
 
     def alone(self) -> AbstractContextManager[None]:

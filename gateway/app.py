@@ -1,4 +1,4 @@
-"""The ASGI application: /graphql with the explorer, /import, /healthz, /readyz, /metrics."""
+"""The ASGI application: /graphql with the explorer, /import, /backup, /healthz, /readyz, /metrics."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from executor.bounds.meter import Buckets
 from executor.live.hub import Hub
 from gateway.answering import Answering
 from gateway.auth import Tokens, tokens_of
+from gateway.backup_endpoint import BackupEndpoint
+from gateway.backups import Backups
 from gateway.compression import Compression
 from gateway.config import Settings
 from gateway.cursor_key import cursor_key
@@ -48,8 +50,8 @@ if TYPE_CHECKING:
 def create_app(
     database: Database, pool: Pool, settings: Settings, prepared: Callable[[], bool] = lambda: True
 ) -> Starlette:
-    """The app over an open database and a running pool; it owns neither, but `app.state.hub` and
-    `app.state.imports`, which are to be closed before them. `prepared`: whether it is fast yet."""
+    """The app over an open database and a running pool; it owns neither, but `app.state.hub`, `app.state.imports`
+    and `app.state.backups`, which are to be closed before them. `prepared`: whether it is fast yet."""
     tokens = tokens_of(settings)
     origins = Origins.of(settings.allowed_origins)
     explorer = Explorer(load())
@@ -66,6 +68,7 @@ def create_app(
         "adalog_response_bytes", "Bytes of large responses that are not sent yet.", lambda: responses.held
     )
     imports = Imports(database, pool, settings)
+    backups = Backups(database)
     stop = Stop(database, pool, hub)
     operations = Operations(build_schema(), settings.limits)
     answering = Answering(operations, services, tokens, metrics, stop, _buckets(settings, metrics))
@@ -87,6 +90,7 @@ def create_app(
             Route("/graphql", graphql),
             WebSocketRoute("/graphql", SocketEndpoint(answering, origins, settings)),
             Route("/import", ImportEndpoint(imports, tokens, stop, settings)),
+            Route("/backup", BackupEndpoint(backups, tokens, stop, settings)),
             Route("/", root),
             Route("/explorer/{name:path}", explorer_file),
             Route("/examples/live/{name:path}", example_file),
@@ -103,7 +107,7 @@ def create_app(
         exception_handlers={Exception: _failed},
     )
     app.state.stop, app.state.wire, app.state.hub, app.state.answering = stop, wire, hub, answering
-    app.state.imports = imports
+    app.state.imports, app.state.backups = imports, backups
     return app
 
 

@@ -34,6 +34,7 @@ from store.log import KeyMemory, Log
 from store.payload import Logged
 from store.place import place_of
 from store.publication import Publication
+from store.reading import Source
 from store.report import report_of
 from store.resolve import Transaction, resolve
 from store.server import ServerLog
@@ -166,6 +167,10 @@ class Database:
             database._held = undo.pop_all()
         database._compactor.wrote(found.unsaved)
         return database
+
+    def source(self) -> Source:
+        """What a backup is made from: all that is durable now. Used until the database is closed."""
+        return Source(self._log, self._folder, self._snapshot.t)
 
     def stop(self) -> None:
         """Refuse the transactions that have not begun, so that `close` is quick. Does not wait."""

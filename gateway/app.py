@@ -1,4 +1,4 @@
-"""The ASGI application: /graphql with the explorer, /import, /healthz, /readyz, /metrics."""
+"""The ASGI application: /graphql with the explorer, /import, /backup, /healthz, /readyz, /metrics."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route, WebSocketRoute
 
 from datalog.errors import AdalogError
+from executor.bounds.meter import Buckets
 from executor.live.hub import Hub
 from gateway.answering import Answering
 from gateway.auth import Tokens, tokens_of
+from gateway.backup_endpoint import BackupEndpoint
+from gateway.backups import Backups
 from gateway.compression import Compression
 from gateway.config import Settings
 from gateway.cursor_key import cursor_key
@@ -36,6 +39,9 @@ from schema.errors import describe, internal
 from schema.execution import Operations
 from schema.surface import build_schema
 
+# What a principal that was quiet may use at once, unless a setting says.
+_BURST_SECONDS = 10.0
+
 if TYPE_CHECKING:
     from executor.pool import Pool
     from store.database import Database
@@ -44,8 +50,8 @@ if TYPE_CHECKING:
 def create_app(
     database: Database, pool: Pool, settings: Settings, prepared: Callable[[], bool] = lambda: True
 ) -> Starlette:
-    """The app over an open database and a running pool; it owns neither, but `app.state.hub` and
-    `app.state.imports`, which are to be closed before them. `prepared`: whether it is fast yet."""
+    """The app over an open database and a running pool; it owns neither, but `app.state.hub`, `app.state.imports`
+    and `app.state.backups`, which are to be closed before them. `prepared`: whether it is fast yet."""
     tokens = tokens_of(settings)
     origins = Origins.of(settings.allowed_origins)
     explorer = Explorer(load())
@@ -62,9 +68,10 @@ def create_app(
         "adalog_response_bytes", "Bytes of large responses that are not sent yet.", lambda: responses.held
     )
     imports = Imports(database, pool, settings)
+    backups = Backups(database)
     stop = Stop(database, pool, hub)
     operations = Operations(build_schema(), settings.limits)
-    answering = Answering(operations, services, tokens, metrics, stop)
+    answering = Answering(operations, services, tokens, metrics, stop, _buckets(settings, metrics))
     graphql = GraphQLEndpoint(answering, explorer, origins, settings)
     probes = _Probes(database, pool, tokens, metrics, prepared)
 
@@ -83,6 +90,7 @@ def create_app(
             Route("/graphql", graphql),
             WebSocketRoute("/graphql", SocketEndpoint(answering, origins, settings)),
             Route("/import", ImportEndpoint(imports, tokens, stop, settings)),
+            Route("/backup", BackupEndpoint(backups, tokens, stop, settings)),
             Route("/", root),
             Route("/explorer/{name:path}", explorer_file),
             Route("/examples/live/{name:path}", example_file),
@@ -99,7 +107,7 @@ def create_app(
         exception_handlers={Exception: _failed},
     )
     app.state.stop, app.state.wire, app.state.hub, app.state.answering = stop, wire, hub, answering
-    app.state.imports = imports
+    app.state.imports, app.state.backups = imports, backups
     return app
 
 
@@ -155,6 +163,19 @@ class _Probes:
             status, headers = refusal(error)
             return JSONResponse({"errors": [describe(error)]}, status, headers)
         return Response(self.metrics.text(), headers={"Content-Type": CONTENT_TYPE})
+
+
+def _buckets(settings: Settings, metrics: Metrics) -> Buckets | None:
+    """What principals may use; None where nothing limits it."""
+    if not settings.rate_units:
+        return None
+    burst = settings.rate_burst_units or _BURST_SECONDS * settings.rate_units
+    buckets = Buckets(settings.rate_units, burst, settings.threads)
+    metrics.gauge("adalog_rate_principals", "Principals that used units lately.", lambda: len(buckets))
+    metrics.count(
+        "adalog_rate_refused", "Work refused as its principal had used its units.", lambda: buckets.refused
+    )
+    return buckets
 
 
 def _metrics(database: Database, pool: Pool, tokens: Tokens, wire: Wire) -> Metrics:

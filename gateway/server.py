@@ -65,8 +65,10 @@ def run(settings: Settings, out: Console) -> None:
                 try:
                     server.run(sockets=[listener])
                 finally:
-                    app.state.imports.close(stopping())
-                    app.state.imports.join()
+                    for jobs in (app.state.imports, app.state.backups):
+                        jobs.close(stopping())
+                    for jobs in (app.state.imports, app.state.backups):
+                        jobs.join()
         finally:
             trimming.stop()
             rehearsal.stop()

@@ -129,7 +129,7 @@ GIVEN = {
     # What the cases say is in the cluster already.
     "Secret": {
         *("adalog-tokens", "db", "authority", "cache", "cache-signing", "prometheus", "reader", "registry"),
-        *("one", "two", "bucket", "issuer", "jwt-signing"),
+        *("one", "two", "bucket", "issuer", "jwt-signing", "admin"),
     },
     "ConfigMap": {"more"},
     "PersistentVolumeClaim": {"old-data", "in"},
@@ -242,7 +242,7 @@ def test_pods_are_confined(path: Path) -> None:
                 "readOnlyRootFilesystem": True,
                 "capabilities": {"drop": ["ALL"]},
             }
-            if component in ("gateway", "postgresql", "redis"):
+            if component in ("gateway", "postgresql", "redis", "backup"):
                 assert "memory" in container["resources"]["limits"]
         assert not any("hostPath" in volume for volume in spec.get("volumes", ())), each["metadata"]["name"]
 

@@ -55,6 +55,11 @@ REFUSED = {
         {**TOKENS, **POSTGRESQL, **SPARK, "segments": {"volume": {"enabled": True}}},
         "executors cannot read a gateway's own copy",
     ),
+    "backups without a token": ({**TOKENS, "backup": {"enabled": True}}, "set backup.tokenSecret"),
+    "backups by any of several": (
+        {**TOKENS, **POSTGRESQL, "backup": {"enabled": True, "tokenSecret": "a"}},
+        "backup.volume.accessModes to \\[ReadWriteMany\\]",
+    ),
     "two on a folder": ({**TOKENS, "replicas": 2}, "replicas is 2.*database.kind to postgresql"),
     "scaled on a folder": ({**TOKENS, "autoscaling": {"enabled": True}}, "database.kind to postgresql"),
     "no PostgreSQL": (
@@ -317,13 +322,15 @@ def test_segments_are_shared_and_copied() -> None:
 
 def test_who_may_talk() -> None:
     shut = rendered(TOKENS, {"networkPolicy": {"from": []}}).one("NetworkPolicy")["spec"]
-    # A list of rules that is empty lets nobody in; a rule without peers would let everybody in.
-    assert not shut["ingress"]
+    (rule,) = shut["ingress"]
+    # `helm test` gets in.
+    ((kind, peer),) = rule["from"][0].items()
+    assert (kind, peer["matchLabels"]["app.kubernetes.io/component"]) == ("podSelector", "test")
     assert shut["policyTypes"] == ["Ingress", "Egress"]
     values = {"ingress": {"enabled": True, "hosts": ["a.example.org"]}, "redis": {"url": "redis://cache"}}
     opened = rendered(TOKENS, POSTGRESQL, values).one("NetworkPolicy")["spec"]
     (rule,) = opened["ingress"]
-    assert [next(iter(peer)) for peer in rule["from"]] == ["podSelector", "namespaceSelector"]
+    assert [next(iter(peer)) for peer in rule["from"]] == ["podSelector", "podSelector", "namespaceSelector"]
     ports = [port["port"] for each in opened["egress"] for port in each["ports"]]
     assert ports == [53, 53, 5432, 6379]
     free = rendered(TOKENS, {"networkPolicy": {"restrictEgress": False}}).one("NetworkPolicy")["spec"]

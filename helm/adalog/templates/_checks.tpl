@@ -63,6 +63,15 @@
 {{- fail "more than one of redis.url, redis.existingSecret and redis.bundled.enabled is set; one of them names the Redis" -}}
 {{- end -}}
 
+{{- if $v.backup.enabled -}}
+{{- if not $v.backup.tokenSecret -}}
+{{- fail "backup.enabled is set, and a gateway writes backups for the role admin: set backup.tokenSecret to a Secret with such a token" -}}
+{{- end -}}
+{{- if and (eq (include "adalog.several" .) "true") (not $v.backup.address) (not (has "ReadWriteMany" $v.backup.volume.accessModes)) -}}
+{{- fail "backup.enabled is set for several gateways, any of which may be asked: set backup.address to a place in an object store, or backup.volume.accessModes to [ReadWriteMany]" -}}
+{{- end -}}
+{{- end -}}
+
 {{- if and $v.ingress.enabled (not $v.ingress.hosts) -}}
 {{- fail "ingress.enabled is set without ingress.hosts; name at least one host" -}}
 {{- end -}}
@@ -75,7 +84,7 @@
 {{- fail (printf "terminationGracePeriodSeconds is %d; a gateway serves on for preStopSeconds and then ends within five seconds: set it to %d at least" (int64 $v.terminationGracePeriodSeconds) $least) -}}
 {{- end -}}
 
-{{- $own := dict "data" "database" "host" "service.bind" "port" "service.port" "auth" "auth.tokens" "redis_url" "redis" "redis_secret" "redis.signingSecret" "spark" "spark.mode" "spark_master" "spark.mode and spark.master" "spark_conf" "spark.conf" "trusted_proxies" "ingress.trustedProxies" "jwt_algorithms" "auth.jwt" "jwt_keys_url" "auth.jwt" "jwt_key" "auth.jwt" "jwt_secret" "auth.jwt.signingSecret" "jwt_issuer" "auth.jwt" "jwt_audience" "auth.jwt" "jwt_roles_claim" "auth.jwt" "jwt_roles" "auth.jwt" "segments" "segments" "segments_copy" "segments" -}}
+{{- $own := dict "data" "database" "host" "service.bind" "port" "service.port" "auth" "auth.tokens" "redis_url" "redis" "redis_secret" "redis.signingSecret" "spark" "spark.mode" "spark_master" "spark.mode and spark.master" "spark_conf" "spark.conf" "trusted_proxies" "ingress.trustedProxies" "jwt_algorithms" "auth.jwt" "jwt_keys_url" "auth.jwt" "jwt_key" "auth.jwt" "jwt_secret" "auth.jwt.signingSecret" "jwt_issuer" "auth.jwt" "jwt_audience" "auth.jwt" "jwt_roles_claim" "auth.jwt" "jwt_roles" "auth.jwt" "backup_folders" "backup" "segments" "segments" "segments_copy" "segments" -}}
 {{- range $name, $_ := $v.settings -}}
 {{- if hasKey $own $name -}}
 {{- fail (printf "settings.%s is for the chart to set: use %s" $name (index $own $name)) -}}

@@ -17,6 +17,10 @@
 {{ include "adalog.databaseEnvironment" . }}
 {{- include "adalog.authEnvironment" . }}
 {{- include "adalog.segmentsEnvironment" . }}
+{{- if .Values.backup.enabled }}
+- name: ADALOG_BACKUP_FOLDERS
+  value: {{ include "adalog.backupPlace" . | quote }}
+{{- end }}
 {{- include "adalog.redisEnvironment" . }}
 {{- with .Values.ingress.trustedProxies }}
 - name: ADALOG_TRUSTED_PROXIES
@@ -72,6 +76,11 @@
 {{- end }}
 {{- end }}
 {{- end }}
+{{- end -}}
+
+{{/* Where backups go, and what gateways may write to. */}}
+{{- define "adalog.backupPlace" -}}
+{{- default (printf "/backups/%s" (include "adalog.name" .)) .Values.backup.address -}}
 {{- end -}}
 
 {{- define "adalog.segmentsEnvironment" -}}

@@ -13,10 +13,12 @@ from gateway.texts import shown_path
 from store.database import Database
 from store.folder import holds_database
 from store.log import KeyMemory
+from store.progress import Progress
 
 
-def open_database(settings: Settings) -> Database:
-    """The settings' database. Raises BACKEND_UNAVAILABLE when another process has its folder."""
+def open_database(settings: Settings, progress: Progress | None = None) -> Database:
+    """The settings' database. Raises BACKEND_UNAVAILABLE when another process has its folder. progress: as in
+    `Database.open`."""
     limits = edn.Limits(size=settings.transaction_bytes)
     return Database.open(
         settings.data,
@@ -24,6 +26,7 @@ def open_database(settings: Settings) -> Database:
         limits=limits,
         waiting=settings.transactions_waiting,
         keys=KeyMemory(settings.idempotency_transactions, settings.idempotency_seconds),
+        progress=progress,
     )
 
 

@@ -19,7 +19,7 @@ from store.adoption import Adoption, Prepared, prepared, remove_unfinished, unfi
 from store.attribute import TX_BASE
 from store.bulk import BulkData
 from store.census import Census
-from store.checkpoint import opened
+from store.clock import Clock
 from store.collecting import put_off
 from store.columns import Columns
 from store.compactor import Compactor, Folded, Moment
@@ -29,6 +29,8 @@ from store.head import Head
 from store.hold import Hold
 from store.log import KeyMemory, Log
 from store.payload import Logged
+from store.progress import Progress
+from store.replay import opened
 from store.report import report_of
 from store.resolve import Transaction, resolve
 from store.setting import WAITING, Evaluation, Evaluator, SchemaMode, Setting, Watch
@@ -78,6 +80,8 @@ class Database:
         self._census = Census()
         self._listeners: list[Listener] = []
         self._follower: Follower | None = None
+        self._clock = Clock()
+        self._clock.look(head.instant)
         self._compactor = Compactor(log, folder, self._moment, self._adopt, named)
         self._writer = Writer(head, log, setting, self._publish, self._compactor.make_room)
 
@@ -89,12 +93,14 @@ class Database:
         limits: edn.Limits = edn.DEFAULT,
         waiting: int = WAITING,
         keys: KeyMemory = _KEYS,
+        progress: Progress | None = None,
     ) -> Database:
         """From a folder, made if need be, or `:memory:`. limits: of transactions given as text. waiting: the most
-        transactions that are not answered yet. keys: how long idempotency keys are remembered.
+        transactions that are not answered yet. keys: how long idempotency keys are remembered. progress: where how
+        far it has come is written, and whether it is still wanted is read.
 
-        Raises BACKEND_UNAVAILABLE where another process has the folder, or it is a server's address, and INTERNAL
-        where it is damaged.
+        Raises BACKEND_UNAVAILABLE where another process has the folder, or it is a server's address, INTERNAL where
+        it is damaged, and OpeningStopped.
         """
         if location == IN_MEMORY:
             return Database(Head.empty(), Log.in_memory(keys), None, Setting(schema, limits, waiting))
@@ -106,7 +112,7 @@ class Database:
             log = Log.in_file(folder.log, keys, folder.imported)
             undo.callback(log.close)
             remove_unfinished(folder, log)
-            found = opened(folder, log)
+            found = opened(folder, log, progress)
             undo.pop_all()
         database = Database(found.head, log, folder, Setting(schema, limits, waiting), found.named)
         database._compactor.wrote(found.unsaved)
@@ -382,6 +388,7 @@ class Database:
 
     def _publish(self, snapshot: Snapshot, reports: Sequence[TxReport]) -> None:
         self._snapshot = snapshot
+        self._clock.look(self._head.instant)
         for report in reports:
             self._compactor.wrote(len(report.datoms))
             for listener in tuple(self._listeners):
@@ -403,11 +410,7 @@ class Database:
         self._on_writer(lambda: self._take_over(folded))
 
     def _take_over(self, folded: Folded) -> None:
-        self._head.codes.durable.adopt(folded.blocks)
-        # A bulk load may have replaced a relation meanwhile; its own is newer.
-        self._head.replace(
-            {id_: new for id_, (old, new) in folded.relations.items() if self._head.live(id_).relation is old}
-        )
+        self._head.take_over(folded.blocks, folded.relations)
         self._snapshot = self._writer.renewed()
 
     def _on_writer(self, work: Callable[[], T]) -> T:
@@ -443,6 +446,11 @@ class Database:
     def log_failures(self) -> Mapping[str, int]:
         """How many appends to the log failed: `not_applied`, or `unknown` where only reading it again told."""
         return self._log.failures
+
+    @property
+    def clock_behind(self) -> float:
+        """By how many seconds the clock is behind the last transaction, whose instant later ones have till then."""
+        return self._clock.behind
 
     # Figures
 

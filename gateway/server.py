@@ -30,7 +30,6 @@ from gateway.wire import Wire
 # How long a thread keeps the interpreter from others that want it. Python's own 5 ms are counted for each change of
 # threads, and a light query has three of them.
 _SWITCH_SECONDS = 0.0005
-_LOGGER = logging.getLogger("adalog.server")
 
 
 def run(settings: Settings, out: Console) -> None:
@@ -49,7 +48,6 @@ def run(settings: Settings, out: Console) -> None:
         ending.tell(server.handle_exit)
         host, port = listener.getsockname()[:2]
         address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-        _LOGGER.info("opening %s; %s/readyz says how far it is", settings.data, address)
 
         def opened() -> None:
             out.print(
@@ -60,7 +58,7 @@ def run(settings: Settings, out: Console) -> None:
             trimming.start()
 
         try:
-            start.begin(opened, server.give_up)
+            start.begin(address, opened, server.give_up)
             server.run(sockets=[listener])
         finally:
             trimming.stop()

@@ -14,14 +14,14 @@ from starlette.routing import Route, WebSocketRoute
 from datalog.errors import AdalogError
 from executor.live.hub import Hub
 from gateway.answering import Answering
-from gateway.auth import Tokens
+from gateway.auth import Tokens, tokens_of
 from gateway.compression import Compression
 from gateway.config import Settings
 from gateway.cursor_key import cursor_key
 from gateway.ending import Stop
 from gateway.examples import live_page
 from gateway.explorer import Explorer, load
-from gateway.graphql import GraphQLEndpoint
+from gateway.graphql import GraphQLEndpoint, refusal
 from gateway.guards import SECURITY_HEADERS, Guard, SecurityHeaders
 from gateway.import_endpoint import ImportEndpoint
 from gateway.imports import Imports
@@ -51,7 +51,7 @@ def create_app(
     """The app over an open database and a running pool; it owns neither, but `app.state.hub` and
     `app.state.imports`, which are to be closed before them. `prepared`: whether it is fast yet. `wire`: that of the
     server, where there is one already."""
-    tokens = Tokens.load(settings.auth)
+    tokens = tokens_of(settings)
     origins = Origins.of(settings.allowed_origins)
     explorer = Explorer(load())
     example = live_page()
@@ -60,7 +60,9 @@ def create_app(
     responses = Responses(settings.responses_bytes)
     hub = Hub(pool, settings.live)
     metrics.live(hub)
-    services = Services(database, pool, settings.limits, Cursors(cursor_key(settings)), responses, hub)
+    services = Services(
+        database, pool, settings.limits, Cursors(database.secret or cursor_key(settings)), responses, hub
+    )
     metrics.gauge(
         "adalog_response_bytes", "Bytes of large responses that are not sent yet.", lambda: responses.held
     )
@@ -137,19 +139,26 @@ class _Probes:
         failed = self.database.read_only
         if failed is not None:
             why = (
-                f"the disk failed, and the log cannot be read again yet ({failed}): queries are answered, READ_ONLY"
+                f"{self.database.failed}, and the log cannot be read again yet ({failed}): queries are answered, "
+                "READ_ONLY"
             )
             return JSONResponse({"status": "not ready", "why": why, "basisT": t}, 503, headers)
         if not self.prepared():
             why = "starting: queries are answered, but the first ones take longer"
             return JSONResponse({"status": "not ready", "why": why}, 503, headers)
-        return JSONResponse({"status": "ready", "basisT": t, "spark": self.pool.spark_state}, headers=headers)
+        ready = {"status": "ready", "basisT": t, "spark": self.pool.spark_state}
+        away = self.database.away
+        if away is not None:
+            # Queries are answered from memory: as ready as all others on that log.
+            ready["behind"] = away
+        return JSONResponse(ready, headers=headers)
 
     async def metrics_text(self, request: Request) -> Response:
         try:
-            self.tokens.principal(request.headers.get("authorization"))
+            await self.tokens.principal(request.headers.get("authorization"))
         except AdalogError as error:
-            return JSONResponse({"errors": [describe(error)]}, 401, {"WWW-Authenticate": "Bearer"})
+            status, headers = refusal(error)
+            return JSONResponse({"errors": [describe(error)]}, status, headers)
         return Response(self.metrics.text(), headers={"Content-Type": CONTENT_TYPE})
 
 
@@ -164,6 +173,7 @@ def _metrics(database: Database, pool: Pool, tokens: Tokens, wire: Wire) -> Metr
     metrics.gauge(
         "adalog_transactions_waiting", "Transactions that are not answered yet.", lambda: database.waiting
     )
+    metrics.gauge("adalog_behind", "1 while what others write is not seen.", lambda: database.away is not None)
     metrics.gauge("adalog_read_only", "1 while nothing can be written.", lambda: database.read_only is not None)
     metrics.gauge(
         "adalog_clock_behind_seconds",

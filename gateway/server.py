@@ -23,6 +23,7 @@ from gateway.connection import Connection
 from gateway.ending import CUT, FINISH, LET_GO, Ending
 from gateway.rehearsal import Rehearsal
 from gateway.starting import Front, Start
+from gateway.texts import shown_data
 from gateway.trimming import Trimming
 from gateway.websocket import WebSocket
 from gateway.wire import Wire
@@ -51,7 +52,7 @@ def run(settings: Settings, out: Console) -> None:
 
         def opened() -> None:
             out.print(
-                f"adalog serves {settings.data}: explorer and GraphQL at {address}/graphql",
+                f"adalog serves {shown_data(settings.data)}: explorer and GraphQL at {address}/graphql",
                 markup=False,
                 soft_wrap=True,
             )

@@ -192,7 +192,7 @@ class Start:
     def _open_all(self) -> None:
         settings, rehearsal, opening = self._settings, self._rehearsal, self._open
         opening.callback(rehearsal.stop)
-        database = opening.enter_context(open_database(settings, self._progress))
+        database = opening.enter_context(open_database(settings, progress=self._progress))
         rehearsal.on(database)
         self._progress.check()
         pool = start_pool(database, settings, spark=settings.spark)

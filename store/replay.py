@@ -13,12 +13,12 @@ from typing import Final
 
 from datalog.errors import AdalogError, Code
 from store.attribute import MERGED
-from store.checkpoint import Checkpoint, restored
+from store.checkpoint import Checkpoint, Mapped, restored
 from store.compactor import Compactor, Folded, Moment
 from store.folder import Folder, Layout
+from store.folding import Alone
 from store.head import Head
 from store.log import Log
-from store.payload import Logged
 from store.progress import Progress
 from store.segment import DamagedSegment
 
@@ -45,33 +45,46 @@ class Opened:
     named: Collection[str] | None
 
 
-def opened(folder: Layout, log: Log, progress: Progress | None = None) -> Opened:
-    """The newest state.
+def opened(
+    folder: Layout | None,
+    log: Log,
+    *,
+    is_copy: bool = False,
+    progress: Progress | None = None,
+    saves: Folder | None = None,
+) -> Opened:
+    """The newest state. is_copy: the folder's checkpoint is of use only where it fits the log. saves: the same
+    folder, where checkpoints may be made on the way.
 
-    From the checkpoint and the log after it, or from the log alone where segments are damaged. Checkpoints are made
-    on the way only in a `Folder`, which is this process's own.
+    From the checkpoint and the log after it, or from the log alone where there is no folder or segments are
+    damaged.
 
     Raises INTERNAL where the log is damaged or lacks transactions that the checkpoint has seen, OpeningStopped
     where the progress was told to stop.
     """
-    head, checksum = Head.empty(), 0
+    head, checksum = Head.empty(log.dictionary_secret), 0
     named: Collection[str] | None = None
     try:
-        checkpoint = Checkpoint.load(folder)
+        checkpoint = None if folder is None else Checkpoint.load(folder)
         named = () if checkpoint is None else checkpoint.files()
         if checkpoint is not None:
-            _check_same_history(checkpoint, log)
-            head, checksum = restored(checkpoint), checkpoint.log_checksum
+            try:
+                _check_same_history(checkpoint, log)
+            except AdalogError as error:
+                if is_copy and error.code is Code.INTERNAL:
+                    raise DamagedSegment("the copy's checkpoint", "the log does not have what it has") from None
+                raise
+            head, checksum = restored(checkpoint, log.dictionary_secret), checkpoint.log_checksum
     except DamagedSegment as error:
         _LOGGER.warning("%s; rebuilding from the log", error.message)
-    saving = _Saving(folder, log, head, named) if isinstance(folder, Folder) else None
     unsaved = _hashed_anew(head)
     if progress is not None:
         progress.check()
         progress.begin(*log.extent(head.t))
+    saving = None if saves is None else _Saving(saves, log, head, named)
     try:
         for entry in log.replay(head.t, checksum):
-            logged = Logged.decoded(entry.payload, log.files_folder)
+            logged = log.decoded(entry)
             head.replay(entry.t, entry.instant, logged)
             unsaved += logged.count
             if progress is not None:
@@ -103,7 +116,9 @@ class _Saving:
         """Whether there is a checkpoint of all that was replayed."""
         began = time.monotonic()
         if self._compactor is None:
-            self._compactor = Compactor(self._log, self._folder, self._moment, self._take_over, self._named)
+            self._compactor = Compactor(
+                self._log, self._folder, Alone(), self._moment, self._take_over, _nobody, self._named
+            )
         done = self._compactor.run()
         now = time.monotonic()
         self._next = now + max(_APART_SECONDS, _APART * (now - began))
@@ -121,6 +136,10 @@ class _Saving:
 
     def _take_over(self, folded: Folded) -> None:
         self._head.take_over(folded.blocks, folded.relations)
+
+
+def _nobody(_: Mapped) -> None:
+    """There are no others."""
 
 
 def _hashed_anew(head: Head) -> int:

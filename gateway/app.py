@@ -12,6 +12,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route, WebSocketRoute
 
 from datalog.errors import AdalogError
+from executor.bounds.meter import Buckets
 from executor.live.hub import Hub
 from gateway.answering import Answering
 from gateway.auth import Tokens, tokens_of
@@ -35,6 +36,9 @@ from schema.cursor import Cursors
 from schema.errors import describe, internal
 from schema.execution import Operations
 from schema.surface import build_schema
+
+# What a principal that was quiet may use at once, unless a setting says.
+_BURST_SECONDS = 10.0
 
 if TYPE_CHECKING:
     from executor.pool import Pool
@@ -64,7 +68,7 @@ def create_app(
     imports = Imports(database, pool, settings)
     stop = Stop(database, pool, hub)
     operations = Operations(build_schema(), settings.limits)
-    answering = Answering(operations, services, tokens, metrics, stop)
+    answering = Answering(operations, services, tokens, metrics, stop, _buckets(settings, metrics))
     graphql = GraphQLEndpoint(answering, explorer, origins, settings)
     probes = _Probes(database, pool, tokens, metrics, prepared)
 
@@ -155,6 +159,19 @@ class _Probes:
             status, headers = refusal(error)
             return JSONResponse({"errors": [describe(error)]}, status, headers)
         return Response(self.metrics.text(), headers={"Content-Type": CONTENT_TYPE})
+
+
+def _buckets(settings: Settings, metrics: Metrics) -> Buckets | None:
+    """What principals may use; None where nothing limits it."""
+    if not settings.rate_units:
+        return None
+    burst = settings.rate_burst_units or _BURST_SECONDS * settings.rate_units
+    buckets = Buckets(settings.rate_units, burst, settings.threads)
+    metrics.gauge("adalog_rate_principals", "Principals that used units lately.", lambda: len(buckets))
+    metrics.count(
+        "adalog_rate_refused", "Work refused as its principal had used its units.", lambda: buckets.refused
+    )
+    return buckets
 
 
 def _metrics(database: Database, pool: Pool, tokens: Tokens, wire: Wire) -> Metrics:

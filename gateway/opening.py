@@ -88,8 +88,10 @@ def start_pool(database: Database, settings: Settings, *, spark: bool) -> Pool:
     if not spark:
         return Pool(database, sizes, cache=cache)
     from executor.spark.engine import SparkEngine
+    from executor.spark.folding import folding_on
 
     engine = SparkEngine(settings.spark_master, properties=settings.spark_properties)
+    database.have_folded(folding_on(engine.session), settings.fold_bytes)
     return Pool(database, sizes, engine, cache)
 
 

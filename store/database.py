@@ -22,7 +22,7 @@ from store.census import Census
 from store.checkpoint import Mapped, opened
 from store.collecting import put_off
 from store.columns import Columns
-from store.compactor import Compactor, Folded, Moment
+from store.compactor import FOLD_BYTES, Compactor, Elsewhere, Folded, Moment
 from store.copies import copy_folder
 from store.datom import Datom, TxReport
 from store.folder import Folder, check_is_folder, is_address
@@ -474,6 +474,15 @@ class Database:
                     _LOGGER.exception("a listener failed at t = %d", report.t)
 
     # Folding
+
+    def have_folded(self, elsewhere: Elsewhere, most: int = FOLD_BYTES) -> None:
+        """Has others fold attributes of which a fold in this process would take more than so many bytes."""
+        self._compactor.have_folded(elsewhere, most)
+
+    @property
+    def fold_bytes(self) -> int:
+        """What one process may take for an attribute that is folded, or imported."""
+        return self._compactor.fold_bytes
 
     def compact(self) -> None:
         """Fold now what is young enough in number, and save a checkpoint where there is a folder."""

@@ -16,6 +16,7 @@ from executor.live.settings import LiveSettings
 from executor.spark.properties import parsed
 from gateway.kinds import (
     AlgorithmList,
+    BackupList,
     DataPlace,
     KeysAddress,
     LogLevel,
@@ -95,6 +96,7 @@ class Settings:
     import_folders: PlaceList | None = None
     import_hold_seconds: Seconds = 60.0
     fold_bytes: Positive = FOLD_BYTES
+    backup_folders: BackupList | None = None
     spark_conf: SparkConf = _NOTHING
     threads: int = 2
     queries_at_once: int = 4

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -38,20 +39,28 @@ from schema.surface import build_schema
 
 if TYPE_CHECKING:
     from executor.pool import Pool
+    from gateway.workers.workers import Workers
     from store.database import Database
 
 
 def create_app(
-    database: Database, pool: Pool, settings: Settings, prepared: Callable[[], bool] = lambda: True
+    database: Database,
+    pool: Pool,
+    settings: Settings,
+    prepared: Callable[[], bool] = lambda: True,
+    workers: Workers | None = None,
 ) -> Starlette:
     """The app over an open database and a running pool; it owns neither, but `app.state.hub` and
-    `app.state.imports`, which are to be closed before them. `prepared`: whether it is fast yet."""
+    `app.state.imports`, which are to be closed before them. `prepared`: whether it is fast yet. `workers`: those
+    of which this is one."""
     tokens = Tokens.load(settings.auth)
     origins = Origins.of(settings.allowed_origins)
     explorer = Explorer(load())
     example = live_page()
     wire = Wire(settings)
     metrics = _metrics(database, pool, tokens, wire)
+    if workers is not None:
+        workers.tell_metrics(metrics)
     responses = Responses(settings.responses_bytes)
     hub = Hub(pool, settings.live)
     metrics.live(hub)
@@ -64,7 +73,7 @@ def create_app(
     operations = Operations(build_schema(), settings.limits)
     answering = Answering(operations, services, tokens, metrics, stop)
     graphql = GraphQLEndpoint(answering, explorer, origins, settings)
-    probes = _Probes(database, pool, tokens, metrics, prepared)
+    probes = _Probes(database, pool, tokens, metrics, prepared, workers)
 
     async def explorer_file(request: Request) -> Response:
         return explorer.file(request.path_params["name"], request.headers.get("if-none-match"))
@@ -112,13 +121,20 @@ class _Probes:
     """What operators and orchestrators ask."""
 
     def __init__(
-        self, database: Database, pool: Pool, tokens: Tokens, metrics: Metrics, prepared: Callable[[], bool]
+        self,
+        database: Database,
+        pool: Pool,
+        tokens: Tokens,
+        metrics: Metrics,
+        prepared: Callable[[], bool],
+        workers: Workers | None,
     ) -> None:
         self.database = database
         self.pool = pool
         self.tokens = tokens
         self.metrics = metrics
         self.prepared = prepared
+        self.workers = workers
 
     async def health(self, request: Request) -> Response:
         return JSONResponse({"status": "alive"}, headers={"Cache-Control": "no-store"})
@@ -138,14 +154,21 @@ class _Probes:
         if not self.prepared():
             why = "starting: queries are answered, but the first ones take longer"
             return JSONResponse({"status": "not ready", "why": why}, 503, headers)
-        return JSONResponse({"status": "ready", "basisT": t, "spark": self.pool.spark_state}, headers=headers)
+        said = {"status": "ready", "basisT": t, "spark": self.pool.spark_state}
+        if self.workers is not None:
+            said["workers"] = self.workers.counts
+        return JSONResponse(said, headers=headers)
 
     async def metrics_text(self, request: Request) -> Response:
         try:
             self.tokens.principal(request.headers.get("authorization"))
         except AdalogError as error:
             return JSONResponse({"errors": [describe(error)]}, 401, {"WWW-Authenticate": "Bearer"})
-        return Response(self.metrics.text(), headers={"Content-Type": CONTENT_TYPE})
+        if self.workers is None:
+            text = self.metrics.text()
+        else:
+            text = await asyncio.to_thread(self.workers.metrics_text, self.metrics)
+        return Response(text, headers={"Content-Type": CONTENT_TYPE})
 
 
 def _metrics(database: Database, pool: Pool, tokens: Tokens, wire: Wire) -> Metrics:

@@ -82,7 +82,13 @@ def main() -> None:
 @option("--host", metavar="H", help="The address to listen on.  [default: 127.0.0.1]")
 @option("--port", type=click.IntRange(0, 65535), metavar="N", help="0 takes a free one.  [default: 8080]")
 @data_option
-def serve(host: str | None, port: int | None, data: str | None) -> None:
+@option(
+    "--workers",
+    type=click.IntRange(1, 256),
+    metavar="N",
+    help="Processes behind the one port, which share the bounds of memory and connections.  [default: 1]",
+)
+def serve(host: str | None, port: int | None, data: str | None, workers: int | None) -> None:
     """Serve the database over GraphQL, with the explorer.
 
     \b
@@ -91,9 +97,10 @@ def serve(host: str | None, port: int | None, data: str | None) -> None:
     with _told(None):
         from gateway.server import run
 
-        settings = settings_from(os.environ, host=host, port=port, data=data).checked()
+        settings = settings_from(os.environ, host=host, port=port, data=data, workers=workers).checked()
         _say_if_new(settings)
-        run(settings, out)
+        code = run(settings, out)
+    sys.exit(code)
 
 
 @main.command(cls=Asking)

@@ -22,12 +22,21 @@ PREFIX = "ADALOG_"
 _LEAST_MEMORY = 16 * 1024 * 1024
 _REDIS_SCHEMES = ("redis://", "rediss://", "unix://")
 _SECRET_LETTERS = 32
+_MOST_WORKERS = 256
 _SECONDS = (
     *("head_seconds", "body_seconds", "idle_seconds", "send_seconds", "init_seconds", "ping_seconds"),
-    *("live_progress_seconds", "import_hold_seconds"),
+    *("live_progress_seconds", "import_hold_seconds", "worker_seconds"),
 )
 _AT_LEAST_ONE = (
-    *("connections", "connections_per_address", "head_bytes", "bodies_bytes", "responses_bytes", "send_rate"),
+    *(
+        "workers",
+        "connections",
+        "connections_per_address",
+        "head_bytes",
+        "bodies_bytes",
+        "responses_bytes",
+        "send_rate",
+    ),
     *("idempotency_seconds", "idempotency_transactions", "operations_per_connection"),
     *("live_mailbox_events", "live_mailbox_bytes", "live_mailboxes_bytes", "live_chunk_rows", "live_bytes"),
 )
@@ -45,6 +54,8 @@ class Settings:
     data: str = "data"
     host: str = "127.0.0.1"
     port: int = 8080
+    workers: int = 1
+    worker_seconds: float = 15.0
     schema: Literal["open", "strict"] = "open"
     auth: str | None = None
     allowed_hosts: str = ""
@@ -166,6 +177,13 @@ class Settings:
         for name in _SECONDS:
             if not getattr(self, name) > 0:
                 raise SettingError(f"{PREFIX}{name.upper()} is {getattr(self, name):g}; it is more than 0 seconds")
+        if self.workers > _MOST_WORKERS:
+            raise SettingError(f"{PREFIX}WORKERS is {self.workers}; it is at most {_MOST_WORKERS}")
+        if self.workers > 1 and self.in_memory:
+            raise SettingError(
+                f"{PREFIX}WORKERS is {self.workers}, and a database in memory belongs to one process; name "
+                "a folder with --data, or serve with one worker"
+            )
         if self.redis_url and not self.redis_url.startswith(_REDIS_SCHEMES):
             # What it is stays unsaid: there may be a password in it.
             raise SettingError(f"{PREFIX}REDIS_URL begins with one of {' '.join(_REDIS_SCHEMES)}")

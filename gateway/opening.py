@@ -15,8 +15,11 @@ from store.folder import holds_database
 from store.log import KeyMemory
 
 
-def open_database(settings: Settings) -> Database:
-    """The settings' database. Raises BACKEND_UNAVAILABLE when another process has its folder."""
+def open_database(settings: Settings, lock: int | None = None) -> Database:
+    """The settings' database. Raises BACKEND_UNAVAILABLE when another process has its folder.
+
+    lock: the descriptor by which a supervisor has locked the folder for its workers, of which this is one.
+    """
     limits = edn.Limits(size=settings.transaction_bytes)
     return Database.open(
         settings.data,
@@ -24,6 +27,7 @@ def open_database(settings: Settings) -> Database:
         limits=limits,
         waiting=settings.transactions_waiting,
         keys=KeyMemory(settings.idempotency_transactions, settings.idempotency_seconds),
+        lock=lock,
     )
 
 

@@ -89,9 +89,11 @@ class Database:
         limits: edn.Limits = edn.DEFAULT,
         waiting: int = WAITING,
         keys: KeyMemory = _KEYS,
+        lock: int | None = None,
     ) -> Database:
         """From a folder, made if need be, or `:memory:`. limits: of transactions given as text. waiting: the most
-        transactions that are not answered yet. keys: how long idempotency keys are remembered.
+        transactions that are not answered yet. keys: how long idempotency keys are remembered. lock: as in
+        `Folder`.
 
         Raises BACKEND_UNAVAILABLE where another process has the folder, or it is a server's address, and INTERNAL
         where it is damaged.
@@ -100,7 +102,7 @@ class Database:
             return Database(Head.empty(), Log.in_memory(keys), None, Setting(schema, limits, waiting))
         check_is_folder(location)
         with ExitStack() as undo:
-            folder = Folder(Path(location))
+            folder = Folder(Path(location), lock)
             undo.callback(folder.close)
             folder.check_log()
             log = Log.in_file(folder.log, keys, folder.imported)

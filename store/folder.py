@@ -70,11 +70,21 @@ class Layout:
 
 
 class Folder(Layout):
-    """The same, held by a lock that ends with the process, however it ends."""
+    """The same, held by a lock that ends with the process, however it ends, or with the last of several.
 
-    def __init__(self, path: Path) -> None:
-        """Raises BACKEND_UNAVAILABLE where another process has it or it cannot be made."""
+    shared: whether other processes have it by the same lock.
+    """
+
+    def __init__(self, path: Path, lock: int | None = None) -> None:
+        """lock: the descriptor of the lock that a process took for all that have it.
+
+        Raises BACKEND_UNAVAILABLE where another process has it or it cannot be made.
+        """
         super().__init__(path)
+        self.shared = lock is not None
+        if lock is not None:
+            self._lock = lock
+            return
         try:
             path.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
             self.segments.mkdir(FOLDER_MODE, exist_ok=True)
@@ -96,6 +106,11 @@ class Folder(Layout):
                 retryable=False,
             ) from None
         close_to_others(path, self.OWN)
+
+    @property
+    def descriptor(self) -> int:
+        """That of the lock, which processes that inherit it share."""
+        return self._lock
 
     def check_log(self) -> None:
         """Raises INTERNAL for a folder that has lost its log: its segments are of a database, but not all of it."""

@@ -69,6 +69,10 @@ def create_app(
         "adalog_response_bytes", "Bytes of large responses that are not sent yet.", lambda: responses.held
     )
     imports = Imports(database, pool, settings)
+    if workers is not None and workers.has_spark:
+        workers.share_imports(imports.served)
+    elif workers is not None and settings.spark:
+        imports = Imports(database, pool, settings, elsewhere=workers.imported)
     stop = Stop(database, pool, hub)
     operations = Operations(build_schema(), settings.limits)
     answering = Answering(operations, services, tokens, metrics, stop)

@@ -27,7 +27,7 @@ from gateway.auth import ANYONE, Principal, Tokens, check_import
 from gateway.config import Settings, import_places
 from gateway.ending import Stop
 from gateway.events import HEADERS, KEEP_ALIVE
-from gateway.imports import Imports, Outbox, Wish
+from gateway.imports import LAST, Imports, Outbox, Wish
 from gateway.peer import is_own_user
 from schema.background import elsewhere
 from schema.errors import describe
@@ -39,7 +39,6 @@ _STATUS: Final = {
     Code.RATE_LIMITED: 429,
     Code.BACKEND_UNAVAILABLE: 503,
 }
-_LAST: Final = ("done", "error")
 
 
 # `file`: the mapping's absolute path where the client is, to which its paths are relative. `schema`: the
@@ -70,7 +69,7 @@ class ImportEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
         try:
-            outbox = self._imports.begin(await self._wish(request))
+            outbox = await self._imports.abegin(await self._wish(request))
         except AdalogError as error:
             await _refusal(error)(scope, receive, send)
             return
@@ -136,7 +135,7 @@ class ImportEndpoint:
             while not gone.done():
                 events = await self._events(outbox, gone)
                 for kind, said in events:
-                    last = kind in _LAST
+                    last = kind in LAST
                     await send({"type": "http.response.body", "body": framed(kind, said), "more_body": not last})
                     if last:
                         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from datalog import edn
 from datalog.errors import AdalogError, Code
@@ -13,6 +14,9 @@ from gateway.texts import shown_path
 from store.database import Database
 from store.folder import holds_database
 from store.log import KeyMemory
+
+if TYPE_CHECKING:
+    from gateway.workers.workers import Workers
 
 
 def open_database(settings: Settings, lock: int | None = None) -> Database:
@@ -61,8 +65,11 @@ def _held(settings: Settings) -> bool:
         ) from None
 
 
-def start_pool(database: Database, settings: Settings, *, spark: bool) -> Pool:
-    """The engines; with `spark` the second one too, which starts in the background while nothing waits for it."""
+def start_pool(database: Database, settings: Settings, *, spark: bool, workers: Workers | None = None) -> Pool:
+    """The engines; with `spark` the second one too, which starts in the background while nothing waits for it.
+
+    workers: those of which this is one, and one of which has the second engine for all.
+    """
     sizes = PoolSettings(
         threads=settings.threads,
         running=settings.queries_at_once,
@@ -74,10 +81,15 @@ def start_pool(database: Database, settings: Settings, *, spark: bool) -> Pool:
     cache = cache_settings(settings)
     if not spark:
         return Pool(database, sizes, cache=cache)
+    if workers is not None and not workers.has_spark:
+        return Pool(database, sizes, workers.spark(), cache)
     from executor.spark.engine import SparkEngine
 
     engine = SparkEngine(settings.spark_master, properties=settings.spark_properties)
-    return Pool(database, sizes, engine, cache)
+    pool = Pool(database, sizes, engine, cache)
+    if workers is not None:
+        workers.share_spark(engine, pool.memory)
+    return pool
 
 
 def cache_settings(settings: Settings) -> CacheSettings | None:

@@ -165,7 +165,7 @@ def _serve(
         ending.install()
         entrance.opened()
         rehearsal.on(database)
-        pool = start_pool(database, settings, spark=settings.spark)
+        pool = start_pool(database, settings, spark=settings.spark, workers=workers)
         try:
             app = create_app(database, pool, settings, lambda: rehearsal.over, workers)
             with app.state.hub:
@@ -181,6 +181,8 @@ def _serve(
                     app.state.imports.close(stopping())
                     app.state.imports.join()
         finally:
+            if workers is not None:
+                workers.end()
             trimming.stop()
             rehearsal.stop()
             pool.close()

@@ -11,8 +11,11 @@ import tempfile
 
 import numpy as np
 
-# Numbers before those of the workers: how many are ready, how many were started again.
-_READY, _RESTARTS, _OWN = 0, 1, 8
+from executor.spark.seen import STATES, Seen
+
+# Numbers before those of the workers: how many are ready, how many were started again, and of the Spark session its
+# state, cores, tasks and microseconds of a job that does nothing.
+_READY, _RESTARTS, _SPARK, _OWN = 0, 1, 2, 8
 # Far enough apart that no two writers share a line of the processor's cache.
 _STRIDE = 8
 
@@ -44,6 +47,17 @@ class Board:
     def count(self, ready: int, restarts: int) -> None:
         """For the supervisor to say."""
         self._numbers[_READY], self._numbers[_RESTARTS] = ready, restarts
+
+    def tell_spark(self, seen: Seen) -> None:
+        """For the worker to say that has the session."""
+        told = STATES.index(seen.state), seen.cores, seen.tasks, int(1e6 * seen.idle_seconds)
+        self._numbers[_SPARK : _SPARK + len(told)] = told
+
+    @property
+    def spark(self) -> Seen:
+        """What that worker said last."""
+        state, cores, tasks, micros = self._numbers[_SPARK : _SPARK + 4].tolist()
+        return Seen(STATES[state], cores, tasks, micros / 1e6)
 
     def wrote(self, worker: int, t: int) -> None:
         """A worker's transaction is on disk, and is about to be answered."""

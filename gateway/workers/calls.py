@@ -7,20 +7,20 @@ Pickled, as both ends are the same program, and nobody else can have a line.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
 from multiprocessing.connection import Connection as Line
-from typing import Any, Final
+from typing import Any
 
 from datalog.errors import AdalogError, Code
 from gateway.workers.worker import Post
 
 _ANSWER, _END, _REFUSED = "answer", "end", "refused"
-# How often who answers looks whether the caller is still there.
-_LOOK_SECONDS: Final = 1.0
 
+Gone = Callable[[], bool]
+"""Whether nobody waits for answers any more."""
 Service = Callable[..., Iterator[Any]]
-"""Answers a call: its arguments, then as many answers as it has."""
+"""Answers a call: a `Gone` and the call's arguments; then as many answers as it has."""
 
 _log = logging.getLogger("adalog.server")
 
@@ -42,11 +42,18 @@ class Calls:
         """The other workers' numbers."""
         return [number for number in range(self._post.workers) if number != self._post.number]
 
-    def ask(self, worker: int, name: str, *arguments: Any, seconds: float | None = None) -> Iterator[Any]:
-        """The answers of another worker, as they come; closing the iterator ends the call.
+    def ask(
+        self,
+        worker: int,
+        name: str,
+        *arguments: Any,
+        seconds: float | None = None,
+        tick: float | None = None,
+    ) -> Generator[Any]:
+        """The answers of another worker, as they come; closing the generator ends the call.
 
-        seconds: how long the next answer may take. Raises what the other raised, and BACKEND_UNAVAILABLE where it
-        is not there, ends, or takes too long.
+        seconds: how long the next answer may take. tick: None comes so often while there is no answer. Raises what
+        the other raised, and BACKEND_UNAVAILABLE where it is not there, ends, or takes too long.
         """
         line = self._post.call(worker)
         if line is None:
@@ -57,6 +64,8 @@ class Calls:
                 while True:
                     if seconds is not None and not line.poll(seconds):
                         raise _away(worker)
+                    while tick is not None and not line.poll(tick):
+                        yield None
                     kind, said = line.recv()
                     if kind == _ANSWER:
                         yield said
@@ -71,7 +80,7 @@ class Calls:
         with line, suppress(EOFError, OSError):
             name, arguments = line.recv()
             try:
-                for said in self._services[name](*arguments):
+                for said in self._services[name](lambda: _is_left(line), *arguments):
                     line.send((_ANSWER, said))
                 line.send((_END, None))
             except AdalogError as error:
@@ -81,6 +90,14 @@ class Calls:
             except Exception:  # noqa: BLE001 - the caller hears that it failed, the log of what
                 _log.exception("a call of another worker failed")
                 line.send((_REFUSED, AdalogError(Code.INTERNAL, "another worker failed; the log says why")))
+
+
+def _is_left(line: Line) -> bool:
+    """Whether the caller has hung up: it says nothing more before."""
+    try:
+        return line.poll(0)
+    except OSError:
+        return True
 
 
 def _away(worker: int) -> AdalogError:

@@ -42,8 +42,8 @@ _REST_SECONDS: Final = 2.0
 
 @dataclass(frozen=True)
 class Sent:
-    """A join on its way. `databases`: manifests, pickled. `made`: the values that the sender's Scratch has made up so
-    far."""
+    """A join on its way. `databases`: manifests, pickled. `made`: the values that the sender's Scratch has made up
+    so far."""
 
     plan: Plan
     databases: Mapping[str, bytes]

@@ -242,7 +242,8 @@ def _bytes(text: str) -> bytes:
         ) from None
 
 
-def _uri(text: str) -> Uri:
+def uri(text: str) -> Uri:
+    """A URI. Raises Malformed where it has characters that a URI has not."""
     if not text or re.search(r'[\s<>"{}|\\^`\x00-\x20\x7f]', text):
         raise Malformed(f'#uri "{_short(text)}" is not a URI; characters such as a space are written %20')
     return Uri(text)
@@ -254,7 +255,7 @@ def _db_id(value: Value) -> int:
     raise Malformed("#db/id takes a partition and a negative number, as in #db/id [:db.part/user -1]")
 
 
-_TAGS: Mapping[str, Callable[[str], Value]] = {"inst": _inst, "uuid": _uuid, "bytes": _bytes, "uri": _uri}
+_TAGS: Mapping[str, Callable[[str], Value]] = {"inst": _inst, "uuid": _uuid, "bytes": _bytes, "uri": uri}
 
 
 def tagged(token: str, value: Value) -> Value:

@@ -1,7 +1,8 @@
-"""The command line: `adalog serve query live pull attributes transact explain import stream export sample`.
+"""The command line: `adalog serve query live pull attributes transact explain import stream export sample` and
+`adalog settings`.
 
-Every option can be set as ADALOG_<OPTION>. Exit codes: 0 done, 1 the request was refused, 2 wrong usage, 3 no
-database or server could be reached; 130 interrupted, 141 the reader of a pipe went away.
+Every option can be set as ADALOG_<OPTION>, or in a file. Exit codes: 0 done, 1 the request was refused, 2 wrong
+usage, 3 no database or server could be reached; 130 interrupted, 141 the reader of a pipe went away.
 """
 
 from __future__ import annotations
@@ -19,11 +20,13 @@ from click.core import ParameterSource
 
 from datalog.errors import AdalogError, Code
 from gateway import output
-from gateway.config import SettingError, Settings, settings_from
 from gateway.console import binary, err, out, tolerate
 from gateway.options import (
+    CONFIG,
+    OPTION_KEYS,
     TEXT,
     Asking,
+    SettingOptions,
     argument_options,
     argument_variables,
     basis_options,
@@ -35,12 +38,17 @@ from gateway.options import (
     timeout_option,
     where_options,
 )
+from gateway.setting import SettingError
 from gateway.texts import Text, shown_path
 
 if TYPE_CHECKING:
     from gateway.backend import Backend, Remote
+    from gateway.config import Settings
+    from gateway.sources import Read
 
 _UNREACHABLE, _INTERRUPTED, _PIPE_CLOSED = 3, 130, 141
+# Variables of `make`.
+_SET_UP = frozenset({"ADALOG_NO_SYSTEM_PACKAGES"})
 # How wide a pulled entity is written where no terminal says.
 _PAGE_WIDTH = 100
 
@@ -78,26 +86,28 @@ def main() -> None:
     """
 
 
-@main.command()
+@main.command(cls=SettingOptions)
 @option("--host", metavar="H", help="The address to listen on.  [default: 127.0.0.1]")
-@option("--port", type=click.IntRange(0, 65535), metavar="N", help="0 takes a free one.  [default: 8080]")
+@option("--port", metavar="N", help="0 takes a free one.  [default: 8080]")
 @data_option
 @option(
     "--workers",
-    type=click.IntRange(1, 256),
     metavar="N",
-    help="Processes behind the one port, which share the bounds of memory and connections.  [default: 1]",
+    help="Processes behind the port, which share the bounds of memory and connections.  [default: 1]",
 )
-def serve(host: str | None, port: int | None, data: str | None, workers: int | None) -> None:
+def serve(**_: Any) -> None:
     """Serve the database over GraphQL, with the explorer.
+
+    Every other setting is an option, too: --query-depth 20 for ADALOG_QUERY_DEPTH. `adalog settings` lists them.
 
     \b
         adalog serve --data family --port 8081
+        adalog serve --config /etc/adalog.toml --log-level debug
     """
     with _told(None):
         from gateway.server import run
 
-        settings = settings_from(os.environ, host=host, port=port, data=data, workers=workers).checked()
+        settings = _settings().checked()
         _say_if_new(settings)
         code = run(settings, out)
     sys.exit(code)
@@ -380,7 +390,7 @@ def stream(
         most = ANY if max_errors is None else max_errors
         chosen = Chosen(Path(mapping), Path(checkpoint), Path(quarantine), most, once)
         with _place(ctx, data, url, token, reads=False) as place:
-            run_stream(place, settings_from(os.environ), plan, chosen, out, err)
+            run_stream(place, _settings(), plan, chosen, out, err)
 
 
 @main.command()
@@ -389,7 +399,7 @@ def stream(
 @option("--history", is_flag=True, help="Export all that was ever asserted or retracted.")
 @format_option("parquet", "edn", help="What to write: a folder of Parquet files, or of lines of EDN.")
 @click.argument("folder", metavar="OUT", type=click.Path())
-def export(folder: str, data: str | None, form: str, as_of: str | None, history: bool) -> None:
+def export(folder: str, form: str, as_of: str | None, history: bool, **_: Any) -> None:
     """Export the datoms through Spark into the new folder OUT: a folder for each attribute, and schema.edn.
 
     The database may be served meanwhile. `adalog import` reads it back (format: adalog). The last line printed is
@@ -403,7 +413,7 @@ def export(folder: str, data: str | None, form: str, as_of: str | None, history:
         from gateway.exporting import run_export
         from gateway.opening import check_exists
 
-        settings = settings_from(os.environ, data=data)
+        settings = _settings()
         check_exists(settings)
         run_export(settings, folder, out, err, as_of=as_of, form=form, history=history)
 
@@ -411,7 +421,7 @@ def export(folder: str, data: str | None, form: str, as_of: str | None, history:
 @main.command()
 @data_option
 @option("--if-empty", is_flag=True, help="Do nothing when the database holds data already.")
-def sample(data: str | None, if_empty: bool) -> None:
+def sample(if_empty: bool, **_: Any) -> None:
     """Load the sample data: Debian's package graph.
 
     \b
@@ -420,7 +430,7 @@ def sample(data: str | None, if_empty: bool) -> None:
     with _told(None):
         from gateway.commands import load_sample
 
-        load_sample(settings_from(os.environ, data=data), out, err, if_empty=if_empty)
+        load_sample(_settings(), out, err, if_empty=if_empty)
 
 
 @main.command(cls=Asking)
@@ -461,6 +471,50 @@ def live(ctx: click.Context, /, query: Text, form: str, show: int | None, from_t
         for event in events:
             printer.event(event)
             sys.stdout.flush()
+
+
+@main.command(cls=SettingOptions)
+@data_option
+@format_option("table", "json", help="What to print.")
+def settings(form: str, **_: Any) -> None:
+    """Show every setting with its value, and where that comes from, as `adalog serve` would take them.
+
+    Values of secrets are not shown. A wrong one is refused.
+
+    \b
+        adalog settings --config /etc/adalog.toml
+    """
+    with _told(None):
+        from gateway.commands import settings_relation
+
+        read = _read_settings()
+        read.settings.checked()
+        relation = settings_relation(read)
+    _print(relation, form, 0)
+
+
+def _settings() -> Settings:
+    """The settings of the present command. Raises SettingError."""
+    return _read_settings().settings
+
+
+def _read_settings() -> Read:
+    """The settings of the present command, where what was typed goes before all else. Raises SettingError."""
+    from gateway.sources import names, nearest, read, variable
+
+    ctx = click.get_current_context()
+    typed = {
+        name: value
+        for name, value in ctx.params.items()
+        if name in names() and ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
+    }
+    if ctx.get_parameter_source("config") is ParameterSource.COMMANDLINE:
+        typed["config"] = ctx.meta[CONFIG]
+    found = read(os.environ, typed, OPTION_KEYS)
+    for unknown in sorted(set(found.unknown) - _SET_UP):
+        known = [variable(name) for name in (*names(), *OPTION_KEYS)]
+        err.print(f"adalog: {unknown} is no setting{nearest(unknown, known)}", markup=False, soft_wrap=True)
+    return found
 
 
 @contextmanager
@@ -504,7 +558,7 @@ def _place(
     if url and "data" not in typed:
         yield Remote(url, token)
         return
-    settings = settings_from(os.environ, data=data)
+    settings = _settings()
     if reads:
         from gateway.opening import check_exists
 

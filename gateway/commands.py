@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from datalog.errors import AdalogError, Code
 from gateway.backend import Backend, Local
 from gateway.config import Settings
 from gateway.output import Relation, Warned
+from gateway.sources import Read, secret_names
 from schema.encoding import decode
 
 _WARNINGS = "warnings { code message line column }"
@@ -62,6 +64,22 @@ _ATTRIBUTE_COLUMNS = {
     "count": "long",
     "doc": "string",
 }
+
+
+def settings_relation(read: Read) -> Relation:
+    """Each setting with its value, and where that came from."""
+    settings, secret = read.settings, secret_names()
+    values = {f.name: getattr(settings, f.name) for f in fields(settings) if f.name != "limits"}
+    rows: list[tuple[Any, ...]] = []
+    for name, value in sorted((values | asdict(settings.limits)).items()):
+        shown = None if value is None else "**********" if name in secret and str(value) else value
+        rows.append((name, shown if isinstance(shown, int | float | None) else str(shown), _origin(read, name)))
+    value = [dict(zip(("name", "value", "from"), row, strict=True)) for row in rows]
+    return Relation(("name", "value", "from"), ("string", "string", "string"), rows, value, f"{len(rows)} settings")
+
+
+def _origin(read: Read, name: str) -> str:
+    return read.origins.get(name, "default")
 
 
 def run_query(backend: Backend, variables: Mapping[str, Any], form: str) -> Relation:

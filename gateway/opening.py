@@ -97,11 +97,11 @@ def cache_settings(settings: Settings) -> CacheSettings | None:
     redis = None
     if settings.redis_url:
         redis = RedisSettings(
-            settings.redis_url,
+            settings.redis_url.get_secret_value(),
             settings.redis_prefix,
             settings.redis_ttl,
             settings.redis_entry_bytes,
-            settings.redis_secret,
+            settings.redis_secret.get_secret_value() if settings.redis_secret else None,
         )
     if redis is None and not settings.cache_bytes:
         return None

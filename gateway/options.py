@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from datalog.errors import AdalogError
-from gateway.config import PREFIX
+from gateway.setting import PREFIX, SettingError, config_file
 from gateway.texts import TextType
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -23,10 +23,46 @@ _LONGEST_MS = 2**31 - 1
 _TYPED_ORDER = "adalog.arguments"
 
 
+# What options are called in a file of settings.
+OPTION_KEYS: set[str] = set()
+CONFIG = "adalog.config"
+"""Where a command's context has the path of its file of settings."""
+
+
 def option(*names: str, **settings: Any) -> Decorator:
-    """A click option that is also read from ADALOG_<OPTION>."""
-    envvar = PREFIX + names[0].lstrip("-").replace("-", "_").upper()
-    return click.option(*names, envvar=envvar, show_envvar=True, **settings)
+    """A click option that is also read from ADALOG_<OPTION>, and from a file of settings."""
+    key = _key(names[0])
+    OPTION_KEYS.add(key)
+    return click.option(*names, envvar=PREFIX + key.upper(), show_envvar=True, **settings)
+
+
+def _key(option: str) -> str:
+    return option.lstrip("-").replace("-", "_")
+
+
+def _read_file(ctx: click.Context, param: click.Parameter, path: str | None) -> str | None:
+    """Makes what a file of settings says of this command's options their default."""
+    if path is None:
+        return None
+    try:
+        found = config_file(path)
+    except SettingError as error:
+        raise click.UsageError(str(error), ctx) from None
+    ctx.default_map = {
+        str(each.name): _option_value(found[_key(each.opts[0])])
+        for each in ctx.command.params
+        if _key(each.opts[0]) in found
+        and not (isinstance(each, FormatOption) and each.is_for_others(found[_key(each.opts[0])]))
+    }
+    ctx.meta[CONFIG] = path
+    return path
+
+
+def _option_value(value: Any) -> Any:
+    """A value of a file as it would be typed."""
+    if isinstance(value, list):
+        return [_option_value(each) for each in value]
+    return value if isinstance(value, bool) else str(value)
 
 
 def options(*each: Decorator) -> Decorator:
@@ -126,13 +162,40 @@ class Asking(click.Command):
         return rest
 
 
+class SettingOptions(click.Command):
+    """A command of which every setting is an option; help shows those alone that are declared."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        params = super().get_params(ctx)
+        declared = {param.name for param in params} | {"config"}
+        from gateway.sources import names, option_name, secret_names
+
+        for name in sorted(names() - declared):
+            callback = _refuse_secret if name in secret_names() else None
+            params.append(click.Option([option_name(name), name], hidden=True, callback=callback))
+        return params
+
+
+def _refuse_secret(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    if value is not None:
+        name = f"{PREFIX}{str(param.name).upper()}"
+        raise click.UsageError(
+            f"{param.opts[0]}: other users of this machine can read a command line; set {name}, or put the value "
+            f"into a file {name} in a folder that {PREFIX}SECRETS_DIR names",
+            ctx,
+        )
+
+
 class FormatOption(click.Option):
-    """--format, whose variable may name a format that only other commands have."""
+    """--format, whose variable, or file, may name a format that only other commands have."""
 
     def value_from_envvar(self, ctx: click.Context) -> Any:
         value = super().value_from_envvar(ctx)
+        return None if self.is_for_others(value) else value
+
+    def is_for_others(self, value: Any) -> bool:
         assert isinstance(self.type, click.Choice)
-        return None if value in FORMATS and value not in self.type.choices else value
+        return value in FORMATS and value not in self.type.choices
 
 
 def format_option(*formats: str, help: str | None = None) -> Decorator:
@@ -174,7 +237,17 @@ def basis_variable(as_of: str | None, since: int | None, history: bool) -> dict[
 
 TEXT = TextType()
 
-data_option = option("--data", metavar="DIR", help="The database's folder, or :memory:.  [default: data]")
+data_option = options(
+    option("--data", metavar="DIR", help="The database's folder, or :memory:.  [default: data]"),
+    option(
+        "--config",
+        metavar="FILE",
+        is_eager=True,
+        expose_value=False,
+        callback=_read_file,
+        help="Settings in TOML; options and variables go before them.",
+    ),
+)
 where_options = options(
     data_option,
     option("--url", metavar="URL", help="A served adalog, e.g. http://127.0.0.1:8080."),

@@ -16,6 +16,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from datalog import edn
+from datalog.edn_scalars import Malformed, uri
 from datalog.errors import AdalogError
 from datalog.values import BigInt, Keyword, Symbol, Uri
 from store.coercion import coerced
@@ -88,7 +89,10 @@ def _bytes(text: str) -> bytes | None:
 
 
 def _uri(text: str) -> Uri | None:
-    return Uri(text) if text else None
+    try:
+        return uri(text)
+    except Malformed:
+        return None
 
 
 _FROM_TEXT: Final[Mapping[str, Callable[[str], Any | None]]] = {

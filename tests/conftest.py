@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -13,11 +14,71 @@ from executor.spark.engine import SparkEngine
 from store.database import Database
 from tests.support import QUICK, World
 
-# `ci` is the same every time and small; `HYPOTHESIS_PROFILE=thorough` looks for new cases for as long as it takes.
+# `ci` is the same every time and small, `full` is more of the same; `HYPOTHESIS_PROFILE=thorough` looks for new
+# cases for as long as it takes. The rounds of storms go by it, too: see `examples` in tests/property/model.py.
 _COMMON = {"deadline": None, "suppress_health_check": list(HealthCheck), "print_blob": True}
-settings.register_profile("ci", derandomize=True, max_examples=100, database=None, **_COMMON)
+settings.register_profile("ci", derandomize=True, max_examples=40, database=None, **_COMMON)
+settings.register_profile("full", derandomize=True, max_examples=100, database=None, **_COMMON)
 settings.register_profile("thorough", max_examples=20_000, **_COMMON)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+# Files that take longest come first, so that at the end no process has one of them while others have nothing.
+_FIRST = (
+    "tests/gateway/test_fuzz.py",
+    "tests/gateway/test_shutdown.py",
+    "tests/gateway/test_small_machine.py",
+    "tests/gateway/test_process.py",
+    "tests/gateway/test_attacks.py",
+    "tests/gateway/test_websocket.py",
+    "tests/gateway/test_wire.py",
+    "tests/store/test_files.py",
+    "tests/store/test_durability.py",
+    "tests/property/test_queries.py",
+    "tests/property/test_nested_queries.py",
+    "tests/property/test_maintained.py",
+    "tests/property/test_importing.py",
+    "tests/property/test_importing_meanwhile.py",
+    "tests/property/test_exporting.py",
+    "tests/property/test_rule_programs.py",
+    "tests/property/test_dependencies.py",
+    "tests/protocols/test_restart.py",
+    "tests/gateway/test_websocket_fuzz.py",
+    "tests/language/test_bounds.py",
+    "tests/language/test_live_traps.py",
+)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Brings the tests into an order that keeps several processes busy to the end."""
+    if not hasattr(config, "workerinput"):
+        return
+    first = {name: place for place, name in enumerate(_FIRST)}
+
+    def place(item: pytest.Item) -> tuple[bool, bool, int]:
+        own_session = "no_shared_spark" in getattr(item, "fixturenames", ())
+        return not _is_spark(item.nodeid), own_session, first.get(item.nodeid.partition("::")[0], len(first))
+
+    items.sort(key=place)
+
+
+@pytest.hookimpl(tryfirst=True, optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """A process for each file in turn; one for all of Spark, which is started once then and has a processor."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return "spark" if _is_spark(nodeid) else super()._split_scope(nodeid)
+
+    if config.getvalue("dist") != "loadfile":
+        return None
+    config.option.loadscopereorder = False
+    return Scheduling(config, log)
+
+
+def _is_spark(nodeid: str) -> bool:
+    """Whether it is in the name: of files, or of single tests."""
+    return "spark" in nodeid
 
 
 _SHARED: list[SparkEngine] = []

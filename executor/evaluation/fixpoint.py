@@ -11,8 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from datalog.ast import FindAggregate, FindVar, Var
+from datalog.terms import Const
 from executor.answer.aggregates import aggregated
 from executor.bounds.budget import Held
 from executor.bounds.cancel import Cancel
@@ -28,7 +30,7 @@ from executor.kernels import row_kernels
 from executor.question.inputs import Inputs
 from executor.rules.aggregating import Aggregating
 from executor.rules.facts import Columns, Facts, Parts, RowFacts, check_size
-from planner.logical import RelationAtom, everything
+from planner.logical import DatomAtom, RelationAtom, everything, leaves, variables
 from planner.plan import Plan
 from planner.program import Closure, Derived, RulePlan, Sharing, Stratum
 from planner.version import Version
@@ -98,6 +100,27 @@ class Fixpoint:
         for plan in sharing.domain:
             _Rule(self, None, plan, found.add).run()
         return np.sort(found.whole().columns[0])
+
+    def work(self, sharing: Sharing, values: Column) -> NDArray[np.float64]:
+        """What each value of the shared variable is estimated to take, in no unit: one, and the pairs that it
+        begins in the patterns that bind it and in the steps of closures."""
+        begins = [(leaf, plan.head[0]) for plan in sharing.domain for leaf in leaves(plan.body)]
+        closures = [each.closure for each in self.plan.program.strata if each.closure is not None]
+        begins += [(each.step, each.start) for each in closures]
+        work = np.ones(len(values))
+        for leaf, variable in begins:
+            if isinstance(leaf, DatomAtom) and isinstance(leaf.attribute, Const) and variable in variables(leaf):
+                work += self._begun(leaf, variable, values)
+        return work
+
+    def _begun(self, leaf: DatomAtom, variable: str, values: Column) -> NDArray[np.int64] | int:
+        rank = {name: place for place, name in enumerate((variable, *sorted(variables(leaf) - {variable})))}
+        databases, relations = self.inputs.databases, self.relations
+        binding = Binding(self.plan, databases, relations, self.run, rank=rank, derive=derived)
+        bound = binding.extender(leaf)
+        if not isinstance(bound, PairExtender):
+            return 0
+        return (bound.forward() if bound.first == variable else bound.backward()).counts(values)
 
     def _facts(self, relation: Derived, stratum: Stratum) -> Facts:
         if relation.aggregates and stratum.recursive:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 import executor
+from executor.kernels.loading import load_kernels
 from executor.spark.archive import FOLDER, write_archive
 from executor.spark.properties import REQUIRED
 
@@ -117,6 +118,8 @@ def _code(master: str, folder: Path) -> dict[str, str]:
         given = os.environ.get("PYTHONPATH", "")
         paths = [str(root), *(path for path in given.split(os.pathsep) if path)]
         return {"spark.executorEnv.PYTHONPATH": os.pathsep.join(paths)}
+    # What is not compiled yet every executor would compile for itself, a minute of each core.
+    load_kernels()
     archive = write_archive(root, folder)
     return {
         "spark.archives": f"{archive.as_uri()}#{FOLDER}",

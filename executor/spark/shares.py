@@ -1,4 +1,5 @@
-"""Cuts a join into shares of about equal work: prefixes to start from, with one variable bound or with more.
+"""Divides a query into shares of about equal work: prefixes of its join to start from, with one variable bound or
+with more, or the values of an argument of its rules.
 
 The values of the first variable are shared out by how many candidates each has at the next level. What is left of a
 value with too many for one share, a hub, is bound one variable further and shared out again.
@@ -6,16 +7,25 @@ value with too many for one share, a hub, is bound one variable further and shar
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from heapq import heappop, heappush
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from datalog.ast import FindVar
 from executor.bounds.cancel import Cancel
+from executor.bounds.run import Run
+from executor.evaluation.bind import Binding
+from executor.evaluation.fixpoint import Fixpoint, StratumCounts, derived
 from executor.join.batch import Batch, Column, concatenate
 from executor.join.extender import UNBOUNDED
-from executor.join.generic_join import GenericJoin
+from executor.join.generic_join import GenericJoin, LevelCounts
+from executor.question.inputs import Inputs
+from executor.rules.facts import whole
+from planner.plan import Plan
 
 _DEEPEST = 3
 _MOST_PREFIXES = 1 << 21
@@ -23,6 +33,8 @@ _MOST_PREFIXES = 1 << 21
 _PREFIX_WORK = 1.0
 # With n candidates at this level and more levels to come the join looks at about n^1.5, not at n.
 _EXPONENT = 1.5
+# For each share that values are dealt out to.
+_PACKETS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +44,55 @@ class Share:
     depth: int
     prefixes: Batch
     work: float
+
+
+@dataclass(frozen=True, eq=False)
+class Divided:
+    """A query divided among tasks. relations: those that every task is given. counts, strata: of what was evaluated
+    on the way, as `Ran` has them. No shares: there is no answer."""
+
+    shares: Sequence[Share]
+    relations: Mapping[str, Sequence[Column]]
+    counts: list[LevelCounts]
+    strata: list[StratumCounts]
+
+
+def divided(plan: Plan, inputs: Inputs, start: Batch, run: Run, wanted: int) -> Divided:
+    """Divides a query into about `wanted` shares. start: the first batch.
+
+    With a variable to share out the rules run in the tasks, each for its share of the variable's values; otherwise
+    here, before the join is cut.
+    """
+    nothing = [LevelCounts() for _ in plan.levels]
+    if plan.sharing is not None:
+        fixpoint = Fixpoint(plan, inputs, start, run.on_one_thread)
+        values = fixpoint.domain(plan.sharing)
+        shares = dealt(plan.sharing.variable, values, fixpoint.work(plan.sharing, values), wanted)
+        return Divided(shares, inputs.relations, nothing, [])
+    fixpoint = Fixpoint(plan, inputs, start, run)
+    facts = fixpoint.relations_read()
+    join = Binding(plan, inputs.databases, facts, run, derive=derived).join()
+    if join is None:
+        return Divided([], {}, nothing, fixpoint.counts)
+    shares = split(join, start, wanted, run.cancel)
+    return Divided(shares, {name: whole(held) for name, held in facts.items()}, join.counts, fixpoint.counts)
+
+
+def is_rows(plan: Plan) -> bool:
+    """Whether the answer is the rows of the join, in any order."""
+    query = plan.query
+    return (
+        all(isinstance(element, FindVar) for element in query.find.elements)
+        and not (query.order_by or query.with_ or query.offset or plan.weighted)
+        and query.limit is None
+        and not query.find.takes_one
+    )
+
+
+def are_apart(plan: Plan, shares: Sequence[Share]) -> bool:
+    """Whether no row can be of two shares: rows do not repeat, or show what tells the shares apart."""
+    shown = {element.var.name for element in plan.query.find.elements}
+    return not plan.distinct or all(shown >= set(share.prefixes.columns) for share in shares)
 
 
 def split(join: GenericJoin, start: Batch, wanted: int, cancel: Cancel) -> list[Share]:
@@ -61,13 +122,31 @@ def split(join: GenericJoin, start: Batch, wanted: int, cancel: Cancel) -> list[
     return sorted(shares, key=lambda share: -share.work)
 
 
-def dealt(variable: str, values: Column, wanted: int) -> list[Share]:
-    """The values of a variable dealt out like cards: neighbours are often alike in how much work they are."""
+def dealt(variable: str, values: Column, work: NDArray[np.float64], wanted: int) -> list[Share]:
+    """At most `wanted` shares of a variable's values, of about equal work, the largest first.
+
+    Values with much of it, and packets of the others dealt out like cards, go to whoever has least, the heaviest
+    first (Graham's rule for the longest tasks).
+    """
     hands = min(wanted, len(values))
-    return [
-        Share(0, Batch(len(hand), {variable: hand}), float(len(hand)))
-        for hand in (values[i::hands] for i in range(hands))
-    ]
+    if not hands:
+        return []
+    heavy = work * hands * _PACKETS > work.sum()
+    others = np.flatnonzero(~heavy)
+    packets = [others[i :: hands * _PACKETS] for i in range(min(hands * _PACKETS, len(others)))]
+    packets += [np.array([place]) for place in np.flatnonzero(heavy).tolist()]
+    weighed = sorted(((float(work[packet].sum()), number) for number, packet in enumerate(packets)), reverse=True)
+    held: list[list[int]] = [[] for _ in range(hands)]
+    least = [(0.0, hand) for hand in range(hands)]
+    for weight, number in weighed:
+        total, hand = heappop(least)
+        held[hand].append(number)
+        heappush(least, (total + weight, hand))
+    shares = []
+    for total, hand in least:
+        own = values[np.sort(np.concatenate([packets[number] for number in held[hand]]))]
+        shares.append(Share(0, Batch(len(own), {variable: own}), total))
+    return sorted(shares, key=lambda share: -share.work)
 
 
 def cut(prefixes: Batch, depth: int, work: NDArray[np.float64], most: float) -> list[Share]:

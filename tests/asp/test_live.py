@@ -33,7 +33,8 @@ def theirs_of(asked: Asked, snapshot: Snapshot) -> tuple[list[Any], int] | None:
 
 def test_live_queries() -> None:
     told: Counter[str] = Counter()
-    for seed in range(examples(9)):
+    seeds = examples(9)
+    for seed in range(seeds):
         rng = Random(seed)
         # Each change of the deepest nests is hundreds of joins to be planned.
         asked = [each for each in (query(rng) for _ in range(12)) if len(each.text + each.rules) < 450][:5]
@@ -53,4 +54,4 @@ def test_live_queries() -> None:
                     right = mine <= other and len(mine) == min(len(other), most)
                     assert right, (seed, t, each, "a subscriber has", rows, "clingo has", theirs)
                     told["a row or more" if rows else "no row"] += 1
-    assert told["a row or more"] > 20
+    assert told["a row or more"] > seeds

@@ -24,7 +24,7 @@ from executor.question.inputs import bind_inputs
 from executor.question.question import Questions
 from executor.question.request import Request
 from executor.spark.java import java_home
-from executor.spark.shares import Share, cut, split
+from executor.spark.shares import Share, cut, dealt, divided, split
 from executor.spark.task import Refused, refusal
 from executor.spark.wire import column_of, from_bytes, to_bytes
 from planner.logical import WEIGHT
@@ -104,6 +104,33 @@ def test_pieces_are_of_about_equal_work() -> None:
     assert sum(piece.prefixes.size for piece in pieces) == 10
     assert sum(piece.work for piece in pieces) == work.sum()
     assert max(piece.work for piece in pieces) <= 10
+
+
+def test_values_are_dealt_out_by_their_work() -> None:
+    values, work = np.arange(1000), np.ones(1000)
+    work[[3, 4, 5]] = 500, 400, 120
+    shares = dealt("?a", values, work, 4)
+    assert sorted(np.concatenate([share.prefixes.columns["?a"] for share in shares]).tolist()) == values.tolist()
+    assert [share.work for share in shares] == [work[share.prefixes.columns["?a"]].sum() for share in shares]
+    assert max(share.work for share in shares) < 1.05 * work.sum() / 4
+    assert shares[0].work == max(share.work for share in shares)
+    assert [len(dealt("?a", values[:few], work[:few], 4)) for few in (0, 1, 3, 4, 5)] == [0, 1, 3, 4, 4]
+
+
+REACH = "[:find ?a ?b :in $ % :where (reach ?a ?b)]"
+STEPS = "[[(reach ?x ?y) [?x :g/to ?y]] [(reach ?x ?y) (reach ?x ?z) [?z :g/to ?y]]]"
+
+
+def test_a_value_of_a_rule_is_as_much_work_as_the_pairs_that_it_begins(graph: Snapshot) -> None:
+    question = Questions().of(Request(REACH, (STEPS,)), graph, Cancel())
+    plan = Compiler().compile(question, share=True)
+    assert plan.sharing is not None
+    values = Scratch(graph.codes)
+    inputs = bind_inputs(plan, question.args, graph, values)
+    assert inputs.start is not None
+    shares = divided(plan, inputs, inputs.start, Run(values), 6).shares
+    hub = next(share for share in shares if 1 in share.prefixes.columns[plan.sharing.variable])
+    assert hub.prefixes.size < min(share.prefixes.size for share in shares if share is not hub) / 2
 
 
 def test_batches_survive_the_way() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.gateway.command_line import adalog, command, environ
+from tests.support import QUICK
 
 COUNT = "[:find (count ?n) . :where [_ :person/name ?n]]"
 READING = [("query", COUNT), ("explain", COUNT), ("pull", "[*]", "1"), ("attributes",)]
@@ -96,7 +97,14 @@ def test_a_format_of_another_command_in_the_environment(folder: str) -> None:
 def test_spark_is_started_and_stopped(folder: str) -> None:
     # The time that it takes to start is not the query's.
     words = command("query", "--data", folder, "--engine", "spark", "--timeout", "60s", COUNT)
-    done = subprocess.run(words, capture_output=True, text=True, env=environ(), timeout=240, check=False)
+    done = subprocess.run(
+        words,
+        capture_output=True,
+        text=True,
+        env=environ(ADALOG_SPARK_CONF=json.dumps(QUICK)),
+        timeout=240,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1].endswith("· SPARK")
 

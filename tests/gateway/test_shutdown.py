@@ -25,6 +25,7 @@ import pytest
 from executor.spark.folders import remove_abandoned
 from store.database import Database
 from tests.spark_processes import alive, busy_worker, descendants, until
+from tests.support import QUICK
 
 NUMBERS = "[" + " ".join(f"[:db/add {number} :n/value {number}]" for number in range(1, 1501)) + "]"
 JOIN = "[:find (count ?a) . :with ?b ?c ?d :where [?a :n/value ?v] [?b :n/value ?w] [?c :n/value ?x] "
@@ -36,6 +37,7 @@ SLOW = JOIN.replace("(count ?a) . :with ?b ?c ?d", "?op ?a ?at ?s").replace(
 # The server is gone within 5; a machine that runs other tests beside may be slower than its clock.
 GONE_SECONDS = 15.0
 SERVE = "from gateway.cli import main; main()"
+ON_SPARK = {"ADALOG_SPARK": "on", "ADALOG_SPARK_CONF": json.dumps(QUICK)}
 
 
 class Log:
@@ -393,7 +395,7 @@ def temporary() -> Iterator[Path]:
 def test_spark_is_gone_with_the_server(
     folder: Path, temporary: Path, clients: ThreadPoolExecutor, moment: str
 ) -> None:
-    with serving(folder, ADALOG_SPARK="on", TMPDIR=str(temporary)) as server:
+    with serving(folder, **ON_SPARK, TMPDIR=str(temporary)) as server:
         until = time.monotonic() + 60
         while (java := java_of(server)) is None:
             assert time.monotonic() < until
@@ -432,7 +434,7 @@ def _is_worker(pid: int) -> bool:
 def test_spark_is_gone_with_a_server_that_is_killed(
     folder: Path, temporary: Path, clients: ThreadPoolExecutor
 ) -> None:
-    with serving(folder, ADALOG_SPARK="on", TMPDIR=str(temporary)) as server:
+    with serving(folder, **ON_SPARK, TMPDIR=str(temporary)) as server:
         server.said.wait_for("Spark is ready", 120)
         java = java_of(server)
         assert java is not None

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 
 from gateway.config import Settings
 from gateway.opening import start_pool
@@ -34,7 +35,7 @@ def tracker(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         server = RedisServer("redis", Path(tmp_path_factory.mktemp("redis")))
         server.start()
         # Nothing stays in this process: what comes twice comes from Redis.
-        settings = Settings(data=":memory:", cache_bytes=1, redis_url=server.url)
+        settings = Settings(data=":memory:", cache_bytes=1, redis_url=SecretStr(server.url))
     try:
         with Database.open(":memory:") as database:
             pool = start_pool(database, settings, spark=False)

@@ -407,7 +407,7 @@ def test_a_client_that_reads_too_slowly_is_cut() -> None:
         patience = time.monotonic() + SECONDS
         # What the system has of the answer by then is megabytes, and takes many seconds to read so.
         with contextlib.suppress(ConnectionError):
-            while not streaming.ended.is_set() and time.monotonic() < patience and client.socket.recv(1):
+            while not streaming.ended.wait(0.001) and time.monotonic() < patience and client.socket.recv(1):
                 pass
         assert streaming.ended.wait(SECONDS)
         assert streaming.wire.refused["send_seconds"] == 1

@@ -23,6 +23,7 @@ from executor.question.question import Question
 from store.database import Database
 from store.snapshot import Snapshot
 from tests.live.following import Reader, eventually, hub_over
+from tests.property.model import examples
 
 AGES = "[:find ?name ?age :where [?e :name ?name] [?e :age ?age]]"
 NAMES = "[:find ?name :where [?e :name ?name]]"
@@ -38,12 +39,13 @@ def database() -> Iterator[Database]:
 
 
 def test_who_never_reads_costs_nothing_while_transactions_pass(database: Database) -> None:
+    many = 100 * examples(25)
     with hub_over(database, mailbox_events=16) as hub:
         idle, busy = (Reader(database, hub.pool, AGES) for _ in range(2))
         idle.read()
         busy.read()
         held = 0
-        for start in range(0, 10_000, 100):
+        for start in range(0, many, 100):
             written = [
                 database.submit(f"[[:db/add 1 :age {age}] [:db/add 2 :age {2 * age}]]")
                 for age in range(start, start + 100)
@@ -54,7 +56,7 @@ def test_who_never_reads_costs_nothing_while_transactions_pass(database: Databas
         assert hub.figures.overflows >= 1
         assert held < 32 * 1_000
         seen = len(idle.seen)
-        idle.until(10_001)
+        idle.until(many + 1)
         news = [change for change in idle.seen[seen:] if change.kind is not Kind.PROGRESS]
         assert [change.kind for change in news] == [Kind.DELTA], "one net change"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import edn_format
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from datalog.edn import write
@@ -16,6 +16,7 @@ from datalog.errors import AdalogError
 from datalog.values import Keyword, Symbol, Value
 from store.database import Database
 from tests.executor.exports_in_process import exported, held, in_edn, in_parquet, lines, loaded, said
+from tests.property.model import examples
 
 TYPES = [
     "string",
@@ -136,7 +137,7 @@ def databases(draw: st.DrawFn) -> tuple[str, list[list[str]]]:
     return schema, draw(st.lists(st.lists(operation, min_size=1, max_size=8), min_size=1, max_size=4))
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(20))
 @given(
     databases(),
     st.integers(0, 6),

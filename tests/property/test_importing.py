@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from datalog.values import EdnMap, Keyword
 from store.database import Database
 from tests.executor.pipeline_in_process import imported
+from tests.property.model import examples
 
 SCHEMA = """[
  {:db/ident :p/id :db/valueType :db.type/string :db/cardinality :db.cardinality/one :db/unique :db.unique/identity}
@@ -200,7 +201,7 @@ def facts(database: Database) -> set[Any]:
     return {(names.get(e), a.ident.name, names.get(v) if a.is_ref else v) for e, a, v in found}
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(60))
 @given(
     before=people,
     before_places=places,

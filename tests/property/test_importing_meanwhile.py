@@ -12,7 +12,7 @@ from typing import TypeVar
 from unittest import mock
 
 import pyarrow as pa
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from datalog.errors import AdalogError
@@ -21,6 +21,7 @@ from store.hold import Hold
 from store.snapshot import Snapshot
 from tests.executor import pipeline_in_process
 from tests.executor.pipeline_in_process import InProcess, imported
+from tests.property.model import examples
 from tests.property.test_importing import MAPPING, PEOPLE, PLACES, SCHEMA, Naive, Row, facts, people, places
 
 T = TypeVar("T")
@@ -77,7 +78,7 @@ class At:
         return self._snapshot
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(40))
 @given(
     before=people,
     people=people,

@@ -26,6 +26,7 @@ from datalog.values import Keyword
 from store import compactor
 from store.database import Database
 from store.segment import Segment, open_segment, write_segment
+from tests.property.model import examples
 from tests.store.model import Model, check
 
 N = Keyword("n")
@@ -60,7 +61,7 @@ def test_kill_during_a_storm(tmp_path: Path) -> None:
     dice = random.Random(7)
     answered: dict[int, tuple[int, int]] = {}
     folder = tmp_path / "data"
-    for _ in range(6):
+    for _ in range(max(3, examples(6))):
         with subprocess.Popen(
             [sys.executable, "-c", WRITER, str(folder)], stdout=subprocess.PIPE, text=True
         ) as process:
@@ -107,19 +108,26 @@ def test_a_checkpoint_with_nothing_after_it(folder: Path, monkeypatch: pytest.Mo
 # Damage
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A closed database with segments, and transactions after them."""
-    monkeypatch.setattr(compactor, "_ENOUGH", 10**9)
-    path = tmp_path / "data"
-    with Database.open(str(path)) as database:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("made") / "data"
+    with pytest.MonkeyPatch.context() as patched, Database.open(str(path)) as database:
+        patched.setattr(compactor, "_ENOUGH", 10**9)
         for number in range(20):
             database.transact(f'[[:db/add "a" :n {number}] [:db/add "a" :name "name {number}"]]')
-        monkeypatch.setattr(compactor, "_LEAST", 1)
+        patched.setattr(compactor, "_LEAST", 1)
         database.compact()
         for number in range(20, 30):
             database.transact(f'[[:db/add "a" :n {number}] [:db/add "a" :name "name {number}"]]')
     return path
+
+
+@pytest.fixture
+def folder(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A closed database with segments, and transactions after them."""
+    monkeypatch.setattr(compactor, "_ENOUGH", 10**9)
+    monkeypatch.setattr(compactor, "_LEAST", 1)
+    return shutil.copytree(made, tmp_path / "data")
 
 
 def facts(path: Path) -> tuple[int, list[int], list[object]]:

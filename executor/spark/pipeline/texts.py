@@ -12,7 +12,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from datalog import edn
-from datalog.edn_scalars import Malformed
+from datalog.edn_scalars import Malformed, uri
 from datalog.errors import AdalogError
 from datalog.values import BigInt, Keyword, Symbol, Uri, instant
 from store.coercion import coerced
@@ -130,6 +130,13 @@ def _symbol(text: str) -> Symbol | None:
     return value if isinstance(value, Symbol) else None
 
 
+def _uri(text: str) -> Uri | None:
+    try:
+        return uri(text.strip())
+    except Malformed:
+        return None
+
+
 def _bytes(text: str) -> bytes | None:
     try:
         return base64.b64decode(text.strip(), validate=True)
@@ -149,6 +156,6 @@ _READERS: Final[Mapping[str, Callable[[str], Any]]] = {
     "boolean": _boolean,
     "instant": _instant,
     "uuid": _uuid,
-    "uri": Uri,
+    "uri": _uri,
     "bytes": _bytes,
 }

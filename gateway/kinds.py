@@ -1,0 +1,120 @@
+"""Which values of a setting are right, as types: bounds, and the readers of texts that hold more than a word.
+
+A reader's ValueError says what is wrong with a text and what would be right; the setting's name is put before it.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+from collections.abc import Callable
+from typing import Annotated, Literal
+
+from annotated_types import Ge, Gt, Le
+from pydantic import AfterValidator, BeforeValidator, SecretStr
+
+from datalog.errors import AdalogError
+from executor.spark.pipeline.places import Places
+from executor.spark.properties import parsed
+from store.folder import check_is_folder
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+_LEAST_MEMORY = 16 * 1024 * 1024
+_REDIS_SCHEMES = ("redis://", "rediss://", "unix://")
+_SECRET_LETTERS = 32
+
+
+def import_places(text: str) -> Places:
+    """Folders and addresses separated by commas, or `off`. Raises ValueError for anything else."""
+    return Places() if text == "off" else Places.of(text)
+
+
+def networks(text: str) -> list[Network]:
+    """Addresses and networks separated by commas. Raises ValueError for anything else."""
+    return [ipaddress.ip_network(part.strip()) for part in text.split(",") if part.strip()]
+
+
+def _origins(text: str) -> object:
+    # Starlette is slow to import, and a command line needs none of it.
+    from gateway.origins import Origins
+
+    return Origins.of(text) if text else None
+
+
+def _folder(text: str) -> None:
+    try:
+        check_is_folder(text)
+    except AdalogError as error:
+        raise ValueError(error.message) from None
+
+
+def _spark_master(text: str) -> None:
+    if text.startswith("sc://"):
+        raise ValueError(f"{text!r} is an address of Spark Connect, which cannot be used; name the cluster")
+
+
+def _redis_address(text: str) -> None:
+    # What it is stays unsaid: there may be a password in it.
+    if not text.startswith(_REDIS_SCHEMES):
+        raise ValueError(f"the address begins with one of {' '.join(_REDIS_SCHEMES)}")
+
+
+def _signing_secret(text: str) -> None:
+    if len(text) < _SECRET_LETTERS:
+        raise ValueError(
+            f"the secret is shorter than {_SECRET_LETTERS} characters; make one with `openssl rand -hex 32`"
+        )
+
+
+def _read_by(read: Callable[[str], object]) -> AfterValidator:
+    """Keeps a text as it is if `read` takes it."""
+
+    def check(text: str) -> str:
+        read(text)
+        return text
+
+    return AfterValidator(check)
+
+
+def _secret_read_by(read: Callable[[str], object]) -> AfterValidator:
+    def check(secret: SecretStr) -> SecretStr:
+        read(secret.get_secret_value())
+        return secret
+
+    return AfterValidator(check)
+
+
+def _joined(value: object) -> object:
+    """A list in a file is separated by commas elsewhere."""
+    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+        return ",".join(value)
+    return value
+
+
+def _properties(value: object) -> object:
+    """A table in a file is a JSON object elsewhere."""
+    return json.dumps(value) if isinstance(value, dict) else value
+
+
+def _lower(value: object) -> object:
+    return value.lower() if isinstance(value, str) else value
+
+
+_Listed = BeforeValidator(_joined)
+
+Positive = Annotated[int, Ge(1)]
+Seconds = Annotated[float, Gt(0)]
+Port = Annotated[int, Ge(0), Le(65535)]
+Workers = Annotated[int, Ge(1), Le(256)]
+QueryMemory = Annotated[int, Ge(_LEAST_MEMORY)]
+Folder = Annotated[str, _read_by(_folder)]
+NameList = Annotated[str, _Listed]
+OriginList = Annotated[str, _Listed, _read_by(_origins)]
+NetworkList = Annotated[str, _Listed, _read_by(networks)]
+PlaceList = Annotated[str, _Listed, _read_by(import_places)]
+SparkMaster = Annotated[str, _read_by(_spark_master)]
+SparkConf = Annotated[SecretStr, BeforeValidator(_properties), _secret_read_by(parsed)]
+RedisAddress = Annotated[SecretStr, _secret_read_by(_redis_address)]
+SigningSecret = Annotated[SecretStr, _secret_read_by(_signing_secret)]
+LogLevel = Annotated[Literal["debug", "info", "warning", "error", "critical"], BeforeValidator(_lower)]

@@ -173,9 +173,10 @@ class Post:
         """A line to another worker; None where there is none now. On any thread but the event loop's."""
         call = _Call()
         with self._calling:
-            if not self.say(f"{channel.CALL} {number}"):
-                return None
             self._called.append(call)
+            if not self.say(f"{channel.CALL} {number}"):
+                self._called.remove(call)
+                return None
         return call.line if call.done.wait(_CALL_SECONDS) else None
 
     def _got(self, descriptor: int | None) -> None:

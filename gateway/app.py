@@ -64,7 +64,9 @@ def create_app(
     responses = Responses(settings.responses_bytes)
     hub = Hub(pool, settings.live)
     metrics.live(hub)
-    services = Services(database, pool, settings.limits, Cursors(cursor_key(settings)), responses, hub)
+    services = Services(
+        database, pool, settings.limits, Cursors(database.secret or cursor_key(settings)), responses, hub
+    )
     metrics.gauge(
         "adalog_response_bytes", "Bytes of large responses that are not sent yet.", lambda: responses.held
     )
@@ -152,16 +154,21 @@ class _Probes:
         failed = self.database.read_only
         if failed is not None:
             why = (
-                f"the disk failed, and the log cannot be read again yet ({failed}): queries are answered, READ_ONLY"
+                f"{self.database.failed}, and the log cannot be read again yet ({failed}): queries are answered, "
+                "READ_ONLY"
             )
             return JSONResponse({"status": "not ready", "why": why, "basisT": t}, 503, headers)
         if not self.prepared():
             why = "starting: queries are answered, but the first ones take longer"
             return JSONResponse({"status": "not ready", "why": why}, 503, headers)
-        said = {"status": "ready", "basisT": t, "spark": self.pool.spark_state}
+        ready: dict[str, object] = {"status": "ready", "basisT": t, "spark": self.pool.spark_state}
+        away = self.database.away
+        if away is not None:
+            # Queries are answered from memory: as ready as all others on that log.
+            ready["behind"] = away
         if self.workers is not None:
-            said["workers"] = self.workers.counts
-        return JSONResponse(said, headers=headers)
+            ready["workers"] = self.workers.counts
+        return JSONResponse(ready, headers=headers)
 
     async def metrics_text(self, request: Request) -> Response:
         try:
@@ -186,6 +193,7 @@ def _metrics(database: Database, pool: Pool, tokens: Tokens, wire: Wire) -> Metr
     metrics.gauge(
         "adalog_transactions_waiting", "Transactions that are not answered yet.", lambda: database.waiting
     )
+    metrics.gauge("adalog_behind", "1 while what others write is not seen.", lambda: database.away is not None)
     metrics.gauge("adalog_read_only", "1 while nothing can be written.", lambda: database.read_only is not None)
     metrics.counts(
         "adalog_log_failures", "Writes to the log that failed.", "outcome", lambda: database.log_failures

@@ -16,7 +16,7 @@ from pydantic import SecretStr
 from executor.live.settings import LiveSettings
 from executor.spark.properties import parsed
 from gateway.kinds import (
-    Folder,
+    DataPlace,
     LogLevel,
     NameList,
     NetworkList,
@@ -48,7 +48,7 @@ class Settings:
 
     config: str | None = None
     secrets_dir: str | None = None
-    data: Folder = "data"
+    data: DataPlace = field(default="data", repr=False)
     host: str = "127.0.0.1"
     port: Port = 8080
     workers: Workers = 1
@@ -85,6 +85,7 @@ class Settings:
     transactions_waiting: int = 1024
     idempotency_seconds: Positive = 86_400
     idempotency_transactions: Positive = 1_000_000
+    follow_seconds: Seconds = 1.0
     memory_bytes: QueryMemory = 1024 * 1024 * 1024
     responses_bytes: Positive = 256 * 1024 * 1024
     cache_bytes: int = 64 * 1024 * 1024

@@ -16,7 +16,7 @@ from pydantic import AfterValidator, BeforeValidator, SecretStr
 from datalog.errors import AdalogError
 from executor.spark.pipeline.places import Places
 from executor.spark.properties import parsed
-from store.folder import check_is_folder
+from store.folder import check_is_folder, is_address
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
@@ -42,9 +42,15 @@ def _origins(text: str) -> object:
     return Origins.of(text) if text else None
 
 
-def _folder(text: str) -> None:
+def _data_place(text: str) -> None:
     try:
-        check_is_folder(text)
+        if is_address(text):
+            # So is SQLAlchemy.
+            from store.server import check_address
+
+            check_address(text)
+        else:
+            check_is_folder(text)
     except AdalogError as error:
         raise ValueError(error.message) from None
 
@@ -108,7 +114,7 @@ Seconds = Annotated[float, Gt(0)]
 Port = Annotated[int, Ge(0), Le(65535)]
 Workers = Annotated[int, Ge(1), Le(256)]
 QueryMemory = Annotated[int, Ge(_LEAST_MEMORY)]
-Folder = Annotated[str, _read_by(_folder)]
+DataPlace = Annotated[str, _read_by(_data_place)]
 NameList = Annotated[str, _Listed]
 OriginList = Annotated[str, _Listed, _read_by(_origins)]
 NetworkList = Annotated[str, _Listed, _read_by(networks)]

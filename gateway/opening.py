@@ -11,18 +11,19 @@ from executor.cache.settings import CacheSettings, RedisSettings
 from executor.pool import Pool, PoolSettings
 from gateway.config import Settings
 from gateway.texts import shown_path
-from store.database import Database
-from store.folder import holds_database
+from store.database import Database, Sharing
+from store.folder import holds_database, is_address
 from store.log import KeyMemory
+from store.server import server_holds_database
 
 if TYPE_CHECKING:
     from gateway.workers.workers import Workers
 
 
-def open_database(settings: Settings, lock: int | None = None) -> Database:
-    """The settings' database. Raises BACKEND_UNAVAILABLE when another process has its folder.
+def open_database(settings: Settings, sharing: Sharing | None = None) -> Database:
+    """The settings' database. sharing: with other processes of this server.
 
-    lock: the descriptor by which a supervisor has locked the folder for its workers, of which this is one.
+    Raises BACKEND_UNAVAILABLE when another process has its folder, or its server cannot be reached.
     """
     limits = edn.Limits(size=settings.transaction_bytes)
     return Database.open(
@@ -31,7 +32,8 @@ def open_database(settings: Settings, lock: int | None = None) -> Database:
         limits=limits,
         waiting=settings.transactions_waiting,
         keys=KeyMemory(settings.idempotency_transactions, settings.idempotency_seconds),
-        lock=lock,
+        sharing=sharing,
+        follow_seconds=settings.follow_seconds,
     )
 
 
@@ -44,6 +46,13 @@ def check_exists(settings: Settings) -> None:
     """Raises BACKEND_UNAVAILABLE where there is no database to read; nothing is made."""
     if not is_new(settings):
         return
+    if is_address(settings.data):
+        raise AdalogError(
+            Code.BACKEND_UNAVAILABLE,
+            f"there is no database to read: {shown_path(settings.data)} holds none. `adalog transact` makes one, "
+            "`adalog sample` one with data to try",
+            retryable=False,
+        )
     path = Path(settings.data)
     what = "does not exist" if not path.exists() else "holds none" if path.is_dir() else "is no folder"
     raise AdalogError(
@@ -55,6 +64,8 @@ def check_exists(settings: Settings) -> None:
 
 
 def _held(settings: Settings) -> bool:
+    if is_address(settings.data):
+        return server_holds_database(settings.data)
     try:
         return holds_database(Path(settings.data))
     except OSError as error:

@@ -25,6 +25,7 @@ from gateway.connection import Connection
 from gateway.ending import CUT, FINISH, LET_GO, Ending, Stop
 from gateway.opening import open_database, start_pool
 from gateway.rehearsal import Rehearsal
+from gateway.texts import shown_data
 from gateway.trimming import Trimming
 from gateway.websocket import WebSocket
 from gateway.wire import Wire
@@ -33,6 +34,7 @@ from gateway.workers import channel
 if TYPE_CHECKING:
     from gateway.workers.worker import Post
     from gateway.workers.workers import Workers
+    from store.database import Sharing
 
 # How long a thread keeps the interpreter from others that want it. Python's own 5 ms are counted for each change of
 # threads, and a light query has three of them.
@@ -127,7 +129,7 @@ def run(settings: Settings, out: Console) -> int:
     with listening(settings) as listener:
         host, port = listener.getsockname()[:2]
         shown = f"[{host}]" if ":" in host else host
-        said = f"adalog serves {settings.data}: explorer and GraphQL at http://{shown}:{port}/graphql"
+        said = f"adalog serves {shown_data(settings.data)}: explorer and GraphQL at http://{shown}:{port}/graphql"
         if settings.workers > 1:
             from gateway.workers.supervisor import supervise
 
@@ -136,12 +138,12 @@ def run(settings: Settings, out: Console) -> int:
     return 0
 
 
-def serve_as_worker(settings: Settings, post: Post, folder: int | None) -> None:
-    """Serves what the supervisor hands over. folder: the descriptor that keeps the folder locked."""
+def serve_as_worker(settings: Settings, post: Post, sharing: Sharing) -> None:
+    """Serves what the supervisor hands over."""
     from gateway.workers.workers import Workers
 
     _set_up(settings)
-    _serve(settings, Handed(post), lambda: None, folder, Workers(post))
+    _serve(settings, Handed(post), lambda: None, sharing, Workers(post))
 
 
 def _set_up(settings: Settings) -> None:
@@ -155,12 +157,12 @@ def _serve(
     settings: Settings,
     entrance: Entrance,
     begun: Callable[[], object],
-    folder: int | None = None,
+    sharing: Sharing | None = None,
     workers: Workers | None = None,
 ) -> None:
-    """begun: called when nothing can go wrong any more before it is served. folder: as in `open_database`."""
+    """begun: called when nothing can go wrong any more before it is served."""
     ending, rehearsal, trimming = Ending(), Rehearsal(settings, entrance.rehearsed), Trimming()
-    with open_database(settings, folder) as database:
+    with open_database(settings, sharing) as database:
         # What is ended before is ended by the signal: nothing is served, and the log is whole.
         ending.install()
         entrance.opened()

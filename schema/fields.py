@@ -13,7 +13,7 @@ from datalog import edn
 from datalog.diagnostics import Diagnostic
 from datalog.errors import AdalogError, Code
 from executor.bounds.cancel import Cancel
-from executor.question.arguments import few
+from executor.question.arguments import Moment, few
 from executor.question.request import Request
 from schema import types
 from schema.arguments import BasisInput, describe_arguments, read_arguments
@@ -25,6 +25,7 @@ from schema.cursor import question
 from schema.encoding import Encoding, iso
 from schema.limits import exceeded
 from schema.pulls import pulled
+from schema.reaching import reached
 from schema.rows import Page
 from schema.scalars import EDN, JSON, Long
 from schema.speculation import With, at_cursor, cursor_on, read_snapshot
@@ -76,9 +77,14 @@ async def _read(
         return _Asked(arguments, name)
 
     if few((args or (), args_edn or (), parts or ()), _INLINE_VALUES):
-        return read(within)
-    cost = 0.0 if few((args or (), args_edn or ()), _HEAVY_VALUES) else math.inf
-    return await services.pool.threaded(Cancel(within.deadline), read, cost)
+        found = read(within)
+    else:
+        cost = 0.0 if few((args or (), args_edn or ()), _HEAVY_VALUES) else math.inf
+        found = await services.pool.threaded(Cancel(within.deadline), read, cost)
+    for argument in found.arguments:
+        if isinstance(argument, Moment):
+            await reached(services.database, argument.t, within.deadline)
+    return found
 
 
 def _check_first(first: int | None, most: int) -> None:

@@ -159,17 +159,18 @@ class Opened:
     named: Collection[str] | None
 
 
-def opened(folder: Layout, log: Log) -> Opened:
+def opened(folder: Layout | None, log: Log) -> Opened:
     """The newest state.
 
-    From the checkpoint and the log after it, or from the log alone where segments are damaged.
+    From the checkpoint and the log after it, or from the log alone where there is no folder or segments are
+    damaged.
 
     Raises INTERNAL where the log is damaged or lacks transactions that the checkpoint has seen.
     """
     head, checksum = Head.empty(), 0
     named: Collection[str] | None = None
     try:
-        checkpoint = Checkpoint.load(folder)
+        checkpoint = None if folder is None else Checkpoint.load(folder)
         named = () if checkpoint is None else checkpoint.files()
         if checkpoint is not None:
             _check_same_history(checkpoint, log)

@@ -84,6 +84,7 @@ class Compactor:
         self._turn = threading.Lock()
         self._enough = _ENOUGH
         self._named = named
+        self._folds = False
         # Files that are not named, but were held when they were looked at.
         self._left: list[str] = []
         self._sweep()
@@ -139,15 +140,26 @@ class Compactor:
             self._turn.release()
 
     def _sweep(self) -> bool:
-        if self._folder is None or self._named is None:
-            return False
         try:
+            if self._folder is None or self._named is None or not self._may_fold(self._folder):
+                return False
             before = sum(1 for _ in self._folder.segments.iterdir())
             self._left = remove_unheld(self._folder.segments, self._named)
         except OSError as error:
             _LOGGER.warning("unused files could not be removed: %s", error)
             return False
         return before > len(self._left) + len(self._named)
+
+    def _may_fold(self, folder: Folder) -> bool:
+        """Whether the folder's files are this process's to write. Raises OSError and AdalogError."""
+        if not folder.may_fold():
+            return False
+        if folder.is_shared and not self._folds:
+            # Whoever did it before has saved others since.
+            checkpoint = Checkpoint.load(folder)
+            self._named = () if checkpoint is None else checkpoint.files()
+            self._folds = True
+        return True
 
     def close(self) -> None:
         """Finish, with a last checkpoint where opening again would otherwise take long."""
@@ -161,18 +173,19 @@ class Compactor:
         snapshot = moment.snapshot
         t = snapshot.t
         data = snapshot.data()
+        folder = self._folder if self._folder is not None and self._may_fold(self._folder) else None
         relations = {
             id_: (each.relation, self._folded(snapshot, id_, each))
             for id_, each in data.items()
-            if _is_due(each, t) or (self._folder is not None and _is_unsaved(each.relation))
+            if _is_due(each, t) or (folder is not None and _is_unsaved(each.relation))
         }
         blocks = {tag: dictionary.folded() for tag, dictionary in snapshot.codes.dictionaries().items()}
-        if self._folder is not None:
+        if folder is not None:
             relations = {
-                id_: (old, save_relation(self._folder.segments, id_, new)) for id_, (old, new) in relations.items()
+                id_: (old, save_relation(folder.segments, id_, new)) for id_, (old, new) in relations.items()
             }
-            blocks = save_blocks(self._folder.segments, t, blocks)
-            self._save(self._folder, moment, relations, blocks)
+            blocks = save_blocks(folder.segments, t, blocks)
+            self._save(folder, moment, relations, blocks)
         self._adopt(Folded(relations, blocks))
 
     def _folded(self, snapshot: Snapshot, attribute: int, data: AttributeData) -> Relation:

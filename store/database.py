@@ -1,4 +1,4 @@
-"""A database: opened from a folder or in memory, changed by transactions, read through snapshots."""
+"""A database: opened from a folder, from a server or in memory, changed by transactions, read through snapshots."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -24,16 +25,20 @@ from store.collecting import put_off
 from store.columns import Columns
 from store.compactor import Compactor, Folded, Moment
 from store.datom import Datom, TxReport
-from store.folder import Folder, check_is_folder
+from store.folder import Folder, check_is_folder, is_address
+from store.following import Following
 from store.head import Head
 from store.hold import Hold
+from store.leases import all_held
 from store.log import KeyMemory, Log
 from store.payload import Logged
 from store.report import report_of
 from store.resolve import Transaction, resolve
+from store.server import ServerLog
 from store.setting import WAITING, Evaluation, Evaluator, SchemaMode, Setting, Watch
 from store.snapshot import Snapshot, Start
 from store.speculation import Fork, outcome
+from store.waiting import Waiting
 from store.wire import instant
 from store.writer import AdoptionRequest, BulkRequest, Request, Writer
 
@@ -55,6 +60,23 @@ IN_MEMORY: Final = ":memory:"
 _PAST_VIEWS: Final = 16
 _KEYS: Final = KeyMemory()
 _KEY_CHARACTERS: Final = 256
+# How often others' transactions are looked for where nobody says that there are any.
+FOLLOW_SECONDS: Final = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Sharing:
+    """How processes of one server share a database. lock: the descriptor of the folder's lock, which one holds for
+    all; None where the log is on a server. alone: no other has the folder open yet.
+
+    wrote: hears of each transaction that can be read here, before it is answered. newest: the newest that any of
+    them has said so of.
+    """
+
+    lock: int | None
+    alone: bool
+    wrote: Callable[[int], None]
+    newest: Callable[[], int]
 
 
 class Database:
@@ -67,7 +89,10 @@ class Database:
         folder: Folder | None,
         setting: Setting,
         named: Collection[str] | None = None,
+        follow_seconds: float = FOLLOW_SECONDS,
+        sharing: Sharing | None = None,
     ) -> None:
+        self._sharing = sharing
         self._setting = setting
         self._log = log
         self._folder = folder
@@ -79,7 +104,9 @@ class Database:
         self._listeners: list[Listener] = []
         self._follower: Follower | None = None
         self._compactor = Compactor(log, folder, self._moment, self._adopt, named)
+        self._waiting = Waiting(head.t)
         self._writer = Writer(head, log, setting, self._publish, self._compactor.make_room)
+        self._following = Following(log.listen, self._writer.look, follow_seconds) if log.is_shared else None
 
     @staticmethod
     def open(
@@ -89,28 +116,46 @@ class Database:
         limits: edn.Limits = edn.DEFAULT,
         waiting: int = WAITING,
         keys: KeyMemory = _KEYS,
-        lock: int | None = None,
+        shared: bool = False,
+        sharing: Sharing | None = None,
+        follow_seconds: float = FOLLOW_SECONDS,
     ) -> Database:
-        """From a folder, made if need be, or `:memory:`. limits: of transactions given as text. waiting: the most
-        transactions that are not answered yet. keys: how long idempotency keys are remembered. lock: as in
-        `Folder`.
+        """From a folder, made if need be, from a PostgreSQL server, or `:memory:`.
 
-        Raises BACKEND_UNAVAILABLE where another process has the folder, or it is a server's address, and INTERNAL
-        where it is damaged.
+        limits: of transactions given as text. waiting: the most transactions that are not answered yet. keys: how
+        long idempotency keys are remembered. shared: other processes of this machine may open the folder, too, if
+        they say so; a server's log is always shared. sharing: how processes of one server share it.
+        follow_seconds: how often others' transactions are looked for where nobody says that there are any.
+
+        Raises BACKEND_UNAVAILABLE where another process has the folder, or the server cannot be reached, and
+        INTERNAL where the database is damaged.
         """
+        setting = Setting(schema, limits, waiting)
         if location == IN_MEMORY:
-            return Database(Head.empty(), Log.in_memory(keys), None, Setting(schema, limits, waiting))
-        check_is_folder(location)
+            return Database(Head.empty(), Log.in_memory(keys), None, setting)
         with ExitStack() as undo:
-            folder = Folder(Path(location), lock)
-            undo.callback(folder.close)
-            folder.check_log()
-            log = Log.in_file(folder.log, keys, folder.imported)
-            undo.callback(log.close)
-            remove_unfinished(folder, log)
-            found = opened(folder, log)
+            folder: Folder | None = None
+            if is_address(location):
+                log: Log = ServerLog(location, keys)
+                undo.callback(log.close)
+            else:
+                check_is_folder(location)
+                folder = Folder(Path(location), shared=shared, lock=None if sharing is None else sharing.lock)
+                undo.callback(folder.close)
+                folder.check_log()
+                log = (
+                    Log.shared_file(folder.log, folder.peers, keys, folder.imported)
+                    if folder.is_shared
+                    else Log.in_file(folder.log, keys, folder.imported)
+                )
+                undo.callback(log.close)
+                if not folder.is_shared or (sharing is not None and sharing.alone):
+                    remove_unfinished(folder, log)
+            # Whoever else folds may not remove a file before it is mapped here.
+            with all_held(folder.segments) if folder is not None and folder.is_shared else nullcontext():
+                found = opened(folder, log)
             undo.pop_all()
-        database = Database(found.head, log, folder, Setting(schema, limits, waiting), found.named)
+        database = Database(found.head, log, folder, setting, found.named, follow_seconds, sharing)
         database._compactor.wrote(found.unsaved)
         return database
 
@@ -119,7 +164,9 @@ class Database:
         self._writer.stop()
 
     def close(self) -> None:
-        """Finish the transactions under way and let go of the folder."""
+        """Finish the transactions under way and let go of the folder or server."""
+        if self._following is not None:
+            self._following.close()
         self._compactor.close()
         self._writer.close()
         self._log.close()
@@ -143,6 +190,17 @@ class Database:
     def identity(self) -> str:
         """What tells it from other databases, for ever."""
         return self._log.identity
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether other processes write to its log, too."""
+        return self._log.is_shared
+
+    @property
+    def secret(self) -> bytes | None:
+        """A secret of all who share the log on a server; None where a folder keeps what is secret, or nothing
+        does."""
+        return self._log.secret if isinstance(self._log, ServerLog) else None
 
     def history_mark(self, t: int) -> str:
         """Equal for databases that agree on every transaction up to t: a copy that went its own way says another.
@@ -187,6 +245,24 @@ class Database:
     def snapshot(self) -> Snapshot:
         """The newest database."""
         return self._snapshot
+
+    def reached(self, t: int) -> Future[None] | None:
+        """Done once transaction t can be read here, which another process may have answered already. None where it
+        can be read now, or nobody else writes to the log. Whoever does not wait any more cancels it."""
+        if t <= self._snapshot.t or not self._log.is_shared:
+            return None
+        future = self._waiting.wait(t)
+        self._writer.look()
+        return future
+
+    @property
+    def missed(self) -> int | None:
+        """The newest transaction that another process of this server may have answered and that is not read here
+        yet; None where there is none, or the log is out of reach."""
+        if self._sharing is None:
+            return None
+        newest = self._sharing.newest()
+        return newest if newest > self._snapshot.t and self.away is None else None
 
     def at(
         self,
@@ -316,7 +392,11 @@ class Database:
         Raises ARG_INVALID for a database in memory, which has no place for files.
         """
         if self._folder is None:
-            raise AdalogError(Code.ARG_INVALID, "a database in memory has no files to import into; name a folder")
+            where = "on a server" if self._log.is_shared else "in memory"
+            raise AdalogError(
+                Code.ARG_INVALID,
+                f"a database {where} has no folder for the files of an import; name a folder, or transact the data",
+            )
         with unfinished(self._folder) as path:
             yield path
 
@@ -384,6 +464,10 @@ class Database:
 
     def _publish(self, snapshot: Snapshot, reports: Sequence[TxReport]) -> None:
         self._snapshot = snapshot
+        if reports:
+            if self._sharing is not None:
+                self._sharing.wrote(snapshot.t)
+            self._waiting.reached(snapshot.t)
         for report in reports:
             self._compactor.wrote(len(report.datoms))
             for listener in tuple(self._listeners):
@@ -442,6 +526,16 @@ class Database:
         return self._writer.doubt
 
     @property
+    def failed(self) -> str:
+        """What is said where the log cannot be written."""
+        return self._log.failed
+
+    @property
+    def away(self) -> str | None:
+        """Why what others write is not seen at the moment; None where it is."""
+        return self._writer.away
+
+    @property
     def log_failures(self) -> Mapping[str, int]:
         """How many appends to the log failed: `not_applied`, or `unknown` where only reading it again told."""
         return self._log.failures
@@ -489,15 +583,23 @@ def _check_key(idempotency_key: str) -> None:
             f"the idempotency key has {len(idempotency_key):,} characters; it has at most {_KEY_CHARACTERS}, such "
             "as the 36 of a uuid",
         )
+    if "\0" in idempotency_key:
+        raise AdalogError(
+            Code.ARG_INVALID, "the idempotency key holds the character U+0000, which keys do not have"
+        )
     if not idempotency_key.isascii() and any("\ud800" <= letter <= "\udfff" for letter in idempotency_key):
         raise AdalogError(
             Code.ARG_INVALID, "the idempotency key holds half a surrogate pair, which is no character"
         )
 
 
-def _numbered(transaction: int | None) -> int | None:
+def number_of(transaction: int) -> int:
     """The number of a transaction that may be given by its entity id."""
-    return transaction - TX_BASE if transaction is not None and transaction >= TX_BASE else transaction
+    return transaction - TX_BASE if transaction >= TX_BASE else transaction
+
+
+def _numbered(transaction: int | None) -> int | None:
+    return None if transaction is None else number_of(transaction)
 
 
 __all__ = ["Columns", "Database", "Datom", "TxReport"]

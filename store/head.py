@@ -21,6 +21,7 @@ from store.columns import Columns
 from store.delta import Delta, Live
 from store.draft import Draft, Waiting
 from store.free_ids import FreeIds, Int64s, after, ids_in, ids_in_columns
+from store.imported import LoggedFile, intern_together
 from store.payload import Logged
 from store.relation import Relation
 from store.schema import Schema
@@ -128,6 +129,7 @@ class Head(State):
         """The next transaction as the log has it."""
         self.apply(logged.effects(self.codes), t, instant)
         if logged.columns:
+            intern_together([each for each in logged.columns if isinstance(each, LoggedFile)], self.codes)
             bulk = [
                 BulkColumn(each.attribute, each.e, each.codes(self.codes), each.added) for each in logged.columns
             ]

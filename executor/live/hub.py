@@ -17,6 +17,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
+from concurrent.futures import wait
 from dataclasses import replace
 from typing import Any, Final
 
@@ -121,6 +122,11 @@ class Hub:
         key = feed_key(asked.question, view_key(asked.question))
         assert isinstance(key, tuple), "the key of the view, then those of the arguments"
         name = stream_name("values", query, *key[1:])
+        for t in (from_t, None if resume is None else self._tokens.t_of(resume)):
+            waiting = None if t is None else self.database.reached(t)
+            if waiting is not None:
+                wait([waiting], self.settings.timeout_ms / 1000)
+                waiting.cancel()
         begin = began(self.database, self._tokens, name, resume, from_t)
         return Changes(self.follow_blocking(asked, ValuesForm(name, self._tokens), begin))
 

@@ -28,14 +28,15 @@ _HOME: Final = str(Path(__file__).resolve().parents[2])
 class Process:
     """Starts at once. Raises OSError where no process can be started."""
 
-    def __init__(self, settings: Settings, number: int, board: Board, folder: int | None) -> None:
-        """settings: of one worker. folder: the descriptor by which the folder is locked."""
+    def __init__(self, settings: Settings, number: int, board: Board, folder: int | None, *, alone: bool) -> None:
+        """settings: of one worker. folder: the descriptor by which the folder is locked. alone: nobody else has it
+        open yet."""
         self.channel, self._theirs = channel.pair()
         given = [self._theirs.fileno(), board.descriptor, *([] if folder is None else [folder])]
         try:
             # A group of its own: what is typed at a terminal is for the supervisor to hear, and to pass on.
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-c", _PROGRAM, _HOME, *map(str, (os.getpid(), number, *given))],
+                [sys.executable, "-P", "-c", _PROGRAM, _HOME, *map(str, (os.getpid(), number, int(alone), *given))],
                 stdin=subprocess.PIPE,
                 pass_fds=given,
                 process_group=0,

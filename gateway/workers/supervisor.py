@@ -29,7 +29,7 @@ from gateway.workers import channel
 from gateway.workers.board import Board
 from gateway.workers.process import Process
 from gateway.workers.shares import share_of
-from store.folder import Folder
+from store.folder import Folder, is_address
 
 _LOOK_SECONDS: Final = 0.25
 # A worker that says nothing for so long gets no connection while others do.
@@ -52,12 +52,15 @@ def supervise(settings: Settings, listener: socket.socket, out: Console, shown: 
     """
     share = share_of(settings)
     with ExitStack() as held:
-        folder = Folder(Path(settings.data))
-        held.callback(folder.close)
-        folder.check_log()
-        # Made before there are several who would make it.
-        cursor_key(settings)
-        supervisor = Supervisor(settings, share, listener, folder)
+        lock = None
+        if not is_address(settings.data):
+            folder = Folder(Path(settings.data))
+            held.callback(folder.close)
+            folder.check_log()
+            # Made before there are several who would make it.
+            cursor_key(settings)
+            lock = folder.descriptor
+        supervisor = Supervisor(settings, share, listener, lock)
         with supervisor.signals():
             out.print(shown, markup=False, soft_wrap=True)
             return supervisor.run()
@@ -77,11 +80,13 @@ class _Seat:
 class Supervisor:
     """`run` until a signal comes."""
 
-    def __init__(self, settings: Settings, share: Settings, listener: socket.socket, folder: Folder) -> None:
+    def __init__(self, settings: Settings, share: Settings, listener: socket.socket, lock: int | None) -> None:
+        """share: the settings of each worker. lock: the descriptor by which the folder is locked."""
         self._settings = settings
         self._share = share
         self._listener = listener
-        self._folder = folder
+        self._lock = lock
+        self._started = 0
         self._board = Board(settings.workers)
         self._selector = selectors.DefaultSelector()
         self._seats = [_Seat(number) for number in range(settings.workers)]
@@ -164,11 +169,14 @@ class Supervisor:
             if seat.due is not None and now >= seat.due and self._stopping is None:
                 seat.due = None
                 try:
-                    seat.process = Process(self._share, seat.number, self._board, self._folder.descriptor)
+                    seat.process = Process(
+                        self._share, seat.number, self._board, self._lock, alone=not self._started
+                    )
                 except OSError as error:
                     _log.error("worker %d cannot be started: %s", seat.number, error.strerror)
                     seat.due = now + _LONGEST_PAUSE
                     continue
+                self._started += 1
                 self._selector.register(seat.process.channel, selectors.EVENT_READ)
 
     def _hear(self, seat: _Seat, process: Process, said: str) -> None:

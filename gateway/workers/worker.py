@@ -33,8 +33,9 @@ Answerer = Callable[[Line], None]
 Taker = Callable[[socket.socket], None]
 
 
-def main(supervisor: int, number: int, end: int, board: int, folder: int | None = None) -> None:
-    """A process's whole life. Descriptors: the channel's end, the board, and the locked folder's, if any."""
+def main(supervisor: int, number: int, alone: int, end: int, board: int, folder: int | None = None) -> None:
+    """A process's whole life. alone: 1 for the first of all. Descriptors: the channel's end, the board, and the
+    locked folder's if there is one."""
     end_with(supervisor)
     # What a terminal sends goes to the supervisor alone; a second one may be typed by mistake.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -44,8 +45,11 @@ def main(supervisor: int, number: int, end: int, board: int, folder: int | None 
     code = 0
     try:
         from gateway.server import serve_as_worker
+        from store.database import Sharing
 
-        serve_as_worker(settings, post, folder)
+        page = post.board
+        sharing = Sharing(folder, bool(alone), lambda t: page.wrote(number, t), lambda: page.newest)
+        serve_as_worker(settings, post, sharing)
     except AdalogError as error:
         post.say_failed(error.message, str(error.code), retryable=error.retryable)
         code = 1

@@ -1,0 +1,42 @@
+"""Waiting for a transaction that another process answered, and this one has not read yet."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+from datalog.errors import AdalogError, Code
+
+if TYPE_CHECKING:
+    from store.database import Database
+
+# In seconds; it takes milliseconds, unless a worker hangs.
+_PATIENCE: Final = 10.0
+
+
+async def reached(database: Database, t: int | None, deadline: float | None) -> None:
+    """Returns when transaction t can be read, or at the deadline, a moment of `time.monotonic()`: whoever reads
+    then is told BASIS_FUTURE. At once where nobody else writes to the log."""
+    waiting = None if t is None else database.reached(t)
+    if waiting is None:
+        return
+    left = None if deadline is None else deadline - time.monotonic()
+    with suppress(TimeoutError):
+        await asyncio.wait_for(asyncio.wrap_future(waiting), left)
+
+
+async def caught_up(database: Database) -> None:
+    """Returns when all can be read that another process of this server has answered.
+
+    Raises BACKEND_UNAVAILABLE where that takes too long: nobody is shown an older database than others were.
+    """
+    t = database.missed
+    if t is None:
+        return
+    await reached(database, t, time.monotonic() + _PATIENCE)
+    if database.missed is not None and database.snapshot().t < t:
+        raise AdalogError(
+            Code.BACKEND_UNAVAILABLE, f"this worker has not read transaction {t} yet, which was answered; try again"
+        )

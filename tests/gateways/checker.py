@@ -225,11 +225,9 @@ def _check_stream(events: Sequence[Told], states: Sequence[State]) -> None:
         elif held is None:
             raise Broken(f"{event} comes before any snapshot")
         else:
-            missed = [t for t in range(at + 1, event.t) if rows_of(states[t]) != held]
-            if missed:
-                raise Broken(f"{event} follows t = {at}, and t = {missed[0]} was never told of")
             if event.rows & held or event.gone - held:
                 raise Broken(f"{event} adds what was there, or takes what was not: {held}")
+            # Where a server is slow a change may be that of several transactions (docs/live.md).
             held = (held - event.gone) | event.rows
         at = event.t
         if held != rows_of(states[at]):

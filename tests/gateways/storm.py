@@ -15,8 +15,8 @@ from tests.gateways.clients import Address, Caller, Client, Subscriber, log_of, 
 from tests.gateways.history import History
 
 # So many seconds in the suite, and in longer runs.
-SECONDS: Final = float(os.environ.get("ADALOG_STORM_SECONDS", "8"))
-SEED: Final = int(os.environ.get("ADALOG_STORM_SEED", "1"))
+SECONDS: Final = float(os.environ.get("STORM_SECONDS", "8"))
+SEED: Final = int(os.environ.get("STORM_SEED", "1"))
 _TRANSACT: Final = "mutation($tx: EDN!) { transact(tx: $tx) { t } }"
 _Q: Final = "query($q: EDN!, $t: Long) { q(query: $q, basis: {t: $t}) { rows basisT } }"
 

@@ -15,14 +15,14 @@ from starlette.routing import Route, WebSocketRoute
 from datalog.errors import AdalogError
 from executor.live.hub import Hub
 from gateway.answering import Answering
-from gateway.auth import Tokens
+from gateway.auth import Tokens, tokens_of
 from gateway.compression import Compression
 from gateway.config import Settings
 from gateway.cursor_key import cursor_key
 from gateway.ending import Stop
 from gateway.examples import live_page
 from gateway.explorer import Explorer, load
-from gateway.graphql import GraphQLEndpoint
+from gateway.graphql import GraphQLEndpoint, refusal
 from gateway.guards import SECURITY_HEADERS, Guard, SecurityHeaders
 from gateway.import_endpoint import ImportEndpoint
 from gateway.imports import Imports
@@ -53,7 +53,7 @@ def create_app(
     """The app over an open database and a running pool; it owns neither, but `app.state.hub` and
     `app.state.imports`, which are to be closed before them. `prepared`: whether it is fast yet. `workers`: those
     of which this is one."""
-    tokens = Tokens.load(settings.auth)
+    tokens = tokens_of(settings)
     origins = Origins.of(settings.allowed_origins)
     explorer = Explorer(load())
     example = live_page()
@@ -172,9 +172,10 @@ class _Probes:
 
     async def metrics_text(self, request: Request) -> Response:
         try:
-            self.tokens.principal(request.headers.get("authorization"))
+            await self.tokens.principal(request.headers.get("authorization"))
         except AdalogError as error:
-            return JSONResponse({"errors": [describe(error)]}, 401, {"WWW-Authenticate": "Bearer"})
+            status, headers = refusal(error)
+            return JSONResponse({"errors": [describe(error)]}, status, headers)
         if self.workers is None:
             text = self.metrics.text()
         else:

@@ -11,7 +11,7 @@ from executor.cache.settings import CacheSettings, RedisSettings
 from executor.pool import Pool, PoolSettings
 from gateway.config import Settings
 from gateway.texts import shown_path
-from store.database import Database, Sharing
+from store.database import Database, Siblings
 from store.folder import holds_database, is_address
 from store.log import KeyMemory
 from store.server import server_holds_database
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from gateway.workers.workers import Workers
 
 
-def open_database(settings: Settings, sharing: Sharing | None = None) -> Database:
-    """The settings' database. sharing: with other processes of this server.
+def open_database(settings: Settings, siblings: Siblings | None = None) -> Database:
+    """The settings' database. siblings: the other processes of this server.
 
     Raises BACKEND_UNAVAILABLE when another process has its folder, or its server cannot be reached.
     """
@@ -32,8 +32,10 @@ def open_database(settings: Settings, sharing: Sharing | None = None) -> Databas
         limits=limits,
         waiting=settings.transactions_waiting,
         keys=KeyMemory(settings.idempotency_transactions, settings.idempotency_seconds),
-        sharing=sharing,
+        siblings=siblings,
         follow_seconds=settings.follow_seconds,
+        segments=None if settings.segments is None else settings.segments.get_secret_value(),
+        copy=settings.segments_copy,
     )
 
 

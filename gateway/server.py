@@ -34,7 +34,7 @@ from gateway.workers import channel
 if TYPE_CHECKING:
     from gateway.workers.worker import Post
     from gateway.workers.workers import Workers
-    from store.database import Sharing
+    from store.database import Siblings
 
 # How long a thread keeps the interpreter from others that want it. Python's own 5 ms are counted for each change of
 # threads, and a light query has three of them.
@@ -138,12 +138,12 @@ def run(settings: Settings, out: Console) -> int:
     return 0
 
 
-def serve_as_worker(settings: Settings, post: Post, sharing: Sharing) -> None:
+def serve_as_worker(settings: Settings, post: Post, siblings: Siblings) -> None:
     """Serves what the supervisor hands over."""
     from gateway.workers.workers import Workers
 
     _set_up(settings)
-    _serve(settings, Handed(post), lambda: None, sharing, Workers(post))
+    _serve(settings, Handed(post), lambda: None, siblings, Workers(post))
 
 
 def _set_up(settings: Settings) -> None:
@@ -157,12 +157,12 @@ def _serve(
     settings: Settings,
     entrance: Entrance,
     begun: Callable[[], object],
-    sharing: Sharing | None = None,
+    siblings: Siblings | None = None,
     workers: Workers | None = None,
 ) -> None:
     """begun: called when nothing can go wrong any more before it is served."""
     ending, rehearsal, trimming = Ending(), Rehearsal(settings, entrance.rehearsed), Trimming()
-    with open_database(settings, sharing) as database:
+    with open_database(settings, siblings) as database:
         # What is ended before is ended by the signal: nothing is served, and the log is whole.
         ending.install()
         entrance.opened()

@@ -49,7 +49,7 @@ class Layout:
         [
             *("lock", "segments", LOG, f"{LOG}-wal", f"{LOG}-shm", f"{LOG}-journal"),
             *("checkpoint.json", ".checkpoint.json.tmp", "cursor.key", ".cursor.key.tmp"),
-            *("imported", "importing", "peers", "folding"),
+            *("imported", "importing", "peers", "folding", "copy-of", ".copy-of.tmp"),
         ]
     )
 
@@ -131,6 +131,11 @@ class Folder(Layout):
     def descriptor(self) -> int:
         """That of the lock, which processes that inherit it share."""
         return self._lock
+
+    @property
+    def folds(self) -> bool:
+        """Whether `may_fold` was true."""
+        return not self.is_shared or self._folding >= 0
 
     def may_fold(self) -> bool:
         """Whether this process writes the folder's segments and checkpoints, and removes what nobody needs. Of

@@ -63,9 +63,9 @@ class Head(State):
         self._folded = 0
 
     @staticmethod
-    def empty() -> Head:
-        """Before the first transaction."""
-        head = Head(Codes())
+    def empty(secret: bytes | None = None) -> Head:
+        """Before the first transaction. secret: of its dictionaries, as there."""
+        head = Head(Codes(secret=secret))
         effects = [Effect(e, a, head.codes.intern(v), True) for e, a, v in bootstrap.datoms()]
         head._write(effects, 0)
         head._read_schema({effect.e for effect in effects})

@@ -29,9 +29,14 @@ import sqlalchemy as sa
 from sqlalchemy.pool import StaticPool
 
 from datalog.errors import AdalogError, Code
+from store.dictionary import SECRET_BYTES
 from store.hints import Hint, SocketHint
+from store.imported import LoggedFile
+from store.payload import Logged
 from store.private import opener
+from store.segment import Segment
 from store.tables import (
+    DICTIONARIES,
     FILES,
     FORGET,
     FORGOTTEN,
@@ -39,9 +44,11 @@ from store.tables import (
     INSERT,
     INSERT_KEYS,
     KEYS,
+    SECRETS,
     TRANSACTIONS,
     identity_in,
     prepare_file,
+    secret_in,
 )
 
 # Entries that are read, and held, at once.
@@ -135,6 +142,8 @@ class Log:
     """
 
     is_shared = False
+    # What dictionaries key their hashes with, where several processes are to read each other's; None: as they like.
+    dictionary_secret: bytes | None = None
     settling = 0.0
     # What is said of it where it does not work.
     failed = "the disk failed"
@@ -149,6 +158,9 @@ class Log:
     ) -> None:
         """files_folder: where the files are that entries name. prepare: makes the tables."""
         self.files_folder = files_folder
+        # Has files that entries name be in the folder, where they are kept elsewhere; `keep` puts new ones there.
+        self.bring: Callable[[Sequence[Segment]], None] | None = None
+        self.keep: Callable[[Sequence[Segment]], None] | None = None
         self._engine = engine
         self._keys = keys
         # Of the last entry that is known here.
@@ -413,6 +425,14 @@ class Log:
         """The last transaction and moment whose keys are forgotten when `last` is the newest transaction."""
         return {"last_t": last - self._keys.transactions, "last_at": now_ms() - 1000 * self._keys.seconds - 1}
 
+    def decoded(self, entry: Entry) -> Logged:
+        """What an entry says; the files that it names are at hand then. Raises BACKEND_UNAVAILABLE."""
+        logged = Logged.decoded(entry.payload, self.files_folder)
+        files = [each.segment for each in logged.columns if isinstance(each, LoggedFile)]
+        if files and self.bring is not None:
+            self.bring(files)
+        return logged
+
     def checksum_at(self, t: int) -> int | None:
         """The chained checksum of entry t, 0 before the first, None where the log has no such entry.
 
@@ -477,9 +497,14 @@ class SharedFileLog(Log):
     settling = 3.0
 
     def __init__(self, engine: sa.Engine, peers: Path, keys: KeyMemory, files_folder: Path | None) -> None:
-        super().__init__(engine, keys, files_folder)
+        super().__init__(engine, keys, files_folder, prepare=self._prepare)
         self._peers = peers
         self._hint: SocketHint | None = None
+
+    def _prepare(self, connection: sa.Connection) -> None:
+        prepare_file(connection)
+        SECRETS.metadata.create_all(connection)
+        self.dictionary_secret = secret_in(connection, DICTIONARIES)[:SECRET_BYTES]
 
     def listen(self) -> Hint:
         self._hint = SocketHint(self._peers)

@@ -260,13 +260,20 @@ class Views:
             if self._tick([report for report, _ in group], group[-1][1]):
                 self._figures.ticks += 1
                 self._figures.tick_seconds += time.perf_counter() - started
-        if self._log is not None:
-            self._log.committed([report for report, _ in told])
+        self._log_committed([report for report, _ in told])
         if self.now is not None:
             self.now = newest.as_of(told[-1][0].t)
         awaited, self._awaited = self._awaited, {}
         for feed in awaited:
             self.ready(feed)
+
+    def _log_committed(self, reports: Sequence[TxReport]) -> None:
+        log = self._log
+        if log is not None:
+            try:
+                log.committed(reports)
+            except Exception as error:  # noqa: BLE001 - those who follow queries never notice
+                self.failed(log.feed, failure(error))
 
     def _whole(self, told: Sequence[Told]) -> Sequence[Told]:
         """Those that are to be looked at now: with :db/noHistory, groups of which all were told."""
@@ -317,7 +324,14 @@ class Views:
     # Work
 
     def _work(self, followed: Followed, tick: Tick | None = None) -> None:
-        """Brings a view to the newest moment, with the feeds that wait to be added, here or elsewhere."""
+        """Brings a view to the newest moment, with the feeds that wait to be added, here or elsewhere. Where that
+        fails, it is this view's feeds that end."""
+        try:
+            self._bring(followed, tick)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the other views never notice
+            self._end_feeds(followed, error)
+
+    def _bring(self, followed: Followed, tick: Tick | None) -> None:
         now = self.now
         if followed.busy or self.known.get(followed.key) is not followed or now is None:
             return
@@ -357,18 +371,18 @@ class Views:
         if done is not None:
             self._hand_on(work, done)
         else:
-            self._fail(work, why)
+            self._end_feeds(work.followed, why, work.adding)
 
     def _hand_on(self, work: Work, done: Done) -> None:
         try:
             self._worked(work, done)
         except Exception as error:  # noqa: BLE001 - a view of which this is not known to be done cannot be followed
-            self._fail(work, error)
+            self._end_feeds(work.followed, error, work.adding)
 
-    def _fail(self, work: Work, why: BaseException | None) -> None:
-        """Ends all feeds of a view."""
-        error, followed = failure(why), work.followed
-        for feed in (*followed.feeds.values(), *work.adding, *followed.adding):
+    def _end_feeds(self, followed: Followed, why: BaseException | None, adding: Iterable[Feed] = ()) -> None:
+        """Ends all feeds of a view, and those that were being added to it."""
+        error = failure(why)
+        for feed in (*followed.feeds.values(), *adding, *followed.adding):
             self.failed(feed, error)
 
     def _worked(self, work: Work, done: Done) -> None:

@@ -28,7 +28,7 @@ from executor.engine import Engine
 from executor.extenders.patterns import Patterns
 from executor.join.batch import Batch, Column
 from executor.maintain.asked import UndatedQuestion
-from executor.maintain.compared import changed
+from executor.maintain.compared import PASSING, changed
 from executor.maintain.grouping import Groups
 from executor.maintain.reacting import Reacting
 from executor.maintain.showing import Showing
@@ -49,8 +49,8 @@ MAINTAINED: Final = "maintained"
 
 # Of a feed, besides its arguments.
 _FEED_BYTES: Final = 1_000
-# Refusals that are no matter of one feed.
-_OF_ALL: Final = (Code.CANCELLED, Code.TIMEOUT)
+# Refusals that are no matter of one feed. What is refused because others use the memory is to be asked again.
+_OF_ALL: Final = (Code.CANCELLED, Code.TIMEOUT, Code.RATE_LIMITED)
 
 Changes = dict[int, Change | AdalogError]
 
@@ -266,7 +266,7 @@ class Maintained:
                 before, after = (feed.asked.answer(self._engine, at, cancel) for at in (tick.old, tick.new))
                 change = changed(before, after, cancel.check)
             except AdalogError as error:
-                if error.code is Code.CANCELLED:
+                if error.code in PASSING:
                     raise
                 changes[number] = error
                 continue
@@ -311,7 +311,7 @@ class Maintained:
             try:
                 self._add(number, feed, at, cancel)
             except AdalogError as error:
-                if error.code in _OF_ALL or error.code is Code.RATE_LIMITED:
+                if error.code in _OF_ALL:
                     raise
                 refused[number] = error
         return refused

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Final
 
 from gateway.config import PREFIX, SettingError, Settings
@@ -15,6 +16,13 @@ DIVIDED: Final = (
     *("connections", "connections_per_address", "live_subscriptions", "live_subscriptions_per_principal"),
     *("queries_at_once", "heavy_queries_at_once", "queries_waiting", "transactions_waiting"),
 )
+
+
+def own(share: Settings, number: int) -> Settings:
+    """A share as one worker has it: what copies it keeps of shared files are in a folder of its own."""
+    if share.segments_copy is None:
+        return share
+    return replace(share, segments_copy=str(Path(share.segments_copy) / f"worker-{number}"))
 
 
 def share_of(settings: Settings) -> Settings:

@@ -28,7 +28,7 @@ from gateway.ending import GONE
 from gateway.workers import channel
 from gateway.workers.board import Board
 from gateway.workers.process import Process
-from gateway.workers.shares import share_of
+from gateway.workers.shares import own, share_of
 from store.folder import Folder, is_address
 
 _LOOK_SECONDS: Final = 0.25
@@ -170,7 +170,7 @@ class Supervisor:
                 seat.due = None
                 try:
                     seat.process = Process(
-                        self._share, seat.number, self._board, self._lock, alone=not self._started
+                        own(self._share, seat.number), seat.number, self._board, self._lock, alone=not self._started
                     )
                 except OSError as error:
                     _log.error("worker %d cannot be started: %s", seat.number, error.strerror)

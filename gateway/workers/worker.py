@@ -45,11 +45,11 @@ def main(supervisor: int, number: int, alone: int, end: int, board: int, folder:
     code = 0
     try:
         from gateway.server import serve_as_worker
-        from store.database import Sharing
+        from store.database import Siblings
 
         page = post.board
-        sharing = Sharing(folder, bool(alone), lambda t: page.wrote(number, t), lambda: page.newest)
-        serve_as_worker(settings, post, sharing)
+        siblings = Siblings(folder, bool(alone), lambda t: page.wrote(number, t), lambda: page.newest)
+        serve_as_worker(settings, post, siblings)
     except AdalogError as error:
         post.say_failed(error.message, str(error.code), retryable=error.retryable)
         code = 1

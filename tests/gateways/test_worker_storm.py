@@ -1,4 +1,4 @@
-"""Random clients of three workers on a folder, which are killed and paused: the history is strictly serializable."""
+"""Random clients of three workers that are killed and paused: the history is strictly serializable."""
 
 from __future__ import annotations
 

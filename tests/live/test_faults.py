@@ -12,9 +12,13 @@ import pytest
 
 from datalog.errors import AdalogError, Code
 from executor.bounds.cancel import Cancel
+from executor.engine import Engine
 from executor.live import hub as hub_module
 from executor.live import work as work_module
 from executor.live.event import Kind
+from executor.live.feed import Seat
+from executor.live.seats import Seats
+from executor.live.views import Views
 from executor.maintain.asked import UndatedQuestion
 from executor.maintain.choosing import view_of
 from executor.maintain.maintained import Maintained
@@ -22,7 +26,7 @@ from executor.maintain.view import Change, Interest, Tick, View
 from executor.question.question import Question
 from store.database import Database
 from store.snapshot import Snapshot
-from tests.live.following import Reader, eventually, hub_over
+from tests.live.following import Reader, eventually, hub_over, on_hub
 from tests.property.model import examples
 
 AGES = "[:find ?name ?age :where [?e :name ?name] [?e :age ?age]]"
@@ -409,3 +413,90 @@ def test_a_pool_without_room_is_asked_again(database: Database) -> None:
         reader = Reader(database, hub.pool, AGES)
         reader.until(1)
         assert len(refused) == 5
+
+
+@pytest.mark.parametrize("query", [AGES, f"{AGES[:-1]} :order-by ?age :limit 5]"])
+def test_a_step_without_memory_is_made_again(
+    database: Database, monkeypatch: pytest.MonkeyPatch, query: str
+) -> None:
+    refused: list[str] = []
+    original = Engine.run
+
+    def run(engine: Engine, question: Question, cancel: Cancel) -> Any:
+        if question.text == query and len(refused) < 3:
+            refused.append(query)
+            raise AdalogError(Code.RATE_LIMITED, "others use the memory", retry_after=1)
+        return original(engine, question, cancel)
+
+    with hub_over(database) as hub:
+        reader = Reader(database, hub.pool, query)
+        reader.until(1)
+        monkeypatch.setattr(Engine, "run", run)
+        if query == AGES:
+            # Another meaning of an attribute: asked again at both moments.
+            database.transact("[[:db/add :age :db/cardinality :db.cardinality/many]]")
+        database.transact("[[:db/add 1 :age 37]]")
+        last = database.snapshot().t
+        reader.until(last)
+        assert len(refused) == 3
+        database.transact("[[:db/add 2 :age 86]]")
+        reader.until(last + 1)
+
+
+def test_a_subscriber_that_cannot_be_seated_harms_no_other(
+    database: Database, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with hub_over(database) as hub:
+        well, unwell = Reader(database, hub.pool, AGES), Reader(database, hub.pool, AGES)
+        well.until(1)
+        unwell.until(1)
+        token = unwell.resume
+        original = Seats._find_way
+
+        def find_way(seats: Seats, seat: Seat, position: Any) -> None:
+            if seat.subscription is unwell.changes._subscription:
+                raise RuntimeError("a mistake")
+            original(seats, seat, position)
+
+        monkeypatch.setattr(Seats, "_find_way", find_way)
+        on_hub(hub, lambda: hub._seats.wanted(unwell.changes._subscription, None))
+        with pytest.raises(AdalogError) as ended:
+            list(unwell.changes)
+        assert ended.value.code is Code.INTERNAL
+        assert "a mistake" in caplog.text
+        database.transact("[[:db/add 1 :age 37]]")
+        well.until(2)
+        again = Reader(database, hub.pool, AGES, resume=token)
+        again.rows = {row for row in well.rows if row[1] != 37} | {("Ada", 36)}
+        again.until(2)
+
+        def feed(*_: Any) -> Any:
+            raise RuntimeError("another mistake")
+
+        monkeypatch.setattr(hub._views, "feed", feed)
+        with pytest.raises(AdalogError) as refused:
+            Reader(database, hub.pool, NAMES).until(2)
+        assert refused.value.code is Code.INTERNAL
+        eventually(hub, lambda: hub.figures.subscriptions == 2)
+
+
+def test_a_view_that_cannot_be_worked_at_harms_no_other(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with hub_over(database) as hub:
+        readers = {query: Reader(database, hub.pool, query) for query in (AGES, NAMES)}
+        for reader in readers.values():
+            reader.until(1)
+        original = Views._bring
+
+        def bring(views: Views, followed: Any, tick: Any) -> None:
+            if followed.question.request.query == NAMES:
+                raise RuntimeError("a mistake")
+            original(views, followed, tick)
+
+        monkeypatch.setattr(Views, "_bring", bring)
+        database.transact('[{:name "Kurt" :age 71}]')
+        with pytest.raises(AdalogError) as ended:
+            list(readers[NAMES].changes)
+        assert ended.value.code is Code.INTERNAL
+        readers[AGES].until(2)

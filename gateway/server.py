@@ -57,9 +57,6 @@ class Entrance(Protocol):
     def counted(self, connections: int) -> None:
         """So many connections are open."""
 
-    def opened(self) -> None:
-        """The database is open."""
-
     def rehearsed(self) -> None:
         """The first query costs what any other does. On any thread."""
 
@@ -78,8 +75,6 @@ class Port:
 
     def counted(self, connections: int) -> None:
         """Nobody wants to know, nor the rest."""
-
-    def opened(self) -> None: ...
 
     def rehearsed(self) -> None: ...
 
@@ -105,9 +100,6 @@ class Handed:
 
     def counted(self, connections: int) -> None:
         self._post.counted(connections)
-
-    def opened(self) -> None:
-        self._post.say(channel.OPENED)
 
     def rehearsed(self) -> None:
         self._post.say(channel.READY)
@@ -165,7 +157,6 @@ def _serve(
     with open_database(settings, siblings) as database:
         # What is ended before is ended by the signal: nothing is served, and the log is whole.
         ending.install()
-        entrance.opened()
         rehearsal.on(database)
         pool = start_pool(database, settings, spark=settings.spark, workers=workers)
         try:

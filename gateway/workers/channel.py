@@ -18,8 +18,6 @@ CALLING: Final = b"q"
 NOBODY: Final = b"n"
 """There is no such worker now; a byte without a descriptor."""
 
-OPENED: Final = "opened"
-"""The database is open."""
 UP: Final = "up"
 """Connections are taken."""
 READY: Final = "ready"

@@ -36,7 +36,7 @@ _LOOK_SECONDS: Final = 0.25
 _QUIET_SECONDS: Final = 2.0
 # Until the next try with a worker that ends again and again, and after how long it is a new story.
 _FIRST_PAUSE, _LONGEST_PAUSE, _FORGOTTEN = 0.1, 10.0, 60.0
-# So many ends in a row, before any worker has ever opened the database, are enough.
+# So many ends in a row, before any worker has ever taken connections, are enough.
 _TRIES: Final = 5
 # After the time that workers give themselves.
 _MARGIN: Final = 0.7
@@ -91,7 +91,7 @@ class Supervisor:
         self._selector = selectors.DefaultSelector()
         self._seats = [_Seat(number) for number in range(settings.workers)]
         self._listening = False
-        self._opened = False
+        self._served = False
         self._failure: AdalogError | SettingError | None = None
         self._stopping: float | None = None
         self._signals: list[int] = []
@@ -182,10 +182,8 @@ class Supervisor:
     def _hear(self, seat: _Seat, process: Process, said: str) -> None:
         process.heard = time.monotonic()
         word, _, rest = said.partition(" ")
-        if word == channel.OPENED:
-            self._opened = True
-        elif word == channel.UP:
-            process.is_up = True
+        if word == channel.UP:
+            process.is_up = self._served = True
         elif word == channel.READY:
             process.is_ready = True
             for other in self._seats:
@@ -203,7 +201,7 @@ class Supervisor:
     def _fail(self, seat: _Seat, said: str) -> None:
         """A worker says why it cannot start. At the beginning that is why nothing can."""
         told = orjson.loads(said)
-        if self._opened or self._stopping is not None:
+        if self._served or self._stopping is not None:
             _log.error("worker %d cannot start: %s", seat.number, told["message"])
             return
         if told["code"] is None:
@@ -236,7 +234,7 @@ class Supervisor:
             seat.pause, seat.ends = _FIRST_PAUSE, 0
         seat.ends += 1
         how = f"was ended by {_signal_name(-code)}" if code < 0 else f"ended with exit code {code}"
-        if not self._opened and seat.ends >= _TRIES:
+        if not self._served and seat.ends >= _TRIES:
             self._failure = AdalogError(
                 Code.INTERNAL,
                 f"the worker that is to open the database {how}, {seat.ends} times in a row; the log says more",

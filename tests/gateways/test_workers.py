@@ -7,7 +7,6 @@ import http.client
 import os
 import re
 import signal
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -19,6 +18,8 @@ import httpx
 import pytest
 
 from datalog.errors import AdalogError
+from gateway.config import SettingError, Settings
+from gateway.workers.shares import DIVIDED, share_of
 from store.database import Database
 from tests.gateways.clients import until
 from tests.gateways.fleet import Fleet, serving
@@ -185,20 +186,6 @@ def _run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str
 
 
 def test_what_no_worker_can_start_with_is_said_once(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = str(taken.getsockname()[1])
-        answer = _run("serve", "--workers", "2", "--port", port, "--data", str(tmp_path / "port"))
-    assert (answer.returncode, answer.stderr.count("cannot listen on")) == (3, 1)
-
-    answer = _run("serve", "--workers", "2", "--port", "0", "--data", ":memory:")
-    assert (answer.returncode, "a database in memory belongs to one process" in answer.stderr) == (2, True)
-
-    answer = _run(
-        "serve", "--workers", "64", "--port", "0", "--data", str(tmp_path / "small"), ADALOG_MEMORY_BYTES="20000000"
-    )
-    assert answer.returncode == 2
-    assert "each has its share of what is set" in answer.stderr
-
     damaged = tmp_path / "damaged"
     with Database.open(str(damaged)) as database:
         database.transact(ADA)
@@ -219,10 +206,14 @@ def test_what_no_worker_can_start_with_is_said_once(tmp_path: Path) -> None:
     assert (answer.returncode, "a line is `name:role:sha256hex`" in answer.stderr) == (2, True)
 
 
-def test_a_share_is_rounded_up_and_the_rest_is_as_it_was() -> None:
-    from gateway.config import Settings
-    from gateway.workers.shares import DIVIDED, share_of
+def test_what_cannot_be_shared_is_refused_before_anything_starts() -> None:
+    with pytest.raises(SettingError, match="a database in memory belongs to one process"):
+        Settings(data=":memory:", workers=2).checked()
+    with pytest.raises(SettingError, match=r"MEMORY_BYTES.*each has its share of what is set"):
+        share_of(Settings(data="x", workers=64, memory_bytes=20_000_000))
 
+
+def test_a_share_is_rounded_up_and_the_rest_is_as_it_was() -> None:
     whole = Settings(data="x", workers=3)
     share = share_of(whole)
     changed = {name for name in Settings.__dataclass_fields__ if getattr(whole, name) != getattr(share, name)}

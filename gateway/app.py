@@ -1,4 +1,4 @@
-"""The ASGI application: /graphql with the explorer, /import, /healthz, /readyz, /metrics."""
+"""The ASGI application: /graphql with the explorer, /import, /backup, /healthz, /readyz, /metrics."""
 
 from __future__ import annotations
 
@@ -13,9 +13,12 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route, WebSocketRoute
 
 from datalog.errors import AdalogError
+from executor.bounds.meter import Buckets
 from executor.live.hub import Hub
 from gateway.answering import Answering
 from gateway.auth import Tokens, tokens_of
+from gateway.backup_endpoint import BackupEndpoint
+from gateway.backups import Backups
 from gateway.compression import Compression
 from gateway.config import Settings
 from gateway.cursor_key import cursor_key
@@ -37,6 +40,9 @@ from schema.errors import describe, internal
 from schema.execution import Operations
 from schema.surface import build_schema
 
+# What a principal that was quiet may use at once, unless a setting says.
+_BURST_SECONDS = 10.0
+
 if TYPE_CHECKING:
     from executor.pool import Pool
     from gateway.workers.workers import Workers
@@ -50,9 +56,9 @@ def create_app(
     prepared: Callable[[], bool] = lambda: True,
     workers: Workers | None = None,
 ) -> Starlette:
-    """The app over an open database and a running pool; it owns neither, but `app.state.hub` and
-    `app.state.imports`, which are to be closed before them. `prepared`: whether it is fast yet. `workers`: those
-    of which this is one."""
+    """The app over an open database and a running pool; it owns neither, but `app.state.hub`, `app.state.imports`
+    and `app.state.backups`, which are to be closed before them. `prepared`: whether it is fast yet. `workers`:
+    those of which this is one."""
     tokens = tokens_of(settings)
     origins = Origins.of(settings.allowed_origins)
     explorer = Explorer(load())
@@ -75,9 +81,10 @@ def create_app(
         workers.share_imports(imports.served)
     elif workers is not None and settings.spark:
         imports = Imports(database, pool, settings, elsewhere=workers.imported)
+    backups = Backups(database)
     stop = Stop(database, pool, hub)
     operations = Operations(build_schema(), settings.limits)
-    answering = Answering(operations, services, tokens, metrics, stop)
+    answering = Answering(operations, services, tokens, metrics, stop, _buckets(settings, metrics))
     graphql = GraphQLEndpoint(answering, explorer, origins, settings)
     probes = _Probes(database, pool, tokens, metrics, prepared, workers)
 
@@ -96,6 +103,7 @@ def create_app(
             Route("/graphql", graphql),
             WebSocketRoute("/graphql", SocketEndpoint(answering, origins, settings)),
             Route("/import", ImportEndpoint(imports, tokens, stop, settings)),
+            Route("/backup", BackupEndpoint(backups, tokens, stop, settings)),
             Route("/", root),
             Route("/explorer/{name:path}", explorer_file),
             Route("/examples/live/{name:path}", example_file),
@@ -112,7 +120,7 @@ def create_app(
         exception_handlers={Exception: _failed},
     )
     app.state.stop, app.state.wire, app.state.hub, app.state.answering = stop, wire, hub, answering
-    app.state.imports = imports
+    app.state.imports, app.state.backups = imports, backups
     return app
 
 
@@ -181,6 +189,19 @@ class _Probes:
         else:
             text = await asyncio.to_thread(self.workers.metrics_text, self.metrics)
         return Response(text, headers={"Content-Type": CONTENT_TYPE})
+
+
+def _buckets(settings: Settings, metrics: Metrics) -> Buckets | None:
+    """What principals may use; None where nothing limits it."""
+    if not settings.rate_units:
+        return None
+    burst = settings.rate_burst_units or _BURST_SECONDS * settings.rate_units
+    buckets = Buckets(settings.rate_units, burst, settings.threads)
+    metrics.gauge("adalog_rate_principals", "Principals that used units lately.", lambda: len(buckets))
+    metrics.count(
+        "adalog_rate_refused", "Work refused as its principal had used its units.", lambda: buckets.refused
+    )
+    return buckets
 
 
 def _metrics(database: Database, pool: Pool, tokens: Tokens, wire: Wire) -> Metrics:

@@ -16,6 +16,7 @@ from executor.live.settings import LiveSettings
 from executor.spark.properties import parsed
 from gateway.kinds import (
     AlgorithmList,
+    BackupList,
     DataPlace,
     KeysAddress,
     LogLevel,
@@ -42,6 +43,7 @@ from gateway.kinds import (
 )
 from gateway.setting import PREFIX, SettingError
 from schema.limits import Limits
+from store.compactor import FOLD_BYTES
 from store.folder import is_address
 
 __all__ = ["PREFIX", "SettingError", "Settings", "import_places", "is_loopback", "networks", "settings_from"]
@@ -96,12 +98,16 @@ class Settings:
     spark_master: SparkMaster = "local[*]"
     import_folders: PlaceList | None = None
     import_hold_seconds: Seconds = 60.0
+    fold_bytes: Positive = FOLD_BYTES
+    backup_folders: BackupList | None = None
     spark_conf: SparkConf = _NOTHING
     threads: int = 2
     queries_at_once: int = 4
     heavy_queries_at_once: int = 2
     queries_waiting: int = 256
     transactions_waiting: int = 1024
+    rate_units: Span = 0.0
+    rate_burst_units: Span = 0.0
     idempotency_seconds: Positive = 86_400
     idempotency_transactions: Positive = 1_000_000
     follow_seconds: Seconds = 1.0

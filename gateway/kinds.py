@@ -17,6 +17,7 @@ from pydantic import AfterValidator, BeforeValidator, SecretStr
 from datalog.errors import AdalogError
 from executor.spark.pipeline.places import Places
 from executor.spark.properties import parsed
+from gateway.backup_places import BackupPlaces
 from store.folder import check_is_folder, is_address
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -183,6 +184,7 @@ NameList = Annotated[str, _Listed]
 OriginList = Annotated[str, _Listed, _read_by(_origins)]
 NetworkList = Annotated[str, _Listed, _read_by(networks)]
 PlaceList = Annotated[str, _Listed, _read_by(import_places)]
+BackupList = Annotated[str, _Listed, _read_by(BackupPlaces.of)]
 SparkMaster = Annotated[str, _read_by(_spark_master)]
 SparkConf = Annotated[SecretStr, BeforeValidator(_properties), _secret_read_by(parsed)]
 SegmentsPlace = Annotated[SecretStr, _secret_read_by(_segments_place)]

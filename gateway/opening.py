@@ -97,8 +97,10 @@ def start_pool(database: Database, settings: Settings, *, spark: bool, workers: 
     if workers is not None and not workers.has_spark:
         return Pool(database, sizes, workers.spark(), cache)
     from executor.spark.engine import SparkEngine
+    from executor.spark.folding import folding_on
 
     engine = SparkEngine(settings.spark_master, properties=settings.spark_properties)
+    database.have_folded(folding_on(engine.session), settings.fold_bytes)
     pool = Pool(database, sizes, engine, cache)
     if workers is not None:
         workers.share_spark(engine, pool.memory)

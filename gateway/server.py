@@ -171,8 +171,10 @@ def _serve(
                 try:
                     server.run(sockets=entrance.sockets)
                 finally:
-                    app.state.imports.close(stopping())
-                    app.state.imports.join()
+                    for jobs in (app.state.imports, app.state.backups):
+                        jobs.close(stopping())
+                    for jobs in (app.state.imports, app.state.backups):
+                        jobs.join()
         finally:
             if workers is not None:
                 workers.end()

@@ -194,7 +194,7 @@ def opened(folder: Layout | None, log: Log, *, is_copy: bool = False) -> Opened:
                 if is_copy and error.code is Code.INTERNAL:
                     raise DamagedSegment("the copy's checkpoint", "the log does not have what it has") from None
                 raise
-            head, checksum = _restored(checkpoint, log.dictionary_secret), checkpoint.log_checksum
+            head, checksum = restored(checkpoint, log.dictionary_secret), checkpoint.log_checksum
     except DamagedSegment as error:
         _LOGGER.warning("%s; rebuilding from the log", error.message)
     unsaved = _hashed_anew(head)
@@ -254,7 +254,8 @@ def mapped(checkpoint: Checkpoint, known: Mapping[Segment, Part] = _NOTHING) -> 
     return Mapped(relations, blocks)
 
 
-def _restored(checkpoint: Checkpoint, secret: bytes | None) -> Head:
+def restored(checkpoint: Checkpoint, secret: bytes | None) -> Head:
+    """The state that a checkpoint's segments hold. Raises DamagedSegment."""
     files = mapped(checkpoint)
     dictionaries = {tag: Dictionary(own, secret=secret) for tag, own in files.blocks.items()}
     deltas = load_deltas(checkpoint.young)

@@ -23,7 +23,7 @@ from store.census import Census
 from store.checkpoint import Mapped, opened
 from store.collecting import put_off
 from store.columns import Columns
-from store.compactor import Compactor, Folded, Moment
+from store.compactor import FOLD_BYTES, Compactor, Elsewhere, Folded, Moment
 from store.copies import copy_folder
 from store.datom import Datom, TxReport
 from store.folder import Folder, check_is_folder, is_address
@@ -35,6 +35,7 @@ from store.log import KeyMemory, Log
 from store.payload import Logged
 from store.place import place_of
 from store.publication import Publication
+from store.reading import Source
 from store.report import report_of
 from store.resolve import Transaction, resolve
 from store.server import ServerLog
@@ -186,6 +187,10 @@ class Database:
             database._held = undo.pop_all()
         database._compactor.wrote(found.unsaved)
         return database
+
+    def source(self) -> Source:
+        """What a backup is made from: all that is durable now. Used until the database is closed."""
+        return Source(self._log, self._folder, self._snapshot.t)
 
     def stop(self) -> None:
         """Refuse the transactions that have not begun, so that `close` is quick. Does not wait."""
@@ -505,6 +510,15 @@ class Database:
                     _LOGGER.exception("a listener failed at t = %d", report.t)
 
     # Folding
+
+    def have_folded(self, elsewhere: Elsewhere, most: int = FOLD_BYTES) -> None:
+        """Has others fold attributes of which a fold in this process would take more than so many bytes."""
+        self._compactor.have_folded(elsewhere, most)
+
+    @property
+    def fold_bytes(self) -> int:
+        """What one process may take for an attribute that is folded, or imported."""
+        return self._compactor.fold_bytes
 
     def compact(self) -> None:
         """Fold now what is young enough in number, and save a checkpoint where there is a folder."""

@@ -147,7 +147,7 @@ class Hub:
         return subscription
 
     def _follow(self, asked: Asked, form: Form, begin: Begin, subscription: Subscription, outlet: Outlet) -> None:
-        client, since = ASKING.get(), self.database.snapshot().t
+        client, since = ASKING.get().admitted, self.database.snapshot().t
 
         def sit() -> None:
             feed = self._views.feed(asked, client)
@@ -160,7 +160,7 @@ class Hub:
         """A subscription to the transactions from number `start` on, None: from the next. Likewise."""
         position = Position(self.database.snapshot().t if start is None else max(start, 1) - 1)
         subscription = Subscription(self, self.settings, position)
-        outlet, client = self._outlet(), ASKING.get()
+        outlet, client = self._outlet(), ASKING.get().admitted
 
         def sit() -> None:
             feed = self._views.log_feed(client)

@@ -109,6 +109,12 @@ class Compared:
     def nbytes(self) -> int:
         return sum(_nbytes(feed.answer) for feed in self._feeds.values())
 
+    def spare(self) -> int:
+        return 0
+
+    def lighten(self) -> None:
+        """Its answers are all that it has."""
+
 
 def changed(old: Result, new: Result, check: Callable[[], None]) -> Change | None:
     """The rows that only one of two answers shows, or None where both show the same."""

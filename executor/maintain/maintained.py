@@ -47,6 +47,9 @@ from store.snapshot import Snapshot
 
 MAINTAINED: Final = "maintained"
 
+# Of a view, and of each leaf of its joins.
+_VIEW_BYTES: Final = 10_000
+_LEAF_BYTES: Final = 600
 # Of a feed, besides its arguments.
 _FEED_BYTES: Final = 1_000
 # Refusals that are no matter of one feed. What is refused because others use the memory is to be asked again.
@@ -94,6 +97,7 @@ class Maintained:
 
     def _plan(self, question: Question, maintenance: Maintenance) -> None:
         self.maintenance = maintenance
+        self._weight = maintenance.weight
         self._reacting = Reacting(question, self._engine, maintenance, self._source)
         self._named = [leaf for leaf in self._leaves() if isinstance(leaf, DatomAtom) and _names(leaf)]
         # What a value means beside an attribute that is an argument, that attribute says.
@@ -166,7 +170,14 @@ class Maintained:
 
     def nbytes(self) -> int:
         groups = 0 if self._groups is None else self._groups.nbytes()
-        return self._reacting.nbytes() + groups + _FEED_BYTES * len(self._feeds)
+        own = _VIEW_BYTES + _LEAF_BYTES * self._weight
+        return own + self._reacting.nbytes() + groups + _FEED_BYTES * len(self._feeds)
+
+    def spare(self) -> int:
+        return self._reacting.spare()
+
+    def lighten(self) -> None:
+        self._reacting.lighten()
 
     # A step
 

@@ -54,16 +54,17 @@ def create_app(
     pool: Pool,
     settings: Settings,
     prepared: Callable[[], bool] = lambda: True,
+    wire: Wire | None = None,
     workers: Workers | None = None,
 ) -> Starlette:
     """The app over an open database and a running pool; it owns neither, but `app.state.hub`, `app.state.imports`
-    and `app.state.backups`, which are to be closed before them. `prepared`: whether it is fast yet. `workers`:
-    those of which this is one."""
+    and `app.state.backups`, which are to be closed before them. `prepared`: whether it is fast yet. `wire`: that of
+    the server, where there is one already. `workers`: those of which this is one."""
     tokens = tokens_of(settings)
     origins = Origins.of(settings.allowed_origins)
     explorer = Explorer(load())
     example = live_page()
-    wire = Wire(settings)
+    wire = wire or Wire(settings)
     metrics = _metrics(database, pool, tokens, wire)
     if workers is not None:
         workers.tell_metrics(metrics)
@@ -217,6 +218,11 @@ def _metrics(database: Database, pool: Pool, tokens: Tokens, wire: Wire) -> Metr
     )
     metrics.gauge("adalog_behind", "1 while what others write is not seen.", lambda: database.away is not None)
     metrics.gauge("adalog_read_only", "1 while nothing can be written.", lambda: database.read_only is not None)
+    metrics.gauge(
+        "adalog_clock_behind_seconds",
+        "By how much the clock is behind the last transaction, whose instant all have until it has caught up.",
+        lambda: database.clock_behind,
+    )
     metrics.counts(
         "adalog_log_failures", "Writes to the log that failed.", "outcome", lambda: database.log_failures
     )

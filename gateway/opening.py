@@ -14,14 +14,17 @@ from gateway.texts import shown_path
 from store.database import Database, Siblings
 from store.folder import holds_database, is_address
 from store.log import KeyMemory
+from store.progress import Progress
 from store.server import server_holds_database
 
 if TYPE_CHECKING:
     from gateway.workers.workers import Workers
 
 
-def open_database(settings: Settings, siblings: Siblings | None = None) -> Database:
-    """The settings' database. siblings: the other processes of this server.
+def open_database(
+    settings: Settings, siblings: Siblings | None = None, progress: Progress | None = None
+) -> Database:
+    """The settings' database. siblings: the other processes of this server. progress: as in `Database.open`.
 
     Raises BACKEND_UNAVAILABLE when another process has its folder, or its server cannot be reached.
     """
@@ -36,6 +39,7 @@ def open_database(settings: Settings, siblings: Siblings | None = None) -> Datab
         follow_seconds=settings.follow_seconds,
         segments=None if settings.segments is None else settings.segments.get_secret_value(),
         copy=settings.segments_copy,
+        progress=progress,
     )
 
 

@@ -9,6 +9,7 @@ import socket
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -17,14 +18,12 @@ from rich.console import Console
 from starlette.applications import Starlette
 
 from datalog.errors import AdalogError, Code
-from executor.bounds.cancel import stopping
 from gateway import descriptors
-from gateway.app import create_app
 from gateway.config import Settings
 from gateway.connection import Connection
-from gateway.ending import CUT, FINISH, LET_GO, Ending, Stop
-from gateway.opening import open_database, start_pool
+from gateway.ending import CUT, FINISH, LET_GO, Ending
 from gateway.rehearsal import Rehearsal
+from gateway.starting import Front, Start
 from gateway.texts import shown_data
 from gateway.trimming import Trimming
 from gateway.websocket import WebSocket
@@ -57,6 +56,9 @@ class Entrance(Protocol):
     def counted(self, connections: int) -> None:
         """So many connections are open."""
 
+    def opened(self) -> None:
+        """The database is open, and all that stands on it. On any thread."""
+
     def rehearsed(self) -> None:
         """The first query costs what any other does. On any thread."""
 
@@ -64,8 +66,10 @@ class Entrance(Protocol):
 class Port:
     """A port of this process's own."""
 
-    def __init__(self, listener: socket.socket) -> None:
+    def __init__(self, listener: socket.socket, opened: Callable[[], None]) -> None:
+        """opened: called when the database is open."""
         self.sockets = [listener]
+        self.opened = opened
 
     def open(self, server: Server) -> None:
         """The sockets are listened on already."""
@@ -101,6 +105,9 @@ class Handed:
     def counted(self, connections: int) -> None:
         self._post.counted(connections)
 
+    def opened(self) -> None:
+        self._post.say(channel.OPENED)
+
     def rehearsed(self) -> None:
         self._post.say(channel.READY)
 
@@ -120,13 +127,20 @@ def run(settings: Settings, out: Console) -> int:
     _set_up(settings)
     with listening(settings) as listener:
         host, port = listener.getsockname()[:2]
-        shown = f"[{host}]" if ":" in host else host
-        said = f"adalog serves {shown_data(settings.data)}: explorer and GraphQL at http://{shown}:{port}/graphql"
+        settings = replace(settings, host=host, port=port)
+
+        def opened() -> None:
+            out.print(
+                f"adalog serves {shown_data(settings.data)}: explorer and GraphQL at {_address(settings)}/graphql",
+                markup=False,
+                soft_wrap=True,
+            )
+
         if settings.workers > 1:
             from gateway.workers.supervisor import supervise
 
-            return supervise(settings, listener, out, said)
-        _serve(settings, Port(listener), lambda: out.print(said, markup=False, soft_wrap=True))
+            return supervise(settings, listener, opened)
+        _serve(settings, Port(listener, opened))
     return 0
 
 
@@ -135,7 +149,7 @@ def serve_as_worker(settings: Settings, post: Post, siblings: Siblings) -> None:
     from gateway.workers.workers import Workers
 
     _set_up(settings)
-    _serve(settings, Handed(post), lambda: None, siblings, Workers(post))
+    _serve(settings, Handed(post), siblings, Workers(post))
 
 
 def _set_up(settings: Settings) -> None:
@@ -145,51 +159,45 @@ def _set_up(settings: Settings) -> None:
     sys.setswitchinterval(_SWITCH_SECONDS)
 
 
+def _address(settings: Settings) -> str:
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    return f"http://{host}:{settings.port}"
+
+
 def _serve(
-    settings: Settings,
-    entrance: Entrance,
-    begun: Callable[[], object],
-    siblings: Siblings | None = None,
-    workers: Workers | None = None,
+    settings: Settings, entrance: Entrance, siblings: Siblings | None = None, workers: Workers | None = None
 ) -> None:
-    """begun: called when nothing can go wrong any more before it is served."""
     ending, rehearsal, trimming = Ending(), Rehearsal(settings, entrance.rehearsed), Trimming()
-    with open_database(settings, siblings) as database:
-        # What is ended before is ended by the signal: nothing is served, and the log is whole.
-        ending.install()
-        rehearsal.on(database)
-        pool = start_pool(database, settings, spark=settings.spark, workers=workers)
-        try:
-            app = create_app(database, pool, settings, lambda: rehearsal.over, workers)
-            with app.state.hub:
-                app.state.wire.fit(descriptors.free())
-                server = Server(app, settings, entrance)
-                ending.kill = pool.kill
-                ending.tell(server.handle_exit)
-                begun()
-                trimming.start()
-                try:
-                    server.run(sockets=entrance.sockets)
-                finally:
-                    for jobs in (app.state.imports, app.state.backups):
-                        jobs.close(stopping())
-                    for jobs in (app.state.imports, app.state.backups):
-                        jobs.join()
-        finally:
-            if workers is not None:
-                workers.end()
-            trimming.stop()
-            rehearsal.stop()
-            pool.close()
+    start = Start(settings, rehearsal, siblings, workers)
+    server = Server(start.front, settings, entrance)
+    # What is ended from now on is ended by the signal: nothing is served, and the log is whole.
+    ending.install()
+    ending.kill = start.kill
+    ending.tell(server.handle_exit)
+
+    def opened() -> None:
+        entrance.opened()
+        trimming.start()
+
+    try:
+        start.begin(_address(settings), opened, server.give_up)
+        server.run(sockets=entrance.sockets)
+    finally:
+        if workers is not None:
+            workers.end()
+        trimming.stop()
+        start.close()
+    if start.failure is not None:
+        raise start.failure
 
 
 class Server(uvicorn.Server):
     """uvicorn as adalog runs it."""
 
-    def __init__(self, app: Starlette, settings: Settings, entrance: Entrance | None = None) -> None:
+    def __init__(self, app: Starlette | Front, settings: Settings, entrance: Entrance | None = None) -> None:
         """entrance: None where `run` is given sockets that are listened on."""
         self._entrance = entrance
-        self._stop: Stop = app.state.stop
+        self._app = app
         self._wire: Wire = app.state.wire
         config = uvicorn.Config(
             app,
@@ -237,13 +245,17 @@ class Server(uvicorn.Server):
         if self._entrance is not None:
             self._entrance.close()
         loop = asyncio.get_running_loop()
-        loop.call_later(FINISH, self._stop.begin)
+        loop.call_later(FINISH, self._app.state.stop.begin)
         loop.call_later(LET_GO, self._wire.let_go)
         await super().shutdown(sockets)
         # A client that reads nothing confirms no end either, and the loop would wait for its connection.
         for connection in tuple(self.server_state.connections):
             connection.transport.abort()
         await asyncio.sleep(0)
+
+    def give_up(self) -> None:
+        """Ends, as nothing can be served. On any thread."""
+        self.should_exit = True
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:

@@ -20,7 +20,8 @@ from store.adoption import Adoption, Prepared, prepared, remove_unfinished, unfi
 from store.attribute import TX_BASE
 from store.bulk import BulkData
 from store.census import Census
-from store.checkpoint import Mapped, opened
+from store.checkpoint import Mapped
+from store.clock import Clock
 from store.collecting import put_off
 from store.columns import Columns
 from store.compactor import FOLD_BYTES, Compactor, Elsewhere, Folded, Moment
@@ -34,8 +35,10 @@ from store.hold import Hold
 from store.log import KeyMemory, Log
 from store.payload import Logged
 from store.place import place_of
+from store.progress import Progress
 from store.publication import Publication
 from store.reading import Source
+from store.replay import opened
 from store.report import report_of
 from store.resolve import Transaction, resolve
 from store.server import ServerLog
@@ -109,6 +112,8 @@ class Database:
         self._census = Census()
         self._listeners: list[Listener] = []
         self._follower: Follower | None = None
+        self._clock = Clock()
+        self._clock.look(head.instant)
         # What was opened for it, and is closed with it.
         self._held = ExitStack()
         self._compactor = Compactor(
@@ -131,6 +136,7 @@ class Database:
         follow_seconds: float = FOLLOW_SECONDS,
         segments: str | None = None,
         copy: str | None = None,
+        progress: Progress | None = None,
     ) -> Database:
         """From a folder, made if need be, from a PostgreSQL server, or `:memory:`.
 
@@ -140,10 +146,11 @@ class Database:
         follow_seconds: how often others' transactions are looked for where nobody says that there are any.
         segments: for a server's log, the folder or address at which gateways share checkpoints and imported files;
         None: each folds for itself. copy: the folder in which this process keeps what it has of them; None: one
-        that goes with the process.
+        that goes with the process. progress: where how far it has come is written, and whether it is still wanted
+        is read.
 
-        Raises BACKEND_UNAVAILABLE where another process has the folder, or the server cannot be reached, and
-        INTERNAL where the database is damaged.
+        Raises BACKEND_UNAVAILABLE where another process has the folder, or the server cannot be reached, INTERNAL
+        where the database is damaged, and OpeningStopped.
         """
         setting = Setting(schema, limits, waiting)
         if location == IN_MEMORY:
@@ -182,7 +189,10 @@ class Database:
                     remove_unfinished(folder, log)
             # Whoever else folds may not remove a file before it is mapped here.
             with nullcontext() if folding is None else folding.holding():
-                found = opened(folder, log, is_copy=is_address(location))
+                # Of several processes on one log others may be at it already.
+                is_alone = folding is None or (folder is not None and siblings is not None and siblings.alone)
+                saves = folder if is_alone else None
+                found = opened(folder, log, is_copy=is_address(location), progress=progress, saves=saves)
             database = Database(found.head, log, folder, setting, found.named, follow_seconds, siblings, folding)
             database._held = undo.pop_all()
         database._compactor.wrote(found.unsaved)
@@ -497,6 +507,7 @@ class Database:
 
     def _publish(self, snapshot: Snapshot, reports: Sequence[TxReport]) -> None:
         self._snapshot = snapshot
+        self._clock.look(self._head.instant)
         if reports:
             if self._siblings is not None:
                 self._siblings.wrote(snapshot.t)
@@ -547,11 +558,7 @@ class Database:
         self._snapshot = self._writer.renewed()
 
     def _take_over(self, folded: Folded) -> None:
-        self._head.codes.durable.adopt(folded.blocks)
-        # A bulk load may have replaced a relation meanwhile; its own is newer.
-        self._head.replace(
-            {id_: new for id_, (old, new) in folded.relations.items() if self._head.live(id_).relation is old}
-        )
+        self._head.take_over(folded.blocks, folded.relations)
         self._snapshot = self._writer.renewed()
 
     def _on_writer(self, work: Callable[[], T]) -> T:
@@ -597,6 +604,11 @@ class Database:
     def log_failures(self) -> Mapping[str, int]:
         """How many appends to the log failed: `not_applied`, or `unknown` where only reading it again told."""
         return self._log.failures
+
+    @property
+    def clock_behind(self) -> float:
+        """By how many seconds the clock is behind the last transaction, whose instant later ones have till then."""
+        return self._clock.behind
 
     # Figures
 

@@ -18,6 +18,8 @@ CALLING: Final = b"q"
 NOBODY: Final = b"n"
 """There is no such worker now; a byte without a descriptor."""
 
+OPENED: Final = "opened"
+"""The database is open, and all that stands on it."""
 UP: Final = "up"
 """Connections are taken."""
 READY: Final = "ready"

@@ -12,14 +12,13 @@ import selectors
 import signal
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 from typing import Final
 
 import orjson
-from rich.console import Console
 
 from datalog.errors import AdalogError, Code
 from gateway.config import SettingError, Settings
@@ -36,7 +35,7 @@ _LOOK_SECONDS: Final = 0.25
 _QUIET_SECONDS: Final = 2.0
 # Until the next try with a worker that ends again and again, and after how long it is a new story.
 _FIRST_PAUSE, _LONGEST_PAUSE, _FORGOTTEN = 0.1, 10.0, 60.0
-# So many ends in a row, before any worker has ever taken connections, are enough.
+# So many ends in a row, before any worker has ever had all open, are enough.
 _TRIES: Final = 5
 # After the time that workers give themselves.
 _MARGIN: Final = 0.7
@@ -45,8 +44,8 @@ _ACCEPTED_AT_ONCE: Final = 64
 _log = logging.getLogger("adalog.server")
 
 
-def supervise(settings: Settings, listener: socket.socket, out: Console, shown: str) -> int:
-    """Serves with several workers until told to stop; the exit code. shown: what is said of the port.
+def supervise(settings: Settings, listener: socket.socket, opened: Callable[[], None]) -> int:
+    """Serves with several workers until told to stop; the exit code. opened: called when the first has all open.
 
     Raises AdalogError and SettingError for what no worker can start with.
     """
@@ -60,9 +59,8 @@ def supervise(settings: Settings, listener: socket.socket, out: Console, shown: 
             # Made before there are several who would make it.
             cursor_key(settings)
             lock = folder.descriptor
-        supervisor = Supervisor(settings, share, listener, lock)
+        supervisor = Supervisor(settings, share, listener, lock, opened)
         with supervisor.signals():
-            out.print(shown, markup=False, soft_wrap=True)
             return supervisor.run()
 
 
@@ -80,13 +78,20 @@ class _Seat:
 class Supervisor:
     """`run` until a signal comes."""
 
-    def __init__(self, settings: Settings, share: Settings, listener: socket.socket, lock: int | None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        share: Settings,
+        listener: socket.socket,
+        lock: int | None,
+        opened: Callable[[], None],
+    ) -> None:
         """share: the settings of each worker. lock: the descriptor by which the folder is locked."""
         self._settings = settings
         self._share = share
         self._listener = listener
         self._lock = lock
-        self._started = 0
+        self._opened = opened
         self._board = Board(settings.workers)
         self._selector = selectors.DefaultSelector()
         self._seats = [_Seat(number) for number in range(settings.workers)]
@@ -170,20 +175,27 @@ class Supervisor:
                 seat.due = None
                 try:
                     seat.process = Process(
-                        own(self._share, seat.number), seat.number, self._board, self._lock, alone=not self._started
+                        own(self._share, seat.number),
+                        seat.number,
+                        self._board,
+                        self._lock,
+                        alone=not any(each.process for each in self._seats),
                     )
                 except OSError as error:
                     _log.error("worker %d cannot be started: %s", seat.number, error.strerror)
                     seat.due = now + _LONGEST_PAUSE
                     continue
-                self._started += 1
                 self._selector.register(seat.process.channel, selectors.EVENT_READ)
 
     def _hear(self, seat: _Seat, process: Process, said: str) -> None:
         process.heard = time.monotonic()
         word, _, rest = said.partition(" ")
         if word == channel.UP:
-            process.is_up = self._served = True
+            process.is_up = True
+        elif word == channel.OPENED:
+            if not self._served:
+                self._served = True
+                self._opened()
         elif word == channel.READY:
             process.is_ready = True
             for other in self._seats:

@@ -51,7 +51,7 @@ class Process:
             stdin.write(pickle.dumps(settings))
         self._unread = b""
         self.started = self.heard = time.monotonic()
-        self.is_up = self.is_ready = self.killed = False
+        self.has_spoken = self.is_up = self.is_ready = self.killed = False
         # Connections: open there, taken by it and given to it in all, and when it was last given one.
         self.open = self.taken = self.given = 0
         self.given_at = 0.0

@@ -33,6 +33,8 @@ from store.folder import Folder, is_address
 _LOOK_SECONDS: Final = 0.25
 # A worker that says nothing for so long gets no connection while others do.
 _QUIET_SECONDS: Final = 2.0
+# A process that has said nothing yet has so long.
+_BIRTH_SECONDS: Final = 60.0
 # Until the next try with a worker that ends again and again, and after how long it is a new story.
 _FIRST_PAUSE, _LONGEST_PAUSE, _FORGOTTEN = 0.1, 10.0, 60.0
 # So many ends in a row, before any worker has ever had all open, are enough.
@@ -189,6 +191,7 @@ class Supervisor:
 
     def _hear(self, seat: _Seat, process: Process, said: str) -> None:
         process.heard = time.monotonic()
+        process.has_spoken = True
         word, _, rest = said.partition(" ")
         if word == channel.UP:
             process.is_up = True
@@ -273,12 +276,17 @@ class Supervisor:
             if slept:
                 # It is this process that did not run; what they said meanwhile is still to be read.
                 process.heard = now
-            elif now - process.heard > self._settings.worker_seconds and not process.killed:
+            elif now - process.heard > self._patience(process) and not process.killed:
                 _log.error(
                     "worker %d (process %d) has not answered for %g s and is ended",
                     seat.number, process.pid, now - process.heard,
                 )  # fmt: skip
                 process.kill()
+
+    def _patience(self, process: Process) -> float:
+        """For how long a worker may be silent: longer before its first word, when it loads its code."""
+        least = 0.0 if process.has_spoken else _BIRTH_SECONDS
+        return max(self._settings.worker_seconds, least)
 
     def _count(self) -> None:
         ready = sum(1 for seat in self._seats if seat.process is not None and seat.process.is_ready)

@@ -17,6 +17,7 @@ from bench import (
     cache,
     cost,
     first,
+    gateways,
     http,
     joins,
     live,
@@ -43,6 +44,7 @@ _WIDTH: Final = 140
 _OTHERS: Final[dict[str, Callable[[bool, Say], list[Line]]]] = {
     "http": http.queries,
     "transactions": http.transactions,
+    "gateways": gateways.gateways,
     "transaction": cost.transaction,
     "memory": cost.memory,
     "startup": cost.startup,

@@ -1,4 +1,4 @@
-"""The ASGI application: /graphql with the explorer, /import, /healthz, /readyz, /metrics."""
+"""The ASGI application: /graphql with the explorer, /import, /backup, /healthz, /readyz, /metrics."""
 
 from __future__ import annotations
 
@@ -12,16 +12,19 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route, WebSocketRoute
 
 from datalog.errors import AdalogError
+from executor.bounds.meter import Buckets
 from executor.live.hub import Hub
 from gateway.answering import Answering
-from gateway.auth import Tokens
+from gateway.auth import Tokens, tokens_of
+from gateway.backup_endpoint import BackupEndpoint
+from gateway.backups import Backups
 from gateway.compression import Compression
 from gateway.config import Settings
 from gateway.cursor_key import cursor_key
 from gateway.ending import Stop
 from gateway.examples import live_page
 from gateway.explorer import Explorer, load
-from gateway.graphql import GraphQLEndpoint
+from gateway.graphql import GraphQLEndpoint, refusal
 from gateway.guards import SECURITY_HEADERS, Guard, SecurityHeaders
 from gateway.import_endpoint import ImportEndpoint
 from gateway.imports import Imports
@@ -36,21 +39,29 @@ from schema.errors import describe, internal
 from schema.execution import Operations
 from schema.surface import build_schema
 
+# What a principal that was quiet may use at once, unless a setting says.
+_BURST_SECONDS = 10.0
+
 if TYPE_CHECKING:
     from executor.pool import Pool
     from store.database import Database
 
 
 def create_app(
-    database: Database, pool: Pool, settings: Settings, prepared: Callable[[], bool] = lambda: True
+    database: Database,
+    pool: Pool,
+    settings: Settings,
+    prepared: Callable[[], bool] = lambda: True,
+    wire: Wire | None = None,
 ) -> Starlette:
-    """The app over an open database and a running pool; it owns neither, but `app.state.hub` and
-    `app.state.imports`, which are to be closed before them. `prepared`: whether it is fast yet."""
-    tokens = Tokens.load(settings.auth)
+    """The app over an open database and a running pool; it owns neither, but `app.state.hub`, `app.state.imports`
+    and `app.state.backups`, which are to be closed before them. `prepared`: whether it is fast yet. `wire`: that of
+    the server, where there is one already."""
+    tokens = tokens_of(settings)
     origins = Origins.of(settings.allowed_origins)
     explorer = Explorer(load())
     example = live_page()
-    wire = Wire(settings)
+    wire = wire or Wire(settings)
     metrics = _metrics(database, pool, tokens, wire)
     responses = Responses(settings.responses_bytes)
     hub = Hub(pool, settings.live)
@@ -62,9 +73,10 @@ def create_app(
         "adalog_response_bytes", "Bytes of large responses that are not sent yet.", lambda: responses.held
     )
     imports = Imports(database, pool, settings)
+    backups = Backups(database)
     stop = Stop(database, pool, hub)
     operations = Operations(build_schema(), settings.limits)
-    answering = Answering(operations, services, tokens, metrics, stop)
+    answering = Answering(operations, services, tokens, metrics, stop, _buckets(settings, metrics))
     graphql = GraphQLEndpoint(answering, explorer, origins, settings)
     probes = _Probes(database, pool, tokens, metrics, prepared)
 
@@ -83,6 +95,7 @@ def create_app(
             Route("/graphql", graphql),
             WebSocketRoute("/graphql", SocketEndpoint(answering, origins, settings)),
             Route("/import", ImportEndpoint(imports, tokens, stop, settings)),
+            Route("/backup", BackupEndpoint(backups, tokens, stop, settings)),
             Route("/", root),
             Route("/explorer/{name:path}", explorer_file),
             Route("/examples/live/{name:path}", example_file),
@@ -99,7 +112,7 @@ def create_app(
         exception_handlers={Exception: _failed},
     )
     app.state.stop, app.state.wire, app.state.hub, app.state.answering = stop, wire, hub, answering
-    app.state.imports = imports
+    app.state.imports, app.state.backups = imports, backups
     return app
 
 
@@ -150,10 +163,24 @@ class _Probes:
 
     async def metrics_text(self, request: Request) -> Response:
         try:
-            self.tokens.principal(request.headers.get("authorization"))
+            await self.tokens.principal(request.headers.get("authorization"))
         except AdalogError as error:
-            return JSONResponse({"errors": [describe(error)]}, 401, {"WWW-Authenticate": "Bearer"})
+            status, headers = refusal(error)
+            return JSONResponse({"errors": [describe(error)]}, status, headers)
         return Response(self.metrics.text(), headers={"Content-Type": CONTENT_TYPE})
+
+
+def _buckets(settings: Settings, metrics: Metrics) -> Buckets | None:
+    """What principals may use; None where nothing limits it."""
+    if not settings.rate_units:
+        return None
+    burst = settings.rate_burst_units or _BURST_SECONDS * settings.rate_units
+    buckets = Buckets(settings.rate_units, burst, settings.threads)
+    metrics.gauge("adalog_rate_principals", "Principals that used units lately.", lambda: len(buckets))
+    metrics.count(
+        "adalog_rate_refused", "Work refused as its principal had used its units.", lambda: buckets.refused
+    )
+    return buckets
 
 
 def _metrics(database: Database, pool: Pool, tokens: Tokens, wire: Wire) -> Metrics:
@@ -169,6 +196,11 @@ def _metrics(database: Database, pool: Pool, tokens: Tokens, wire: Wire) -> Metr
     )
     metrics.gauge("adalog_behind", "1 while what others write is not seen.", lambda: database.away is not None)
     metrics.gauge("adalog_read_only", "1 while nothing can be written.", lambda: database.read_only is not None)
+    metrics.gauge(
+        "adalog_clock_behind_seconds",
+        "By how much the clock is behind the last transaction, whose instant all have until it has caught up.",
+        lambda: database.clock_behind,
+    )
     metrics.counts(
         "adalog_log_failures", "Writes to the log that failed.", "outcome", lambda: database.log_failures
     )

@@ -13,11 +13,13 @@ from gateway.texts import shown_path
 from store.database import Database
 from store.folder import holds_database, is_address
 from store.log import KeyMemory
+from store.progress import Progress
 from store.server import server_holds_database
 
 
-def open_database(settings: Settings, *, shared: bool = False) -> Database:
-    """The settings' database. shared: others may open its folder, too, if they say so.
+def open_database(settings: Settings, *, shared: bool = False, progress: Progress | None = None) -> Database:
+    """The settings' database. shared: others may open its folder, too, if they say so. progress: as in
+    `Database.open`.
 
     Raises BACKEND_UNAVAILABLE when another process has its folder, or its server cannot be reached.
     """
@@ -30,6 +32,9 @@ def open_database(settings: Settings, *, shared: bool = False) -> Database:
         keys=KeyMemory(settings.idempotency_transactions, settings.idempotency_seconds),
         shared=shared,
         follow_seconds=settings.follow_seconds,
+        segments=None if settings.segments is None else settings.segments.get_secret_value(),
+        copy=settings.segments_copy,
+        progress=progress,
     )
 
 
@@ -86,8 +91,10 @@ def start_pool(database: Database, settings: Settings, *, spark: bool) -> Pool:
     if not spark:
         return Pool(database, sizes, cache=cache)
     from executor.spark.engine import SparkEngine
+    from executor.spark.folding import folding_on
 
     engine = SparkEngine(settings.spark_master, properties=settings.spark_properties)
+    database.have_folded(folding_on(engine.session), settings.fold_bytes)
     return Pool(database, sizes, engine, cache)
 
 

@@ -17,14 +17,12 @@ from rich.console import Console
 from starlette.applications import Starlette
 
 from datalog.errors import AdalogError, Code
-from executor.bounds.cancel import stopping
 from gateway import descriptors
-from gateway.app import create_app
 from gateway.config import Settings
 from gateway.connection import Connection
-from gateway.ending import CUT, FINISH, LET_GO, Ending, Stop
-from gateway.opening import open_database, start_pool
+from gateway.ending import CUT, FINISH, LET_GO, Ending
 from gateway.rehearsal import Rehearsal
+from gateway.starting import Front, Start
 from gateway.texts import shown_data
 from gateway.trimming import Trimming
 from gateway.websocket import WebSocket
@@ -42,42 +40,39 @@ def run(settings: Settings, out: Console) -> None:
     descriptors.allow_many()
     sys.setswitchinterval(_SWITCH_SECONDS)
     ending, rehearsal, trimming = Ending(), Rehearsal(settings), Trimming()
-    with listening(settings) as listener, open_database(settings) as database:
-        # What is ended before is ended by the signal: nothing is served, and the log is whole.
+    with listening(settings) as listener:
+        start = Start(settings, rehearsal)
+        server = Server(start.front, settings)
+        # What is ended from now on is ended by the signal: nothing is served, and the log is whole.
         ending.install()
-        rehearsal.on(database)
-        pool = start_pool(database, settings, spark=settings.spark)
+        ending.kill = start.kill
+        ending.tell(server.handle_exit)
+        host, port = listener.getsockname()[:2]
+        address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+        def opened() -> None:
+            out.print(
+                f"adalog serves {shown_data(settings.data)}: explorer and GraphQL at {address}/graphql",
+                markup=False,
+                soft_wrap=True,
+            )
+            trimming.start()
+
         try:
-            app = create_app(database, pool, settings, lambda: rehearsal.over)
-            with app.state.hub:
-                app.state.wire.fit(descriptors.free())
-                server = Server(app, settings)
-                ending.kill = pool.kill
-                ending.tell(server.handle_exit)
-                host, port = listener.getsockname()[:2]
-                shown = f"[{host}]" if ":" in host else host
-                out.print(
-                    f"adalog serves {shown_data(settings.data)}: explorer and GraphQL at http://{shown}:{port}/graphql",
-                    markup=False,
-                    soft_wrap=True,
-                )
-                trimming.start()
-                try:
-                    server.run(sockets=[listener])
-                finally:
-                    app.state.imports.close(stopping())
-                    app.state.imports.join()
+            start.begin(address, opened, server.give_up)
+            server.run(sockets=[listener])
         finally:
             trimming.stop()
-            rehearsal.stop()
-            pool.close()
+            start.close()
+    if start.failure is not None:
+        raise start.failure
 
 
 class Server(uvicorn.Server):
     """uvicorn as adalog runs it."""
 
-    def __init__(self, app: Starlette, settings: Settings) -> None:
-        self._stop: Stop = app.state.stop
+    def __init__(self, app: Starlette | Front, settings: Settings) -> None:
+        self._app = app
         self._wire: Wire = app.state.wire
         config = uvicorn.Config(
             app,
@@ -110,13 +105,17 @@ class Server(uvicorn.Server):
         """Lets what runs finish for a moment, then has it answered that the server stops."""
         self._wire.stop()
         loop = asyncio.get_running_loop()
-        loop.call_later(FINISH, self._stop.begin)
+        loop.call_later(FINISH, self._app.state.stop.begin)
         loop.call_later(LET_GO, self._wire.let_go)
         await super().shutdown(sockets)
         # A client that reads nothing confirms no end either, and the loop would wait for its connection.
         for connection in tuple(self.server_state.connections):
             connection.transport.abort()
         await asyncio.sleep(0)
+
+    def give_up(self) -> None:
+        """Ends, as nothing can be served. On any thread."""
+        self.should_exit = True
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:

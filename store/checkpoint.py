@@ -6,36 +6,29 @@ One small JSON file, replaced as a whole after the segments it names are on disk
 from __future__ import annotations
 
 import json
-import logging
 import zlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from datalog.errors import AdalogError, Code
-from store.attribute import MERGED, SCHEMA_BASE
+from store.attribute import SCHEMA_BASE
+from store.base import Base
 from store.codes import Codes
 from store.delta import Delta
-from store.dictionary import Dictionary
+from store.dictionary import Block, Dictionary
 from store.folder import Layout
 from store.free_ids import FreeIds, Interval
 from store.head import Counters, Head
-from store.log import Log
-from store.payload import Logged
-from store.relation import Relation
+from store.relation import Part, Relation
+from store.run import Run
 from store.segment import DamagedSegment, Segment, open_segment, write_text
 from store.stored import block_of, load_base, load_deltas, load_run
 
 _VERSION: Final = 4
 _OLDEST: Final = 2
-_LOGGER: Final = logging.getLogger("adalog.store")
-_MERGED: Final = (
-    "an earlier version of adalog made one entity of several in this database: after a client had chosen the id "
-    "%d, every new entity became %d. New ones have ids of their own again. What was said of the others is still in "
-    "the log: see the transactions that assert something of %d, transact it anew with tempids, then retract entity "
-    "%d"
-)
+_NOTHING: Final[Mapping[Segment, Part]] = {}
 
 
 @dataclass(frozen=True)
@@ -52,11 +45,15 @@ class Checkpoint:
     blocks: Mapping[int, list[tuple[int, Segment]]]
     young: Segment
 
+    def segments(self) -> set[Segment]:
+        """All files in use."""
+        relations = (segment for own in self.relations.values() for segment in own)
+        blocks = (segment for own in self.blocks.values() for _, segment in own)
+        return {self.young, *relations, *blocks}
+
     def files(self) -> set[str]:
-        """The names of all files in use."""
-        segments = [self.young, *(segment for own in self.relations.values() for segment in own)]
-        segments += [segment for own in self.blocks.values() for _, segment in own]
-        return {segment.file for segment in segments}
+        """Their names."""
+        return {segment.file for segment in self.segments()}
 
     def save(self, folder: Layout) -> None:
         """Make this the folder's checkpoint."""
@@ -80,25 +77,34 @@ class Checkpoint:
         if not file.exists():
             return None
         try:
-            whole = json.loads(file.read_text(encoding="utf-8"))
+            text = file.read_text(encoding="utf-8")
+        except (OSError, ValueError) as error:
+            raise DamagedSegment(file.name, str(error)) from None
+        return Checkpoint.parsed(text, folder.segments, file.name)
+
+    @staticmethod
+    def parsed(text: str, segments: Path, file: str) -> Checkpoint:
+        """The checkpoint that a file says, whose segments lie in a folder. Raises INTERNAL for a damaged one."""
+        try:
+            whole = json.loads(text)
             version, body = whole["version"], whole["body"]
             if zlib.crc32(body.encode()) != whole["checksum"]:
                 raise ValueError("its checksum is wrong")
             if type(version) is not int:
                 raise ValueError(f"its format is {version!r}")
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise DamagedSegment(file.name, str(error)) from None
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise DamagedSegment(file, str(error)) from None
         if version < _OLDEST:
-            raise DamagedSegment(file.name, f"it is of the older format {version}")
+            raise DamagedSegment(file, f"it is of the older format {version}")
         if version > _VERSION:
             raise AdalogError(
                 Code.INTERNAL,
                 f"{file} is of format {version}, written by another version of adalog; this one reads {_VERSION}",
             )
         try:
-            return _from_json(json.loads(body), folder.segments)
+            return _from_json(json.loads(body), segments)
         except (ValueError, KeyError, TypeError, AttributeError, AssertionError) as error:
-            raise DamagedSegment(file.name, f"it does not say what a checkpoint says ({error!r})") from None
+            raise DamagedSegment(file, f"it does not say what a checkpoint says ({error!r})") from None
 
 
 def _named(segment: Segment) -> tuple[str, int]:
@@ -148,79 +154,38 @@ def _counters_from_json(counters: list[int], others: list[tuple[int, int]] | Non
     return Counters(t, instant, free, next_ident)
 
 
-@dataclass(frozen=True)
-class Opened:
-    """The newest state. unsaved: how many datoms and values of it no checkpoint has, or not as they are kept today.
-    named: the files that the checkpoint names; None where it could not be read.
-    """
+@dataclass(frozen=True, eq=False)
+class Mapped:
+    """A checkpoint's relations by attribute and blocks by tag, mapped from its files."""
 
-    head: Head
-    unsaved: int
-    named: Collection[str] | None
+    relations: Mapping[int, Relation]
+    blocks: Mapping[int, tuple[Block, ...]]
 
 
-def opened(folder: Layout | None, log: Log) -> Opened:
-    """The newest state.
-
-    From the checkpoint and the log after it, or from the log alone where there is no folder or segments are
-    damaged.
-
-    Raises INTERNAL where the log is damaged or lacks transactions that the checkpoint has seen.
-    """
-    head, checksum = Head.empty(), 0
-    named: Collection[str] | None = None
-    try:
-        checkpoint = None if folder is None else Checkpoint.load(folder)
-        named = () if checkpoint is None else checkpoint.files()
-        if checkpoint is not None:
-            _check_same_history(checkpoint, log)
-            head, checksum = _restored(checkpoint), checkpoint.log_checksum
-    except DamagedSegment as error:
-        _LOGGER.warning("%s; rebuilding from the log", error.message)
-    unsaved = _hashed_anew(head)
-    for entry in log.replay(head.t, checksum):
-        logged = Logged.decoded(entry.payload, log.files_folder)
-        head.replay(entry.t, entry.instant, logged)
-        unsaved += logged.count
-    if head.has_merged():
-        _LOGGER.warning(_MERGED, MERGED - 1, MERGED, MERGED, MERGED)
-    return Opened(head, unsaved, named)
-
-
-def _hashed_anew(head: Head) -> int:
-    blocks = (block for each in head.codes.dictionaries().values() for block in each.parts()[0])
-    return sum(len(block.arrays.order) for block in blocks if block.segment is None)
-
-
-def _check_same_history(checkpoint: Checkpoint, log: Log) -> None:
-    t = checkpoint.counters.t
-    checksum = log.checksum_at(t)
-    if checksum is None:
-        raise AdalogError(
-            Code.INTERNAL,
-            f"the log is damaged: it lacks transaction {t}, which the checkpoint has seen. Nothing was changed; "
-            "restore the data folder from a backup",
+def mapped(checkpoint: Checkpoint, known: Mapping[Segment, Part] = _NOTHING) -> Mapped:
+    """Maps a checkpoint's files, but for what is known of relations already. Raises DamagedSegment."""
+    arrays = {segment: open_segment(segment) for own in checkpoint.blocks.values() for _, segment in own}
+    relations = {}
+    for id_, (base, *runs) in checkpoint.relations.items():
+        own = known.get(base)
+        relations[id_] = Relation(
+            own if isinstance(own, Base) else load_base(base),
+            tuple(found if isinstance(found := known.get(run), Run) else load_run(run) for run in runs),
         )
-    if checksum != checkpoint.log_checksum:
-        raise AdalogError(
-            Code.INTERNAL,
-            f"the log is damaged: its transaction {t} is not the one that the checkpoint has seen. Nothing was "
-            "changed; restore the data folder from a backup",
-        )
-
-
-def _restored(checkpoint: Checkpoint) -> Head:
-    mapped = {segment: open_segment(segment) for own in checkpoint.blocks.values() for _, segment in own}
-    dictionaries = {
-        tag: Dictionary(block_of(mapped[segment], tag, start, segment) for start, segment in own)
+    blocks = {
+        tag: tuple(block_of(arrays[segment], tag, start, segment) for start, segment in own)
         for tag, own in checkpoint.blocks.items()
     }
-    relations = {
-        id_: Relation(load_base(base), tuple(map(load_run, runs)))
-        for id_, (base, *runs) in checkpoint.relations.items()
-    }
+    return Mapped(relations, blocks)
+
+
+def restored(checkpoint: Checkpoint, secret: bytes | None) -> Head:
+    """The state that it holds. Raises INTERNAL where a segment is damaged."""
+    files = mapped(checkpoint)
+    dictionaries = {tag: Dictionary(own, secret=secret) for tag, own in files.blocks.items()}
     deltas = load_deltas(checkpoint.young)
     data = {
-        id_: (relations.get(id_, Relation()), deltas.get(id_, Delta())) for id_ in relations.keys() | deltas.keys()
+        id_: (files.relations.get(id_, Relation()), deltas.get(id_, Delta()))
+        for id_ in files.relations.keys() | deltas.keys()
     }
-    return Head.restored(Codes(dictionaries), data, checkpoint.counters)
+    return Head.restored(Codes(dictionaries, secret), data, checkpoint.counters)

@@ -1,7 +1,8 @@
 """Folds what is young into new relations and dictionary blocks, in the background, and saves a checkpoint of it.
 
 Works from a snapshot, so nobody waits for it; the writer takes the result over between two groups. Readers keep the
-relations they have for as long as they hold their snapshots.
+relations they have for as long as they hold their snapshots. Of several processes on one log one folds
+(`store.folding`); the others take over what it wrote, and fold in memory what has waited too long for it.
 """
 
 from __future__ import annotations
@@ -10,21 +11,27 @@ import logging
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Final
 
 from datalog.errors import AdalogError
+from store.adoption import unfinished
 from store.attribute_data import AttributeData
-from store.checkpoint import Checkpoint
+from store.checkpoint import Checkpoint, Mapped, mapped
 from store.columns import Columns
 from store.dictionary import Block
 from store.folder import Folder
+from store.folding import Folding
 from store.head import Counters
 from store.leases import remove_unheld
 from store.log import Log
+from store.manifest import Manifest
+from store.pieces import Fold
 from store.relation import Relation
+from store.segment import Segment, sync_folder
 from store.snapshot import Snapshot
-from store.stored import save_blocks, save_deltas, save_relation
+from store.stored import load_base, save_blocks, save_deltas, save_relation
 
 _LOGGER: Final = logging.getLogger("adalog.store")
 
@@ -40,8 +47,40 @@ _ENOUGH: Final = 8192
 # What is young is written again with each checkpoint, so the next waits until it has grown by this share.
 _GROWN: Final = 0.5
 
-# Files that somebody held are looked at again.
+# Files that somebody held are looked at again, and so are others' checkpoints.
 _LOOK_AGAIN_SECONDS: Final = 1.0
+
+# So many times as much may be young where another process is to fold it.
+_PATIENCE: Final = 8
+
+
+PAIR_BYTES: Final = 150
+"""What one pair that is folded takes of memory."""
+
+FOLD_BYTES: Final = 1 << 30
+"""What a fold of one attribute may take of memory in one process."""
+
+
+def pairs_in(most: int) -> int:
+    """How many pairs are folded in so many bytes."""
+    return max(most // PAIR_BYTES, 1)
+
+
+@dataclass(frozen=True, eq=False)
+class FoldJob:
+    """An attribute to be folded elsewhere. relation, events: what there is of it; manifest: the same for other
+    processes. fold: where to, and up to which transaction. size: so many pairs fit into one process."""
+
+    relation: Relation
+    events: Columns
+    manifest: Manifest
+    fold: Fold
+    size: int
+
+
+Elsewhere = Callable[[FoldJob], Segment]
+"""Folds an attribute in other processes, into a base in the job's folder. Raises BACKEND_UNAVAILABLE where there
+are none."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +101,7 @@ class Folded:
 
 class Compactor:
     """moment: asks for the newest state. adopt: has the writer take a result over, and returns when it has.
+    take_over: likewise, what another process wrote.
 
     named: the files that the folder's checkpoint names; None where that is not known.
     """
@@ -70,26 +110,35 @@ class Compactor:
         self,
         log: Log,
         folder: Folder | None,
+        folding: Folding,
         moment: Callable[[], Moment],
         adopt: Callable[[Folded], None],
+        take_over: Callable[[Mapped], None],
         named: Collection[str] | None,
     ) -> None:
         self._log = log
         self._folder = folder
+        self._folding = folding
         self._moment = moment
         self._adopt = adopt
+        self._take_over = take_over
         self._young = 0
         self._wanted = threading.Event()
         self._closed = False
         self._turn = threading.Lock()
         self._enough = _ENOUGH
         self._named = named
-        self._folds = False
         # Files that are not named, but were held when they were looked at.
         self._left: list[str] = []
+        self._elsewhere: Elsewhere | None = None
+        self.fold_bytes = FOLD_BYTES
         self._sweep()
         self._thread = threading.Thread(target=self._run, name="adalog-compactor", daemon=True)
         self._thread.start()
+
+    def have_folded(self, elsewhere: Elsewhere, most: int) -> None:
+        """Has others fold attributes of which a fold here would take more than so many bytes."""
+        self._elsewhere, self.fold_bytes = elsewhere, most
 
     def wrote(self, datoms: int) -> None:
         """Count what was written; enough of it starts a fold."""
@@ -99,27 +148,61 @@ class Compactor:
 
     def _run(self) -> None:
         while True:
-            wanted = self._wanted.wait(_LOOK_AGAIN_SECONDS if self._left else None)
+            looks_again = self._left or self._folding.has_others
+            wanted = self._wanted.wait(_LOOK_AGAIN_SECONDS if looks_again else None)
             self._wanted.clear()
             if self._closed:
                 return
+            if self._folding.has_others:
+                self.follow()
             if wanted:
                 self.run()
             else:
                 self.make_room()
 
-    def run(self) -> None:
-        """Fold now. What goes wrong is logged: the log has everything, and the next fold tries again."""
+    def run(self) -> bool:
+        """Fold now; whether that went well. What goes wrong is logged: the log has everything, and the next fold
+        tries again."""
+        done = False
         with self._turn:
             self._young = 0
             try:
                 self._fold(self._moment())
+                done = True
             except (OSError, AdalogError) as error:
                 _LOGGER.warning("no checkpoint was made: %s", str(error))
             except Exception:
                 _LOGGER.exception("no checkpoint was made")
             # After the fold's own hold on what it replaced has ended, and also where it failed half way.
             self._sweep()
+        return done
+
+    @property
+    def named(self) -> Collection[str] | None:
+        """The files that the folder's checkpoint names; None where that is not known."""
+        return self._named
+
+    def follow(self) -> None:
+        """Take over a checkpoint that another process has made since, if one has."""
+        with self._turn:
+            try:
+                # No file of it goes before it is mapped.
+                with self._folding.holding():
+                    checkpoint = self._folding.newest()
+                    if checkpoint is None:
+                        return
+                    known = {
+                        part.segment: part
+                        for each in self._moment().snapshot.data().values()
+                        for part in each.relation.parts
+                        if part.segment is not None
+                    }
+                    self._take_over(mapped(checkpoint, known))
+                    self._named = checkpoint.files()
+            except (OSError, AdalogError) as error:
+                _LOGGER.warning("another process's checkpoint cannot be used: %s", str(error))
+            except Exception:
+                _LOGGER.exception("another process's checkpoint cannot be used")
 
     @contextmanager
     def paused(self) -> Iterator[None]:
@@ -140,9 +223,9 @@ class Compactor:
             self._turn.release()
 
     def _sweep(self) -> bool:
+        if self._folder is None or self._named is None or not self._folding.may_remove():
+            return False
         try:
-            if self._folder is None or self._named is None or not self._may_fold(self._folder):
-                return False
             before = sum(1 for _ in self._folder.segments.iterdir())
             self._left = remove_unheld(self._folder.segments, self._named)
         except OSError as error:
@@ -150,16 +233,15 @@ class Compactor:
             return False
         return before > len(self._left) + len(self._named)
 
-    def _may_fold(self, folder: Folder) -> bool:
-        """Whether the folder's files are this process's to write. Raises OSError and AdalogError."""
-        if not folder.may_fold():
-            return False
-        if folder.is_shared and not self._folds:
-            # Whoever did it before has saved others since.
-            checkpoint = Checkpoint.load(folder)
+    def _begin_fold(self) -> Folder | None:
+        """The folder that this process may write to. Raises OSError."""
+        if self._folder is None or not self._folding.may_fold():
+            return None
+        if self._folding.has_others:
+            # Somebody else may have been the one until now.
+            checkpoint = Checkpoint.load(self._folder)
             self._named = () if checkpoint is None else checkpoint.files()
-            self._folds = True
-        return True
+        return self._folder
 
     def close(self) -> None:
         """Finish, with a last checkpoint where opening again would otherwise take long."""
@@ -173,14 +255,18 @@ class Compactor:
         snapshot = moment.snapshot
         t = snapshot.t
         data = snapshot.data()
-        folder = self._folder if self._folder is not None and self._may_fold(self._folder) else None
+        folder = self._begin_fold()
+        waits = folder is None and self._folder is not None
         relations = {
-            id_: (each.relation, self._folded(snapshot, id_, each))
+            id_: (each.relation, self._folded(snapshot, id_, each, folder))
             for id_, each in data.items()
-            if _is_due(each, t) or (folder is not None and _is_unsaved(each.relation))
+            if _is_due(each, t, _PATIENCE if waits else 1) or (folder is not None and _is_unsaved(each.relation))
         }
+        if waits and not relations:
+            return
         blocks = {tag: dictionary.folded() for tag, dictionary in snapshot.codes.dictionaries().items()}
         if folder is not None:
+            # Those that were folded elsewhere are in files.
             relations = {
                 id_: (old, save_relation(folder.segments, id_, new)) for id_, (old, new) in relations.items()
             }
@@ -188,13 +274,49 @@ class Compactor:
             self._save(folder, moment, relations, blocks)
         self._adopt(Folded(relations, blocks))
 
-    def _folded(self, snapshot: Snapshot, attribute: int, data: AttributeData) -> Relation:
+    def _folded(self, snapshot: Snapshot, attribute: int, data: AttributeData, folder: Folder | None) -> Relation:
         declared = snapshot.attribute(attribute)
         events = data.delta.events(0, data.delta.length_at(snapshot.t))
         keep_history = declared is None or not declared.no_history
+        if folder is not None and self._elsewhere is not None and not _is_unsaved(data.relation):
+            job = (snapshot, attribute, data.relation, events)
+            made = self._folded_by(self._elsewhere, folder, *job, keep_history=keep_history)
+            if made is not None:
+                return made
         folded = data.relation.folded(events, snapshot.t, keep_history=keep_history)
         folded.prepare()
         return folded
+
+    def _folded_by(
+        self,
+        elsewhere: Elsewhere,
+        folder: Folder,
+        snapshot: Snapshot,
+        attribute: int,
+        relation: Relation,
+        events: Columns,
+        *,
+        keep_history: bool,
+    ) -> Relation | None:
+        """None where the fold is for this process: small, or nobody else can do it now."""
+        if relation.fold_size(len(events)) * PAIR_BYTES <= self.fold_bytes:
+            return None
+        manifest = snapshot.manifest().only({attribute})
+        try:
+            with unfinished(folder) as path:
+                fold = Fold(str(path.resolve()), attribute, snapshot.t, keep_history)
+                made = elsewhere(FoldJob(relation, events, manifest, fold, pairs_in(self.fold_bytes)))
+                # Mapped first, and so held before anybody can take it for a file that nobody needs.
+                base = load_base(made, trusted=True)
+                kept = folder.segments / made.file
+                Path(made.path).rename(kept)
+                sync_folder(folder.segments)
+        except AdalogError as error:
+            _LOGGER.info("an attribute is folded here, not on Spark: %s", error.message)
+            return None
+        relation = Relation(replace(base, segment=Segment(str(kept), made.checksum)))
+        relation.prepare()
+        return relation
 
     def _save(
         self,
@@ -220,12 +342,13 @@ class Compactor:
             save_deltas(folder.segments, t, {id_: events for id_, events in young.items() if len(events)}),
         )
         checkpoint.save(folder)
+        self._folding.saved(checkpoint)
         self._named = checkpoint.files()
         self._enough = max(_ENOUGH, int(_GROWN * sum(map(len, young.values()))))
 
 
-def _is_due(data: AttributeData, t: int) -> bool:
-    return data.delta.length_at(t) >= min(max(_SHARE * data.relation.count, _LEAST), _MOST)
+def _is_due(data: AttributeData, t: int, patience: int) -> bool:
+    return data.delta.length_at(t) >= patience * min(max(_SHARE * data.relation.count, _LEAST), _MOST)
 
 
 def _is_unsaved(relation: Relation) -> bool:

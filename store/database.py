@@ -19,22 +19,30 @@ from store.adoption import Adoption, Prepared, prepared, remove_unfinished, unfi
 from store.attribute import TX_BASE
 from store.bulk import BulkData
 from store.census import Census
-from store.checkpoint import opened
+from store.checkpoint import Mapped
+from store.clock import Clock
 from store.collecting import put_off
 from store.columns import Columns
-from store.compactor import Compactor, Folded, Moment
+from store.compactor import FOLD_BYTES, Compactor, Elsewhere, Folded, Moment
+from store.copies import copy_folder
 from store.datom import Datom, TxReport
 from store.folder import Folder, check_is_folder, is_address
+from store.folding import Alone, Folding, Neighbours
 from store.following import Following
 from store.head import Head
 from store.hold import Hold
-from store.leases import all_held
 from store.log import KeyMemory, Log
 from store.payload import Logged
+from store.place import place_of
+from store.progress import Progress
+from store.publication import Publication
+from store.reading import Source
+from store.replay import opened
 from store.report import report_of
 from store.resolve import Transaction, resolve
 from store.server import ServerLog
 from store.setting import WAITING, Evaluation, Evaluator, SchemaMode, Setting, Watch
+from store.sharing import Sharing
 from store.snapshot import Snapshot, Start
 from store.speculation import Fork, outcome
 from store.waiting import Waiting
@@ -74,6 +82,7 @@ class Database:
         setting: Setting,
         named: Collection[str] | None = None,
         follow_seconds: float = FOLLOW_SECONDS,
+        folding: Folding | None = None,
     ) -> None:
         self._setting = setting
         self._log = log
@@ -85,7 +94,13 @@ class Database:
         self._census = Census()
         self._listeners: list[Listener] = []
         self._follower: Follower | None = None
-        self._compactor = Compactor(log, folder, self._moment, self._adopt, named)
+        self._clock = Clock()
+        self._clock.look(head.instant)
+        # What was opened for it, and is closed with it.
+        self._held = ExitStack()
+        self._compactor = Compactor(
+            log, folder, folding or Alone(), self._moment, self._adopt, self._take_over_mapped, named
+        )
         self._waiting = Waiting(head.t)
         self._writer = Writer(head, log, setting, self._publish, self._compactor.make_room)
         self._following = Following(log.listen, self._writer.look, follow_seconds) if log.is_shared else None
@@ -100,25 +115,43 @@ class Database:
         keys: KeyMemory = _KEYS,
         shared: bool = False,
         follow_seconds: float = FOLLOW_SECONDS,
+        segments: str | None = None,
+        copy: str | None = None,
+        progress: Progress | None = None,
     ) -> Database:
         """From a folder, made if need be, from a PostgreSQL server, or `:memory:`.
 
         limits: of transactions given as text. waiting: the most transactions that are not answered yet. keys: how
         long idempotency keys are remembered. shared: other processes of this machine may open the folder, too, if
         they say so; a server's log is always shared. follow_seconds: how often others' transactions are looked for
-        where nobody says that there are any.
+        where nobody says that there are any. segments: for a server's log, the folder or address at which gateways
+        share checkpoints and imported files; None: each folds for itself. copy: the folder in which this process
+        keeps what it has of them; None: one that goes with the process. progress: where how far it has come is
+        written, and whether it is still wanted is read.
 
-        Raises BACKEND_UNAVAILABLE where another process has the folder, or the server cannot be reached, and
-        INTERNAL where the database is damaged.
+        Raises BACKEND_UNAVAILABLE where another process has the folder, or the server cannot be reached, INTERNAL
+        where the database is damaged, and OpeningStopped.
         """
         setting = Setting(schema, limits, waiting)
         if location == IN_MEMORY:
-            return Database(Head.empty(), Log.in_memory(keys), None, setting)
+            log = Log.in_memory(keys)
+            database = Database(Head.empty(), log, None, setting)
+            database._held.callback(log.close)
+            return database
         with ExitStack() as undo:
             folder: Folder | None = None
+            folding: Folding | None = None
             if is_address(location):
-                log: Log = ServerLog(location, keys)
+                server = log = ServerLog(location, keys)
                 undo.callback(log.close)
+                if segments is not None or copy is not None:
+                    folder = undo.enter_context(copy_folder(copy, server.identity))
+                    log.files_folder = folder.imported
+                if folder is not None and segments is not None:
+                    folding = Sharing(Publication(server.engine), folder, place_of(segments, server.identity))
+                    undo.callback(folding.close)
+                    log.keep, log.bring = folding.keep_imported, folding.bring_imported
+                    folding.begin()
             else:
                 check_is_folder(location)
                 folder = Folder(Path(location), shared=shared)
@@ -130,15 +163,23 @@ class Database:
                     else Log.in_file(folder.log, keys, folder.imported)
                 )
                 undo.callback(log.close)
-                if not shared:
+                if shared:
+                    folding = Neighbours(folder)
+                else:
                     remove_unfinished(folder, log)
             # Whoever else folds may not remove a file before it is mapped here.
-            with all_held(folder.segments) if folder is not None and shared else nullcontext():
-                found = opened(folder, log)
-            undo.pop_all()
-        database = Database(found.head, log, folder, setting, found.named, follow_seconds)
+            with nullcontext() if folding is None else folding.holding():
+                # Of several processes on one log others may be at it already.
+                saves = folder if folding is None else None
+                found = opened(folder, log, is_copy=is_address(location), progress=progress, saves=saves)
+            database = Database(found.head, log, folder, setting, found.named, follow_seconds, folding)
+            database._held = undo.pop_all()
         database._compactor.wrote(found.unsaved)
         return database
+
+    def source(self) -> Source:
+        """What a backup is made from: all that is durable now. Used until the database is closed."""
+        return Source(self._log, self._folder, self._snapshot.t)
 
     def stop(self) -> None:
         """Refuse the transactions that have not begun, so that `close` is quick. Does not wait."""
@@ -150,9 +191,7 @@ class Database:
             self._following.close()
         self._compactor.close()
         self._writer.close()
-        self._log.close()
-        if self._folder is not None:
-            self._folder.close()
+        self._held.close()
 
     def __enter__(self) -> Database:
         return self
@@ -306,7 +345,7 @@ class Database:
         now = self._snapshot
         for entry in self._log.entries(max(start, 1), min(stop, now.t + 1), limit):
             take(Logged.weight(entry.payload))
-            yield report_of(entry, Logged.decoded(entry.payload, self._log.files_folder), now.name_of)
+            yield report_of(entry, self._log.decoded(entry), now.name_of)
 
     def logged_bytes(self, start: int, stop: int, limit: int) -> int:
         """The bytes of the log that `told` will read."""
@@ -363,12 +402,14 @@ class Database:
 
         Raises ARG_INVALID for a database in memory, which has no place for files.
         """
-        if self._folder is None:
-            where = "on a server" if self._log.is_shared else "in memory"
+        if isinstance(self._log, ServerLog) and self._log.keep is None:
             raise AdalogError(
                 Code.ARG_INVALID,
-                f"a database {where} has no folder for the files of an import; name a folder, or transact the data",
+                "an import's files are to be where all gateways on a server see them, and no such place is named: "
+                "set ADALOG_SEGMENTS to a folder or address, or transact the data",
             )
+        if self._folder is None:
+            raise AdalogError(Code.ARG_INVALID, "a database in memory has no files to import into; name a folder")
         with unfinished(self._folder) as path:
             yield path
 
@@ -436,6 +477,7 @@ class Database:
 
     def _publish(self, snapshot: Snapshot, reports: Sequence[TxReport]) -> None:
         self._snapshot = snapshot
+        self._clock.look(self._head.instant)
         if reports:
             self._waiting.reached(snapshot.t)
         for report in reports:
@@ -448,6 +490,15 @@ class Database:
 
     # Folding
 
+    def have_folded(self, elsewhere: Elsewhere, most: int = FOLD_BYTES) -> None:
+        """Has others fold attributes of which a fold in this process would take more than so many bytes."""
+        self._compactor.have_folded(elsewhere, most)
+
+    @property
+    def fold_bytes(self) -> int:
+        """What one process may take for an attribute that is folded, or imported."""
+        return self._compactor.fold_bytes
+
     def compact(self) -> None:
         """Fold now what is young enough in number, and save a checkpoint where there is a folder."""
         self._compactor.run()
@@ -458,12 +509,24 @@ class Database:
     def _adopt(self, folded: Folded) -> None:
         self._on_writer(lambda: self._take_over(folded))
 
+    def _take_over_mapped(self, others: Mapped) -> None:
+        self._on_writer(lambda: self._take_over_on_writer(others))
+
+    def _take_over_on_writer(self, others: Mapped) -> None:
+        head = self._head
+        head.codes.durable.take_over(others.blocks)
+        # What was folded or loaded here meanwhile has more than another's earlier fold.
+        current = {id_: head.live(id_).relation for id_ in others.relations}
+        newer = {
+            id_: relation
+            for id_, relation in others.relations.items()
+            if relation.t >= current[id_].t and relation.segments != current[id_].segments
+        }
+        head.replace(newer)
+        self._snapshot = self._writer.renewed()
+
     def _take_over(self, folded: Folded) -> None:
-        self._head.codes.durable.adopt(folded.blocks)
-        # A bulk load may have replaced a relation meanwhile; its own is newer.
-        self._head.replace(
-            {id_: new for id_, (old, new) in folded.relations.items() if self._head.live(id_).relation is old}
-        )
+        self._head.take_over(folded.blocks, folded.relations)
         self._snapshot = self._writer.renewed()
 
     def _on_writer(self, work: Callable[[], T]) -> T:
@@ -509,6 +572,11 @@ class Database:
     def log_failures(self) -> Mapping[str, int]:
         """How many appends to the log failed: `not_applied`, or `unknown` where only reading it again told."""
         return self._log.failures
+
+    @property
+    def clock_behind(self) -> float:
+        """By how many seconds the clock is behind the last transaction, whose instant later ones have till then."""
+        return self._clock.behind
 
     # Figures
 

@@ -49,7 +49,8 @@ class Layout:
         [
             *("lock", "segments", LOG, f"{LOG}-wal", f"{LOG}-shm", f"{LOG}-journal"),
             *("checkpoint.json", ".checkpoint.json.tmp", "cursor.key", ".cursor.key.tmp"),
-            *("imported", "importing", "peers", "folding"),
+            *("imported", "importing", "peers", "folding", "copy-of", ".copy-of.tmp"),
+            "restoring",
         ]
     )
 
@@ -80,6 +81,11 @@ class Layout:
     def peers(self) -> Path:
         """Where processes that share the folder hear of each other."""
         return self.path / "peers"
+
+    @property
+    def restoring(self) -> Path:
+        """Where a backup is restored, to be moved to its places when it is whole."""
+        return self.path / "restoring"
 
     @property
     def checkpoint(self) -> Path:
@@ -120,6 +126,11 @@ class Folder(Layout):
             ) from None
         close_to_others(path, self.OWN)
 
+    @property
+    def folds(self) -> bool:
+        """Whether `may_fold` was true."""
+        return not self.is_shared or self._folding >= 0
+
     def may_fold(self) -> bool:
         """Whether this process writes the folder's segments and checkpoints, and removes what nobody needs. Of
         those who share it one does, until it ends. Raises OSError."""
@@ -136,7 +147,15 @@ class Folder(Layout):
 
     def check_log(self) -> None:
         """Raises INTERNAL for a folder that has lost its log: its segments are of a database, but not all of it."""
-        if self.log.exists() or not (self.checkpoint.exists() or any(self.segments.iterdir())):
+        if self.log.exists():
+            return
+        if self.restoring.exists():
+            raise AdalogError(
+                Code.INTERNAL,
+                f"a backup was being restored into {self.path}, which did not come to its end; restore it again, "
+                "or name another folder to begin a new database",
+            )
+        if not (self.checkpoint.exists() or any(self.segments.iterdir())):
             return
         raise AdalogError(
             Code.INTERNAL,

@@ -6,7 +6,7 @@ transaction; `rolled_back` undoes transactions that the log then refused.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -19,6 +19,7 @@ from store.changes import BulkColumn, Effect
 from store.codes import Codes
 from store.columns import Columns
 from store.delta import Delta, Live
+from store.dictionary import Block
 from store.draft import Draft, Waiting
 from store.free_ids import FreeIds, Int64s, after, ids_in, ids_in_columns
 from store.imported import LoggedFile, intern_together
@@ -63,9 +64,9 @@ class Head(State):
         self._folded = 0
 
     @staticmethod
-    def empty() -> Head:
-        """Before the first transaction."""
-        head = Head(Codes())
+    def empty(secret: bytes | None = None) -> Head:
+        """Before the first transaction. secret: of its dictionaries, as there."""
+        head = Head(Codes(secret=secret))
         effects = [Effect(e, a, head.codes.intern(v), True) for e, a, v in bootstrap.datoms()]
         head._write(effects, 0)
         head._read_schema({effect.e for effect in effects})
@@ -134,7 +135,7 @@ class Head(State):
                 BulkColumn(each.attribute, each.e, each.codes(self.codes), each.added) for each in logged.columns
             ]
             self.use(ids_in_columns(bulk, self.schema, self.codes))
-            self.replace({column.attribute: self.with_column(column) for column in bulk})
+            self.replace({column.attribute: self.with_column(column) for column in _one_for_each(bulk)})
         self.settle()
 
     def settle(self) -> None:
@@ -189,6 +190,15 @@ class Head(State):
             delta = self.live(id_).delta
             self._put(id_, relation, delta.copy(delta.length_at(relation.t), len(delta)))
 
+    def take_over(
+        self, blocks: Mapping[int, tuple[Block, ...]], folds: Mapping[int, tuple[Relation, Relation]]
+    ) -> None:
+        """Put what a fold made in the place of what it was made from: dictionary blocks by tag, and by attribute
+        the relation that was folded, with the new one."""
+        self.codes.durable.adopt(blocks)
+        # A bulk load may have replaced a relation meanwhile; its own is newer.
+        self.replace({id_: new for id_, (old, new) in folds.items() if self.live(id_).relation is old})
+
     # Undoing
 
     def mark(self) -> Mark:
@@ -210,3 +220,18 @@ class Head(State):
                 self._put(id_, live.relation, live.delta.copy(0, length))
         self.t, self.instant, self.free, self.next_ident = mark.counters
         self.schema = mark.schema
+
+
+def _one_for_each(columns: Sequence[BulkColumn]) -> list[BulkColumn]:
+    """One column for each attribute; those of one attribute are of different entities."""
+    by_attribute: dict[int, list[BulkColumn]] = {}
+    for column in columns:
+        by_attribute.setdefault(column.attribute, []).append(column)
+    return [own[0] if len(own) == 1 else _joined(own) for own in by_attribute.values()]
+
+
+def _joined(columns: Sequence[BulkColumn]) -> BulkColumn:
+    own = sorted(columns, key=lambda column: int(column.e[0]) if len(column.e) else 0)
+    added = [np.ones(len(each.e), np.bool_) if each.added is None else each.added for each in own]
+    e, v = (np.concatenate([getattr(each, name) for each in own]) for name in ("e", "v"))
+    return BulkColumn(own[0].attribute, e, v, np.concatenate(added))

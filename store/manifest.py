@@ -7,7 +7,7 @@ name it.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import cast
 from weakref import WeakValueDictionary
@@ -54,6 +54,14 @@ class Manifest:
             yield from (part for part in parts if isinstance(part, Segment))
         for blocks in self.blocks.values():
             yield from (block[1] for block in blocks if not isinstance(block, Block))
+
+    def only(self, attributes: Collection[int]) -> Manifest:
+        """The same with the data of some attributes alone."""
+        return replace(
+            self,
+            relations={id_: own for id_, own in self.relations.items() if id_ in attributes},
+            events={id_: own for id_, own in self.events.items() if id_ in attributes},
+        )
 
     def located(self) -> Manifest:
         """The same with the files under absolute paths, for processes that run elsewhere."""

@@ -21,9 +21,10 @@ import sqlalchemy as sa
 from psycopg import conninfo, errors, pq
 
 from datalog.errors import AdalogError, Code
+from store.dictionary import SECRET_BYTES
 from store.folder import as_libpq
 from store.log import PAGE, Entry, InDoubtError, KeyMemory, Log, OvertakenError, Turn, UsedKey, now_ms
-from store.tables import prepare_server, secret_in
+from store.tables import DICTIONARIES, prepare_server, secret_in
 
 _LOGGER: Final = logging.getLogger("adalog.store")
 # What holds unless the address says otherwise: a server that is gone is noticed, and of several the one that writes
@@ -144,6 +145,7 @@ class ServerLog(Log):
             with prepared.begin() as connection:
                 prepare_server(connection)
                 self.secret = secret_in(connection, _SECRET)
+                self.dictionary_secret = secret_in(connection, DICTIONARIES)[:SECRET_BYTES]
 
         try:
             super().__init__(engine, keys, prepare=prepare)
@@ -163,6 +165,11 @@ class ServerLog(Log):
             connection.close()
             raise
         return connection
+
+    @property
+    def engine(self) -> sa.Engine:
+        """The server, for tables beside the log's."""
+        return self._engine
 
     # Turns
 

@@ -41,12 +41,28 @@ FILES: Final = sa.Table(
     sa.Column("t", sa.BigInteger, nullable=False),
 )
 IDENTITY: Final = sa.Table("identity", METADATA, sa.Column("id", sa.Text, primary_key=True))
-# On a server, which has no folder for them: what all gateways know and clients do not.
+# What all processes that share a log know, and clients do not.
 SECRETS: Final = sa.Table(
     "secrets",
     sa.MetaData(),
     sa.Column("name", sa.Text, primary_key=True),
     sa.Column("value", sa.LargeBinary, nullable=False),
+)
+# Which checkpoints gateways on a server share (`store.publication`).
+_SHARED: Final = sa.MetaData()
+LEASES: Final = sa.Table(
+    "leases",
+    _SHARED,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("holder", sa.Text, nullable=False),
+    sa.Column("token", sa.BigInteger, nullable=False),
+    sa.Column("until", sa.DateTime(timezone=True), nullable=False),
+)
+CHECKPOINTS: Final = sa.Table(
+    "checkpoints",
+    _SHARED,
+    sa.Column("t", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("token", sa.BigInteger, primary_key=True, autoincrement=False),
 )
 _VERSIONS: Final = sa.Table(
     "schema_version", sa.MetaData(), sa.Column("version", sa.Integer, primary_key=True, autoincrement=False)
@@ -54,6 +70,8 @@ _VERSIONS: Final = sa.Table(
 # Each version says how the one before it becomes it: number 1 was made at once.
 _VERSION: Final = 1
 _SECRET_BYTES: Final = 32
+# The name of the secret of dictionaries' hashes.
+DICTIONARIES: Final = "dictionaries"
 
 
 def prepare_file(connection: sa.Connection) -> None:
@@ -81,6 +99,7 @@ def prepare_server(connection: sa.Connection) -> None:
     connection.exec_driver_sql("SELECT pg_advisory_xact_lock(hashtextextended('adalog ' || current_schema(), 0))")
     METADATA.create_all(connection)
     SECRETS.metadata.create_all(connection)
+    _SHARED.create_all(connection)
     _VERSIONS.metadata.create_all(connection)
     identity_in(connection)
     found: int | None = connection.execute(sa.select(sa.func.max(_VERSIONS.c.version))).scalar()
@@ -103,8 +122,9 @@ def identity_in(connection: sa.Connection) -> str:
 
 
 def secret_in(connection: sa.Connection, name: str) -> bytes:
-    """The secret of that name that all gateways on a server share: made once."""
-    fresh = postgresql.insert(SECRETS).values(name=name, value=secrets.token_bytes(_SECRET_BYTES))
+    """The secret of that name that all who share the log have: made once."""
+    insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
+    fresh = insert(SECRETS).values(name=name, value=secrets.token_bytes(_SECRET_BYTES))
     connection.execute(fresh.on_conflict_do_nothing())
     found: bytes = connection.execute(sa.select(SECRETS.c.value).where(SECRETS.c.name == name)).scalar_one()
     return bytes(found)

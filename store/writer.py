@@ -421,7 +421,7 @@ class Writer:
         head, reports = self._head, []
         try:
             for entry in entries:
-                logged = Logged.decoded(entry.payload, self._log.files_folder)
+                logged = self._log.decoded(entry)
                 head.replay(entry.t, entry.instant, logged)
                 reports.append(report_of(entry, logged, head.name_of))
         except BaseException:
@@ -530,9 +530,7 @@ class Writer:
         t, used = found
         _check_same(request, t, used)
         entry = next(self._log.entries(t, t + 1, 1))
-        request.future.set_result(
-            report_of(entry, Logged.decoded(entry.payload, self._log.files_folder), self._head.name_of)
-        )
+        request.future.set_result(report_of(entry, self._log.decoded(entry), self._head.name_of))
         return True
 
     def _commit_bulk(self, request: BulkRequest) -> None:
@@ -603,6 +601,8 @@ class Writer:
         files = [each.segment.file for each in taken.logged]
         entry = replace(group.entries[0], payload=logged.encoded(), files=files)
         reports.append(report_of(entry, logged, head.name_of))
+        if self._log.keep is not None:
+            self._log.keep([each.segment for each in taken.logged])
         self._append(turn, [entry])
         head.settle()
         head.codes.append(taken.blocks)

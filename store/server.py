@@ -149,9 +149,12 @@ class ServerLog(Log):
 
         try:
             super().__init__(engine, keys, prepare=prepare)
-        except (sa.exc.SQLAlchemyError, psycopg.Error) as error:
+        except BaseException as error:
+            self._alive.close()
             engine.dispose()
-            raise _unusable(address, error) from None
+            if isinstance(error, sa.exc.SQLAlchemyError | psycopg.Error):
+                raise _unusable(address, error) from None
+            raise
 
     def _connect(self) -> psycopg.Connection[Any]:
         connection = psycopg.connect(**self._parameters, autocommit=True, prepare_threshold=5)

@@ -12,6 +12,7 @@ from rich.console import Console
 
 from bench import (
     attacks,
+    backup,
     batch,
     bystanders,
     cache,
@@ -63,6 +64,7 @@ _OTHERS: Final[dict[str, Callable[[bool, Say], list[Line]]]] = {
     "attacks": attacks.attacks,
     "soak": soak.soak,
     "storage": storage.storage,
+    "backup": backup.backup,
     "live": live.live,
     "ticks": ticks.ticks,
 }

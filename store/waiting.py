@@ -6,6 +6,9 @@ import heapq
 import itertools
 import threading
 from concurrent.futures import Future
+from typing import Final
+
+_LEAST: Final = 64
 
 
 class Waiting:
@@ -16,14 +19,17 @@ class Waiting:
         self._lock = threading.Lock()
         self._waiting: list[tuple[int, int, Future[None]]] = []
         self._numbers = itertools.count()
+        # So many may be there before those who do not wait any more are looked for.
+        self._most = _LEAST
 
     def wait(self, t: int) -> Future[None]:
         """Done once transaction t was reached."""
         future: Future[None] = Future()
         with self._lock:
             if t > self._t:
-                if sum(1 for *_, each in self._waiting if each.cancelled()) > len(self._waiting) // 2:
+                if len(self._waiting) >= self._most:
                     self._waiting = [each for each in self._waiting if not each[2].cancelled()]
+                    self._most = max(_LEAST, 2 * len(self._waiting))
                     heapq.heapify(self._waiting)
                 heapq.heappush(self._waiting, (t, next(self._numbers), future))
                 return future

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,7 +13,10 @@ from datalog.errors import AdalogError, Code
 from executor.pool import Pool
 from executor.question.request import Request
 from store.database import Database
+from tests.executor.pipeline_in_process import imported
 from tests.property.model import examples
+from tests.property.test_importing import MAPPING, PEOPLE, PLACES, names
+from tests.property.test_importing import SCHEMA as IMPORTED
 from tests.shared.logs import caught_up, file_opening, state, together
 from tests.store.test_stateful import SCHEMA, forms
 
@@ -70,3 +74,34 @@ def attempted(database: Database, text: str) -> None:
     except AdalogError as error:
         if error.code in (Code.INTERNAL, Code.TIMEOUT, Code.BACKEND_UNAVAILABLE):
             raise
+
+
+row = st.fixed_dictionaries({"id": names, "mail": names, "tags": st.sampled_from(["x", "x,y", "y,new"])})
+
+
+@settings(max_examples=examples(20))
+@given(held=st.lists(row, max_size=2), people=st.lists(row, max_size=5), later=st.lists(names, max_size=2))
+def test_an_import_by_one_of_them(
+    tmp_path_factory: pytest.TempPathFactory,
+    held: list[dict[str, str]],
+    people: list[dict[str, str]],
+    later: list[str],
+) -> None:
+    folder = tmp_path_factory.mktemp("log")
+    with together(file_opening(folder / "data")) as databases:
+        databases[0].transact(IMPORTED)
+        for number, each in enumerate(held):
+            attempted(databases[number], f'[{{:p/id "{each["mail"]}" :p/mail "{each["id"]}"}}]')
+        caught_up(databases)
+        tables = {
+            "people": pa.Table.from_pylist(people, PEOPLE),
+            "places": pa.Table.from_pylist([{"id": 1, "age": "1"}], PLACES),
+        }
+        imported(databases[1], folder, MAPPING, tables, max_errors=100)
+        for number, name in enumerate(later):
+            attempted(databases[number], f'[{{:p/id "{name}" :p/mail "later{number}"}} [:db/add "new" :p/age 1]]')
+        caught_up(databases)
+        first = state(databases[0])
+        assert all(state(database) == first for database in databases)
+    with Database.open(str(folder / "data")) as again:
+        assert state(again)[2:] == first[2:]

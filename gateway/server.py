@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import socket
 import sys
@@ -23,8 +22,10 @@ from gateway.app import create_app
 from gateway.config import Settings
 from gateway.connection import Connection
 from gateway.ending import CUT, FINISH, LET_GO, Ending, Stop
+from gateway.logs import start_logging
 from gateway.opening import open_database, start_pool
 from gateway.rehearsal import Rehearsal
+from gateway.telemetry import traces
 from gateway.texts import shown_data
 from gateway.trimming import Trimming
 from gateway.websocket import WebSocket
@@ -37,12 +38,12 @@ _SWITCH_SECONDS = 0.0005
 
 def run(settings: Settings, out: Console) -> None:
     """Serves in this thread. Raises AdalogError when the folder or the port is taken."""
-    logging.basicConfig(level=settings.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    start_logging(settings)
     os.umask(0o077)
     descriptors.allow_many()
     sys.setswitchinterval(_SWITCH_SECONDS)
     ending, rehearsal, trimming = Ending(), Rehearsal(settings), Trimming()
-    with listening(settings) as listener, open_database(settings) as database:
+    with traces(), listening(settings) as listener, open_database(settings) as database:
         # What is ended before is ended by the signal: nothing is served, and the log is whole.
         ending.install()
         rehearsal.on(database)

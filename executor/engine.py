@@ -38,7 +38,7 @@ from store.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from executor.slow_queries import SlowQueries
-    from executor.spark.engine import SparkEngine
+    from executor.spark.second import SecondEngine
 
 
 # For the plan of a query that took long; it was planned before, and plans are remembered.
@@ -51,7 +51,7 @@ class Means:
     refused; `slow`: hears of queries that took long."""
 
     threads: int
-    spark: SparkEngine | None
+    spark: SecondEngine | None
     strict: bool
     slow: SlowQueries | None = None
 

@@ -613,6 +613,16 @@ class Log:
             raise self._unreadable(error) from None
         return size or 0
 
+    def extent(self, after: int) -> tuple[int, int]:
+        """How many entries there are after t, and the bytes of their payloads, none of which is read."""
+        found = sa.select(sa.func.count(), sa.func.sum(sa.func.length(_COLUMNS.payload))).where(_COLUMNS.t > after)
+        try:
+            with self._connection() as connection:
+                count, nbytes = connection.execute(found).one()
+        except sa.exc.DatabaseError as error:
+            raise _unreadable("the log", error) from None
+        return int(count), int(nbytes or 0)
+
     def instant_at(self, t: int) -> int | None:
         """When entry t was written, in milliseconds since 1970; None where the log has no such entry."""
         query = sa.select(_COLUMNS.instant).where(_COLUMNS.t == t)

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from datalog.errors import AdalogError, Code
 from store import leases
-from store.checkpoint import opened
 from store.folder import Layout, check_is_folder, holds_database, is_address
 from store.log import Log
+from store.replay import opened
 from store.server import ServerLog
 from store.snapshot import Snapshot
 

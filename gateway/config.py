@@ -77,6 +77,7 @@ class Settings:
     import_hold_seconds: Seconds = 60.0
     fold_bytes: Positive = FOLD_BYTES
     spark_conf: SparkConf = _NOTHING
+    spark_segments: str | None = None
     threads: int = 2
     queries_at_once: int = 4
     heavy_queries_at_once: int = 2

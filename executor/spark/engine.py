@@ -28,6 +28,7 @@ from executor.evaluation.local import Ran
 from executor.prediction import Cluster
 from executor.question.inputs import Inputs
 from executor.spark.configuration import is_local
+from executor.spark.depot import Depot
 from executor.spark.failures import gone, is_out_of_space, out_of_space, told
 from executor.spark.gathering import gathered, nothing
 from executor.spark.job import each_in_a_task
@@ -54,9 +55,17 @@ class SparkEngine:
     """The engine for `engine: SPARK`. Thread-safe."""
 
     def __init__(
-        self, master: str = "local[*]", start: bool = True, properties: Mapping[str, str] | None = None
+        self,
+        master: str = "local[*]",
+        start: bool = True,
+        properties: Mapping[str, str] | None = None,
+        segments: str | None = None,
     ) -> None:
-        """start: begin to start the session, in the background. properties: Spark's, as they were set."""
+        """start: begin to start the session, in the background. properties: Spark's, as they were set.
+
+        segments: the address where segments are put for workers; None: they see the data folder.
+        """
+        self._depot = None if segments is None else Depot(segments)
         self.session = Session(master, properties)
         self._shipping: weakref.WeakKeyDictionary[Live, Shipping] = weakref.WeakKeyDictionary()
         self._lock = threading.Lock()
@@ -152,7 +161,7 @@ class SparkEngine:
         with self._lock:
             shipping = self._shipping.get(live)
             if shipping is None:
-                shipping = Shipping(live.folder if is_local(self.session.master) else None)
+                shipping = Shipping(live.folder if is_local(self.session.master) else None, self._depot)
                 self._shipping[live] = shipping
             return shipping
 

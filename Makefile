@@ -24,7 +24,7 @@ help: ## what can be asked for
 run: $(STAMPS)/app $(STAMPS)/kernels $(STAMPS)/java ## set up, load the sample data the first time, serve on 127.0.0.1:8080
 	@source scripts/java-home.sh; $(BIN)/adalog sample --if-empty; exec $(BIN)/adalog serve
 
-setup: $(STAMPS)/app $(STAMPS)/kernels $(STAMPS)/java $(STAMPS)/test $(STAMPS)/browser $(STAMPS)/datascript $(STAMPS)/javascript ## the set-up alone
+setup: $(STAMPS)/app $(STAMPS)/kernels $(STAMPS)/java $(STAMPS)/test $(STAMPS)/browser $(STAMPS)/datascript $(STAMPS)/javascript $(STAMPS)/helm ## the set-up alone
 
 test: setup ## every test
 	@source scripts/java-home.sh; $(BIN)/python -m pytest $(PYTEST_ARGS)
@@ -87,3 +87,6 @@ $(STAMPS)/datascript: scripts/ensure-datascript.sh scripts/node.sh tests/datascr
 
 $(STAMPS)/javascript: scripts/ensure-javascript.sh scripts/node.sh clients/js/package-lock.json tests/protocols/package-lock.json | $(BIN)/python $(STAMPS)
 	@scripts/ensure-javascript.sh && touch $@
+
+$(STAMPS)/helm: scripts/ensure-go.sh helm/tests/render/main.go | $(BIN)/python $(STAMPS)
+	@scripts/ensure-go.sh && touch $@

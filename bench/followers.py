@@ -24,13 +24,13 @@ _DOCUMENT: Final = (
     "subscription ($query: EDN!, $args: [JSON!]) { live(query: $query, args: $args)"
     " { kind basisT rows last added retracted } }"
 )
-_ID: Final = re.compile(rb'"id":"([^"]+)"')
-_KIND: Final = re.compile(rb'"kind":"([A-Z]+)"')
-_BASIS: Final = re.compile(rb'"basisT":(\d+)')
+_EVENT: Final = re.compile(
+    rb'\{"id":"([^"]+)","type":"next","payload":\{"data":\{"live":\{"kind":"([A-Z]+)","basisT":"?(\d+)'
+)
 _LAST: Final = re.compile(rb'"last":true')
 
-OnEvent = Callable[[str, str, int, float], None]
-"""The subscription, the event's kind, its transaction, and when it arrived."""
+OnEvent = Callable[[bytes, int, float], None]
+"""The event's kind, its transaction, and when it arrived."""
 
 
 class Socket(asyncio.Protocol):
@@ -83,7 +83,14 @@ class Socket(asyncio.Protocol):
                 size, start = int.from_bytes(buffer[start : start + 8], "big"), start + 8
             if len(buffer) < start + size:
                 break
-            self._take(opcode, buffer[start : start + size], now)
+            event = _EVENT.match(buffer, start)
+            if event is not None:
+                name, kind, basis = event.groups()
+                if kind == b"SNAPSHOT" and _LAST.search(buffer, start, start + size):
+                    self._began(name.decode())
+                self._on_event(kind, int(basis), now)
+            else:
+                self._take(opcode, buffer[start : start + size])
             at = start + size
         self._buffer = buffer[at:]
 
@@ -97,15 +104,14 @@ class Socket(asyncio.Protocol):
     def close(self) -> None:
         self._transport.abort()
 
-    def _take(self, opcode: int, payload: bytes, now: float) -> None:
+    def _began(self, name: str) -> None:
+        waiting = self._waiting.pop(name, None)
+        if waiting is not None:
+            waiting.set_result(None)
+
+    def _take(self, opcode: int, payload: bytes) -> None:
         if opcode == 1:
-            if b'"type":"next"' in payload[:160] and b'"errors"' not in payload[:200]:
-                name = _found(_ID, payload)
-                kind, basis = _found(_KIND, payload), int(_found(_BASIS, payload))
-                if kind == "SNAPSHOT" and _LAST.search(payload) and name in self._waiting:
-                    self._waiting.pop(name).set_result(None)
-                self._on_event(name, kind, basis, now)
-            elif b'"connection_ack"' in payload:
+            if b'"connection_ack"' in payload:
                 self.ready.set_result(None)
             elif b'"type":"ping"' in payload:
                 self._say({"type": "pong"})
@@ -135,10 +141,3 @@ class Socket(asyncio.Protocol):
         for each in (self.ready, *self._waiting.values()):
             if not each.done():
                 each.set_exception(RuntimeError(f"a follower failed: {why[:300]}"))
-
-
-def _found(pattern: re.Pattern[bytes], payload: bytes) -> str:
-    match = pattern.search(payload)
-    if match is None:
-        raise RuntimeError(f"not an event: {payload[:300].decode()}")
-    return match[1].decode()

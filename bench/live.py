@@ -69,8 +69,8 @@ class _Gateway:
     arrived: dict[int, list[float]] = field(default_factory=dict)
     values: Iterator[int] = field(default_factory=lambda: iter(range(2_000_000, 1 << 40)))
 
-    def event(self, name: str, kind: str, basis: int, now: float) -> None:
-        if kind == "DELTA":
+    def event(self, kind: bytes, basis: int, now: float) -> None:
+        if kind == b"DELTA":
             self.arrived.setdefault(basis, []).append(now)
 
     async def transact(self, tx: str) -> tuple[int, float, float]:
@@ -106,6 +106,7 @@ def _gateway() -> Iterator[_Gateway]:
     port = server.free_port()
     with folder.empty() as data, server.adalog(data, port, **_ENVIRONMENT) as process:
         server.first_answer(process, port, server.q("[:find ?e . :where [?e :db/ident :db/ident]]"))
+        server.until_ready(port)
         connection = HTTPConnection("127.0.0.1", port, timeout=120)
         server.answered(connection, server.transact(_SCHEMA))
         for first in range(_FIRST, _FIRST + _ITEMS, 5_000):

@@ -75,6 +75,23 @@ def first_answer(process: subprocess.Popen[bytes], port: int, body: str) -> Any:
     raise RuntimeError(f"no answer within {_START_LIMIT_SECONDS:.0f} s")
 
 
+def until_ready(port: int) -> None:
+    """Waits until the gateway says that first queries wait for nothing any more."""
+    deadline = time.perf_counter() + _START_LIMIT_SECONDS
+    connection = HTTPConnection("127.0.0.1", port, timeout=30)
+    try:
+        while time.perf_counter() < deadline:
+            connection.request("GET", "/readyz")
+            answer = connection.getresponse()
+            answer.read()
+            if answer.status == 200:
+                return
+            time.sleep(0.05)
+    finally:
+        connection.close()
+    raise RuntimeError(f"not ready within {_START_LIMIT_SECONDS:.0f} s")
+
+
 def ask(port: int, body: str) -> Any:
     """One request; its data. Raises RuntimeError on errors."""
     connection = HTTPConnection("127.0.0.1", port, timeout=30)

@@ -220,6 +220,7 @@ class Engine:
         cancel.check()
         place, reason = self.choose(request, plan)
         work = _work(request, plan)
+        cancel.will_cost(self.prediction.units(work))
         if place is Place.SPARK and plan.program.strata:
             plan = self.compiler.compile(question, share=True, cancel=cancel)
         values = Scratch(snapshot.codes, take=cancel.budget.take)

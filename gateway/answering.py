@@ -19,6 +19,7 @@ from starlette.types import Scope
 from datalog.errors import AdalogError, Code
 from executor.bounds.cancel import abandoned, stopping
 from executor.bounds.client import ASKING, Client
+from executor.bounds.meter import Buckets
 from executor.live.subscription import Subscription
 from gateway.auth import ANYONE, Principal, Tokens, address_of, check_write
 from gateway.ending import Stop
@@ -35,6 +36,8 @@ Gone = Callable[[], Coroutine[Any, Any, None]]
 
 # Most queries are answered sooner; only then is it worth watching whether the client is still there.
 _PATIENCE: Final = 0.02
+# What any request costs, one that is answered from a cache too.
+_REQUEST_UNITS: Final = 1_000.0
 _CUT: Final = AdalogError(
     Code.BACKEND_UNAVAILABLE,
     "the server was shut down before the transaction was answered, and it is unknown whether it was applied; with "
@@ -84,21 +87,27 @@ class Answering:
         tokens: Tokens,
         metrics: Metrics,
         stop: Stop,
+        buckets: Buckets | None = None,
     ) -> None:
         self.operations = operations
         self.services = services
         self.tokens = tokens
         self.metrics = metrics
         self.stop = stop
+        self._buckets = buckets
         self._requests = count(1)
 
     def introduce(self, principal: Principal, scope: Scope) -> None:
         """Says who asks, to the present task and to the work that answers it."""
         who = address_of(scope) if principal is ANYONE else principal.name
-        ASKING.set(Client(who, next(self._requests)))
+        meter = None if self._buckets is None else self._buckets.of(who)
+        ASKING.set(Client(who, next(self._requests), meter))
 
     async def read(self, request: GraphQLRequest, principal: Principal) -> Asked:
-        """The request's document. Raises FORBIDDEN for a mutation by somebody who may not."""
+        """The request's document. Raises FORBIDDEN for a mutation by somebody who may not, and RATE_LIMITED."""
+        meter = ASKING.get().meter
+        if meter is not None:
+            meter.admit(_REQUEST_UNITS)
         prepared = await self.operations.aprepare(request.query)
         operation = prepared.operation(request.operation_name)
         if operation is None or prepared.refusal:

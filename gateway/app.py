@@ -12,16 +12,17 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route, WebSocketRoute
 
 from datalog.errors import AdalogError
+from executor.bounds.meter import Buckets
 from executor.live.hub import Hub
 from gateway.answering import Answering
-from gateway.auth import Tokens
+from gateway.auth import Tokens, tokens_of
 from gateway.compression import Compression
 from gateway.config import Settings
 from gateway.cursor_key import cursor_key
 from gateway.ending import Stop
 from gateway.examples import live_page
 from gateway.explorer import Explorer, load
-from gateway.graphql import GraphQLEndpoint
+from gateway.graphql import GraphQLEndpoint, refusal
 from gateway.guards import SECURITY_HEADERS, Guard, SecurityHeaders
 from gateway.import_endpoint import ImportEndpoint
 from gateway.imports import Imports
@@ -36,6 +37,9 @@ from schema.errors import describe, internal
 from schema.execution import Operations
 from schema.surface import build_schema
 
+# What a principal that was quiet may use at once, unless a setting says.
+_BURST_SECONDS = 10.0
+
 if TYPE_CHECKING:
     from executor.pool import Pool
     from store.database import Database
@@ -46,7 +50,7 @@ def create_app(
 ) -> Starlette:
     """The app over an open database and a running pool; it owns neither, but `app.state.hub` and
     `app.state.imports`, which are to be closed before them. `prepared`: whether it is fast yet."""
-    tokens = Tokens.load(settings.auth)
+    tokens = tokens_of(settings)
     origins = Origins.of(settings.allowed_origins)
     explorer = Explorer(load())
     example = live_page()
@@ -55,14 +59,16 @@ def create_app(
     responses = Responses(settings.responses_bytes)
     hub = Hub(pool, settings.live)
     metrics.live(hub)
-    services = Services(database, pool, settings.limits, Cursors(cursor_key(settings)), responses, hub)
+    services = Services(
+        database, pool, settings.limits, Cursors(database.secret or cursor_key(settings)), responses, hub
+    )
     metrics.gauge(
         "adalog_response_bytes", "Bytes of large responses that are not sent yet.", lambda: responses.held
     )
     imports = Imports(database, pool, settings)
     stop = Stop(database, pool, hub)
     operations = Operations(build_schema(), settings.limits)
-    answering = Answering(operations, services, tokens, metrics, stop)
+    answering = Answering(operations, services, tokens, metrics, stop, _buckets(settings, metrics))
     graphql = GraphQLEndpoint(answering, explorer, origins, settings)
     probes = _Probes(database, pool, tokens, metrics, prepared)
 
@@ -132,20 +138,40 @@ class _Probes:
         failed = self.database.read_only
         if failed is not None:
             why = (
-                f"the disk failed, and the log cannot be read again yet ({failed}): queries are answered, READ_ONLY"
+                f"{self.database.failed}, and the log cannot be read again yet ({failed}): queries are answered, "
+                "READ_ONLY"
             )
             return JSONResponse({"status": "not ready", "why": why, "basisT": t}, 503, headers)
         if not self.prepared():
             why = "starting: queries are answered, but the first ones take longer"
             return JSONResponse({"status": "not ready", "why": why}, 503, headers)
-        return JSONResponse({"status": "ready", "basisT": t, "spark": self.pool.spark_state}, headers=headers)
+        ready = {"status": "ready", "basisT": t, "spark": self.pool.spark_state}
+        away = self.database.away
+        if away is not None:
+            # Queries are answered from memory: as ready as all others on that log.
+            ready["behind"] = away
+        return JSONResponse(ready, headers=headers)
 
     async def metrics_text(self, request: Request) -> Response:
         try:
-            self.tokens.principal(request.headers.get("authorization"))
+            await self.tokens.principal(request.headers.get("authorization"))
         except AdalogError as error:
-            return JSONResponse({"errors": [describe(error)]}, 401, {"WWW-Authenticate": "Bearer"})
+            status, headers = refusal(error)
+            return JSONResponse({"errors": [describe(error)]}, status, headers)
         return Response(self.metrics.text(), headers={"Content-Type": CONTENT_TYPE})
+
+
+def _buckets(settings: Settings, metrics: Metrics) -> Buckets | None:
+    """What principals may use; None where nothing limits it."""
+    if not settings.rate_units:
+        return None
+    burst = settings.rate_burst_units or _BURST_SECONDS * settings.rate_units
+    buckets = Buckets(settings.rate_units, burst, settings.threads)
+    metrics.gauge("adalog_rate_principals", "Principals that used units lately.", lambda: len(buckets))
+    metrics.count(
+        "adalog_rate_refused", "Work refused as its principal had used its units.", lambda: buckets.refused
+    )
+    return buckets
 
 
 def _metrics(database: Database, pool: Pool, tokens: Tokens, wire: Wire) -> Metrics:
@@ -159,6 +185,7 @@ def _metrics(database: Database, pool: Pool, tokens: Tokens, wire: Wire) -> Metr
     metrics.gauge(
         "adalog_transactions_waiting", "Transactions that are not answered yet.", lambda: database.waiting
     )
+    metrics.gauge("adalog_behind", "1 while what others write is not seen.", lambda: database.away is not None)
     metrics.gauge("adalog_read_only", "1 while nothing can be written.", lambda: database.read_only is not None)
     metrics.counts(
         "adalog_log_failures", "Writes to the log that failed.", "outcome", lambda: database.log_failures

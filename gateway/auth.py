@@ -1,6 +1,6 @@
-"""Who asks: bearer tokens from a file of `name:role:sha256hex` lines.
+"""Who asks: bearer tokens from a file of `name:role:sha256hex` lines, or JSON Web Tokens.
 
-Only hashes are kept, and they are compared in constant time.
+Of a file only hashes are kept, and they are compared in constant time.
 """
 
 from __future__ import annotations
@@ -12,86 +12,96 @@ import logging
 import stat
 import string
 from collections import Counter
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from starlette.types import Scope
 
 from datalog.errors import AdalogError, Code
-from gateway.config import SettingError
+from gateway.config import Settings
+from gateway.kinds import ROLES
+from gateway.principal import ANYONE, Principal, RefusedTokenError
+from gateway.setting import SettingError
 
-ROLES = ("read", "write", "admin")
+if TYPE_CHECKING:
+    from gateway.jwt_tokens import JsonWebTokens
+
+__all__ = ["ANYONE", "Principal", "Tokens", "address_of", "check_import", "check_write", "tokens_of"]
 
 _LOGGER: Final = logging.getLogger("adalog.server")
 
 
-@dataclass(frozen=True, slots=True)
-class Principal:
-    """Somebody known, and what they may do."""
-
-    name: str
-    role: str
-
-    @property
-    def may_write(self) -> bool:
-        return self.role in ("write", "admin")
-
-    @property
-    def may_import(self) -> bool:
-        """Whether they may have the server read files."""
-        return self.role == "admin"
-
-
-ANYONE = Principal("anyone", "admin")
-
-
 class Tokens:
-    """The tokens of one file. Without a file everybody on this machine may do everything."""
+    """The tokens of one file, and signed ones. Without either everybody on this machine may do everything."""
 
-    def __init__(self, entries: list[tuple[Principal, bytes]] | None) -> None:
+    def __init__(self, entries: list[tuple[Principal, bytes]] | None, signed: JsonWebTokens | None = None) -> None:
         self._entries = entries
+        self._signed = signed
         # Requests that were refused, by what was wrong with them.
         self.failures = Counter({"missing": 0, "malformed": 0, "unknown": 0})
+        if signed is not None:
+            self.failures.update(dict.fromkeys(("algorithm", "key", "signature", "expired", "claims", "role"), 0))
 
     @classmethod
-    def load(cls, path: str | None) -> Tokens:
+    def load(cls, path: str | None, signed: JsonWebTokens | None = None) -> Tokens:
         if path is None:
-            return cls(None)
+            return cls(None, signed)
         entries = []
         for number, line in enumerate(_text(path).splitlines(), 1):
             if line.strip() and not line.lstrip().startswith("#"):
                 entries.append(_entry(path, number, line.strip()))
         if not entries:
             raise SettingError(f"{path} holds no token; a line is `name:role:sha256hex`")
-        return cls(entries)
+        return cls(entries, signed)
 
     @property
     def required(self) -> bool:
-        return self._entries is not None
+        return self._entries is not None or self._signed is not None
 
-    def principal(self, authorization: str | None) -> Principal:
-        """Who the Authorization header names. Raises UNAUTHENTICATED."""
-        if self._entries is None:
+    async def principal(self, authorization: str | None) -> Principal:
+        """Who the Authorization header names. Raises UNAUTHENTICATED; FORBIDDEN for somebody without a role."""
+        if not self.required:
             return ANYONE
-        if not authorization:
-            self.failures["missing"] += 1
-            raise AdalogError(Code.UNAUTHENTICATED, "a token is needed: send `Authorization: Bearer <token>`")
-        scheme, _, token = authorization.partition(" ")
-        if scheme.lower() != "bearer" or not token.strip():
-            self.failures["malformed"] += 1
-            raise AdalogError(Code.UNAUTHENTICATED, "the Authorization header must read `Bearer <token>`")
-        digest = hashlib.sha256(token.strip().encode("utf-8", "surrogateescape")).digest()
+        try:
+            token = _bearer(authorization)
+            found = self._listed(token)
+            if found is not None:
+                return found
+            if self._signed is None or token.count(".") != 2:
+                raise RefusedTokenError("unknown", "this token is not known here")
+            return await self._signed.principal(token)
+        except RefusedTokenError as refused:
+            self.failures[refused.why] += 1
+            raise
+
+    def _listed(self, token: str) -> Principal | None:
+        """Whose token of the file it is."""
+        digest = hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
         found = None
         # Every entry is compared, so that the time taken tells nothing about which matched.
-        for principal, expected in self._entries:
+        for principal, expected in self._entries or ():
             if hmac.compare_digest(digest, expected):
                 found = principal
-        if found is None:
-            self.failures["unknown"] += 1
-            raise AdalogError(Code.UNAUTHENTICATED, "this token is not known here")
         return found
+
+
+def tokens_of(settings: Settings) -> Tokens:
+    """The tokens that the settings name. Raises SettingError."""
+    if not settings.takes_jwt:
+        return Tokens.load(settings.auth)
+    from gateway.jwt_tokens import JsonWebTokens
+
+    return Tokens.load(settings.auth, JsonWebTokens(settings))
+
+
+def _bearer(authorization: str | None) -> str:
+    if not authorization:
+        raise RefusedTokenError("missing", "a token is needed: send `Authorization: Bearer <token>`")
+    scheme, _, token = authorization.partition(" ")
+    if scheme.lower() != "bearer" or not token.strip():
+        raise RefusedTokenError("malformed", "the Authorization header must read `Bearer <token>`")
+    return token.strip()
 
 
 def _text(path: str) -> str:

@@ -16,6 +16,7 @@ from gateway.backend import Backend, Local
 from gateway.config import Settings
 from gateway.output import Relation, Warned
 from gateway.sources import Read, secret_names
+from gateway.texts import shown_data
 from schema.encoding import decode
 
 _WARNINGS = "warnings { code message line column }"
@@ -73,6 +74,8 @@ def settings_relation(read: Read) -> Relation:
     rows: list[tuple[Any, ...]] = []
     for name, value in sorted((values | asdict(settings.limits)).items()):
         shown = None if value is None else "**********" if name in secret and str(value) else value
+        # It is a secret in part.
+        shown = shown_data(str(shown)) if name == "data" else shown
         rows.append((name, shown if isinstance(shown, int | float | None) else str(shown), _origin(read, name)))
     value = [dict(zip(("name", "value", "from"), row, strict=True)) for row in rows]
     return Relation(("name", "value", "from"), ("string", "string", "string"), rows, value, f"{len(rows)} settings")
@@ -211,7 +214,9 @@ def load_sample(settings: Settings, out: Console, err: Console, *, if_empty: boo
 
     with open_database(settings) as database:
         if database.snapshot().t > 0 and if_empty:
-            out.print(f"{settings.data} holds data already; nothing loaded", markup=False, soft_wrap=True)
+            out.print(
+                f"{shown_data(settings.data)} holds data already; nothing loaded", markup=False, soft_wrap=True
+            )
             return
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
         with Progress(*columns, console=err, transient=True) as bar:
@@ -222,7 +227,7 @@ def load_sample(settings: Settings, out: Console, err: Console, *, if_empty: boo
 
             load(database, progress)
         out.print(
-            f"{database.datom_count:,} datoms of Debian's package graph in {settings.data}",
+            f"{database.datom_count:,} datoms of Debian's package graph in {shown_data(settings.data)}",
             markup=False,
             soft_wrap=True,
         )

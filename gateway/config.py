@@ -5,7 +5,6 @@ Where their values come from is a matter of `gateway.sources`. Nothing here star
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +15,9 @@ from pydantic import SecretStr
 from executor.live.settings import LiveSettings
 from executor.spark.properties import parsed
 from gateway.kinds import (
-    Folder,
+    AlgorithmList,
+    DataPlace,
+    KeysAddress,
     LogLevel,
     NameList,
     NetworkList,
@@ -26,16 +27,22 @@ from gateway.kinds import (
     Positive,
     QueryMemory,
     RedisAddress,
+    RoleList,
     Seconds,
+    SegmentsPlace,
     SigningSecret,
+    Span,
     SparkConf,
     SparkMaster,
     import_places,
+    is_loopback,
+    jwt_algorithms,
     networks,
 )
 from gateway.setting import PREFIX, SettingError
 from schema.limits import Limits
 from store.compactor import FOLD_BYTES
+from store.folder import is_address
 
 __all__ = ["PREFIX", "SettingError", "Settings", "import_places", "is_loopback", "networks", "settings_from"]
 
@@ -48,11 +55,23 @@ class Settings:
 
     config: str | None = None
     secrets_dir: str | None = None
-    data: Folder = "data"
+    data: DataPlace = field(default="data", repr=False)
     host: str = "127.0.0.1"
     port: Port = 8080
     schema: Literal["open", "strict"] = "open"
     auth: str | None = None
+    jwt_algorithms: AlgorithmList = ""
+    jwt_secret: SigningSecret | None = None
+    jwt_key: str | None = None
+    jwt_keys_url: KeysAddress | None = None
+    jwt_audience: NameList = ""
+    jwt_issuer: str | None = None
+    jwt_clock_skew_seconds: Span = 30.0
+    jwt_roles_claim: str = "roles"
+    jwt_roles: RoleList = "read=read,write=write,admin=admin,adalog:read=read,adalog:write=write,adalog:admin=admin"
+    jwt_keys_seconds: Seconds = 300.0
+    jwt_keys_pause_seconds: Seconds = 10.0
+    jwt_keys_timeout_seconds: Seconds = 5.0
     allowed_hosts: NameList = ""
     allowed_origins: OriginList = ""
     trusted_proxies: NetworkList = ""
@@ -83,13 +102,18 @@ class Settings:
     heavy_queries_at_once: int = 2
     queries_waiting: int = 256
     transactions_waiting: int = 1024
+    rate_units: Span = 0.0
+    rate_burst_units: Span = 0.0
     idempotency_seconds: Positive = 86_400
     idempotency_transactions: Positive = 1_000_000
+    follow_seconds: Seconds = 1.0
     memory_bytes: QueryMemory = 1024 * 1024 * 1024
     responses_bytes: Positive = 256 * 1024 * 1024
     cache_bytes: int = 64 * 1024 * 1024
     cache_entry_bytes: int = 16 * 1024 * 1024
     plan_cache_bytes: int = 32 * 1024 * 1024
+    segments: SegmentsPlace | None = None
+    segments_copy: str | None = None
     redis_url: RedisAddress | None = None
     redis_prefix: str = "adalog:"
     redis_ttl: Positive = 86_400
@@ -136,30 +160,58 @@ class Settings:
     def on_loopback(self) -> bool:
         return is_loopback(self.host)
 
+    @property
+    def takes_jwt(self) -> bool:
+        """Whether JSON Web Tokens say who asks."""
+        return bool(self.jwt_algorithms)
+
+    def _check_tokens(self) -> None:
+        """Raises SettingError where it is not clear which JSON Web Tokens are good."""
+        sources = ("jwt_secret", "jwt_key", "jwt_keys_url")
+        given = [f"{PREFIX}{name.upper()}" for name in sources if getattr(self, name)]
+        algorithms = jwt_algorithms(self.jwt_algorithms)
+        if not algorithms and not given:
+            return
+        if not algorithms:
+            raise SettingError(
+                f"{given[0]} is set, and {PREFIX}JWT_ALGORITHMS lists no algorithm that tokens may be signed with, "
+                "as RS256,ES256"
+            )
+        if len(given) != 1:
+            names = ", ".join(f"{PREFIX}{name.upper()}" for name in sources)
+            raise SettingError(f"{PREFIX}JWT_ALGORITHMS wants one of {names}; set are {', '.join(given) or 'none'}")
+        shared = {name.startswith("HS") for name in algorithms}
+        if shared != {self.jwt_secret is not None}:
+            raise SettingError(
+                f"{PREFIX}JWT_ALGORITHMS is {self.jwt_algorithms}: HS256, HS384 and HS512, and only these, go with "
+                f"{PREFIX}JWT_SECRET, the others with public keys"
+            )
+        if self.jwt_secret is None and not (self.jwt_audience and self.jwt_issuer):
+            raise SettingError(
+                f"{given[0]} needs {PREFIX}JWT_AUDIENCE and {PREFIX}JWT_ISSUER: who has the keys signs tokens for "
+                "other services, too, which are not to be used here"
+            )
+
     def checked(self) -> Settings:
         """These settings, when a server may start with them. Raises SettingError."""
         from gateway.sources import check
 
         check(self)
-        if not self.on_loopback and not self.auth:
+        if (self.segments is not None or self.segments_copy is not None) and not is_address(self.data):
+            raise SettingError(
+                f"{PREFIX}SEGMENTS and {PREFIX}SEGMENTS_COPY are for gateways that share a log, and "
+                f"{PREFIX}DATA is none: name a server, postgresql://USER:PASSWORD@HOST/DATABASE, or leave them out"
+            )
+        self._check_tokens()
+        if not self.on_loopback and not self.auth and not self.takes_jwt:
             raise SettingError(
                 f"serving on {self.host} lets other machines in, and no authentication is set up. Set {PREFIX}AUTH "
                 "to a file of bearer tokens (one `name:role:sha256hex` a line; the role is read, write or admin), "
-                "or serve on 127.0.0.1"
+                f"or {PREFIX}JWT_ALGORITHMS and what verifies them, or serve on 127.0.0.1"
             )
         if self.auth and not Path(self.auth).is_file():
             raise SettingError(f"{PREFIX}AUTH names {self.auth!r}, which is no file of bearer tokens")
         return self
-
-
-def is_loopback(host: str) -> bool:
-    """Whether `host` can only be reached from this machine."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
 
 
 def settings_from(environ: Mapping[str, str], **given: Any) -> Settings:

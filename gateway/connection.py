@@ -7,6 +7,7 @@ silent for as long as it likes. A WebSocket takes the connection over (`gateway.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from enum import Enum, auto
 from typing import Any, Final
 
@@ -272,6 +273,9 @@ class Connection(HttpToolsProtocol):
     def send_piece(self, piece: bytes) -> None:
         if not self.transport.is_closing():
             self.transport.write(b"%x\r\n%b\r\n" % (len(piece), piece))
+
+    def send_each(self, pieces: Sequence[bytes]) -> None:
+        self.send_piece(pieces[0] if len(pieces) == 1 else b"".join(pieces))
 
     def resume_writing(self) -> None:
         super().resume_writing()

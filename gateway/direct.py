@@ -10,10 +10,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
 from starlette.types import Scope
+
+from executor.live.event import Message
+
+# What is written to the transport at once, of several messages.
+_AT_ONCE_BYTES: Final = 16 * 1024
 
 EXTENSION: Final = "adalog.direct"
 """The extension's name in an ASGI scope; what stands there under `connection` is the connection."""
@@ -48,11 +54,28 @@ class Direct(Protocol):
     def send_piece(self, piece: bytes) -> None:
         """Sends bytes of the body, or one message, unless the connection is gone."""
 
+    def send_each(self, pieces: Sequence[bytes]) -> None:
+        """Sends several such pieces at once: the system is asked once for all of them."""
+
 
 def direct_way(scope: Scope) -> Direct:
     """The connection that this request came by."""
     connection: Direct = scope["extensions"][EXTENSION]["connection"]
     return connection
+
+
+def send_events(direct: Direct, messages: Sequence[Message], written: Callable[[Message], bytes]) -> int:
+    """Sends as many of the messages as there is room for; how many. `written`: one of them as a piece."""
+    sent, most = 0, len(messages)
+    while sent < most and not direct.is_full:
+        pieces, size = [], 0
+        while sent < most and size < _AT_ONCE_BYTES:
+            piece = written(messages[sent])
+            pieces.append(piece)
+            size += len(piece)
+            sent += 1
+        direct.send_each(pieces)
+    return sent
 
 
 @dataclass(slots=True)

@@ -15,7 +15,7 @@ from typing import Final
 from datalog.errors import AdalogError
 from executor.live.event import Message
 from executor.live.subscription import Subscription
-from gateway.direct import Direct
+from gateway.direct import Direct, send_events
 from schema.live import ending
 
 _NEXT: Final = b"event: next\ndata: "
@@ -69,17 +69,21 @@ class EventStream:
         if not self.over.done():
             self.over.set_result(None)
 
+    def fail(self, error: AdalogError) -> None:
+        """Ends the stream with an error."""
+        if not self.over.done():
+            self._ended(error)
+
     def check(self, now: float) -> None:
         if now - self._sent > self._ping_seconds and not self._direct.is_full and not self.over.done():
             self._direct.send_piece(KEEP_ALIVE)
             self._sent = now
 
-    def _deliver(self, message: Message) -> bool:
-        if self._direct.is_full:
-            return False
-        self._direct.send_piece(framed(message))
-        self._sent = self._loop.time()
-        return True
+    def _deliver(self, messages: Sequence[Message]) -> int:
+        sent = send_events(self._direct, messages, framed)
+        if sent:
+            self._sent = self._loop.time()
+        return sent
 
     def _ended(self, error: AdalogError | None) -> None:
         if error is None:

@@ -22,6 +22,7 @@ from gateway.direct import direct_way
 from gateway.explorer import Explorer
 from gateway.negotiation import EVENTS, GRAPHQL_JSON, Accepted, BadRequestError, GraphQLRequest
 from gateway.origins import Origins
+from gateway.principal import Expiry, Principal, expired
 from schema.background import elsewhere
 from schema.context import Context
 from schema.errors import describe
@@ -31,7 +32,13 @@ from schema.live import RefusedError
 # Of a request or an answer that is read or looked through in no time, and of a piece that is sent at once.
 _INLINE_BYTES = 64 * 1024
 _PIECE_BYTES = 256 * 1024
-_STATUS = {Code.UNAUTHENTICATED: 401, Code.FORBIDDEN: 403, Code.LIMIT_EXCEEDED: 413, Code.RATE_LIMITED: 429}
+_STATUS = {
+    Code.UNAUTHENTICATED: 401,
+    Code.FORBIDDEN: 403,
+    Code.LIMIT_EXCEEDED: 413,
+    Code.RATE_LIMITED: 429,
+    Code.BACKEND_UNAVAILABLE: 503,
+}
 _NO_EVENTS = BadRequestError(
     406,
     "a subscription is answered with events: send `Accept: text/event-stream`, or use a WebSocket with the "
@@ -70,7 +77,7 @@ class GraphQLEndpoint:
                     406,
                     f"answers are {GRAPHQL_JSON}, application/json or {EVENTS}; {quoted(accept)} takes none",
                 )
-            principal = self.answering.tokens.principal(_text(headers.get(b"authorization")))
+            principal = await self.answering.tokens.principal(_text(headers.get(b"authorization")))
             self.answering.introduce(principal, scope)
             request = await self._read(scope, receive, headers)
             asked = await self.answering.read(request, principal)
@@ -81,7 +88,8 @@ class GraphQLEndpoint:
             if asked.subscribes:
                 if not accepted.events:
                     raise _NO_EVENTS
-                await self._stream(scope, receive, send, asked, _text(headers.get(b"last-event-id")))
+                resume = _text(headers.get(b"last-event-id"))
+                await self._stream(scope, receive, send, asked, principal, resume)
                 return
             status, body, extra = await self._answer(scope, receive, asked, accepted, sending)
             if accepted.events_first:
@@ -91,10 +99,8 @@ class GraphQLEndpoint:
         except BadRequestError as refused:
             status, body, extra = refused.status, [_refusal(refused.code, refused.message)], refused.headers
         except AdalogError as refused:
-            status, body = _STATUS.get(refused.code, 400), [orjson.dumps({"errors": [describe(refused)]})]
-            extra = (
-                {"WWW-Authenticate": "Bearer"} if status == 401 else _retry_after(retry_after([describe(refused)]))
-            )
+            body = [orjson.dumps({"errors": [describe(refused)]})]
+            status, extra = refusal(refused)
         except StoppedError as stopped:
             # As for a refused document: whoever takes only application/json looks for errors in a 200.
             status, body, extra = 503 if media == GRAPHQL_JSON else 200, [stopped.body], {}
@@ -125,7 +131,9 @@ class GraphQLEndpoint:
             return 200, body, await _validated(media, body)
         return _status(answer, media), body, _retry_after(retry_after(errors))
 
-    async def _stream(self, scope: Scope, receive: Receive, send: Send, asked: Asked, resume: str | None) -> None:
+    async def _stream(
+        self, scope: Scope, receive: Receive, send: Send, asked: Asked, principal: Principal, resume: str | None
+    ) -> None:
         """Answers a subscription with events, until it ends, the client leaves, or the server stops."""
         try:
             subscribed = await self.answering.subscribe(asked, resume, lambda: _disconnected(receive))
@@ -138,11 +146,13 @@ class GraphQLEndpoint:
             # The head leaves with the first bytes of the body.
             await send({"type": "http.response.body", "body": events.KEEP_ALIVE, "more_body": True})
             stream.begin()
+            expiry = Expiry(principal, lambda: stream.fail(expired()))
             gone = asyncio.ensure_future(_disconnected(receive))
             try:
                 await asyncio.wait((gone, stream.over), return_when=asyncio.FIRST_COMPLETED)
             finally:
                 abandoned(gone)
+                expiry.cancel()
         finally:
             stream.lost()
         await send({"type": "http.response.body", "body": b""})
@@ -199,6 +209,12 @@ class GraphQLEndpoint:
             Code.LIMIT_EXCEEDED,
             {"Connection": "close"},
         )
+
+
+def refusal(refused: AdalogError) -> tuple[int, dict[str, str]]:
+    """The status and the headers of a request that is refused before its document is run."""
+    status = _STATUS.get(refused.code, 400)
+    return status, {"WWW-Authenticate": "Bearer"} if status == 401 else _retry_after(refused.retry_after)
 
 
 def _retry_after(seconds: int | None) -> dict[str, str]:

@@ -83,7 +83,7 @@ class ImportEndpoint:
 
     async def _wish(self, request: Request) -> Wish:
         """The import that a request asks for. Raises what is wrong with it, or with who asks."""
-        principal = self._tokens.principal(request.headers.get("authorization"))
+        principal = await self._tokens.principal(request.headers.get("authorization"))
         check_import(principal)
         if request.method != "POST":
             raise AdalogError(Code.ARG_INVALID, f"{request.method} is not for /import; use POST")

@@ -8,7 +8,8 @@ from __future__ import annotations
 import ipaddress
 import json
 from collections.abc import Callable
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
+from urllib.parse import urlsplit
 
 from annotated_types import Ge, Gt, Le
 from pydantic import AfterValidator, BeforeValidator, SecretStr
@@ -16,10 +17,15 @@ from pydantic import AfterValidator, BeforeValidator, SecretStr
 from datalog.errors import AdalogError
 from executor.spark.pipeline.places import Places
 from executor.spark.properties import parsed
-from store.folder import check_is_folder
+from store.folder import check_is_folder, is_address
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
+ROLES: Final = ("read", "write", "admin")
+ALGORITHMS: Final = (
+    *("HS256", "HS384", "HS512", "RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
+    *("ES256", "ES384", "ES512", "EdDSA"),
+)
 _LEAST_MEMORY = 16 * 1024 * 1024
 _REDIS_SCHEMES = ("redis://", "rediss://", "unix://")
 _SECRET_LETTERS = 32
@@ -42,9 +48,15 @@ def _origins(text: str) -> object:
     return Origins.of(text) if text else None
 
 
-def _folder(text: str) -> None:
+def _data_place(text: str) -> None:
     try:
-        check_is_folder(text)
+        if is_address(text):
+            # So is SQLAlchemy.
+            from store.server import check_address
+
+            check_address(text)
+        else:
+            check_is_folder(text)
     except AdalogError as error:
         raise ValueError(error.message) from None
 
@@ -54,10 +66,67 @@ def _spark_master(text: str) -> None:
         raise ValueError(f"{text!r} is an address of Spark Connect, which cannot be used; name the cluster")
 
 
+def _segments_place(text: str) -> None:
+    # What it is stays unsaid: there may be a password in it.
+    from store.place import place_of
+
+    try:
+        place_of(text)
+    except AdalogError:
+        raise ValueError(
+            "name a folder that all gateways see, or an address that PyArrow reads, as s3://bucket/adalog"
+        ) from None
+
+
 def _redis_address(text: str) -> None:
     # What it is stays unsaid: there may be a password in it.
     if not text.startswith(_REDIS_SCHEMES):
         raise ValueError(f"the address begins with one of {' '.join(_REDIS_SCHEMES)}")
+
+
+def _keys_address(text: str) -> None:
+    found = urlsplit(text)
+    if found.username is not None or found.password is not None:
+        raise ValueError("the address names a user or a password, which stand in no address here")
+    on_loopback = found.scheme == "http" and is_loopback(found.hostname or "")
+    if not found.hostname or not (found.scheme == "https" or on_loopback):
+        raise ValueError(
+            f"{text!r} is no address of keys; it begins with https://, or on this machine with http://localhost"
+        )
+
+
+def jwt_algorithms(text: str) -> tuple[str, ...]:
+    """Names of algorithms separated by commas. Raises ValueError for others than adalog takes."""
+    named = tuple(part.strip() for part in text.split(",") if part.strip())
+    for name in named:
+        if name not in ALGORITHMS:
+            raise ValueError(f"{name!r} is no algorithm of tokens here; there are {', '.join(ALGORITHMS)}")
+    return named
+
+
+def jwt_roles(text: str) -> dict[str, str]:
+    """`claim=role` separated by commas. Raises ValueError for anything else."""
+    roles: dict[str, str] = {}
+    for part in filter(None, (each.strip() for each in text.split(","))):
+        claim, equals, role = part.rpartition("=")
+        if not equals or not claim:
+            raise ValueError(f"{part!r} is not `claim=role`")
+        if role not in ROLES:
+            raise ValueError(f"the role {role!r} of {claim!r} is not read, write or admin")
+        roles[claim] = role
+    if not roles:
+        raise ValueError("it names no role: write `claim=role`, separated by commas")
+    return roles
+
+
+def is_loopback(host: str) -> bool:
+    """Whether `host` can only be reached from this machine."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
 
 
 def _signing_secret(text: str) -> None:
@@ -105,15 +174,20 @@ _Listed = BeforeValidator(_joined)
 
 Positive = Annotated[int, Ge(1)]
 Seconds = Annotated[float, Gt(0)]
+Span = Annotated[float, Ge(0)]
 Port = Annotated[int, Ge(0), Le(65535)]
 QueryMemory = Annotated[int, Ge(_LEAST_MEMORY)]
-Folder = Annotated[str, _read_by(_folder)]
+DataPlace = Annotated[str, _read_by(_data_place)]
 NameList = Annotated[str, _Listed]
 OriginList = Annotated[str, _Listed, _read_by(_origins)]
 NetworkList = Annotated[str, _Listed, _read_by(networks)]
 PlaceList = Annotated[str, _Listed, _read_by(import_places)]
 SparkMaster = Annotated[str, _read_by(_spark_master)]
 SparkConf = Annotated[SecretStr, BeforeValidator(_properties), _secret_read_by(parsed)]
+SegmentsPlace = Annotated[SecretStr, _secret_read_by(_segments_place)]
 RedisAddress = Annotated[SecretStr, _secret_read_by(_redis_address)]
 SigningSecret = Annotated[SecretStr, _secret_read_by(_signing_secret)]
+AlgorithmList = Annotated[str, _Listed, _read_by(jwt_algorithms)]
+RoleList = Annotated[str, _Listed, _read_by(jwt_roles)]
+KeysAddress = Annotated[str, _read_by(_keys_address)]
 LogLevel = Annotated[Literal["debug", "info", "warning", "error", "critical"], BeforeValidator(_lower)]

@@ -73,6 +73,17 @@ class _Figures(Collector):
         yield family
 
 
+class _Count(Collector):
+    """A count that somebody else keeps."""
+
+    def __init__(self, name: str, description: str, read: Callable[[], int]) -> None:
+        self._described = name, description
+        self._read = read
+
+    def collect(self) -> Iterator[Metric]:
+        yield CounterMetricFamily(*self._described, self._read())
+
+
 class _LaneFigures(Collector):
     """What runs and waits in each lane."""
 
@@ -153,6 +164,10 @@ class Metrics:
     def gauge(self, name: str, description: str, read: Callable[[], float]) -> None:
         """A figure that is looked up whenever the metrics are read."""
         Gauge(name, description, registry=self.registry).set_function(read)
+
+    def count(self, name: str, description: str, read: Callable[[], int]) -> None:
+        """A count that is looked up whenever the metrics are read."""
+        self.registry.register(_Count(name, description, read))
 
     def counts(self, name: str, description: str, label: str, read: Callable[[], Mapping[str, int]]) -> None:
         """Counts by one label that are looked up whenever the metrics are read."""

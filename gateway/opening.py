@@ -11,12 +11,16 @@ from executor.pool import Pool, PoolSettings
 from gateway.config import Settings
 from gateway.texts import shown_path
 from store.database import Database
-from store.folder import holds_database
+from store.folder import holds_database, is_address
 from store.log import KeyMemory
+from store.server import server_holds_database
 
 
-def open_database(settings: Settings) -> Database:
-    """The settings' database. Raises BACKEND_UNAVAILABLE when another process has its folder."""
+def open_database(settings: Settings, *, shared: bool = False) -> Database:
+    """The settings' database. shared: others may open its folder, too, if they say so.
+
+    Raises BACKEND_UNAVAILABLE when another process has its folder, or its server cannot be reached.
+    """
     limits = edn.Limits(size=settings.transaction_bytes)
     return Database.open(
         settings.data,
@@ -24,6 +28,10 @@ def open_database(settings: Settings) -> Database:
         limits=limits,
         waiting=settings.transactions_waiting,
         keys=KeyMemory(settings.idempotency_transactions, settings.idempotency_seconds),
+        shared=shared,
+        follow_seconds=settings.follow_seconds,
+        segments=None if settings.segments is None else settings.segments.get_secret_value(),
+        copy=settings.segments_copy,
     )
 
 
@@ -36,6 +44,13 @@ def check_exists(settings: Settings) -> None:
     """Raises BACKEND_UNAVAILABLE where there is no database to read; nothing is made."""
     if not is_new(settings):
         return
+    if is_address(settings.data):
+        raise AdalogError(
+            Code.BACKEND_UNAVAILABLE,
+            f"there is no database to read: {shown_path(settings.data)} holds none. `adalog transact` makes one, "
+            "`adalog sample` one with data to try",
+            retryable=False,
+        )
     path = Path(settings.data)
     what = "does not exist" if not path.exists() else "holds none" if path.is_dir() else "is no folder"
     raise AdalogError(
@@ -47,6 +62,8 @@ def check_exists(settings: Settings) -> None:
 
 
 def _held(settings: Settings) -> bool:
+    if is_address(settings.data):
+        return server_holds_database(settings.data)
     try:
         return holds_database(Path(settings.data))
     except OSError as error:

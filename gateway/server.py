@@ -25,6 +25,7 @@ from gateway.connection import Connection
 from gateway.ending import CUT, FINISH, LET_GO, Ending, Stop
 from gateway.opening import open_database, start_pool
 from gateway.rehearsal import Rehearsal
+from gateway.texts import shown_data
 from gateway.trimming import Trimming
 from gateway.websocket import WebSocket
 from gateway.wire import Wire
@@ -56,7 +57,7 @@ def run(settings: Settings, out: Console) -> None:
                 host, port = listener.getsockname()[:2]
                 shown = f"[{host}]" if ":" in host else host
                 out.print(
-                    f"adalog serves {settings.data}: explorer and GraphQL at http://{shown}:{port}/graphql",
+                    f"adalog serves {shown_data(settings.data)}: explorer and GraphQL at http://{shown}:{port}/graphql",
                     markup=False,
                     soft_wrap=True,
                 )

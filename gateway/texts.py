@@ -13,6 +13,8 @@ from typing import Any
 
 import click
 
+from store.folder import is_address
+
 _OPENING = ("[", "{", "(", "'", '"', ";", "#")
 _STDIN_READ = "adalog.stdin"
 
@@ -75,5 +77,15 @@ def _standard_input(ctx: click.Context | None) -> bytes:
 
 
 def shown_path(location: str) -> str:
-    """A folder's path for messages: as it was given, and absolute where that says more."""
+    """A place of data for messages: a folder as it was given, and absolute where that says more; a server's address
+    without what is secret in it."""
+    if is_address(location):
+        from store.server import shown_address
+
+        return shown_address(location)
     return location if os.path.isabs(location) else f"{location} ({Path(location).absolute()})"
+
+
+def shown_data(location: str) -> str:
+    """The same, as short as it was given."""
+    return shown_path(location) if is_address(location) else location

@@ -9,7 +9,7 @@ ends the subscriptions of a server that stops as if they were complete.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from typing import Any, ClassVar, Final
@@ -23,12 +23,13 @@ from executor.live.event import Message
 from executor.live.subscription import Subscription
 from gateway import negotiation
 from gateway.answering import Answering, Asked, StoppedError, chunks
-from gateway.auth import Principal
 from gateway.config import Settings
-from gateway.direct import direct_way
+from gateway.direct import direct_way, send_events
+from gateway.graphql import refusal
 from gateway.guards import header
 from gateway.negotiation import BadRequestError
 from gateway.origins import Origins
+from gateway.principal import Expiry, Principal
 from gateway.websocket import RESTART, WebSocket
 from schema.background import elsewhere
 from schema.context import Context
@@ -75,9 +76,9 @@ class SocketEndpoint:
         principal = None
         if authorization is not None or not self.answering.tokens.required:
             try:
-                principal = self.answering.tokens.principal(_text(authorization))
+                principal = await self.answering.tokens.principal(_text(authorization))
             except AdalogError as refused:
-                await _refusal(401, refused)(scope, receive, send)
+                await _refusal(refusal(refused)[0], refused)(scope, receive, send)
                 return
         spoken = SUBPROTOCOL in scope["subprotocols"]
         await send({"type": "websocket.accept", "subprotocol": SUBPROTOCOL if spoken else None})
@@ -134,7 +135,9 @@ class Session:
         # Known from the handshake, or else from connection_init.
         self._principal = principal
         self._is_initialised = False
-        self._is_leaving = False
+        self._expiry: Expiry | None = None
+        # The code and the reason with which the connection ends once nothing runs any more.
+        self._leaving: tuple[int, str] | None = None
         self._late = asyncio.get_running_loop().time() + endpoint.init_seconds
         self._operations: dict[str, Operation] = {}
         # Streams that have more than the connection takes at the moment, in turn.
@@ -160,7 +163,14 @@ class Session:
                 operation.stream.pump()
 
     def leave(self) -> None:
-        self._is_leaving = True
+        self._leave(RESTART, "the server stops; connect again")
+
+    def _expire(self) -> None:
+        self._leave(UNAUTHORIZED, "Unauthorized: the token has expired; connect again with a new one")
+
+    def _leave(self, code: int, reason: str) -> None:
+        """Ends streams at once, and the connection when what runs is answered."""
+        self._leaving = self._leaving or (code, reason)
         for operation in [each for each in self._operations.values() if each.stream is not None]:
             # Without a word: complete would tell the client that there is nothing to go on with.
             operation.end()
@@ -168,6 +178,8 @@ class Session:
         self._leave_if_done()
 
     def lost(self) -> None:
+        if self._expiry is not None:
+            self._expiry.cancel()
         for operation in list(self._operations.values()):
             operation.end()
             self._forget(operation)
@@ -191,7 +203,9 @@ class Session:
         if handle is None:
             raise InvalidMessageError(f"Unknown message type: {_shown(kind)}")
         self._counts[f"received {kind}"] += 1
-        handle(self, content, size)
+        waits = handle(self, content, size)
+        if waits is not None:
+            await waits
 
     async def _read_long(self, text: str) -> Any:
         data = text.encode()
@@ -203,7 +217,7 @@ class Session:
         finally:
             self._socket.release(len(data))
 
-    def _initialise(self, message: dict[str, Any], size: int) -> None:
+    async def _initialise(self, message: dict[str, Any], size: int) -> None:
         payload = _payload(message)
         if self._is_initialised:
             self._socket.close(TOO_MANY_INITS, "Too many initialisation requests")
@@ -212,13 +226,17 @@ class Session:
         given = next((value for name, value in payload.items() if name.lower() == "authorization"), None)
         try:
             if given is not None:
-                self._principal = self._answering.tokens.principal(str(given))
+                self._principal = await self._answering.tokens.principal(str(given))
             elif self._principal is None:
-                self._principal = self._answering.tokens.principal(None)
+                self._principal = await self._answering.tokens.principal(None)
         except AdalogError as refused:
             self._socket.close(FORBIDDEN, f"Forbidden: {refused.message}")
             return
-        self._say(b'{"type":"connection_ack"}', "connection_ack")
+        if self._expiry is not None:
+            self._expiry.cancel()
+        self._expiry = Expiry(self._principal, self._expire)
+        if self._leaving is None:
+            self._say(b'{"type":"connection_ack"}', "connection_ack")
 
     def _ping(self, message: dict[str, Any], size: int) -> None:
         payload = _payload(message)
@@ -245,7 +263,7 @@ class Session:
                 "ADALOG_OPERATIONS_PER_CONNECTION moves this limit"
             )
             self._say_error(name, [describe(AdalogError(Code.RATE_LIMITED, full, retry_after=1))])
-        elif not self._is_leaving:
+        elif self._leaving is None:
             operation = self._operations[name] = Operation(name)
             self._socket.operations += 1
             operation.task = asyncio.create_task(self._operate(operation, principal, payload, size))
@@ -256,7 +274,7 @@ class Session:
             operation.end()
             self._forget(operation)
 
-    _HANDLERS: ClassVar[Mapping[str, Callable[[Session, dict[str, Any], int], None]]] = {
+    _HANDLERS: ClassVar[Mapping[str, Callable[[Session, dict[str, Any], int], Awaitable[None] | None]]] = {
         "connection_init": _initialise,
         "ping": _ping,
         "pong": _pong,
@@ -316,20 +334,20 @@ class Session:
 
     async def _follow(self, operation: Operation, asked: Asked) -> None:
         begun = await self._answering.subscribe(asked)
-        if self._is_leaving or self._operations.get(operation.id) is not operation:
+        if self._leaving is not None or self._operations.get(operation.id) is not operation:
             begun.close()
         else:
             operation.stream = begun
             begun.listen(partial(self._deliver, operation), partial(self._ended, operation))
 
-    def _deliver(self, operation: Operation, message: Message) -> bool:
-        """Sends an event, unless the connection is full."""
-        if self._socket.is_full:
+    def _deliver(self, operation: Operation, messages: Sequence[Message]) -> int:
+        """Sends events, as long as the connection is not full."""
+        head = operation.head
+        sent = send_events(self._socket, messages, lambda message: b"%b%b}" % (head, message.payload))
+        if sent < len(messages):
             self._waiting[operation.id] = operation
-            return False
-        self._counts["sent next"] += 1
-        self._socket.send_piece(b"%b%b}" % (operation.head, message.payload))
-        return True
+        self._counts["sent next"] += sent
+        return sent
 
     def _ended(self, operation: Operation, error: AdalogError | None) -> None:
         """The hub has ended a subscription, in order or with an error."""
@@ -359,8 +377,8 @@ class Session:
         return True
 
     def _leave_if_done(self) -> None:
-        if self._is_leaving and not self._operations:
-            self._socket.close(RESTART, "the server stops; connect again")
+        if self._leaving is not None and not self._operations:
+            self._socket.close(*self._leaving)
 
     def _say_error(self, name: str, errors: Sequence[Mapping[str, Any]]) -> None:
         self._say(orjson.dumps({"id": name, "type": "error", "payload": list(errors)}), "error")

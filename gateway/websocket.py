@@ -108,6 +108,11 @@ class WebSocket(WebSocketsSansIOProtocol):
         if self.is_open:
             self.transport.write(_head(len(piece)) + piece)
 
+    def send_each(self, pieces: Sequence[bytes]) -> None:
+        """Sends messages of text at once."""
+        if self.is_open:
+            self.transport.write(b"".join([part for piece in pieces for part in (_head(len(piece)), piece)]))
+
     def send_pieces(self, pieces: Sequence[bytes]) -> None:
         """Sends one message of text that is in pieces, and is not put together again."""
         if self.is_open:

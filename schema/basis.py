@@ -16,7 +16,7 @@ from datalog.errors import AdalogError, Code, quoted, shown
 from datalog.hints import nearest
 from executor.question.arguments import Given, Moment
 from schema.scalars import read_long
-from store.database import check_moment
+from store.database import check_moment, number_of
 
 if TYPE_CHECKING:
     from store.database import Database
@@ -48,7 +48,17 @@ def moment(database: Database, place: str, content: Any, value: Given | None) ->
     def beside(default: Snapshot) -> Snapshot:
         return opened(default, ahead=False)
 
-    return Moment(f"{type(content).__name__} {content!r}", opened, value, beside)
+    return Moment(f"{type(content).__name__} {content!r}", opened, value, _number_in(content), beside)
+
+
+def _number_in(content: Any) -> int | None:
+    """The transaction that a basis names by its number; None where it names none, or is none."""
+    try:
+        asked = _read("", content)
+    except AdalogError:
+        return None
+    at = asked.get("t", asked.get("asOf"))
+    return None if at is None or isinstance(at, datetime) else number_of(at)
 
 
 def unwrapped(place: str, content: Any, value: Given) -> Given | Moment:

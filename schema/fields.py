@@ -13,7 +13,8 @@ from datalog import edn
 from datalog.diagnostics import Diagnostic
 from datalog.errors import AdalogError, Code
 from executor.bounds.cancel import Cancel
-from executor.question.arguments import few
+from executor.bounds.client import ASKING
+from executor.question.arguments import Moment, few
 from executor.question.request import Request
 from schema import types
 from schema.arguments import BasisInput, describe_arguments, read_arguments
@@ -25,6 +26,7 @@ from schema.cursor import question
 from schema.encoding import Encoding, iso
 from schema.limits import exceeded
 from schema.pulls import pulled
+from schema.reaching import reached
 from schema.rows import Page
 from schema.scalars import EDN, JSON, Long
 from schema.speculation import With, at_cursor, cursor_on, read_snapshot
@@ -46,6 +48,10 @@ _INLINE_VALUES = 500
 _HEAVY_VALUES = 20_000
 # Of the pool's cost, for a datom that is found in an index.
 _DATOM_COST = 5.0
+# The same, for a transaction: its way to the disk, and what is read, resolved and kept of it.
+_TX_COST = 10_000.0
+_TX_CHARACTER_COST = 10.0
+_TX_DATOM_COST = 200.0
 # The same, for a byte of the log: some five to a datom.
 _LOGGED_COST = 9.0
 
@@ -76,9 +82,14 @@ async def _read(
         return _Asked(arguments, name)
 
     if few((args or (), args_edn or (), parts or ()), _INLINE_VALUES):
-        return read(within)
-    cost = 0.0 if few((args or (), args_edn or ()), _HEAVY_VALUES) else math.inf
-    return await services.pool.threaded(Cancel(within.deadline), read, cost)
+        found = read(within)
+    else:
+        cost = 0.0 if few((args or (), args_edn or ()), _HEAVY_VALUES) else math.inf
+        found = await services.pool.threaded(Cancel(within.deadline), read, cost)
+    for argument in found.arguments:
+        if isinstance(argument, Moment):
+            await reached(services.database, argument.t, within.deadline)
+    return found
 
 
 def _check_first(first: int | None, most: int) -> None:
@@ -356,11 +367,16 @@ class Mutation:
         idempotency_key: str | None = None,
         encoding: Encoding | None = Encoding.PLAIN,
     ) -> types.TxReport:
+        meter = ASKING.get().meter
+        if meter is not None:
+            meter.admit(_TX_COST + _TX_CHARACTER_COST * len(tx))
         future = info.context.services.database.submit(
             tx, expected_basis_t=expected_basis_t, idempotency_key=idempotency_key
         )
         # A client that goes away does not undo what is on its way to the disk.
         report = await asyncio.shield(asyncio.wrap_future(future))
+        if meter is not None:
+            meter.pay(_TX_DATOM_COST * len(report.datoms))
         return types.tx_report(report, encoding or Encoding.PLAIN)
 
 

@@ -29,6 +29,7 @@ from schema.columnar import Shape, Writing
 from schema.encoding import Encoding, encode_rows
 from schema.errors import describe
 from schema.limits import exceeded
+from schema.reaching import reached
 from schema.scalars import write_long
 from store.database import check_moment
 
@@ -188,6 +189,9 @@ async def subscribed(services: Services, selected: Selected, resume: str | None)
     if begun is not None:
         return begun
     reading = _Reading(services, selected, resume)
+    deadline = Cancel.after(services.limits.timeout_ms).deadline
+    for t in reading.wanted():
+        await reached(services.database, t, deadline)
     async with services.reading:
         # By now it may be known, with all others that wait here.
         made = reading.known()
@@ -203,6 +207,8 @@ def subscribed_at_once(services: Services, selected: Selected, resume: str | Non
     if selected.field == "transactions":
         return _log(services, services.hub, selected, resume)
     reading = _Reading(services, selected, resume)
+    if any(t > services.database.snapshot().t for t in reading.wanted()):
+        return None
     made = reading.known()
     return None if made is None else reading.hub.follow(*made)
 
@@ -241,6 +247,13 @@ class _Reading:
         for name in ("args", "argsEdn"):
             if len(given.get(name) or ()) > _MOST_ARGUMENTS:
                 raise exceeded(f"arguments in {name}", _MOST_ARGUMENTS, None)
+
+    def wanted(self) -> list[int]:
+        """The transactions that it begins at, which another process may have told of."""
+        if not self._services.database.is_shared:
+            return []
+        resumed = None if self._resume is None else self._services.tokens.t_of(self._resume)
+        return [t for t in (self._from_t, resumed) if t is not None]
 
     def known(self) -> _Made | None:
         """What is to be followed, where the like of it is known; None: it takes longer, and wants a flag."""

@@ -13,6 +13,7 @@ from executor.bounds.cancel import Cancel
 from schema.arguments import BasisInput, snapshot_of
 from schema.context import Services
 from schema.cursor import Cursor
+from schema.reaching import reached
 from schema.scalars import EDN
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ async def read_snapshot(
 
     `told`: is given what is suspicious about that data.
     """
+    if basis is not None:
+        await reached(services.database, basis.t, deadline)
     snapshot = snapshot_of(services.database, basis)
     return snapshot if with_ is None else await _applied(services, snapshot, with_, None, deadline, told)
 
@@ -57,6 +60,7 @@ async def at_cursor(
     told: list[Diagnostic] | None = None,
 ) -> Snapshot:
     """The snapshot that a cursor's page was read from, made again."""
+    await reached(services.database, cursor.t, deadline)
     snapshot = services.database.at(t=cursor.t, since=cursor.since, history=cursor.history)
     return snapshot if with_ is None else await _applied(services, snapshot, with_, cursor.start, deadline, told)
 

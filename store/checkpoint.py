@@ -15,20 +15,22 @@ from typing import Any, Final
 
 from datalog.errors import AdalogError, Code
 from store.attribute import MERGED, SCHEMA_BASE
+from store.base import Base
 from store.codes import Codes
 from store.delta import Delta
-from store.dictionary import Dictionary
+from store.dictionary import Block, Dictionary
 from store.folder import Layout
 from store.free_ids import FreeIds, Interval
 from store.head import Counters, Head
 from store.log import Log
-from store.payload import Logged
-from store.relation import Relation
+from store.relation import Part, Relation
+from store.run import Run
 from store.segment import DamagedSegment, Segment, open_segment, write_text
 from store.stored import block_of, load_base, load_deltas, load_run
 
 _VERSION: Final = 4
 _OLDEST: Final = 2
+_NOTHING: Final[Mapping[Segment, Part]] = {}
 _LOGGER: Final = logging.getLogger("adalog.store")
 _MERGED: Final = (
     "an earlier version of adalog made one entity of several in this database: after a client had chosen the id "
@@ -52,11 +54,15 @@ class Checkpoint:
     blocks: Mapping[int, list[tuple[int, Segment]]]
     young: Segment
 
+    def segments(self) -> set[Segment]:
+        """All files in use."""
+        relations = (segment for own in self.relations.values() for segment in own)
+        blocks = (segment for own in self.blocks.values() for _, segment in own)
+        return {self.young, *relations, *blocks}
+
     def files(self) -> set[str]:
-        """The names of all files in use."""
-        segments = [self.young, *(segment for own in self.relations.values() for segment in own)]
-        segments += [segment for own in self.blocks.values() for _, segment in own]
-        return {segment.file for segment in segments}
+        """Their names."""
+        return {segment.file for segment in self.segments()}
 
     def save(self, folder: Layout) -> None:
         """Make this the folder's checkpoint."""
@@ -80,25 +86,34 @@ class Checkpoint:
         if not file.exists():
             return None
         try:
-            whole = json.loads(file.read_text(encoding="utf-8"))
+            text = file.read_text(encoding="utf-8")
+        except (OSError, ValueError) as error:
+            raise DamagedSegment(file.name, str(error)) from None
+        return Checkpoint.parsed(text, folder.segments, file.name)
+
+    @staticmethod
+    def parsed(text: str, segments: Path, file: str) -> Checkpoint:
+        """The checkpoint that a file says, whose segments lie in a folder. Raises INTERNAL for a damaged one."""
+        try:
+            whole = json.loads(text)
             version, body = whole["version"], whole["body"]
             if zlib.crc32(body.encode()) != whole["checksum"]:
                 raise ValueError("its checksum is wrong")
             if type(version) is not int:
                 raise ValueError(f"its format is {version!r}")
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise DamagedSegment(file.name, str(error)) from None
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise DamagedSegment(file, str(error)) from None
         if version < _OLDEST:
-            raise DamagedSegment(file.name, f"it is of the older format {version}")
+            raise DamagedSegment(file, f"it is of the older format {version}")
         if version > _VERSION:
             raise AdalogError(
                 Code.INTERNAL,
                 f"{file} is of format {version}, written by another version of adalog; this one reads {_VERSION}",
             )
         try:
-            return _from_json(json.loads(body), folder.segments)
+            return _from_json(json.loads(body), segments)
         except (ValueError, KeyError, TypeError, AttributeError, AssertionError) as error:
-            raise DamagedSegment(file.name, f"it does not say what a checkpoint says ({error!r})") from None
+            raise DamagedSegment(file, f"it does not say what a checkpoint says ({error!r})") from None
 
 
 def _named(segment: Segment) -> tuple[str, int]:
@@ -159,26 +174,32 @@ class Opened:
     named: Collection[str] | None
 
 
-def opened(folder: Layout, log: Log) -> Opened:
-    """The newest state.
+def opened(folder: Layout | None, log: Log, *, is_copy: bool = False) -> Opened:
+    """The newest state. is_copy: the folder's checkpoint is of use only where it fits the log.
 
-    From the checkpoint and the log after it, or from the log alone where segments are damaged.
+    From the checkpoint and the log after it, or from the log alone where there is no folder or segments are
+    damaged.
 
     Raises INTERNAL where the log is damaged or lacks transactions that the checkpoint has seen.
     """
-    head, checksum = Head.empty(), 0
+    head, checksum = Head.empty(log.dictionary_secret), 0
     named: Collection[str] | None = None
     try:
-        checkpoint = Checkpoint.load(folder)
+        checkpoint = None if folder is None else Checkpoint.load(folder)
         named = () if checkpoint is None else checkpoint.files()
         if checkpoint is not None:
-            _check_same_history(checkpoint, log)
-            head, checksum = _restored(checkpoint), checkpoint.log_checksum
+            try:
+                _check_same_history(checkpoint, log)
+            except AdalogError as error:
+                if is_copy and error.code is Code.INTERNAL:
+                    raise DamagedSegment("the copy's checkpoint", "the log does not have what it has") from None
+                raise
+            head, checksum = _restored(checkpoint, log.dictionary_secret), checkpoint.log_checksum
     except DamagedSegment as error:
         _LOGGER.warning("%s; rebuilding from the log", error.message)
     unsaved = _hashed_anew(head)
     for entry in log.replay(head.t, checksum):
-        logged = Logged.decoded(entry.payload, log.files_folder)
+        logged = log.decoded(entry)
         head.replay(entry.t, entry.instant, logged)
         unsaved += logged.count
     if head.has_merged():
@@ -208,18 +229,37 @@ def _check_same_history(checkpoint: Checkpoint, log: Log) -> None:
         )
 
 
-def _restored(checkpoint: Checkpoint) -> Head:
-    mapped = {segment: open_segment(segment) for own in checkpoint.blocks.values() for _, segment in own}
-    dictionaries = {
-        tag: Dictionary(block_of(mapped[segment], tag, start, segment) for start, segment in own)
+@dataclass(frozen=True, eq=False)
+class Mapped:
+    """A checkpoint's relations by attribute and blocks by tag, mapped from its files."""
+
+    relations: Mapping[int, Relation]
+    blocks: Mapping[int, tuple[Block, ...]]
+
+
+def mapped(checkpoint: Checkpoint, known: Mapping[Segment, Part] = _NOTHING) -> Mapped:
+    """Maps a checkpoint's files, but for what is known of relations already. Raises DamagedSegment."""
+    arrays = {segment: open_segment(segment) for own in checkpoint.blocks.values() for _, segment in own}
+    relations = {}
+    for id_, (base, *runs) in checkpoint.relations.items():
+        own = known.get(base)
+        relations[id_] = Relation(
+            own if isinstance(own, Base) else load_base(base),
+            tuple(found if isinstance(found := known.get(run), Run) else load_run(run) for run in runs),
+        )
+    blocks = {
+        tag: tuple(block_of(arrays[segment], tag, start, segment) for start, segment in own)
         for tag, own in checkpoint.blocks.items()
     }
-    relations = {
-        id_: Relation(load_base(base), tuple(map(load_run, runs)))
-        for id_, (base, *runs) in checkpoint.relations.items()
-    }
+    return Mapped(relations, blocks)
+
+
+def _restored(checkpoint: Checkpoint, secret: bytes | None) -> Head:
+    files = mapped(checkpoint)
+    dictionaries = {tag: Dictionary(own, secret=secret) for tag, own in files.blocks.items()}
     deltas = load_deltas(checkpoint.young)
     data = {
-        id_: (relations.get(id_, Relation()), deltas.get(id_, Delta())) for id_ in relations.keys() | deltas.keys()
+        id_: (files.relations.get(id_, Relation()), deltas.get(id_, Delta()))
+        for id_ in files.relations.keys() | deltas.keys()
     }
-    return Head.restored(Codes(dictionaries), data, checkpoint.counters)
+    return Head.restored(Codes(dictionaries, secret), data, checkpoint.counters)

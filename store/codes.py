@@ -72,9 +72,12 @@ class Coder(Protocol):
 class Codes:
     """The database's dictionaries: append-only, one thread interns, any number read."""
 
-    def __init__(self, dictionaries: Mapping[int, Dictionary] | None = None) -> None:
+    def __init__(self, dictionaries: Mapping[int, Dictionary] | None = None, secret: bytes | None = None) -> None:
+        """secret: of the dictionaries that are not given, as there."""
         given = dictionaries or {}
-        self._dictionaries = {tag: given.get(tag, Dictionary()) for tag in layout.DICTIONARY_TAGS}
+        self._dictionaries = {
+            tag: given[tag] if tag in given else Dictionary(secret=secret) for tag in layout.DICTIONARY_TAGS
+        }
 
     def intern(self, value: Any) -> int:
         """The value's code, made if need be. For one thread at a time."""
@@ -220,6 +223,11 @@ class Codes:
         """Take folded blocks as the old parts. Not while another thread interns."""
         for tag, own in blocks.items():
             self._dictionaries[tag].adopt(own)
+
+    def take_over(self, blocks: Mapping[int, tuple[Block, ...]]) -> None:
+        """Take another process's blocks as the old parts, where they can be. Not while another thread interns."""
+        for tag, own in blocks.items():
+            self._dictionaries[tag].take_over(own)
 
     def fork(self) -> Codes:
         """Codes that go on from here by themselves: what they intern, nobody else sees."""

@@ -1,7 +1,8 @@
 """Folds what is young into new relations and dictionary blocks, in the background, and saves a checkpoint of it.
 
 Works from a snapshot, so nobody waits for it; the writer takes the result over between two groups. Readers keep the
-relations they have for as long as they hold their snapshots.
+relations they have for as long as they hold their snapshots. Of several processes on one log one folds
+(`store.folding`); the others take over what it wrote, and fold in memory what has waited too long for it.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ from typing import Final
 from datalog.errors import AdalogError
 from store.adoption import unfinished
 from store.attribute_data import AttributeData
-from store.checkpoint import Checkpoint
+from store.checkpoint import Checkpoint, Mapped, mapped
 from store.columns import Columns
 from store.dictionary import Block
 from store.folder import Folder
+from store.folding import Folding
 from store.head import Counters
 from store.leases import remove_unheld
 from store.log import Log
@@ -45,8 +47,11 @@ _ENOUGH: Final = 8192
 # What is young is written again with each checkpoint, so the next waits until it has grown by this share.
 _GROWN: Final = 0.5
 
-# Files that somebody held are looked at again.
+# Files that somebody held are looked at again, and so are others' checkpoints.
 _LOOK_AGAIN_SECONDS: Final = 1.0
+
+# So many times as much may be young where another process is to fold it.
+_PATIENCE: Final = 8
 
 
 PAIR_BYTES: Final = 150
@@ -73,7 +78,7 @@ class FoldJob:
     size: int
 
 
-Folding = Callable[[FoldJob], Segment]
+Elsewhere = Callable[[FoldJob], Segment]
 """Folds an attribute in other processes, into a base in the job's folder. Raises BACKEND_UNAVAILABLE where there
 are none."""
 
@@ -96,6 +101,7 @@ class Folded:
 
 class Compactor:
     """moment: asks for the newest state. adopt: has the writer take a result over, and returns when it has.
+    take_over: likewise, what another process wrote.
 
     named: the files that the folder's checkpoint names; None where that is not known.
     """
@@ -104,14 +110,18 @@ class Compactor:
         self,
         log: Log,
         folder: Folder | None,
+        folding: Folding,
         moment: Callable[[], Moment],
         adopt: Callable[[Folded], None],
+        take_over: Callable[[Mapped], None],
         named: Collection[str] | None,
     ) -> None:
         self._log = log
         self._folder = folder
+        self._folding = folding
         self._moment = moment
         self._adopt = adopt
+        self._take_over = take_over
         self._young = 0
         self._wanted = threading.Event()
         self._closed = False
@@ -120,15 +130,15 @@ class Compactor:
         self._named = named
         # Files that are not named, but were held when they were looked at.
         self._left: list[str] = []
-        self._folding: Folding | None = None
+        self._elsewhere: Elsewhere | None = None
         self.fold_bytes = FOLD_BYTES
         self._sweep()
         self._thread = threading.Thread(target=self._run, name="adalog-compactor", daemon=True)
         self._thread.start()
 
-    def have_folded(self, folding: Folding, most: int) -> None:
+    def have_folded(self, elsewhere: Elsewhere, most: int) -> None:
         """Has others fold attributes of which a fold here would take more than so many bytes."""
-        self._folding, self.fold_bytes = folding, most
+        self._elsewhere, self.fold_bytes = elsewhere, most
 
     def wrote(self, datoms: int) -> None:
         """Count what was written; enough of it starts a fold."""
@@ -138,10 +148,13 @@ class Compactor:
 
     def _run(self) -> None:
         while True:
-            wanted = self._wanted.wait(_LOOK_AGAIN_SECONDS if self._left else None)
+            looks_again = self._left or self._folding.has_others
+            wanted = self._wanted.wait(_LOOK_AGAIN_SECONDS if looks_again else None)
             self._wanted.clear()
             if self._closed:
                 return
+            if self._folding.has_others:
+                self.follow()
             if wanted:
                 self.run()
             else:
@@ -159,6 +172,28 @@ class Compactor:
                 _LOGGER.exception("no checkpoint was made")
             # After the fold's own hold on what it replaced has ended, and also where it failed half way.
             self._sweep()
+
+    def follow(self) -> None:
+        """Take over a checkpoint that another process has made since, if one has."""
+        with self._turn:
+            try:
+                # No file of it goes before it is mapped.
+                with self._folding.holding():
+                    checkpoint = self._folding.newest()
+                    if checkpoint is None:
+                        return
+                    known = {
+                        part.segment: part
+                        for each in self._moment().snapshot.data().values()
+                        for part in each.relation.parts
+                        if part.segment is not None
+                    }
+                    self._take_over(mapped(checkpoint, known))
+                    self._named = checkpoint.files()
+            except (OSError, AdalogError) as error:
+                _LOGGER.warning("another process's checkpoint cannot be used: %s", str(error))
+            except Exception:
+                _LOGGER.exception("another process's checkpoint cannot be used")
 
     @contextmanager
     def paused(self) -> Iterator[None]:
@@ -179,7 +214,7 @@ class Compactor:
             self._turn.release()
 
     def _sweep(self) -> bool:
-        if self._folder is None or self._named is None:
+        if self._folder is None or self._named is None or not self._folding.may_remove():
             return False
         try:
             before = sum(1 for _ in self._folder.segments.iterdir())
@@ -188,6 +223,16 @@ class Compactor:
             _LOGGER.warning("unused files could not be removed: %s", error)
             return False
         return before > len(self._left) + len(self._named)
+
+    def _begin_fold(self) -> Folder | None:
+        """The folder that this process may write to. Raises OSError."""
+        if self._folder is None or not self._folding.may_fold():
+            return None
+        if self._folding.has_others:
+            # Somebody else may have been the one until now.
+            checkpoint = Checkpoint.load(self._folder)
+            self._named = () if checkpoint is None else checkpoint.files()
+        return self._folder
 
     def close(self) -> None:
         """Finish, with a last checkpoint where opening again would otherwise take long."""
@@ -201,54 +246,66 @@ class Compactor:
         snapshot = moment.snapshot
         t = snapshot.t
         data = snapshot.data()
+        folder = self._begin_fold()
+        waits = folder is None and self._folder is not None
         relations = {
-            id_: (each.relation, self._folded(snapshot, id_, each))
+            id_: (each.relation, self._folded(snapshot, id_, each, folder))
             for id_, each in data.items()
-            if _is_due(each, t) or (self._folder is not None and _is_unsaved(each.relation))
+            if _is_due(each, t, _PATIENCE if waits else 1) or (folder is not None and _is_unsaved(each.relation))
         }
+        if waits and not relations:
+            return
         blocks = {tag: dictionary.folded() for tag, dictionary in snapshot.codes.dictionaries().items()}
-        if self._folder is not None:
+        if folder is not None:
             # Those that were folded elsewhere are in files.
             relations = {
-                id_: (old, save_relation(self._folder.segments, id_, new)) for id_, (old, new) in relations.items()
+                id_: (old, save_relation(folder.segments, id_, new)) for id_, (old, new) in relations.items()
             }
-            blocks = save_blocks(self._folder.segments, t, blocks)
-            self._save(self._folder, moment, relations, blocks)
+            blocks = save_blocks(folder.segments, t, blocks)
+            self._save(folder, moment, relations, blocks)
         self._adopt(Folded(relations, blocks))
 
-    def _folded(self, snapshot: Snapshot, attribute: int, data: AttributeData) -> Relation:
+    def _folded(self, snapshot: Snapshot, attribute: int, data: AttributeData, folder: Folder | None) -> Relation:
         declared = snapshot.attribute(attribute)
         events = data.delta.events(0, data.delta.length_at(snapshot.t))
         keep_history = declared is None or not declared.no_history
-        elsewhere = self._folded_elsewhere(snapshot, attribute, data.relation, events, keep_history=keep_history)
-        if elsewhere is not None:
-            return elsewhere
+        if folder is not None and self._elsewhere is not None and not _is_unsaved(data.relation):
+            job = (snapshot, attribute, data.relation, events)
+            made = self._folded_by(self._elsewhere, folder, *job, keep_history=keep_history)
+            if made is not None:
+                return made
         folded = data.relation.folded(events, snapshot.t, keep_history=keep_history)
         folded.prepare()
         return folded
 
-    def _folded_elsewhere(
-        self, snapshot: Snapshot, attribute: int, relation: Relation, events: Columns, *, keep_history: bool
+    def _folded_by(
+        self,
+        elsewhere: Elsewhere,
+        folder: Folder,
+        snapshot: Snapshot,
+        attribute: int,
+        relation: Relation,
+        events: Columns,
+        *,
+        keep_history: bool,
     ) -> Relation | None:
         """None where the fold is for this process: small, or nobody else can do it now."""
-        if self._folding is None or self._folder is None or _is_unsaved(relation):
-            return None
         if relation.fold_size(len(events)) * PAIR_BYTES <= self.fold_bytes:
             return None
         manifest = snapshot.manifest().only({attribute})
         try:
-            with unfinished(self._folder) as folder:
-                fold = Fold(str(folder.resolve()), attribute, snapshot.t, keep_history)
-                made = self._folding(FoldJob(relation, events, manifest, fold, pairs_in(self.fold_bytes)))
+            with unfinished(folder) as path:
+                fold = Fold(str(path.resolve()), attribute, snapshot.t, keep_history)
+                made = elsewhere(FoldJob(relation, events, manifest, fold, pairs_in(self.fold_bytes)))
                 # Mapped first, and so held before anybody can take it for a file that nobody needs.
                 base = load_base(made, trusted=True)
-                path = self._folder.segments / made.file
-                Path(made.path).rename(path)
-                sync_folder(self._folder.segments)
+                kept = folder.segments / made.file
+                Path(made.path).rename(kept)
+                sync_folder(folder.segments)
         except AdalogError as error:
             _LOGGER.info("an attribute is folded here, not on Spark: %s", error.message)
             return None
-        relation = Relation(replace(base, segment=Segment(str(path), made.checksum)))
+        relation = Relation(replace(base, segment=Segment(str(kept), made.checksum)))
         relation.prepare()
         return relation
 
@@ -276,12 +333,13 @@ class Compactor:
             save_deltas(folder.segments, t, {id_: events for id_, events in young.items() if len(events)}),
         )
         checkpoint.save(folder)
+        self._folding.saved(checkpoint)
         self._named = checkpoint.files()
         self._enough = max(_ENOUGH, int(_GROWN * sum(map(len, young.values()))))
 
 
-def _is_due(data: AttributeData, t: int) -> bool:
-    return data.delta.length_at(t) >= min(max(_SHARE * data.relation.count, _LEAST), _MOST)
+def _is_due(data: AttributeData, t: int, patience: int) -> bool:
+    return data.delta.length_at(t) >= patience * min(max(_SHARE * data.relation.count, _LEAST), _MOST)
 
 
 def _is_unsaved(relation: Relation) -> bool:

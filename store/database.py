@@ -1,4 +1,4 @@
-"""A database: opened from a folder or in memory, changed by transactions, read through snapshots."""
+"""A database: opened from a folder, from a server or in memory, changed by transactions, read through snapshots."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -19,21 +19,29 @@ from store.adoption import Adoption, Prepared, prepared, remove_unfinished, unfi
 from store.attribute import TX_BASE
 from store.bulk import BulkData
 from store.census import Census
-from store.checkpoint import opened
+from store.checkpoint import Mapped, opened
 from store.collecting import put_off
 from store.columns import Columns
-from store.compactor import FOLD_BYTES, Compactor, Folded, Folding, Moment
+from store.compactor import FOLD_BYTES, Compactor, Elsewhere, Folded, Moment
+from store.copies import copy_folder
 from store.datom import Datom, TxReport
-from store.folder import Folder, check_is_folder
+from store.folder import Folder, check_is_folder, is_address
+from store.folding import Alone, Folding, Neighbours
+from store.following import Following
 from store.head import Head
 from store.hold import Hold
 from store.log import KeyMemory, Log
 from store.payload import Logged
+from store.place import place_of
+from store.publication import Publication
 from store.report import report_of
 from store.resolve import Transaction, resolve
+from store.server import ServerLog
 from store.setting import WAITING, Evaluation, Evaluator, SchemaMode, Setting, Watch
+from store.sharing import Sharing
 from store.snapshot import Snapshot, Start
 from store.speculation import Fork, outcome
+from store.waiting import Waiting
 from store.wire import instant
 from store.writer import AdoptionRequest, BulkRequest, Request, Writer
 
@@ -55,6 +63,8 @@ IN_MEMORY: Final = ":memory:"
 _PAST_VIEWS: Final = 16
 _KEYS: Final = KeyMemory()
 _KEY_CHARACTERS: Final = 256
+# How often others' transactions are looked for where nobody says that there are any.
+FOLLOW_SECONDS: Final = 1.0
 
 
 class Database:
@@ -67,6 +77,8 @@ class Database:
         folder: Folder | None,
         setting: Setting,
         named: Collection[str] | None = None,
+        follow_seconds: float = FOLLOW_SECONDS,
+        folding: Folding | None = None,
     ) -> None:
         self._setting = setting
         self._log = log
@@ -78,8 +90,14 @@ class Database:
         self._census = Census()
         self._listeners: list[Listener] = []
         self._follower: Follower | None = None
-        self._compactor = Compactor(log, folder, self._moment, self._adopt, named)
+        # What was opened for it, and is closed with it.
+        self._held = ExitStack()
+        self._compactor = Compactor(
+            log, folder, folding or Alone(), self._moment, self._adopt, self._take_over_mapped, named
+        )
+        self._waiting = Waiting(head.t)
         self._writer = Writer(head, log, setting, self._publish, self._compactor.make_room)
+        self._following = Following(log.listen, self._writer.look, follow_seconds) if log.is_shared else None
 
     @staticmethod
     def open(
@@ -89,26 +107,63 @@ class Database:
         limits: edn.Limits = edn.DEFAULT,
         waiting: int = WAITING,
         keys: KeyMemory = _KEYS,
+        shared: bool = False,
+        follow_seconds: float = FOLLOW_SECONDS,
+        segments: str | None = None,
+        copy: str | None = None,
     ) -> Database:
-        """From a folder, made if need be, or `:memory:`. limits: of transactions given as text. waiting: the most
-        transactions that are not answered yet. keys: how long idempotency keys are remembered.
+        """From a folder, made if need be, from a PostgreSQL server, or `:memory:`.
 
-        Raises BACKEND_UNAVAILABLE where another process has the folder, or it is a server's address, and INTERNAL
-        where it is damaged.
+        limits: of transactions given as text. waiting: the most transactions that are not answered yet. keys: how
+        long idempotency keys are remembered. shared: other processes of this machine may open the folder, too, if
+        they say so; a server's log is always shared. follow_seconds: how often others' transactions are looked for
+        where nobody says that there are any. segments: for a server's log, the folder or address at which gateways
+        share checkpoints and imported files; None: each folds for itself. copy: the folder in which this process
+        keeps what it has of them; None: one that goes with the process.
+
+        Raises BACKEND_UNAVAILABLE where another process has the folder, or the server cannot be reached, and
+        INTERNAL where the database is damaged.
         """
+        setting = Setting(schema, limits, waiting)
         if location == IN_MEMORY:
-            return Database(Head.empty(), Log.in_memory(keys), None, Setting(schema, limits, waiting))
-        check_is_folder(location)
+            log = Log.in_memory(keys)
+            database = Database(Head.empty(), log, None, setting)
+            database._held.callback(log.close)
+            return database
         with ExitStack() as undo:
-            folder = Folder(Path(location))
-            undo.callback(folder.close)
-            folder.check_log()
-            log = Log.in_file(folder.log, keys, folder.imported)
-            undo.callback(log.close)
-            remove_unfinished(folder, log)
-            found = opened(folder, log)
-            undo.pop_all()
-        database = Database(found.head, log, folder, Setting(schema, limits, waiting), found.named)
+            folder: Folder | None = None
+            folding: Folding | None = None
+            if is_address(location):
+                server = log = ServerLog(location, keys)
+                undo.callback(log.close)
+                if segments is not None or copy is not None:
+                    folder = undo.enter_context(copy_folder(copy, server.identity))
+                    log.files_folder = folder.imported
+                if folder is not None and segments is not None:
+                    folding = Sharing(Publication(server.engine), folder, place_of(segments, server.identity))
+                    undo.callback(folding.close)
+                    log.keep, log.bring = folding.keep_imported, folding.bring_imported
+                    folding.begin()
+            else:
+                check_is_folder(location)
+                folder = Folder(Path(location), shared=shared)
+                undo.callback(folder.close)
+                folder.check_log()
+                log = (
+                    Log.shared_file(folder.log, folder.peers, keys, folder.imported)
+                    if shared
+                    else Log.in_file(folder.log, keys, folder.imported)
+                )
+                undo.callback(log.close)
+                if shared:
+                    folding = Neighbours(folder)
+                else:
+                    remove_unfinished(folder, log)
+            # Whoever else folds may not remove a file before it is mapped here.
+            with nullcontext() if folding is None else folding.holding():
+                found = opened(folder, log, is_copy=is_address(location))
+            database = Database(found.head, log, folder, setting, found.named, follow_seconds, folding)
+            database._held = undo.pop_all()
         database._compactor.wrote(found.unsaved)
         return database
 
@@ -117,12 +172,12 @@ class Database:
         self._writer.stop()
 
     def close(self) -> None:
-        """Finish the transactions under way and let go of the folder."""
+        """Finish the transactions under way and let go of the folder or server."""
+        if self._following is not None:
+            self._following.close()
         self._compactor.close()
         self._writer.close()
-        self._log.close()
-        if self._folder is not None:
-            self._folder.close()
+        self._held.close()
 
     def __enter__(self) -> Database:
         return self
@@ -141,6 +196,17 @@ class Database:
     def identity(self) -> str:
         """What tells it from other databases, for ever."""
         return self._log.identity
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether other processes write to its log, too."""
+        return self._log.is_shared
+
+    @property
+    def secret(self) -> bytes | None:
+        """A secret of all who share the log on a server; None where a folder keeps what is secret, or nothing
+        does."""
+        return self._log.secret if isinstance(self._log, ServerLog) else None
 
     def history_mark(self, t: int) -> str:
         """Equal for databases that agree on every transaction up to t: a copy that went its own way says another.
@@ -185,6 +251,15 @@ class Database:
     def snapshot(self) -> Snapshot:
         """The newest database."""
         return self._snapshot
+
+    def reached(self, t: int) -> Future[None] | None:
+        """Done once transaction t can be read here, which another process may have answered already. None where it
+        can be read now, or nobody else writes to the log. Whoever does not wait any more cancels it."""
+        if t <= self._snapshot.t or not self._log.is_shared:
+            return None
+        future = self._waiting.wait(t)
+        self._writer.look()
+        return future
 
     def at(
         self,
@@ -256,7 +331,7 @@ class Database:
         now = self._snapshot
         for entry in self._log.entries(max(start, 1), min(stop, now.t + 1), limit):
             take(Logged.weight(entry.payload))
-            yield report_of(entry, Logged.decoded(entry.payload, self._log.files_folder), now.name_of)
+            yield report_of(entry, self._log.decoded(entry), now.name_of)
 
     def logged_bytes(self, start: int, stop: int, limit: int) -> int:
         """The bytes of the log that `told` will read."""
@@ -313,6 +388,12 @@ class Database:
 
         Raises ARG_INVALID for a database in memory, which has no place for files.
         """
+        if isinstance(self._log, ServerLog) and self._log.keep is None:
+            raise AdalogError(
+                Code.ARG_INVALID,
+                "an import's files are to be where all gateways on a server see them, and no such place is named: "
+                "set ADALOG_SEGMENTS to a folder or address, or transact the data",
+            )
         if self._folder is None:
             raise AdalogError(Code.ARG_INVALID, "a database in memory has no files to import into; name a folder")
         with unfinished(self._folder) as path:
@@ -382,6 +463,8 @@ class Database:
 
     def _publish(self, snapshot: Snapshot, reports: Sequence[TxReport]) -> None:
         self._snapshot = snapshot
+        if reports:
+            self._waiting.reached(snapshot.t)
         for report in reports:
             self._compactor.wrote(len(report.datoms))
             for listener in tuple(self._listeners):
@@ -392,9 +475,9 @@ class Database:
 
     # Folding
 
-    def have_folded(self, folding: Folding, most: int = FOLD_BYTES) -> None:
+    def have_folded(self, elsewhere: Elsewhere, most: int = FOLD_BYTES) -> None:
         """Has others fold attributes of which a fold in this process would take more than so many bytes."""
-        self._compactor.have_folded(folding, most)
+        self._compactor.have_folded(elsewhere, most)
 
     @property
     def fold_bytes(self) -> int:
@@ -410,6 +493,22 @@ class Database:
 
     def _adopt(self, folded: Folded) -> None:
         self._on_writer(lambda: self._take_over(folded))
+
+    def _take_over_mapped(self, others: Mapped) -> None:
+        self._on_writer(lambda: self._take_over_on_writer(others))
+
+    def _take_over_on_writer(self, others: Mapped) -> None:
+        head = self._head
+        head.codes.durable.take_over(others.blocks)
+        # What was folded or loaded here meanwhile has more than another's earlier fold.
+        current = {id_: head.live(id_).relation for id_ in others.relations}
+        newer = {
+            id_: relation
+            for id_, relation in others.relations.items()
+            if relation.t >= current[id_].t and relation.segments != current[id_].segments
+        }
+        head.replace(newer)
+        self._snapshot = self._writer.renewed()
 
     def _take_over(self, folded: Folded) -> None:
         self._head.codes.durable.adopt(folded.blocks)
@@ -447,6 +546,16 @@ class Database:
     def read_only(self) -> str | None:
         """Why nothing can be written at the moment; None where it can."""
         return self._writer.doubt
+
+    @property
+    def failed(self) -> str:
+        """What is said where the log cannot be written."""
+        return self._log.failed
+
+    @property
+    def away(self) -> str | None:
+        """Why what others write is not seen at the moment; None where it is."""
+        return self._writer.away
 
     @property
     def log_failures(self) -> Mapping[str, int]:
@@ -496,15 +605,23 @@ def _check_key(idempotency_key: str) -> None:
             f"the idempotency key has {len(idempotency_key):,} characters; it has at most {_KEY_CHARACTERS}, such "
             "as the 36 of a uuid",
         )
+    if "\0" in idempotency_key:
+        raise AdalogError(
+            Code.ARG_INVALID, "the idempotency key holds the character U+0000, which keys do not have"
+        )
     if not idempotency_key.isascii() and any("\ud800" <= letter <= "\udfff" for letter in idempotency_key):
         raise AdalogError(
             Code.ARG_INVALID, "the idempotency key holds half a surrogate pair, which is no character"
         )
 
 
-def _numbered(transaction: int | None) -> int | None:
+def number_of(transaction: int) -> int:
     """The number of a transaction that may be given by its entity id."""
-    return transaction - TX_BASE if transaction is not None and transaction >= TX_BASE else transaction
+    return transaction - TX_BASE if transaction >= TX_BASE else transaction
+
+
+def _numbered(transaction: int | None) -> int | None:
+    return None if transaction is None else number_of(transaction)
 
 
 __all__ = ["Columns", "Database", "Datom", "TxReport"]

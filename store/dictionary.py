@@ -26,7 +26,7 @@ from store.segment import Segment
 # rewritten log(n) times.
 _MERGE_SHARE: Final = 0.5
 # Bytes of a secret: with it, keys of up to 48 bytes are one block of the hash function.
-_SECRET: Final = 16
+SECRET_BYTES: Final = 16
 _HASH_BITS: Final = 32
 # The logarithm of how many hashes a block's directory takes together, more or less.
 _ROW_BITS: Final = 6
@@ -216,11 +216,14 @@ class _State(NamedTuple):
 class Dictionary:
     """Distinct keys numbered 0, 1, 2 …"""
 
-    def __init__(self, blocks: Iterable[Block] = (), young: Iterable[bytes] = ()) -> None:
-        """Blocks without a secret are hashed anew, which takes a second for a million keys."""
+    def __init__(
+        self, blocks: Iterable[Block] = (), young: Iterable[bytes] = (), secret: bytes | None = None
+    ) -> None:
+        """Blocks without a secret are hashed anew, which takes a second for a million keys. secret: for blocks to
+        come, where there are none; by default one of its own."""
         blocks = tuple(blocks)
         known = [block.secret for block in blocks if block.secret]
-        self._secret = known[0] if known else secrets.token_bytes(_SECRET)
+        self._secret = known[0] if known else secret or secrets.token_bytes(SECRET_BYTES)
         blocks = tuple(block if block.secret else block.rehashed(self._secret) for block in blocks)
         self._state = _young_state(blocks, list(young))
 
@@ -351,6 +354,13 @@ class Dictionary:
         state = self._state
         stop = blocks[-1].stop if blocks else 0
         self._state = _young_state(blocks, state.keys[stop - state.start :])
+
+    def take_over(self, blocks: tuple[Block, ...]) -> None:
+        """The same with blocks that another process made of the same keys, unless its own have more of them, or
+        hash them by another secret."""
+        state = self._state
+        if blocks and blocks[-1].stop >= state.start and all(each.secret == self._secret for each in blocks):
+            self.adopt(blocks)
 
     @property
     def secret(self) -> bytes:

@@ -85,9 +85,10 @@ class Draft(Codes):
             self._lists[tag].append(own)
 
     def trimmed(self, effects: Sequence[Effect], mark: Waiting) -> list[Effect]:
-        """The effects with codes as if nothing but their values had been interned since the mark; nothing else is.
+        """The effects with codes as if nothing but their values had been interned since the mark, one after the
+        other; nothing else is. Whoever reads them from the log gives them the same codes.
 
-        A value may be named only to be retracted, or compared, or sent to a function.
+        A value may be named only to be retracted, or compared, or sent to a function, and in any order.
         """
         renamed: dict[int, int] = {}
         for tag, own in self._lists.items():
@@ -96,10 +97,10 @@ class Draft(Codes):
             kept, length = mark.get(tag, 0), len(own.waiting)
             stop = layout.code_of(tag, len(own))
             first = stop - (length - kept)
-            used = {effect.v for effect in effects if first <= effect.v < stop}
-            if len(used) < length - kept:
+            used = list(dict.fromkeys(effect.v for effect in effects if first <= effect.v < stop))
+            if used != list(range(first, stop)):
                 keys = own.cut(kept)
-                renamed |= {code: layout.code_of(tag, own.add(keys[code - first])) for code in sorted(used)}
+                renamed |= {code: layout.code_of(tag, own.add(keys[code - first])) for code in used}
         if not renamed:
             return list(effects)
         return [effect._replace(v=renamed.get(effect.v, effect.v)) for effect in effects]

@@ -14,6 +14,19 @@ from store.private import FOLDER_MODE, close_to_others, opener
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):/")
 
 
+_SERVER: Final = re.compile(r"postgres(?:ql)?(?:\+psycopg)?://")
+
+
+def is_address(location: str) -> bool:
+    """Whether a location is on a PostgreSQL server."""
+    return _SERVER.match(location) is not None
+
+
+def as_libpq(location: str) -> str:
+    """The address of a location on a server, as PostgreSQL's own library reads it."""
+    return _SERVER.sub("postgresql://", location, count=1)
+
+
 def check_is_folder(location: str) -> None:
     """Raises BACKEND_UNAVAILABLE for the address of a database server, of which a folder would be made."""
     found = _SCHEME.match(location)
@@ -21,8 +34,8 @@ def check_is_folder(location: str) -> None:
         # The rest of it stays unsaid: there may be a password in it.
         raise AdalogError(
             Code.BACKEND_UNAVAILABLE,
-            f"the data is at an address that begins with {found[1]}://, and a log that several share is not there "
-            "yet; name a folder, or :memory:",
+            f"the data is at an address that begins with {found[1]}://, where adalog keeps none; name a folder, "
+            ":memory:, or for several gateways postgresql://USER:PASSWORD@HOST/DATABASE",
             retryable=False,
         )
 
@@ -36,7 +49,7 @@ class Layout:
         [
             *("lock", "segments", LOG, f"{LOG}-wal", f"{LOG}-shm", f"{LOG}-journal"),
             *("checkpoint.json", ".checkpoint.json.tmp", "cursor.key", ".cursor.key.tmp"),
-            *("imported", "importing"),
+            *("imported", "importing", "peers", "folding", "copy-of", ".copy-of.tmp"),
         ]
     )
 
@@ -64,6 +77,11 @@ class Layout:
         return self.path / "importing"
 
     @property
+    def peers(self) -> Path:
+        """Where processes that share the folder hear of each other."""
+        return self.path / "peers"
+
+    @property
     def checkpoint(self) -> Path:
         """The file that names the segments in use."""
         return self.path / "checkpoint.json"
@@ -72,9 +90,14 @@ class Layout:
 class Folder(Layout):
     """The same, held by a lock that ends with the process, however it ends."""
 
-    def __init__(self, path: Path) -> None:
-        """Raises BACKEND_UNAVAILABLE where another process has it or it cannot be made."""
+    def __init__(self, path: Path, *, shared: bool = False) -> None:
+        """shared: with other processes that say so, too.
+
+        Raises BACKEND_UNAVAILABLE where another process has it or it cannot be made.
+        """
         super().__init__(path)
+        self.is_shared = shared
+        self._folding = -1
         try:
             path.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
             self.segments.mkdir(FOLDER_MODE, exist_ok=True)
@@ -86,7 +109,7 @@ class Folder(Layout):
                 retryable=False,
             ) from None
         try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(self._lock, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
         except OSError:
             os.close(self._lock)
             raise AdalogError(
@@ -96,6 +119,25 @@ class Folder(Layout):
                 retryable=False,
             ) from None
         close_to_others(path, self.OWN)
+
+    @property
+    def folds(self) -> bool:
+        """Whether `may_fold` was true."""
+        return not self.is_shared or self._folding >= 0
+
+    def may_fold(self) -> bool:
+        """Whether this process writes the folder's segments and checkpoints, and removes what nobody needs. Of
+        those who share it one does, until it ends. Raises OSError."""
+        if not self.is_shared or self._folding >= 0:
+            return True
+        descriptor = opener(str(self.path / "folding"), os.O_RDWR | os.O_CREAT)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(descriptor)
+            return False
+        self._folding = descriptor
+        return True
 
     def check_log(self) -> None:
         """Raises INTERNAL for a folder that has lost its log: its segments are of a database, but not all of it."""
@@ -109,9 +151,10 @@ class Folder(Layout):
 
     def close(self) -> None:
         """Let another process in. Once is enough; the number of a closed file may be another's."""
-        lock, self._lock = self._lock, -1
-        if lock >= 0:
-            os.close(lock)
+        locks, self._lock, self._folding = (self._folding, self._lock), -1, -1
+        for lock in locks:
+            if lock >= 0:
+                os.close(lock)
 
 
 def holds_database(path: Path) -> bool:

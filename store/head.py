@@ -21,6 +21,7 @@ from store.columns import Columns
 from store.delta import Delta, Live
 from store.draft import Draft, Waiting
 from store.free_ids import FreeIds, Int64s, after, ids_in, ids_in_columns
+from store.imported import LoggedFile, intern_together
 from store.payload import Logged
 from store.relation import Relation
 from store.schema import Schema
@@ -62,9 +63,9 @@ class Head(State):
         self._folded = 0
 
     @staticmethod
-    def empty() -> Head:
-        """Before the first transaction."""
-        head = Head(Codes())
+    def empty(secret: bytes | None = None) -> Head:
+        """Before the first transaction. secret: of its dictionaries, as there."""
+        head = Head(Codes(secret=secret))
         effects = [Effect(e, a, head.codes.intern(v), True) for e, a, v in bootstrap.datoms()]
         head._write(effects, 0)
         head._read_schema({effect.e for effect in effects})
@@ -128,6 +129,7 @@ class Head(State):
         """The next transaction as the log has it."""
         self.apply(logged.effects(self.codes), t, instant)
         if logged.columns:
+            intern_together([each for each in logged.columns if isinstance(each, LoggedFile)], self.codes)
             bulk = [
                 BulkColumn(each.attribute, each.e, each.codes(self.codes), each.added) for each in logged.columns
             ]

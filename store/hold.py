@@ -58,6 +58,13 @@ class Hold:
             self._steps.put(step)
         return done.result()
 
+    def fail(self, error: Exception) -> None:
+        """Has it not begin: the writer cannot be lent."""
+        with self._lock:
+            self._over = True
+        if not self._begun.done():
+            self._begun.set_exception(error)
+
     def release(self) -> None:
         """Has transactions go on. Once is enough."""
         self._steps.put(None)

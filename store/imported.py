@@ -6,6 +6,7 @@ it. It belongs to the log: it stays for as long as the entry does.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -84,6 +85,16 @@ class LoggedFile:
         at = np.minimum(known.searchsorted(v), len(known) - 1)
         return np.where(known[at] == v, np.array(numbers, np.int64)[at], v)
 
+    def keys_from(self, lengths: Mapping[int, int]) -> Iterator[tuple[int, dict[int, bytes]]]:
+        """By tag, the keys with numbers from the given ones on, by their codes."""
+        known = self._arrays["codes"]
+        tags = layout.tags_of(known)
+        for tag in np.unique(tags).tolist():
+            at = np.flatnonzero((tags == tag) & (known >= layout.code_of(tag, lengths[tag])))
+            if len(at):
+                keys = self._keys().take(pa.array(at)).to_pylist()
+                yield tag, dict(zip(known[at].tolist(), keys, strict=True))
+
     def values(self, start: int = 0, stop: int | None = None) -> list[Any]:
         """The values, from number `start` up to `stop`."""
         codes, where = np.unique(self._arrays["v"][start:stop], return_inverse=True)
@@ -105,6 +116,19 @@ class LoggedFile:
         arrays = self._arrays
         buffers = [None, pa.py_buffer(arrays["offsets"]), pa.py_buffer(arrays["heap"])]
         return pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(arrays["codes"]), buffers)
+
+
+def intern_together(files: Sequence[LoggedFile], codes: Codes) -> None:
+    """Interns the values of an import's files in the order of the codes that they had where it was made: whoever
+    had the same dictionary before gives them the same codes. For one thread at a time."""
+    new: dict[int, dict[int, bytes]] = {}
+    dictionaries = codes.dictionaries()
+    for file in files:
+        for tag, own in file.keys_from({tag: len(each) for tag, each in dictionaries.items()}):
+            new.setdefault(tag, {}).update(own)
+    for tag, keys in new.items():
+        for code in sorted(keys):
+            dictionaries[tag].add(keys[code])
 
 
 def write_logged(

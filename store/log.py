@@ -1,8 +1,9 @@
 """The log: every transaction's datoms in the order of t, one row each. The truth that everything else is made from.
 
 An append is one insert per transaction and one commit for all of them; `t` is the primary key, so of two writers
-one loses and hears of it. Rows carry a chained checksum: a row changed, lost or put in by other hands is noticed. A
-commit that fails may have happened: that is `InDoubtError`, and `settle` finds out.
+one loses and hears of it. Where several processes append to one log they do it in turns: whoever has the turn reads
+what it missed, and nobody else appends until it is over. Rows carry a chained checksum: a row changed, lost or put
+in by other hands is noticed. A commit that fails may have happened: that is `InDoubtError`, and `settle` finds out.
 
 Idempotency keys are in a table beside it, written by the same commits, which remembers them for a while only.
 """
@@ -10,79 +11,81 @@ Idempotency keys are in a table beside it, written by the same commits, which re
 from __future__ import annotations
 
 import os
+import secrets
 import sqlite3
 import threading
 import time
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
-from uuid import uuid4
 
 import sqlalchemy as sa
 from sqlalchemy.pool import StaticPool
 
 from datalog.errors import AdalogError, Code
+from store.dictionary import SECRET_BYTES
+from store.hints import Hint, SocketHint
+from store.imported import LoggedFile
+from store.payload import Logged
 from store.private import opener
+from store.segment import Segment
+from store.tables import (
+    DICTIONARIES,
+    FILES,
+    FORGET,
+    FORGOTTEN,
+    IDENTITY,
+    INSERT,
+    INSERT_KEYS,
+    KEYS,
+    SECRETS,
+    TRANSACTIONS,
+    identity_in,
+    prepare_file,
+    secret_in,
+)
 
-_METADATA: Final = sa.MetaData()
-_TRANSACTIONS: Final = sa.Table(
-    "transactions",
-    _METADATA,
-    sa.Column("t", sa.BigInteger, primary_key=True, autoincrement=False),
-    sa.Column("instant", sa.BigInteger, nullable=False),
-    # Of versions that remembered keys for ever; later ones leave it empty.
-    sa.Column("idempotency_key", sa.Text, unique=True, nullable=True),
-    sa.Column("payload", sa.LargeBinary, nullable=False),
-    sa.Column("checksum", sa.BigInteger, nullable=False),
-)
-# at: when it was used, in milliseconds since 1970. digest: NULL where an older version used it.
-_KEYS: Final = sa.Table(
-    "idempotency_keys",
-    _METADATA,
-    sa.Column("t", sa.BigInteger, primary_key=True, autoincrement=False),
-    sa.Column("key", sa.Text, unique=True, nullable=False),
-    sa.Column("digest", sa.Text, nullable=True),
-    sa.Column("at", sa.BigInteger, nullable=False, index=True),
-)
-# Files that entries name: part of the log, though they lie beside it.
-_FILES: Final = sa.Table(
-    "files",
-    _METADATA,
-    sa.Column("name", sa.Text, primary_key=True),
-    sa.Column("t", sa.BigInteger, nullable=False),
-)
-_IDENTITY: Final = sa.Table("identity", _METADATA, sa.Column("id", sa.Text, primary_key=True))
-_PAGE: Final = 2000
+# Entries that are read, and held, at once.
+PAGE: Final = 2000
 # For those who may stop early; a transaction may be long.
 _FEW: Final = 16
 _END: Final = 1 << 62
 # The last entries whose checksums are at hand.
 _REMEMBERED: Final = 4_096
-_INSERT: Final = _TRANSACTIONS.insert()
-_INSERT_KEYS: Final = _KEYS.insert().prefix_with("OR REPLACE")
-_COLUMNS: Final = _TRANSACTIONS.c
-# Of a key, whether it was used too long ago.
-_FORGOTTEN: Final = sa.or_(_KEYS.c.t <= sa.bindparam("last_t"), _KEYS.c.at <= sa.bindparam("last_at"))
-# At most so many at once, which is more than an append adds: nobody waits long for it.
-_FORGET: Final = sa.delete(_KEYS).where(_KEYS.c.t.in_(sa.select(_KEYS.c.t).where(_FORGOTTEN).limit(1000)))
-_USE: Final = sa.select(_KEYS.c.t, _KEYS.c.key, _KEYS.c.digest).where(
-    _KEYS.c.key == sa.bindparam("used_key"), ~_FORGOTTEN
+_COLUMNS: Final = TRANSACTIONS.c
+_ROW: Final = sa.select(
+    _COLUMNS.t, _COLUMNS.instant, _COLUMNS.idempotency_key, _COLUMNS.payload, _COLUMNS.checksum
+).order_by(_COLUMNS.t)
+_USE: Final = sa.select(KEYS.c.t, KEYS.c.key, KEYS.c.digest).where(
+    KEYS.c.key == sa.bindparam("used_key"), ~FORGOTTEN
 )
-
 
 # Errors of a commit that end it before its last page is in the file, without which nothing of it counts.
 _NOTHING_WRITTEN: Final = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE})
 _BUSY_MS: Final = 1000
+_WAIT_SECONDS: Final = 30
+# How long one waits for its turn, and how soon it looks again, in seconds.
+_TURN_SECONDS: Final = 10.0
+_LOOK_SECONDS: Final = (0.0002, 0.005)
 
 
 class InDoubtError(Exception):
-    """A commit failed, and the log may hold its entries or not. The message is the disk's or server's."""
+    """A commit failed, and the log may hold its entries or not. The message is the disk's or server's. number: of
+    the append."""
+
+    def __init__(self, why: str, number: int) -> None:
+        super().__init__(why)
+        self.number = number
+
+
+class OvertakenError(Exception):
+    """Somebody else appended at these places of the log, and nothing was applied. It is to be resolved again."""
 
 
 class KeyMemory(NamedTuple):
@@ -114,17 +117,54 @@ class Entry:
     files: Sequence[str] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """The right to append after `missed`, the entries that others appended meanwhile. Only who has taken these over
+    may append, once. is_behind: there are more of them, so that nothing can be appended in this turn.
+
+    use_of: as `Log.use_of`.
+    """
+
+    append: Callable[[Sequence[Entry]], None]
+    use_of: Callable[[str, int], tuple[int, UsedKey] | None]
+    missed: Sequence[Entry] = ()
+    is_behind: bool = False
+
+
 _KEY_MEMORY: Final = KeyMemory()
 
 
 class Log:
-    """Entries 1, 2, 3 … without a gap. One thread appends; any number read."""
+    """Entries 1, 2, 3 … without a gap. One thread appends; any number read.
 
-    def __init__(self, engine: sa.Engine, keys: KeyMemory = _KEY_MEMORY, files_folder: Path | None = None) -> None:
-        """files_folder: where the files are that entries name."""
+    is_shared: other processes append, too. settling: for how many seconds whoever is in doubt may wait for
+    certainty.
+    """
+
+    is_shared = False
+    # What dictionaries key their hashes with, where several processes are to read each other's; None: as they like.
+    dictionary_secret: bytes | None = None
+    settling = 0.0
+    # What is said of it where it does not work.
+    failed = "the disk failed"
+
+    def __init__(
+        self,
+        engine: sa.Engine,
+        keys: KeyMemory = _KEY_MEMORY,
+        files_folder: Path | None = None,
+        *,
+        prepare: Callable[[sa.Connection], None] = prepare_file,
+    ) -> None:
+        """files_folder: where the files are that entries name. prepare: makes the tables."""
         self.files_folder = files_folder
+        # Has files that entries name be in the folder, where they are kept elsewhere; `keep` puts new ones there.
+        self.bring: Callable[[Sequence[Segment]], None] | None = None
+        self.keep: Callable[[Sequence[Segment]], None] | None = None
         self._engine = engine
         self._keys = keys
+        # Of the last entry that is known here.
+        self.t = 0
         self.checksum = 0
         # Of the last entries, by their t.
         self._last: dict[int, int] = {}
@@ -132,16 +172,10 @@ class Log:
         self.failures = Counter({"not_applied": 0, "unknown": 0})
         # An in-memory database has one connection, which readers and the writer take turns at.
         self._in_memory = isinstance(engine.pool, StaticPool)
-        self._turn: AbstractContextManager[object] = threading.RLock() if self._in_memory else nullcontext()
+        self._lock: AbstractContextManager[object] = threading.RLock() if self._in_memory else nullcontext()
         with self._connection() as connection:
-            has_keys = sa.inspect(connection).has_table(_KEYS.name)
-            _METADATA.create_all(connection)
-            if not has_keys:
-                old = sa.select(_COLUMNS.t, _COLUMNS.idempotency_key, sa.null(), _COLUMNS.instant)
-                connection.execute(
-                    _KEYS.insert().from_select(list(_KEYS.c), old.where(_COLUMNS.idempotency_key.is_not(None)))
-                )
-            self.identity = _identity_in(connection)
+            prepare(connection)
+            self.identity = identity_in(connection)
             connection.commit()
 
     @staticmethod
@@ -153,32 +187,46 @@ class Log:
     @staticmethod
     def in_file(path: Path, keys: KeyMemory = _KEY_MEMORY, files_folder: Path | None = None) -> Log:
         """A log in an SQLite file, with the files it names in a folder; a commit that returned is on disk."""
-        if not path.exists():
-            # SQLite would make it readable to all, and its journals are as open as it is.
-            os.close(opener(str(path), os.O_RDWR | os.O_CREAT))
-        engine = sa.create_engine(f"sqlite:///{path}", connect_args={"timeout": 30})
-        sa.event.listen(engine, "connect", _configure_sqlite)
-        try:
-            return Log(engine, keys, files_folder)
-        except sa.exc.DatabaseError as error:
-            engine.dispose()
-            raise _unreadable(path.name, error) from None
+        return _opened(path, lambda engine: Log(engine, keys, files_folder))
+
+    @staticmethod
+    def shared_file(
+        path: Path, peers: Path, keys: KeyMemory = _KEY_MEMORY, files_folder: Path | None = None
+    ) -> Log:
+        """The same for several processes of this machine. peers: the folder in which they hear of each other."""
+        return _opened(path, lambda engine: SharedFileLog(engine, peers, keys, files_folder))
 
     @staticmethod
     def reading(path: Path, files_folder: Path) -> Log:
         """The log of an SQLite file that another process may write to meanwhile; nothing may be appended."""
         address = f"sqlite:///file:{quote(str(path.absolute()))}?mode=ro&uri=true"
-        engine = sa.create_engine(address, connect_args={"timeout": 30})
+        engine = sa.create_engine(address, connect_args={"timeout": _WAIT_SECONDS})
         try:
-            return Log(engine, files_folder=files_folder)
+            return Log(engine, files_folder=files_folder, prepare=lambda _: None)
         except sa.exc.DatabaseError as error:
             engine.dispose()
             raise _unreadable(path.name, error) from None
 
     @contextmanager
     def _connection(self) -> Iterator[sa.Connection]:
-        with self._turn, self._engine.connect() as connection:
+        with self._lock, self._engine.connect() as connection:
             yield connection
+
+    def listen(self) -> Hint | None:
+        """Something that tells when others appended; None where nobody else does. Raises where it cannot be had."""
+        return None
+
+    def turn(self, keys: Sequence[str] = ()) -> AbstractContextManager[Turn]:
+        """The right to append. Whatever is not appended within it never is. keys: idempotency keys that `use_of`
+        will be asked for.
+
+        Raises BACKEND_UNAVAILABLE where it cannot be had.
+        """
+        return nullcontext(Turn(self.append, self.use_of))
+
+    def missed(self) -> Sequence[Entry]:
+        """What others appended after the last entry known here, at most PAGE entries. Raises as `replay` does."""
+        return list(islice(self.replay(self.t, self.checksum), PAGE))
 
     def append(self, entries: Sequence[Entry]) -> None:
         """Make entries durable, all or none. They continue the log.
@@ -186,47 +234,68 @@ class Log:
         Raises BACKEND_UNAVAILABLE where the disk or server refuses and nothing of them is kept, InDoubtError where
         that is not known. After that `settle` comes before any other append.
         """
-        checksum, rows = self.checksum, []
-        chained: list[tuple[int, int]] = []
-        for entry in entries:
-            checksum = _chained(checksum, entry)
-            chained.append((entry.t, checksum))
-            rows.append(
-                {
-                    "t": entry.t,
-                    "instant": entry.instant,
-                    "payload": entry.payload,
-                    "checksum": checksum,
-                }
-            )
+        with self._connection() as connection:
+            self._append_on(connection, entries)
+
+    def _append_on(self, connection: sa.Connection, entries: Sequence[Entry]) -> None:
+        chained, number = self._chained(entries), secrets.randbits(62)
+        rows = [
+            {
+                "t": entry.t,
+                "instant": entry.instant,
+                "payload": entry.payload,
+                "checksum": checksum,
+                "append": number,
+            }
+            for entry, checksum in zip(entries, chained, strict=True)
+        ]
         used = [
-            {"t": entry.t, "key": entry.used.key, "digest": entry.used.digest, "at": _now()}
+            {"t": entry.t, "key": entry.used.key, "digest": entry.used.digest, "at": now_ms()}
             for entry in entries
             if entry.used is not None
         ]
         files = [{"name": name, "t": entry.t} for entry in entries for name in entry.files]
         committing = False
         try:
-            with self._connection() as connection:
-                connection.execute(_INSERT, rows)
-                if files:
-                    connection.execute(_FILES.insert(), files)
-                if used:
-                    connection.execute(_FORGET, self._oldest(entries[-1].t))
-                    connection.execute(_INSERT_KEYS, used)
-                committing = True
-                connection.commit()
+            connection.execute(INSERT, rows)
+            if files:
+                connection.execute(FILES.insert(), files)
+            if used:
+                connection.execute(FORGET, self._oldest(entries[-1].t))
+                connection.execute(INSERT_KEYS, used)
+            committing = True
+            connection.commit()
         except sa.exc.SQLAlchemyError as error:
             cause = error.__cause__ or error
             if committing and getattr(cause, "sqlite_errorcode", None) not in _NOTHING_WRITTEN:
                 self.failures["unknown"] += 1
-                raise InDoubtError(str(cause)) from error
+                raise InDoubtError(str(cause), number) from error
             self.failures["not_applied"] += 1
             raise AdalogError(
                 Code.BACKEND_UNAVAILABLE, f"nothing was applied: the log could not be written ({cause})"
             ) from error
-        for t, each in chained:
-            self._continue(t, each)
+        self._appended(entries, chained)
+
+    def _chained(self, entries: Sequence[Entry]) -> list[int]:
+        """The checksums of entries that continue the log."""
+        checksum, found = self.checksum, []
+        for entry in entries:
+            checksum = chained(checksum, entry)
+            found.append(checksum)
+        return found
+
+    def _appended(self, entries: Sequence[Entry], chained: Sequence[int]) -> None:
+        for entry, checksum in zip(entries, chained, strict=True):
+            self._continue(entry.t, checksum)
+
+    def has_append(self, t: int, number: int) -> bool:
+        """Whether entry t was written by the append of that number. Raises BACKEND_UNAVAILABLE."""
+        query = sa.select(_COLUMNS.append).where(_COLUMNS.t == t)
+        try:
+            with self._connection() as connection:
+                return connection.execute(query).scalar() == number
+        except sa.exc.SQLAlchemyError as error:
+            raise AdalogError(Code.BACKEND_UNAVAILABLE, str(error.__cause__ or error)) from error
 
     def settle(self, t: int) -> list[Entry]:
         """Makes certain what a commit in doubt left, and reads what the log holds after t, the last entry known.
@@ -235,6 +304,7 @@ class Log:
         entry t is not there any more.
         """
         known = self.checksum
+        assert t == self.t, "the last entry that is known here"
         try:
             if not self._in_memory:
                 self._rewrite()
@@ -246,7 +316,7 @@ class Log:
         try:
             return list(self.replay(t, known))
         except AdalogError:
-            self.checksum = known
+            self.t, self.checksum = t, known
             raise
 
     def _rewrite(self) -> None:
@@ -260,7 +330,7 @@ class Log:
             busy, *_ = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").one()
             if busy:
                 raise sa.exc.TimeoutError("somebody reads the log for too long")
-            connection.execute(sa.update(_IDENTITY).values(id=_IDENTITY.c.id))
+            connection.execute(sa.update(IDENTITY).values(id=IDENTITY.c.id))
             connection.commit()
         self._engine.dispose()
 
@@ -274,8 +344,32 @@ class Log:
             self._continue(entry.t, verified)
             yield entry
 
+    def _verified(self, known: int | None, rows: Sequence[tuple[Any, ...]]) -> list[Entry]:
+        """The rows that follow the last entry known here, which has the checksum `known` in the log, as entries.
+        Raises INTERNAL where they do not."""
+        if self.t and known != self.checksum:
+            raise _damaged("the log", f"transaction {self.t}, which was read from it, is not there any more")
+        found = []
+        for t, instant, key, payload, stored in rows:
+            entry = Entry(t, instant, key, bytes(payload))
+            if t != self.t + 1:
+                raise _damaged("the log", f"transaction {self.t + 1} is missing before {t}")
+            checksum = chained(self.checksum, entry)
+            if checksum != stored:
+                raise _damaged("the log", f"transaction {t} is not what was written")
+            self._continue(t, checksum)
+            found.append(entry)
+        return found
+
+    def go_back(self, t: int) -> None:
+        """Has the last entry known here be one that was known before."""
+        checksum = self.recent_checksum(t)
+        assert checksum is not None, "one of the last"
+        self._continue(t, checksum)
+
     def _continue(self, t: int, checksum: int) -> None:
         """The log goes on after entry t."""
+        self.t = t
         self.checksum = self._last[t] = checksum
         self._last.pop(t - _REMEMBERED, None)
 
@@ -286,12 +380,12 @@ class Log:
             return iter(())
         return islice((entry for entry, _ in self._checked(start - 1, stop, checksum, _FEW)), limit)
 
-    def _checked(self, after: int, before: int, checksum: int, page: int = _PAGE) -> Iterator[tuple[Entry, int]]:
+    def _checked(self, after: int, before: int, checksum: int, page: int = PAGE) -> Iterator[tuple[Entry, int]]:
         expected = after + 1
         for entry, stored in self._rows(after, before, page):
             if entry.t != expected:
                 raise _damaged("the log", f"transaction {expected} is missing before {entry.t}")
-            checksum = _chained(checksum, entry)
+            checksum = chained(checksum, entry)
             if checksum != stored:
                 raise _damaged("the log", f"transaction {entry.t} is not what was written")
             expected += 1
@@ -301,12 +395,12 @@ class Log:
         """`most`: how many are read, and held, at once."""
         size = most
         while size == most:
-            query = sa.select(_TRANSACTIONS).where(_COLUMNS.t > after, _COLUMNS.t < before)
+            query = _ROW.where(_COLUMNS.t > after, _COLUMNS.t < before).limit(most)
             try:
                 with self._connection() as connection:
-                    page = connection.execute(query.order_by(_COLUMNS.t).limit(most)).all()
-            except sa.exc.DatabaseError as error:
-                raise _unreadable("the log", error) from None
+                    page = connection.execute(query).all()
+            except sa.exc.SQLAlchemyError as error:
+                raise self._unreadable(error) from None
             for t, instant, key, payload, checksum in page:
                 after = t
                 yield Entry(t, instant, key, payload), checksum
@@ -316,17 +410,28 @@ class Log:
         """The transaction that a key was used for, if that is remembered. last: the newest transaction."""
         try:
             with self._connection() as connection:
-                found = connection.execute(_USE, {"used_key": idempotency_key, **self._oldest(last)}).first()
-        except sa.exc.DatabaseError as error:
-            raise _unreadable("the log", error) from None
+                return self._use_on(connection, idempotency_key, last)
+        except sa.exc.SQLAlchemyError as error:
+            raise self._unreadable(error) from None
+
+    def _use_on(self, connection: sa.Connection, key: str, last: int) -> tuple[int, UsedKey] | None:
+        found = connection.execute(_USE, {"used_key": key, **self._oldest(last)}).first()
         if found is None:
             return None
-        t, key, digest = found
-        return t, UsedKey(key, digest)
+        t, used, digest = found
+        return t, UsedKey(used, digest)
 
     def _oldest(self, last: int) -> dict[str, int]:
         """The last transaction and moment whose keys are forgotten when `last` is the newest transaction."""
-        return {"last_t": last - self._keys.transactions, "last_at": _now() - 1000 * self._keys.seconds - 1}
+        return {"last_t": last - self._keys.transactions, "last_at": now_ms() - 1000 * self._keys.seconds - 1}
+
+    def decoded(self, entry: Entry) -> Logged:
+        """What an entry says; the files that it names are at hand then. Raises BACKEND_UNAVAILABLE."""
+        logged = Logged.decoded(entry.payload, self.files_folder)
+        files = [each.segment for each in logged.columns if isinstance(each, LoggedFile)]
+        if files and self.bring is not None:
+            self.bring(files)
+        return logged
 
     def checksum_at(self, t: int) -> int | None:
         """The chained checksum of entry t, 0 before the first, None where the log has no such entry.
@@ -336,7 +441,7 @@ class Log:
         try:
             return self._stored_checksum(t)
         except sa.exc.SQLAlchemyError as error:
-            raise _unreadable("the log", error) from None
+            raise self._unreadable(error) from None
 
     def recent_checksum(self, t: int) -> int | None:
         """The same of one of the last entries, which is at hand; None where t is none of them."""
@@ -352,7 +457,7 @@ class Log:
     def files(self) -> frozenset[str]:
         """The names of all files that entries name."""
         with self._connection() as connection:
-            return frozenset(connection.execute(sa.select(_FILES.c.name)).scalars())
+            return frozenset(connection.execute(sa.select(FILES.c.name)).scalars())
 
     def nbytes(self, start: int, stop: int, limit: int) -> int:
         """The bytes of the payloads of at most `limit` entries with start <= t < stop, none of which is read."""
@@ -363,8 +468,8 @@ class Log:
         try:
             with self._connection() as connection:
                 size: int | None = connection.execute(sa.select(sa.func.sum(first.c.size))).scalar()
-        except sa.exc.DatabaseError as error:
-            raise _unreadable("the log", error) from None
+        except sa.exc.SQLAlchemyError as error:
+            raise self._unreadable(error) from None
         return size or 0
 
     def instant_at(self, t: int) -> int | None:
@@ -373,27 +478,106 @@ class Log:
         try:
             with self._connection() as connection:
                 found: int | None = connection.execute(query).scalar()
-        except sa.exc.DatabaseError as error:
-            raise _unreadable("the log", error) from None
+        except sa.exc.SQLAlchemyError as error:
+            raise self._unreadable(error) from None
         return found
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Let go of the file or server."""
         self._engine.dispose()
 
+    def _unreadable(self, error: sa.exc.SQLAlchemyError) -> AdalogError:
+        return _unreadable("the log", error)
 
-def _now() -> int:
+
+class SharedFileLog(Log):
+    """A log in an SQLite file that several processes of this machine append to."""
+
+    is_shared = True
+    settling = 3.0
+
+    def __init__(self, engine: sa.Engine, peers: Path, keys: KeyMemory, files_folder: Path | None) -> None:
+        super().__init__(engine, keys, files_folder, prepare=self._prepare)
+        self._peers = peers
+        self._hint: SocketHint | None = None
+
+    def _prepare(self, connection: sa.Connection) -> None:
+        prepare_file(connection)
+        SECRETS.metadata.create_all(connection)
+        self.dictionary_secret = secret_in(connection, DICTIONARIES)[:SECRET_BYTES]
+
+    def listen(self) -> Hint:
+        self._hint = SocketHint(self._peers)
+        return self._hint
+
+    @contextmanager
+    def turn(self, keys: Sequence[str] = ()) -> Iterator[Turn]:
+        with self._connection() as connection:
+            try:
+                self._begin(connection)
+                missed = self._missed_on(connection)
+            except sa.exc.SQLAlchemyError as error:
+                self.failures["not_applied"] += 1
+                raise AdalogError(
+                    Code.BACKEND_UNAVAILABLE,
+                    f"nothing was applied: the log could not be written ({error.__cause__ or error})",
+                ) from error
+
+            def append(entries: Sequence[Entry]) -> None:
+                self._append_on(connection, entries)
+                if self._hint is not None:
+                    self._hint.tell()
+
+            # The connection goes back to its pool at the end, and what was not committed with it.
+            yield Turn(append, lambda key, last: self._use_on(connection, key, last), missed, len(missed) == PAGE)
+
+    def _begin(self, connection: sa.Connection) -> None:
+        # SQLite's own patience sleeps for up to a tenth of a second between two looks.
+        connection.exec_driver_sql("PRAGMA busy_timeout = 0")
+        try:
+            pause, most = _LOOK_SECONDS
+            until = time.monotonic() + _TURN_SECONDS
+            while True:
+                try:
+                    connection.exec_driver_sql("BEGIN IMMEDIATE")
+                except sa.exc.OperationalError as error:
+                    if getattr(error.__cause__, "sqlite_errorcode", None) != sqlite3.SQLITE_BUSY:
+                        raise
+                    if time.monotonic() > until:
+                        raise AdalogError(
+                            Code.BACKEND_UNAVAILABLE,
+                            "nothing was applied: another process has had the turn to write to the log for more "
+                            f"than {_TURN_SECONDS:g} seconds; an import may take that long",
+                        ) from None
+                    time.sleep(pause)
+                    pause = min(2 * pause, most)
+                else:
+                    return
+        finally:
+            connection.exec_driver_sql(f"PRAGMA busy_timeout = {1000 * _WAIT_SECONDS}")
+
+    def _missed_on(self, connection: sa.Connection) -> list[Entry]:
+        known = connection.execute(sa.select(_COLUMNS.checksum).where(_COLUMNS.t == self.t)).scalar()
+        rows = connection.execute(_ROW.where(_COLUMNS.t > self.t).limit(PAGE)).all()
+        return self._verified(known, [tuple(row) for row in rows])
+
+
+def now_ms() -> int:
     """Milliseconds since 1970."""
     return int(time.time() * 1000)
 
 
-def _identity_in(connection: sa.Connection) -> str:
-    """What the database is told from others by, where they share a cache: given to it once."""
-    found: str | None = connection.execute(sa.select(_IDENTITY.c.id).order_by(_IDENTITY.c.id).limit(1)).scalar()
-    if found is None:
-        found = uuid4().hex
-        connection.execute(_IDENTITY.insert(), {"id": found})
-    return found
+def _opened(path: Path, made: Callable[[sa.Engine], Log]) -> Log:
+    if not path.exists():
+        # SQLite would make it readable to all, and its journals are as open as it is.
+        os.close(opener(str(path), os.O_RDWR | os.O_CREAT))
+    engine = sa.create_engine(f"sqlite:///{path}", connect_args={"timeout": _WAIT_SECONDS})
+    sa.event.listen(engine, "connect", _configure_sqlite)
+    try:
+        return made(engine)
+    except sa.exc.DatabaseError as error:
+        engine.dispose()
+        raise _unreadable(path.name, error) from None
 
 
 def _configure_sqlite(connection: Any, _record: object) -> None:
@@ -403,7 +587,7 @@ def _configure_sqlite(connection: Any, _record: object) -> None:
     cursor.close()
 
 
-def _chained(previous: int, entry: Entry) -> int:
+def chained(previous: int, entry: Entry) -> int:
     head = f"{entry.t} {entry.instant} {entry.row_key!r} ".encode()
     return zlib.crc32(entry.payload, zlib.crc32(head, previous))
 

@@ -6,22 +6,26 @@ For other programs on the same machine, as the same user. What is read stays as 
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 from datalog.errors import AdalogError, Code
 from store import leases
 from store.checkpoint import opened
-from store.folder import Layout, check_is_folder, holds_database
+from store.folder import Layout, check_is_folder, holds_database, is_address
 from store.log import Log
+from store.server import ServerLog
 from store.snapshot import Snapshot
 
 
 def read_folder(location: str) -> Snapshot:
-    """The newest database of a folder.
+    """The newest database of a folder, or of a server.
 
     Raises BACKEND_UNAVAILABLE where there is none, or it may not be read, INTERNAL where it is damaged.
     """
+    if is_address(location):
+        with closing(ServerLog(location)) as server:
+            return opened(None, server).head.published()
     check_is_folder(location)
     folder = Layout(Path(location))
     try:

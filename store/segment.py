@@ -54,6 +54,7 @@ class Joined:
 _MAGIC: Final = b"ADALOG\x00\x01"
 _PREFIX: Final = struct.Struct("<8sI")
 _CHECKSUM: Final = struct.Struct("<I")
+CHECKSUM_BYTES: Final = _CHECKSUM.size
 _ALIGNMENT: Final = 64
 
 

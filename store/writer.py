@@ -1,8 +1,9 @@
 """The one thread that changes the database: transactions one after the other, committed to the log in groups.
 
-Each transaction of a group is resolved against the state that the one before it left; then one append makes the
-whole group durable, and only then is anything of it seen or answered. A refused append undoes the group. After one
-of which nobody knows whether it happened, nothing is written until the log was read again.
+A group has a turn of the log: what others appended meanwhile is taken over first. Each of its transactions is
+resolved against the state that the one before it left; then one append makes the whole group durable, and only then
+is anything of it seen or answered. A refused append undoes the group; where others were quicker, it is resolved
+again. After one of which nobody knows whether it happened, nothing is written until the log was read again.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import logging
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future
 from contextlib import contextmanager
 from contextvars import Context, copy_context
@@ -29,7 +30,7 @@ from store.datom import TxReport
 from store.folder import Folder
 from store.head import Head, Mark
 from store.hold import Hold
-from store.log import Entry, InDoubtError, Log, UsedKey
+from store.log import PAGE, Entry, InDoubtError, Log, OvertakenError, Turn, UsedKey
 from store.payload import Logged, LoggedColumn
 from store.report import report_of
 from store.resolve import Transaction, digest_of, resolve
@@ -44,11 +45,17 @@ _GROUP: Final = 256
 _PATIENCE: Final = 0.001
 # How long the disk is left alone after it failed, in seconds.
 _REST: Final = 1.0
+# How soon whoever is in doubt looks again, at first.
+_PAUSE: Final = 0.05
 # Seconds for which one transaction's stored queries may keep the others waiting: at first, and after they were
 # tried aside, which is done so often.
 _BRIEF: Final = 0.05
 _HELD: Final = 0.25
 _TRIES: Final = 2
+# How long a group keeps the turn of a shared log, in seconds: what is left of it has the next one.
+_TURN_SECONDS: Final = 0.2
+# How often a group is resolved again as others were quicker, although they had no turn.
+_OVERTAKEN: Final = 8
 _LOGGER: Final = logging.getLogger("adalog.store")
 
 
@@ -98,25 +105,47 @@ class _Group:
     entries: list[Entry] = field(default_factory=list)
     reports: list[TxReport] = field(default_factory=list)
     # Who waits for which report: more than one where a group repeats an idempotency key.
-    waiting: list[tuple[Future[TxReport], int]] = field(default_factory=list)
+    waiting: list[tuple[Request, int]] = field(default_factory=list)
+    # Who is refused in a state that is not durable yet, and hears of it when it is.
+    refused: list[tuple[Request, AdalogError]] = field(default_factory=list)
+    # Both in order.
+    pending: list[Request] = field(default_factory=list)
+    # Those whose turn has not come.
+    rest: Sequence[Request] = ()
 
-    def add(self, future: Future[TxReport], entry: Entry, report: TxReport) -> None:
-        self.waiting.append((future, len(self.entries)))
+    def add(self, request: Request, entry: Entry, report: TxReport) -> None:
+        self.repeat(request, len(self.entries))
         self.entries.append(entry)
         self.reports.append(report)
 
-    def fail(self, error: AdalogError) -> None:
-        for future, _ in self.waiting:
-            future.set_exception(error)
+    def repeat(self, request: Request, place: int) -> None:
+        self.waiting.append((request, place))
+        self.pending.append(request)
 
-    def doubt(self, why: str) -> None:
+    def refuse(self, request: Request, error: AdalogError) -> None:
+        if self.entries and error.code is not Code.EDN_SYNTAX:
+            self.refused.append((request, error))
+            self.pending.append(request)
+        else:
+            request.future.set_exception(error)
+
+    def fail(self, error: AdalogError) -> None:
+        for request in self.pending:
+            request.future.set_exception(error)
+
+    def doubt(self, why: str, failed: str) -> None:
         """Tell everybody that it is not known whether their transaction was applied."""
-        for future, place in self.waiting:
-            future.set_exception(_in_doubt(why, has_key=self.entries[place].used is not None))
+        for request, place in self.waiting:
+            has_key = self.entries[place].used is not None
+            request.future.set_exception(_in_doubt(why, failed, has_key=has_key))
+        for request, _ in self.refused:
+            request.future.set_exception(_read_only(why, failed))
 
     def answer(self) -> None:
-        for future, place in self.waiting:
-            future.set_result(self.reports[place])
+        for request, place in self.waiting:
+            request.future.set_result(self.reports[place])
+        for request, error in self.refused:
+            request.future.set_exception(error)
 
 
 class Writer:
@@ -144,6 +173,11 @@ class Writer:
         # Why nothing can be written, and when to look at the log again.
         self.doubt: str | None = None
         self._again = 0.0
+        # Why what others write is not seen at the moment.
+        self.away: str | None = None
+        self._looking = False
+        # Of the hold that the writer is lent to.
+        self._turn: Turn | None = None
         self._stopped = False
         self._closed = False
         self._closing = threading.Lock()
@@ -174,8 +208,22 @@ class Writer:
 
     def lend(self, hold: Hold) -> None:
         """Has transactions wait until the hold is over; returns once they do."""
-        self.submit(lambda: hold.serve(lambda: self._stopped or self._closed))
+        self.submit(lambda: self._serve(hold))
         hold.begun()
+
+    def _serve(self, hold: Hold) -> None:
+        try:
+            with self._own_turn():
+                hold.serve(lambda: self._stopped or self._closed)
+        except AdalogError as error:
+            hold.fail(error)
+
+    def look(self) -> None:
+        """Has what others appended taken over soon. Does not wait."""
+        with self._closing:
+            if not self._looking and not self._closed:
+                self._looking = True
+                self._jobs.put(self._look)
 
     @property
     def waiting(self) -> int:
@@ -245,39 +293,144 @@ class Writer:
             self._commit_group([request])
 
     def _commit_group(self, requests: list[Request]) -> None:
+        left: Sequence[Request] = [request for request in requests if request.begin()]
+        tries = 0
+        while left:
+            group = _Group()
+            try:
+                with self._own_turn(left) as turn:
+                    self._commit_in(turn, left, group)
+                left = group.rest
+                continue
+            except OvertakenError:
+                applied: bool | None = False
+            except InDoubtError as error:
+                self._begin_doubt(str(error))
+                applied = self._certainty(error.number)
+                if applied is None:
+                    group.doubt(str(error), self._log.failed)
+            except Exception as error:  # noqa: BLE001 - whatever it is, it goes to those who wait
+                refusal = _refusal(error)
+                group.fail(refusal)
+                # Those of a group that has begun have another turn.
+                for request in () if group.pending else left:
+                    request.future.set_exception(refusal)
+                left = group.rest
+                continue
+            if applied:
+                group.answer()
+            if applied is not False:
+                left = group.rest
+                continue
+            tries += 1
+            if tries == _OVERTAKEN:
+                group.fail(_overtaken(tries))
+                left = group.rest
+            else:
+                left = [*group.pending, *group.rest]
+
+    def _commit_in(self, turn: Turn, requests: Sequence[Request], group: _Group) -> None:
+        """Resolves transactions and appends them, as many as a turn has time for."""
         mark = self._head.mark()
-        group = _Group()
-        for request in requests:
-            if request.begin():
-                with _answering(request.future), put_off(len(request.data)):
-                    if not self._answered_before(request, group):
-                        try:
-                            self._resolve(request, group, _BRIEF if request.rehearsal is None else _HELD)
-                        except Overran:
-                            self._put_aside(request)
+        until = time.monotonic() + _TURN_SECONDS if self._log.is_shared else None
+        for place, request in enumerate(requests):
+            try:
+                with put_off(len(request.data)):
+                    if not self._answered_before(request, group, turn):
+                        self._resolve(request, group, _BRIEF if request.rehearsal is None else _HELD)
+            except Overran:
+                with _answering(request.future):
+                    self._put_aside(request)
+            except Exception as error:  # noqa: BLE001 - it goes to who waits
+                group.refuse(request, _refusal(error))
+            if until is not None and time.monotonic() > until:
+                group.rest = requests[place + 1 :]
+                break
         if not group.entries:
             return
         try:
-            self._append(group.entries)
-        except Exception as error:  # noqa: BLE001 - whatever it is, nothing of the group may stay
+            self._append(turn, group.entries)
+        except BaseException:
+            # Nothing of the group may stay.
             self._head.rolled_back(mark)
-            if isinstance(error, InDoubtError):
-                self._begin_doubt(str(error))
-                group.doubt(str(error))
-            else:
-                group.fail(_refusal(error))
-            return
+            raise
         self._show(group.reports)
         group.answer()
 
-    def _append(self, entries: Sequence[Entry]) -> None:
+    @contextmanager
+    def _own_turn(self, requests: Iterable[Request] = ()) -> Iterator[Turn]:
+        """The turn to append, after what others appended was taken over. Raises BACKEND_UNAVAILABLE."""
+        if self._turn is not None:
+            yield self._turn
+            return
+        keys = [request.idempotency_key for request in requests if request.idempotency_key is not None]
+        behind = True
+        while behind:
+            if self.doubt is not None:
+                raise _read_only(self.doubt, self._log.failed)
+            with self._log.turn(keys) as turn:
+                self._take(turn.missed)
+                behind = turn.is_behind
+                if not behind:
+                    self._turn = turn
+                    try:
+                        yield turn
+                    finally:
+                        self._turn = None
+
+    def _append(self, turn: Turn, entries: Sequence[Entry]) -> None:
         """Makes entries durable. Where there is no room for them the store's own garbage goes first."""
+        self._turn = None
         try:
-            self._log.append(entries)
+            turn.append(entries)
         except AdalogError:
-            if not self._make_room():
+            if self._log.is_shared or not self._make_room():
                 raise
-            self._log.append(entries)
+            turn.append(entries)
+
+    # What others append
+
+    def _look(self) -> None:
+        """Takes over what others appended, without a turn."""
+        self._looking = False
+        if self.doubt is not None:
+            return
+        try:
+            while True:
+                missed = self._log.missed()
+                self._take(missed)
+                if len(missed) < PAGE:
+                    break
+        except AdalogError as error:
+            if error.code is Code.INTERNAL:
+                self._begin_doubt(error.message)
+            elif self.away is None:
+                _LOGGER.warning(
+                    "others' transactions are not seen, and queries are answered as of t = %d: %s",
+                    self._head.t,
+                    error.message,
+                )
+            self.away = error.message
+            return
+        if self.away is not None:
+            _LOGGER.warning("others' transactions are seen again, up to t = %d", self._head.t)
+            self.away = None
+
+    def _take(self, entries: Sequence[Entry]) -> list[TxReport]:
+        """Has the head and everybody see what others, or nobody knows who, made durable."""
+        head, reports = self._head, []
+        try:
+            for entry in entries:
+                logged = self._log.decoded(entry)
+                head.replay(entry.t, entry.instant, logged)
+                reports.append(report_of(entry, logged, head.name_of))
+        except BaseException:
+            self._log.go_back(head.t)
+            raise
+        finally:
+            if reports:
+                self._show(reports)
+        return reports
 
     def renewed(self) -> Snapshot:
         """The newest snapshot, after relations were folded: nobody is to read the old ones anew. On its thread."""
@@ -335,7 +488,7 @@ class Writer:
                 Code.BACKEND_UNAVAILABLE, "nothing was applied: the server is shutting down; ask again in a moment"
             )
         if self.doubt is not None:
-            raise _read_only(self.doubt)
+            raise _read_only(self.doubt, self._log.failed)
         head, t = self._head, self._head.t + 1
         expected = request.expected_basis_t
         if expected is not None and expected != head.t:
@@ -356,9 +509,9 @@ class Writer:
             raise
         head.apply(effects, t, resolved.instant)
         report = report_of(entry, logged, head.name_of, resolved.diagnostics)
-        group.add(request.future, entry, report)
+        group.add(request, entry, report)
 
-    def _answered_before(self, request: Request, group: _Group) -> bool:
+    def _answered_before(self, request: Request, group: _Group, turn: Turn) -> bool:
         """Whether the request's idempotency key was used before; it then gets that transaction's report.
 
         Raises ARG_INVALID where something else was sent with it.
@@ -369,73 +522,93 @@ class Writer:
         for place, entry in enumerate(group.entries):
             if entry.used is not None and entry.used.key == key:
                 _check_same(request, entry.t, entry.used)
-                group.waiting.append((request.future, place))
+                group.repeat(request, place)
                 return True
-        found = self._log.use_of(key, self._head.t)
+        found = turn.use_of(key, self._head.t)
         if found is None:
             return False
         t, used = found
         _check_same(request, t, used)
         entry = next(self._log.entries(t, t + 1, 1))
-        request.future.set_result(
-            report_of(entry, Logged.decoded(entry.payload, self._log.files_folder), self._head.name_of)
-        )
+        request.future.set_result(report_of(entry, self._log.decoded(entry), self._head.name_of))
         return True
 
     def _commit_bulk(self, request: BulkRequest) -> None:
-        head, mark = self._head, self._head.mark()
-        if not request.future.set_running_or_notify_cancel():
-            return
-        with _answering(request.future):
-            try:
-                group, columns = self._resolve_bulk(request, mark)
-                relations = {column.attribute: head.with_column(column) for column in columns}
-                entry, logged = self._with_columns(group.entries[0], columns)
-                self._append([entry])
-            except BaseException as error:
-                head.rolled_back(mark)
-                if isinstance(error, InDoubtError):
-                    self._begin_doubt(str(error))
-                    raise _in_doubt(str(error), has_key=False) from error
-                raise
-            head.replace(relations)
-            report = report_of(entry, logged, head.name_of)
-            self._show([report])
-            request.future.set_result(report)
+        self._commit_alone(request, self._append_bulk)
 
     def commit_adoption(self, request: AdoptionRequest) -> None:
         """Adopts, and answers the request. On its thread."""
-        head, mark = self._head, self._head.mark()
-        assert request.adoption is not None
-        assert request.folder is not None
+        self._commit_alone(request, self._append_adoption)
+
+    def _commit_alone(self, request: Request, append: Callable[[Any, Turn, Mark, list[TxReport]], None]) -> None:
+        """A group of one. `append` has the head become what it appends, and gives the report before."""
         if not request.future.set_running_or_notify_cancel():
             return
         with _answering(request.future):
-            try:
-                group = _Group()
-                head.next_ident = max(head.next_ident, request.adoption.prepared.idents)
-                self._resolve(request, group)
-                adoption.check_fits(request.adoption, head)
-                current = {id_: head.live(id_).relation for id_ in request.adoption.relations}
-                taken = adoption.adopted(request.adoption, request.folder, current)
-                plain = Logged.decoded(group.entries[0].payload)
-                logged = Logged(plain.datoms, plain.tempids, taken.logged)
-                files = [each.segment.file for each in taken.logged]
-                entry = replace(group.entries[0], payload=logged.encoded(), files=files)
-                self._append([entry])
-            except BaseException as error:
-                head.rolled_back(mark)
-                if isinstance(error, InDoubtError):
+            for _ in range(_OVERTAKEN):
+                reports: list[TxReport] = []
+                try:
+                    with self._own_turn() as turn:
+                        mark = self._head.mark()
+                        try:
+                            append(request, turn, mark, reports)
+                        except BaseException:
+                            self._head.rolled_back(mark)
+                            raise
+                    break
+                except OvertakenError:
+                    continue
+                except InDoubtError as error:
                     self._begin_doubt(str(error))
-                    raise _in_doubt(str(error), has_key=False) from error
-                raise
-            head.settle()
-            head.codes.append(taken.blocks)
-            head.use(request.adoption.ids)
-            head.replace(taken.relations)
-            report = report_of(entry, logged, head.name_of)
-            self._show([report])
-            request.future.set_result(report)
+                    applied = self._certainty(error.number)
+                    if applied is None:
+                        raise _in_doubt(
+                            str(error), self._log.failed, has_key=request.used_key() is not None
+                        ) from error
+                    if applied:
+                        break
+            else:
+                raise _overtaken(_OVERTAKEN)
+            request.future.set_result(reports[0])
+
+    def _append_bulk(self, request: BulkRequest, turn: Turn, mark: Mark, reports: list[TxReport]) -> None:
+        head = self._head
+        group, columns = self._resolve_bulk(request, mark)
+        relations = {column.attribute: head.with_column(column) for column in columns}
+        entry, logged = self._with_columns(group.entries[0], columns)
+        reports.append(report_of(entry, logged, head.name_of))
+        self._append(turn, [entry])
+        if self._log.is_shared:
+            # As everybody else does: whoever reads the log has the same codes.
+            head.rolled_back(mark)
+            head.replay(entry.t, entry.instant, logged)
+        else:
+            head.replace(relations)
+        self._show(reports)
+
+    def _append_adoption(self, request: AdoptionRequest, turn: Turn, _: Mark, reports: list[TxReport]) -> None:
+        head = self._head
+        assert request.adoption is not None
+        assert request.folder is not None
+        group = _Group()
+        head.next_ident = max(head.next_ident, request.adoption.prepared.idents)
+        self._resolve(request, group)
+        adoption.check_fits(request.adoption, head)
+        current = {id_: head.live(id_).relation for id_ in request.adoption.relations}
+        taken = adoption.adopted(request.adoption, request.folder, current)
+        plain = Logged.decoded(group.entries[0].payload)
+        logged = Logged(plain.datoms, plain.tempids, taken.logged)
+        files = [each.segment.file for each in taken.logged]
+        entry = replace(group.entries[0], payload=logged.encoded(), files=files)
+        reports.append(report_of(entry, logged, head.name_of))
+        if self._log.keep is not None:
+            self._log.keep([each.segment for each in taken.logged])
+        self._append(turn, [entry])
+        head.settle()
+        head.codes.append(taken.blocks)
+        head.use(request.adoption.ids)
+        head.replace(taken.relations)
+        self._show(reports)
 
     def _resolve_bulk(self, request: BulkRequest, mark: Mark) -> tuple[_Group, list[BulkColumn]]:
         """Apply the forms to the head, with new entities that are not among the columns' ones; and the columns."""
@@ -472,30 +645,42 @@ class Writer:
             why,
         )
 
-    def _settle(self) -> None:
-        """Take over what the log holds, or try again later."""
+    def _certainty(self, number: int) -> bool | None:
+        """Whether the append in doubt of that number was applied; None where that cannot be found out soon."""
+        until, pause = time.monotonic() + self._log.settling, _PAUSE
+        while time.monotonic() < until and not self._stopped:
+            applied = self._settle(number)
+            if applied is not None:
+                return applied
+            time.sleep(pause)
+            pause *= 2
+        return None
+
+    def _settle(self, number: int | None = None) -> bool | None:
+        """Takes over what the log holds, or tries again later: None. Else whether the append of that number, or any
+        at all, is there."""
         head = self._head
         try:
             entries = self._log.settle(head.t)
+            try:
+                applied = bool(entries) and (number is None or self._log.has_append(entries[0].t, number))
+            except AdalogError:
+                self._log.go_back(head.t)
+                raise
+            reports = self._take(entries)
         except Exception as error:  # noqa: BLE001 - nothing may be written until it goes well
             why = error.message if isinstance(error, AdalogError) else str(error)
             if why != self.doubt:
                 _LOGGER.error("the log cannot be read again yet: %s", why)
             self.doubt, self._again = why, time.monotonic() + _REST
-            return
-        reports = []
-        for entry in entries:
-            logged = Logged.decoded(entry.payload, self._log.files_folder)
-            head.replay(entry.t, entry.instant, logged)
-            reports.append(report_of(entry, logged, head.name_of))
-        if reports:
-            self._show(reports)
+            return None
         self.doubt = None
         _LOGGER.warning(
             "the log was read again: what was in doubt %s; transactions are accepted again at t = %d",
-            f"is applied ({len(reports)} transactions)" if reports else "is not applied",
+            f"is applied ({len(reports)} transactions)" if reports and applied else "is not applied",
             head.t,
         )
+        return applied
 
 
 @contextmanager
@@ -516,7 +701,7 @@ def _check_same(request: Request, t: int, used: UsedKey) -> None:
         )
 
 
-def _in_doubt(why: str, *, has_key: bool) -> AdalogError:
+def _in_doubt(why: str, failed: str, *, has_key: bool) -> AdalogError:
     what_next = (
         "read what you need before you transact it again; with an idempotencyKey that would be safe"
         if not has_key
@@ -524,16 +709,22 @@ def _in_doubt(why: str, *, has_key: bool) -> AdalogError:
     )
     return AdalogError(
         Code.BACKEND_UNAVAILABLE,
-        f"it is unknown whether the transaction was applied, as the disk failed while it was written ({why}); "
-        f"{what_next}",
+        f"it is unknown whether the transaction was applied, as {failed} while it was written ({why}); {what_next}",
         retryable=has_key,
     )
 
 
-def _read_only(why: str) -> AdalogError:
+def _overtaken(times: int) -> AdalogError:
+    return AdalogError(
+        Code.BACKEND_UNAVAILABLE,
+        f"nothing was applied: {times} times others wrote to the log first; try again in a moment",
+    )
+
+
+def _read_only(why: str, failed: str) -> AdalogError:
     return AdalogError(
         Code.READ_ONLY,
-        f"nothing is written, and this was not, until the log can be read again: the disk failed ({why}). It is "
+        f"nothing is written, and this was not, until the log can be read again: {failed} ({why}). It is "
         "looked at every second; reading goes on",
         retryable=True,
     )

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, settings
 from executor.pool import Pool
 from executor.spark.engine import SparkEngine
 from store.database import Database
+from tests.postgres_servers import PostgresServer, running
 from tests.support import QUICK, World
 
 # `ci` is the same every time and small, `full` is more of the same; `HYPOTHESIS_PROFILE=thorough` looks for new
@@ -126,3 +127,10 @@ def strict() -> Iterator[World]:
             yield World(database, pool)
         finally:
             pool.close()
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """A PostgreSQL server for all tests that do no harm to it; each makes a database of its own on it."""
+    with running() as server:
+        yield server

@@ -17,6 +17,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
+from concurrent.futures import wait
 from dataclasses import replace
 from typing import Any, Final
 
@@ -28,6 +29,7 @@ from executor.live.beginning import Begin, began
 from executor.live.changes import Changes, ValuesForm
 from executor.live.errands import Errands
 from executor.live.event import Form, Position
+from executor.live.failing import failure
 from executor.live.feed import Seat
 from executor.live.figures import Figures
 from executor.live.holding import Holdings
@@ -121,6 +123,11 @@ class Hub:
         key = feed_key(asked.question, view_key(asked.question))
         assert isinstance(key, tuple), "the key of the view, then those of the arguments"
         name = stream_name("values", query, *key[1:])
+        for t in (from_t, None if resume is None else self._tokens.t_of(resume)):
+            waiting = None if t is None else self.database.reached(t)
+            if waiting is not None:
+                wait([waiting], self.settings.timeout_ms / 1000)
+                waiting.cancel()
         begin = began(self.database, self._tokens, name, resume, from_t)
         return Changes(self.follow_blocking(asked, ValuesForm(name, self._tokens), begin))
 
@@ -140,26 +147,26 @@ class Hub:
         return subscription
 
     def _follow(self, asked: Asked, form: Form, begin: Begin, subscription: Subscription, outlet: Outlet) -> None:
-        client, since = ASKING.get(), self.database.snapshot().t
+        client, since = ASKING.get().admitted, self.database.snapshot().t
 
         def sit() -> None:
             feed = self._views.feed(asked, client)
             seat = Seat(subscription, outlet, form, feed, client, since, begin.each, begin.reset)
             self._seats.sit(seat, begin.position)
 
-        self._enter(client, sit)
+        self._enter(subscription, outlet, client, sit)
 
     def follow_log(self, form: Form, start: int | None) -> Subscription:
         """A subscription to the transactions from number `start` on, None: from the next. Likewise."""
         position = Position(self.database.snapshot().t if start is None else max(start, 1) - 1)
         subscription = Subscription(self, self.settings, position)
-        outlet, client = self._outlet(), ASKING.get()
+        outlet, client = self._outlet(), ASKING.get().admitted
 
         def sit() -> None:
             feed = self._views.log_feed(client)
             self._seats.sit(Seat(subscription, outlet, form, feed, client, position.t), position)
 
-        self._enter(client, sit)
+        self._enter(subscription, outlet, client, sit)
         return subscription
 
     def stop(self) -> None:
@@ -219,8 +226,17 @@ class Hub:
                 found = self._loops[loop] = LoopOutlet(loop)
             return found
 
-    def _enter(self, client: Client, sit: _Job) -> None:
+    def _enter(self, subscription: Subscription, outlet: Outlet, client: Client, sit: _Job) -> None:
         """Counts a subscription and queues its beginning. Raises RATE_LIMITED and BACKEND_UNAVAILABLE."""
+
+        def enter() -> None:
+            try:
+                sit()
+            except Exception as error:  # noqa: BLE001 - nobody else would tell the subscriber
+                if not self._seats.drop(subscription, failure(error)):
+                    self._uncounted(client)
+                    outlet.post(subscription.end, failure(error))
+
         most, most_own = self.settings.subscriptions, self.settings.subscriptions_per_principal
         with self._lock:
             if self._closed:
@@ -237,10 +253,10 @@ class Hub:
                 self._thread = threading.Thread(target=self._run, name="adalog-live", daemon=True)
                 self._thread.start()
             # Within the lock: whoever closes the hub meanwhile ends this one, too.
-            self._jobs.put(sit)
+            self._jobs.put(enter)
 
-    def _uncounted(self, seat: Seat) -> None:
-        principal = seat.client.principal
+    def _uncounted(self, client: Client) -> None:
+        principal = client.principal
         with self._lock:
             self.figures.subscriptions -= 1
             self._of[principal] -= 1

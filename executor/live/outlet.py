@@ -8,7 +8,7 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, Final, Protocol
 
 from executor.live.event import Form, Message
@@ -20,8 +20,8 @@ Act = Callable[..., Iterator[None] | None]
 # Subscribers that are told before the time is looked at, and seconds for which the event loop is kept.
 _AT_ONCE: Final = 64
 _TURN_SECONDS: Final = 0.005
-# Posts that may wait for an event loop that is busy, and bytes of the messages among them.
-_MOST_POSTS: Final = 8_192
+# Messages that may wait for an event loop that is busy, and their bytes.
+_MOST_MESSAGES: Final = 8_192
 _MOST_BYTES: Final = 32 << 20
 
 
@@ -48,7 +48,7 @@ class Member(Protocol):
 
     channel: Channel | None
 
-    def take(self, message: Message) -> None: ...
+    def take(self, messages: Sequence[Message]) -> None: ...
 
     def lose(self) -> None: ...
 
@@ -69,12 +69,16 @@ class Channel:
         self.lost = False
         self.members: dict[Member, None] = {}
 
-    def take(self, message: Message) -> Iterator[None]:
-        """Gives a message to all members, some at a time. On the outlet's thread."""
+    def take(self, messages: Sequence[Message]) -> Iterator[None]:
+        """Gives messages to all members, some members at a time. On the outlet's thread."""
         for number, subscription in enumerate(tuple(self.members), 1):
             # Meanwhile it may have left.
             if subscription.channel is self:
-                subscription.take(message)
+                try:
+                    subscription.take(messages)
+                except Exception:
+                    # The others are told all the same.
+                    _LOGGER.exception("telling a subscriber failed")
             if number % _AT_ONCE == 0:
                 yield
 
@@ -91,13 +95,19 @@ class Channel:
 
 
 class LoopOutlet:
-    """An event loop's."""
+    """An event loop's. Where the loop does not come to the messages of a channel one by one, each member gets them
+    together: the system is asked once for all of them, so that a loop that falls behind has less to do.
+    """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.key: Hashable = id(loop)
         self.loop = loop
         self._posts: list[tuple[Act, tuple[Any, ...]]] = []
+        # Messages among them, and their bytes.
+        self._told = 0
         self._nbytes = 0
+        # Messages that wait, behind which nothing but messages of other channels does: more are put there.
+        self._open: dict[Channel, list[Message]] = {}
         self._called = False
         # What is being done, where it takes several turns of the loop.
         self._steps: Iterator[None] | None = None
@@ -109,18 +119,27 @@ class LoopOutlet:
 
     def post(self, act: Act, *args: Any) -> None:
         with self._lock:
-            self._posts.append((act, args))
+            self._post(act, *args)
+
+    def _post(self, act: Act, *args: Any) -> None:
+        self._open.clear()
+        self._posts.append((act, args))
 
     def tell(self, channel: Channel, message: Message) -> None:
         with self._lock:
             if channel.lost:
                 return
-            if len(self._posts) >= _MOST_POSTS or (self._posts and self._nbytes + message.nbytes > _MOST_BYTES):
+            if self._told >= _MOST_MESSAGES or (self._posts and self._nbytes + message.nbytes > _MOST_BYTES):
                 # The loop does not come to it: what it misses is asked for again by each subscriber.
                 channel.lost = True
-                self._posts.append((channel.lose, ()))
+                self._post(channel.lose)
                 return
-            self._posts.append((channel.take, (message,)))
+            messages = self._open.get(channel)
+            if messages is None:
+                messages = self._open[channel] = []
+                self._posts.append((channel.take, (messages,)))
+            messages.append(message)
+            self._told += 1
             self._nbytes += message.nbytes
 
     def flush(self) -> None:
@@ -133,13 +152,19 @@ class LoopOutlet:
         except RuntimeError:
             # The loop is closed: nobody reads there any more.
             with self._lock:
-                self._posts, self._nbytes, self._called = [], 0, False
+                self._taken()
+                self._called = False
+
+    def _taken(self) -> list[tuple[Act, tuple[Any, ...]]]:
+        """What was posted, which nobody adds to any more."""
+        posts, self._posts, self._open, self._told, self._nbytes = self._posts, [], {}, 0, 0
+        return posts
 
     def _run(self) -> None:
         until = time.monotonic() + _TURN_SECONDS
         if self._steps is None:
             with self._lock:
-                posts, self._posts, self._nbytes = self._posts, [], 0
+                posts = self._taken()
             self._steps = _done(posts)
         for _ in self._steps:
             if time.monotonic() > until:
@@ -169,10 +194,11 @@ class ThreadOutlet:
     closed = False
 
     def post(self, act: Act, *args: Any) -> None:
-        act(*args)
+        for _ in _done([(act, args)]):
+            pass
 
     def tell(self, channel: Channel, message: Message) -> None:
-        for _ in channel.take(message):
+        for _ in channel.take((message,)):
             pass
 
     def flush(self) -> None:

@@ -68,6 +68,14 @@ class Tokens:
             return Resumed(None, f"the transactions up to {t} are not those that the token was made after")
         return Resumed(Position(t, rows))
 
+    def t_of(self, text: str) -> int | None:
+        """The transaction that a token is of; None where it is none of ours."""
+        try:
+            body = self._signed(text)
+        except AdalogError:
+            return None
+        return None if body is None else body[1]
+
     def is_recent(self, text: str) -> bool:
         """Whether `read` needs no disk to tell what the token is worth."""
         try:

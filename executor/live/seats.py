@@ -15,6 +15,7 @@ from weakref import WeakValueDictionary
 
 from datalog.errors import AdalogError
 from executor.bounds.cancel import Cancel, StartAgain
+from executor.bounds.client import Client
 from executor.live.catching_up import CatchingUp, Filling, OverError, Reading
 from executor.live.errands import Errand, Errands
 from executor.live.event import Event, Form, Message, Position
@@ -47,7 +48,7 @@ class Seats:
         errands: Errands,
         figures: Figures,
         views: Views,
-        gone: Callable[[Seat], None],
+        gone: Callable[[Client], None],
     ) -> None:
         self._pool = pool
         self._settings = settings
@@ -88,6 +89,13 @@ class Seats:
             if closed:
                 self._leave(seat)
 
+    def drop(self, subscription: Subscription, error: AdalogError) -> bool:
+        """Tells a subscriber that nothing follows; whether it had been seated."""
+        seat = self._seats.get(subscription)
+        if seat is not None:
+            self._end(seat, error)
+        return seat is not None
+
     def abandon(self, outlet: Outlet) -> None:
         """Lets go of all whose outlet is closed."""
         for seat in tuple(self._seats.values()):
@@ -104,6 +112,16 @@ class Seats:
 
     def _go_on(self, seat: Seat, position: Position | None) -> None:
         """Has a subscriber get what follows a position."""
+        self._alone(seat, lambda: self._find_way(seat, position))
+
+    def _alone(self, seat: Seat, act: Callable[[], None]) -> None:
+        """Does something for one subscriber: where that fails, it is this subscription that ends."""
+        try:
+            act()
+        except Exception as error:  # noqa: BLE001 - whatever it is, the others never notice
+            self._end(seat, failure(error))
+
+    def _find_way(self, seat: Seat, position: Position | None) -> None:
         feed = seat.feed
         if position is not None and position.rows is not None and seat.reset is None:
             self._send(seat, lambda cancel: self._rest_of_snapshot(seat, position, cancel))
@@ -209,6 +227,9 @@ class Seats:
             self._end(seat, failure(why))
 
     def _filled(self, seat: Seat, made: Filling | Chunks) -> None:
+        self._alone(seat, lambda: self._hand_over(seat, made))
+
+    def _hand_over(self, seat: Seat, made: Filling | Chunks) -> None:
         if isinstance(made, Chunks):
             made = Filling(made.messages, Position(made.messages[-1].t), behind=False, held=made)
         seat.private = made.private
@@ -303,7 +324,7 @@ class Seats:
             self._views.free(feed)
         if not self._seats:
             self._made.clear()
-        self._gone(seat)
+        self._gone(seat.client)
 
 
 def _unfollow(seat: Seat) -> None:

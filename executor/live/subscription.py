@@ -2,8 +2,8 @@
 
 Three ways to read, of which a subscription takes one:
 
-- `listen(deliver, ended)`: `deliver(message)` is called on the event loop's thread for each message in order and
-  returns whether it took it. While it does, messages pass through without being queued. Once it returns False they
+- `listen(deliver, ended)`: `deliver(messages)` is called on the event loop's thread with messages in order and
+  returns how many of them it took. While it takes all, messages pass through without being queued. The others
   wait here; `pump()` tries again, and is to be called whenever there is room (a socket's buffer has drained).
   `ended(error)` is called once, after the last message: None where the subscription was closed by the hub in order.
 - `async for message in subscription`: raises what the query was ended with.
@@ -23,7 +23,8 @@ import asyncio
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 from typing import Final, Protocol
 
 from datalog.errors import AdalogError
@@ -31,10 +32,12 @@ from executor.live.event import Kind, Message, Position
 from executor.live.outlet import Channel
 from executor.live.settings import LiveSettings
 
-Deliver = Callable[[Message], bool]
+Deliver = Callable[[Sequence[Message]], int]
 Ended = Callable[[AdalogError | None], None]
 
 _LOGGER: Final = logging.getLogger("adalog.live")
+# Messages that wait, of which so many are delivered at once.
+_AT_ONCE: Final = 64
 _OF_A_SNAPSHOT: Final = (Kind.SNAPSHOT, Kind.RESET)
 
 
@@ -102,14 +105,17 @@ class Subscription:
 
     def pump(self) -> None:
         """Delivers what waits, as long as it is taken."""
-        deliver, queue = self._deliver, self._queue
-        if deliver is None:
-            return
-        while queue:
-            if not self._taken(deliver, queue[0]):
+        queue = self._queue
+        while self._deliver is not None:
+            some = list(islice(queue, _AT_ONCE))
+            taken = self._taken(self._deliver, some) if some else 0
+            for _ in range(min(taken, len(queue))):
+                self._next()
+            if taken < len(some):
                 return
-            self._next()
-        self._emptied()
+            if not queue:
+                self._emptied()
+                return
 
     def close(self) -> None:
         """Nobody reads any more."""
@@ -159,19 +165,23 @@ class Subscription:
             return
         self.channel = channel
         channel.members[self] = None
-        for message in backlog:
-            if self.channel is channel:
-                self.take(message)
+        self.take(tuple(backlog))
 
-    def take(self, message: Message) -> None:
-        """A message to all who follow."""
-        if not self._queue:
-            if self._deliver is not None and self._taken(self._deliver, message):
-                self.position = message.position
+    def take(self, messages: Sequence[Message]) -> None:
+        """Messages to all who follow."""
+        if self._deliver is not None and not self._queue and messages:
+            taken = self._taken(self._deliver, messages)
+            if taken:
+                self.position = messages[taken - 1].position
+                messages = messages[taken:]
+        for message in messages:
+            if self.channel is None:
                 return
-            if self.closed:
-                return
-        elif message.kind is Kind.PROGRESS:
+            self._keep(message)
+
+    def _keep(self, message: Message) -> None:
+        """Has a message wait, or gives up what waits where there is no room."""
+        if self._queue and message.kind is Kind.PROGRESS:
             return
         most, room = self._settings.mailbox_events, self._settings.mailbox_bytes
         full = len(self._queue) >= most or (self._queue and self._nbytes + message.nbytes > room)
@@ -223,15 +233,15 @@ class Subscription:
             self.pump()
         self._wake()
 
-    def _taken(self, deliver: Deliver, message: Message) -> bool:
-        """Whether the message was delivered, and somebody still reads."""
+    def _taken(self, deliver: Deliver, messages: Sequence[Message]) -> int:
+        """How many of the messages were delivered to somebody who still reads."""
         try:
-            taken = deliver(message)
+            taken = deliver(messages)
         except Exception:
             _LOGGER.exception("a subscriber failed, and is let go")
             self.close()
-            return False
-        return taken and not self.closed
+            return 0
+        return 0 if self.closed else taken
 
     def _next(self) -> Message:
         """Takes the first message that waits."""
@@ -305,9 +315,9 @@ class BlockingSubscription(Subscription):
         with self._condition:
             super().joined(channel, backlog)
 
-    def take(self, message: Message) -> None:
+    def take(self, messages: Sequence[Message]) -> None:
         with self._condition:
-            super().take(message)
+            super().take(messages)
 
     def fall_behind(self) -> None:
         with self._condition:

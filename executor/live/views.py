@@ -12,6 +12,7 @@ import itertools
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -47,6 +48,8 @@ _FAR_BEHIND: Final = 256
 _ADDED_AT_ONCE: Final = 32
 # Feeds that are told of idleness in one turn of the hub, before it looks for transactions again.
 _IDLE_AT_ONCE: Final = 16
+# The part of all that live queries may hold that joins may take which are kept for next steps.
+_JOINS_PART: Final = 1 / 4
 # The planner's cost of work that is known to be heavy.
 _HEAVY: Final = 1e9
 _LOG: Final = "log"
@@ -98,6 +101,10 @@ class Views:
         self._schema_key = -1
         # Of a group that was committed together, those that were told of so far, where it has to be taken as one.
         self._partly: list[Told] = []
+        # Views that keep joins, the one stepped longest ago first, and the bytes of these, up to a most.
+        self._keeping: OrderedDict[Followed, int] = OrderedDict()
+        self._kept_bytes = 0
+        self._most_kept = int(settings.memory_bytes * _JOINS_PART)
         # Views with feeds that came in the present turn.
         self._beginning: dict[Followed, None] = {}
         # Feeds with somebody who waits for a moment to come.
@@ -221,6 +228,7 @@ class Views:
         if self.known.get(followed.key) is followed:
             del self.known[followed.key]
             self._interests.remove(followed)
+            self._kept_bytes -= self._keeping.pop(followed, 0)
             self._figures.views = len(self.known)
             if followed.errand is not None:
                 # What it holds is given back when its work ends, and refers to it no more.
@@ -260,13 +268,20 @@ class Views:
             if self._tick([report for report, _ in group], group[-1][1]):
                 self._figures.ticks += 1
                 self._figures.tick_seconds += time.perf_counter() - started
-        if self._log is not None:
-            self._log.committed([report for report, _ in told])
+        self._log_committed([report for report, _ in told])
         if self.now is not None:
             self.now = newest.as_of(told[-1][0].t)
         awaited, self._awaited = self._awaited, {}
         for feed in awaited:
             self.ready(feed)
+
+    def _log_committed(self, reports: Sequence[TxReport]) -> None:
+        log = self._log
+        if log is not None:
+            try:
+                log.committed(reports)
+            except Exception as error:  # noqa: BLE001 - those who follow queries never notice
+                self.failed(log.feed, failure(error))
 
     def _whole(self, told: Sequence[Told]) -> Sequence[Told]:
         """Those that are to be looked at now: with :db/noHistory, groups of which all were told."""
@@ -317,7 +332,14 @@ class Views:
     # Work
 
     def _work(self, followed: Followed, tick: Tick | None = None) -> None:
-        """Brings a view to the newest moment, with the feeds that wait to be added, here or elsewhere."""
+        """Brings a view to the newest moment, with the feeds that wait to be added, here or elsewhere. Where that
+        fails, it is this view's feeds that end."""
+        try:
+            self._bring(followed, tick)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the other views never notice
+            self._end_feeds(followed, error)
+
+    def _bring(self, followed: Followed, tick: Tick | None) -> None:
         now = self.now
         if followed.busy or self.known.get(followed.key) is not followed or now is None:
             return
@@ -357,18 +379,18 @@ class Views:
         if done is not None:
             self._hand_on(work, done)
         else:
-            self._fail(work, why)
+            self._end_feeds(work.followed, why, work.adding)
 
     def _hand_on(self, work: Work, done: Done) -> None:
         try:
             self._worked(work, done)
         except Exception as error:  # noqa: BLE001 - a view of which this is not known to be done cannot be followed
-            self._fail(work, error)
+            self._end_feeds(work.followed, error, work.adding)
 
-    def _fail(self, work: Work, why: BaseException | None) -> None:
-        """Ends all feeds of a view."""
-        error, followed = failure(why), work.followed
-        for feed in (*followed.feeds.values(), *work.adding, *followed.adding):
+    def _end_feeds(self, followed: Followed, why: BaseException | None, adding: Iterable[Feed] = ()) -> None:
+        """Ends all feeds of a view, and those that were being added to it."""
+        error = failure(why)
+        for feed in (*followed.feeds.values(), *adding, *followed.adding):
             self.failed(feed, error)
 
     def _worked(self, work: Work, done: Done) -> None:
@@ -393,6 +415,7 @@ class Views:
             self.failed(feed, error)
         if self.known.get(followed.key) is not followed:
             return
+        self._keep_joins(followed)
         if first:
             followed.began(done.seconds)
         elif work.times:
@@ -412,6 +435,20 @@ class Views:
             self._work(followed)
         elif followed.adding:
             self._beginning[followed] = None
+
+    def _keep_joins(self, followed: Followed) -> None:
+        """Counts the joins that a view keeps, as those used last. Where all keep too many, those used longest ago
+        go: the next step of their views binds them again."""
+        self._kept_bytes += followed.spare - self._keeping.pop(followed, 0)
+        if followed.spare:
+            self._keeping[followed] = followed.spare
+        while self._kept_bytes > self._most_kept:
+            other, nbytes = self._keeping.popitem(last=False)
+            self._kept_bytes -= nbytes
+            # One at work is counted again when that is done.
+            if not other.busy and other.view is not None:
+                with suppress(AdalogError):
+                    other.lighten(other.view)
 
     # Events
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from datalog import ast
 from executor.engine import Engine
 from executor.maintain.asked import UndatedQuestion
@@ -11,6 +13,9 @@ from executor.maintain.view import View
 from executor.question.arguments import Moment, matched
 from executor.question.question import Question
 from planner.maintenance.maintenance import Maintenance
+
+# A part takes up to a millisecond to be planned: two seconds or so for a query, once.
+_MOST_LEAVES: Final = 4_000
 
 
 def view_of(question: Question, engine: Engine) -> View:
@@ -42,4 +47,9 @@ def chosen_for(question: Question) -> Maintenance | str:
             if opened.t >= question.snapshot.t or opened.origin.forgetful:
                 return f"{each.name} moves, too"
     made = maintenance_at(question, moving_source(question))
-    return made if isinstance(made, Maintenance) else made.why
+    if not isinstance(made, Maintenance):
+        return made.why
+    weight = made.weight
+    if weight > _MOST_LEAVES:
+        return f"the joins that a change may begin have {weight:,} parts, and at most {_MOST_LEAVES:,} are planned"
+    return made

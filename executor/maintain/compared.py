@@ -33,6 +33,9 @@ from store.snapshot import Snapshot
 
 RECOMPUTED: Final = "recomputed and compared"
 
+PASSING: Final = (Code.CANCELLED, Code.RATE_LIMITED)
+"""Refusals that say nothing about the question, which may be asked again as it was."""
+
 
 @dataclass(slots=True)
 class _Feed:
@@ -93,7 +96,7 @@ class Compared:
                 answer = feed.asked.answer(self.engine, tick.new, cancel)
                 change = changed(feed.answer, answer, cancel.check)
             except AdalogError as error:
-                if error.code is Code.CANCELLED:
+                if error.code in PASSING:
                     raise
                 changes[number] = error
                 continue
@@ -105,6 +108,12 @@ class Compared:
 
     def nbytes(self) -> int:
         return sum(_nbytes(feed.answer) for feed in self._feeds.values())
+
+    def spare(self) -> int:
+        return 0
+
+    def lighten(self) -> None:
+        """Its answers are all that it has."""
 
 
 def changed(old: Result, new: Result, check: Callable[[], None]) -> Change | None:

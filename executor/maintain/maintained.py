@@ -28,7 +28,7 @@ from executor.engine import Engine
 from executor.extenders.patterns import Patterns
 from executor.join.batch import Batch, Column
 from executor.maintain.asked import UndatedQuestion
-from executor.maintain.compared import changed
+from executor.maintain.compared import PASSING, changed
 from executor.maintain.grouping import Groups
 from executor.maintain.reacting import Reacting
 from executor.maintain.showing import Showing
@@ -47,10 +47,13 @@ from store.snapshot import Snapshot
 
 MAINTAINED: Final = "maintained"
 
+# Of a view, and of each leaf of its joins.
+_VIEW_BYTES: Final = 10_000
+_LEAF_BYTES: Final = 600
 # Of a feed, besides its arguments.
 _FEED_BYTES: Final = 1_000
-# Refusals that are no matter of one feed.
-_OF_ALL: Final = (Code.CANCELLED, Code.TIMEOUT)
+# Refusals that are no matter of one feed. What is refused because others use the memory is to be asked again.
+_OF_ALL: Final = (Code.CANCELLED, Code.TIMEOUT, Code.RATE_LIMITED)
 
 Changes = dict[int, Change | AdalogError]
 
@@ -94,6 +97,7 @@ class Maintained:
 
     def _plan(self, question: Question, maintenance: Maintenance) -> None:
         self.maintenance = maintenance
+        self._weight = maintenance.weight
         self._reacting = Reacting(question, self._engine, maintenance, self._source)
         self._named = [leaf for leaf in self._leaves() if isinstance(leaf, DatomAtom) and _names(leaf)]
         # What a value means beside an attribute that is an argument, that attribute says.
@@ -166,7 +170,14 @@ class Maintained:
 
     def nbytes(self) -> int:
         groups = 0 if self._groups is None else self._groups.nbytes()
-        return self._reacting.nbytes() + groups + _FEED_BYTES * len(self._feeds)
+        own = _VIEW_BYTES + _LEAF_BYTES * self._weight
+        return own + self._reacting.nbytes() + groups + _FEED_BYTES * len(self._feeds)
+
+    def spare(self) -> int:
+        return self._reacting.spare()
+
+    def lighten(self) -> None:
+        self._reacting.lighten()
 
     # A step
 
@@ -266,7 +277,7 @@ class Maintained:
                 before, after = (feed.asked.answer(self._engine, at, cancel) for at in (tick.old, tick.new))
                 change = changed(before, after, cancel.check)
             except AdalogError as error:
-                if error.code is Code.CANCELLED:
+                if error.code in PASSING:
                     raise
                 changes[number] = error
                 continue
@@ -311,7 +322,7 @@ class Maintained:
             try:
                 self._add(number, feed, at, cancel)
             except AdalogError as error:
-                if error.code in _OF_ALL or error.code is Code.RATE_LIMITED:
+                if error.code in _OF_ALL:
                     raise
                 refused[number] = error
         return refused

@@ -90,3 +90,9 @@ class View(Protocol):
 
     def nbytes(self) -> int:
         """Bytes kept."""
+
+    def spare(self) -> int:
+        """Bytes of these that make the next step quicker, and could be made again for it."""
+
+    def lighten(self) -> None:
+        """Lets go of what is spare. Between two steps."""

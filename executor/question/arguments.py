@@ -51,6 +51,8 @@ class Moment:
     key: str
     open: Callable[[Snapshot], Snapshot]
     value: Given | None = None
+    # The transaction that has to be reached before, if it is named by its number.
+    t: int | None = None
     # As `open`, but what has yet to come is never ahead of `$`.
     beside: Callable[[Snapshot], Snapshot] | None = None
 

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from datalog.errors import AdalogError, Code
+from store.folder import check_is_folder
 from store.reading import read_folder
 from store.snapshot import Snapshot
 
@@ -32,6 +33,7 @@ _opened: Final[dict[str, Snapshot]] = {}
 
 
 def _newest(data: str, t: int | None) -> Snapshot:
+    check_is_folder(data)
     found = _opened.get(data)
     if found is None or t is None or found.t < t:
         # Others are given up first: files stay for as long as somebody has them open.

@@ -13,7 +13,7 @@ from uuid import uuid4
 from executor.spark.pipeline.reading import SparkRunner
 from executor.spark.session import Session
 from executor.spark.shipping import Shipped
-from store.compactor import Folding, FoldJob
+from store.compactor import Elsewhere, FoldJob
 from store.pieces import Fold, Pair, join_pieces, ranges_of, sampled, within, write_backward, write_forward
 from store.private import opener
 from store.segment import Segment
@@ -56,7 +56,7 @@ def fold(runner: Runner, job: FoldJob) -> Segment:
     return made
 
 
-def folding_on(session: Session) -> Folding:
+def folding_on(session: Session) -> Elsewhere:
     """Folds on a session, for as long as it is there."""
     return lambda job: fold(SparkRunner(session.live(), _Unwatched()), job)
 

@@ -23,12 +23,12 @@ import pyarrow as pa
 from datalog.errors import AdalogError, Code
 from executor.spark.configuration import configuration, is_local, python_of, set_environment
 from executor.spark.failures import is_full, not_started
-from executor.spark.folders import PrivateFolder
 from executor.spark.java import java_home
 from executor.spark.job import each_in_a_task
 from executor.spark.line import Switchboard, switchboard
 from executor.spark.processes import end_process, end_with
 from executor.spark.properties import spark_defaults, written
+from store.private_folder import PrivateFolder
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 _log = logging.getLogger("adalog.spark")
 
 _JOBS_AT_ONCE = 16
+# How the names of a session's folders begin. A Unix socket's path has some 100 bytes, so these are short.
+_FOLDERS = "adalog-spark-"
 _AGAIN_SECONDS = 60.0
 # What a session is given to leave a cluster in order.
 _STOP_SECONDS = 1.5
@@ -317,11 +319,11 @@ def start_session(
     switchboard: Switchboard | None = None
     said: Path | None = None
     try:
-        folders.append(PrivateFolder())
+        folders.append(PrivateFolder(_FOLDERS))
         folder = folders[0].path
         said = folder / "spark.log"
         chosen = configuration(master, folder, properties or {}, spark_defaults(os.environ))
-        folders += [PrivateFolder(Path(each)) for each in _scratch(chosen, master)]
+        folders += [PrivateFolder(_FOLDERS, Path(each)) for each in _scratch(chosen, master)]
         conf = SparkConf(loadDefaults=False)
         conf.setAll(list(chosen.items()))
         file = folder / "spark.properties"

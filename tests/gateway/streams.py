@@ -43,13 +43,13 @@ class Stream:
         self.listening = False
         self.over: tuple[AdalogError | None] | None = None
 
-    def listen(self, deliver: Callable[[Any], bool], ended: Callable[[AdalogError | None], None]) -> None:
+    def listen(self, deliver: Callable[[Any], int], ended: Callable[[AdalogError | None], None]) -> None:
         self.deliver, self.ended, self.listening = deliver, ended, True
         self.pump()
 
     def pump(self) -> None:
         while self.listening and self.waiting and not self.closed.is_set():
-            if not self.deliver(self.waiting[0]):
+            if not self.deliver((self.waiting[0],)):
                 self.refused += 1
                 return
             self.taken += 1

@@ -22,8 +22,8 @@ from typing import IO, Any
 import httpx
 import pytest
 
-from executor.spark.folders import remove_abandoned
 from store.database import Database
+from store.private_folder import remove_abandoned
 from tests.spark_processes import alive, busy_worker, descendants, until
 from tests.support import QUICK
 
@@ -447,5 +447,5 @@ def test_spark_is_gone_with_a_server_that_is_killed(
         assert answer.exception(30) is not None
     (left,) = temporary.glob("adalog-spark-*")
     # What the next start does.
-    remove_abandoned(temporary)
+    remove_abandoned("adalog-spark-", temporary)
     assert not left.exists()

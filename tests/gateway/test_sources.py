@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -160,19 +161,41 @@ def test_settings_are_listed_with_their_origin_and_without_secrets(file: Path) -
     assert found["redis_url"] == (None, "default")
 
 
+TYPED = {
+    "auth": __file__,
+    "import_folders": "/srv/in",
+    "data": ":memory:",
+    "jwt_algorithms": "RS256",
+    "jwt_key": __file__,
+    "jwt_audience": "adalog",
+    "jwt_issuer": "issuer",
+    "segments_copy": "/var/cache/adalog",
+    "jwt_keys_url": "https://issuer.example/keys",
+}
+
+
+DEFAULTS = asdict(Settings()) | asdict(Settings().limits)
+
+
+def option(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
 @pytest.mark.parametrize("name", sorted(names() - secret_names() - {"config", "secrets_dir"}))
 def test_every_setting_can_be_typed(name: str) -> None:
-    default = listed()[name][0]
-    values = {"auth": __file__, "import_folders": "/srv/in", "data": ":memory:"}
-    typed = values.get(name, default)
-    option = "--" + name.replace("_", "-")
-    found = listed(option, str(typed)) if typed != "" else {name: (typed, option)}
-    assert found[name] == (typed, option)
+    typed = TYPED.get(name, DEFAULTS.get(name))
+    # Those of signed tokens go together, and have keys from one place.
+    needed = {"jwt_algorithms", "jwt_audience", "jwt_issuer", "jwt_key"} if name.startswith("jwt_") else set()
+    given = {each: TYPED[each] for each in needed - ({"jwt_key"} if name == "jwt_keys_url" else set())}
+    if name == "segments_copy":
+        given["data"] = "postgresql://ada@db.example/adalog"
+    found = listed(*(part for each, value in {**given, name: typed}.items() for part in (option(each), str(value))))
+    assert found[name] == (typed, option(name)) or typed == ""
 
 
 @pytest.mark.parametrize("name", sorted(secret_names()))
 def test_no_secret_can_be_typed(name: str) -> None:
-    ended = ran("serve", "--" + name.replace("_", "-"), SECRET)
+    ended = ran("serve", option(name), SECRET)
     assert ended.exit_code == 2
     assert f"set ADALOG_{name.upper()}" in ended.stderr
     assert SECRET not in ended.output

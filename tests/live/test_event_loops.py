@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 
@@ -42,17 +42,20 @@ class Listener:
         self.subscription = hub.follow(asked, ValuesForm(str(least), hub._tokens), Begin())
         self.subscription.listen(self._deliver, self._ended)
 
-    def _deliver(self, message: Message) -> bool:
+    def _deliver(self, messages: Sequence[Message]) -> int:
         if not self.open:
-            return False
-        change: LiveChange = message.payload
+            return 0
+        for message in messages:
+            self._apply(message.payload)
+        return len(messages)
+
+    def _apply(self, change: LiveChange) -> None:
         if change.kind is Kind.RESET:
             self.names = set()
         self.names -= {name for (name,) in change.retracted or ()}
         self.names |= {name for (name,) in (*(change.rows or ()), *(change.added or ()))}
         self.t = change.basis_t
         self._heard.set()
-        return True
 
     def _ended(self, error: AdalogError | None) -> None:
         raise AssertionError(error)
@@ -67,7 +70,7 @@ class Listener:
 def test_one_transaction_that_changes_more_than_an_event_loop_takes(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outlet, "_MOST_POSTS", 3)
+    monkeypatch.setattr(outlet, "_MOST_MESSAGES", 3)
 
     async def follow(hub: Hub) -> None:
         listeners = [Listener(hub, least) for least in range(8)]

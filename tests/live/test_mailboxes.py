@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -53,10 +54,11 @@ class Socket:
         self.ends: list[AdalogError | None] = []
         subscription.listen(self.deliver, self.ends.append)
 
-    def deliver(self, message: Message) -> bool:
-        if self.open:
-            self.taken.append(message.t)
-        return self.open
+    def deliver(self, messages: Sequence[Message]) -> int:
+        if not self.open:
+            return 0
+        self.taken += [message.t for message in messages]
+        return len(messages)
 
 
 def message(t: int, kind: Kind = Kind.DELTA, size: int = 10) -> Message:
@@ -159,7 +161,7 @@ def test_a_snapshot_that_waits_is_paid_for_whatever_comes_behind_it(desk: Desk) 
 def test_whom_an_event_loop_has_no_room_for_asks_again(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, taking: bool
 ) -> None:
-    monkeypatch.setattr(outlet, "_MOST_POSTS", 2)
+    monkeypatch.setattr(outlet, "_MOST_MESSAGES", 2)
 
     async def work() -> Socket:
         posts = LoopOutlet(asyncio.get_running_loop())
@@ -222,10 +224,10 @@ def test_who_closes_hears_no_more(desk: Desk, channel: Channel, subscription: Su
 def test_a_reader_that_closes_while_it_is_told(desk: Desk, channel: Channel, subscription: Subscription) -> None:
     taken = []
 
-    def deliver(told: Message) -> bool:
-        taken.append(told.t)
+    def deliver(told: Sequence[Message]) -> int:
+        taken.extend(each.t for each in told)
         subscription.close()
-        return True
+        return len(told)
 
     subscription.listen(deliver, lambda _: None)
     tell(channel, message(1), message(2))
@@ -235,7 +237,7 @@ def test_a_reader_that_closes_while_it_is_told(desk: Desk, channel: Channel, sub
 def test_a_reader_that_fails_is_let_go(
     desk: Desk, channel: Channel, subscription: Subscription, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def deliver(_: Message) -> bool:
+    def deliver(_: Sequence[Message]) -> int:
         raise RuntimeError("a mistake")
 
     other = Subscription(desk, SETTINGS, Position(0))
@@ -255,3 +257,70 @@ def test_members_that_lost_a_message_are_told_some_at_a_time(desk: Desk, channel
     assert len(turns) >= 3
     assert not channel.members
     assert desk.gone == [False] * 200
+
+
+def test_what_an_event_loop_has_not_come_to_is_delivered_together(desk: Desk) -> None:
+    told: list[list[int]] = []
+
+    def deliver(messages: Sequence[Message]) -> int:
+        told.append([each.t for each in messages])
+        return len(messages)
+
+    async def work() -> None:
+        posts = LoopOutlet(asyncio.get_running_loop())
+        channel, other = Channel(posts, NoForm()), Channel(posts, NoForm())
+        first, late = (Subscription(desk, SETTINGS, Position(0)) for _ in range(2))
+        for subscription in (first, late):
+            subscription.listen(deliver, lambda _: None)
+        posts.post(first.joined, channel, ())
+        for t in (1, 2):
+            posts.tell(channel, message(t))
+            posts.tell(other, message(t))
+        # Who joins here is not told what came before.
+        posts.post(late.joined, channel, ())
+        for t in (3, 4):
+            posts.tell(channel, message(t))
+        posts.flush()
+        await asyncio.sleep(0)
+        assert (first.position, late.position) == (Position(4), Position(4))
+
+    asyncio.run(work())
+    assert told == [[1, 2], [3, 4], [3, 4]]
+
+
+def test_one_member_that_fails_harms_no_other(
+    desk: Desk, channel: Channel, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Broken(Subscription):
+        def take(self, messages: Sequence[Message]) -> None:
+            raise RuntimeError("a mistake")
+
+    broken, sound = Broken(desk, SETTINGS, Position(0)), Subscription(desk, SETTINGS, Position(0))
+    for each in (broken, sound):
+        channel.members[each] = None
+        each.channel = channel
+    socket = Socket(sound)
+    tell(channel, message(1))
+    assert socket.taken == [1]
+    assert "a mistake" in caplog.text
+
+
+def test_of_what_is_delivered_together_the_rest_waits(
+    desk: Desk, channel: Channel, subscription: Subscription
+) -> None:
+    taken: list[int] = []
+    room = iter((2, 1, 5))
+
+    def deliver(messages: Sequence[Message]) -> int:
+        some = messages[: next(room)]
+        taken.extend(each.t for each in some)
+        return len(some)
+
+    subscription.listen(deliver, lambda _: None)
+    for _ in channel.take([message(t) for t in range(1, 5)]):
+        pass
+    assert (taken, subscription.position, desk.held) == ([1, 2], Position(2), 20)
+    subscription.pump()
+    assert (taken, subscription.position, desk.held) == ([1, 2, 3], Position(3), 10)
+    subscription.pump()
+    assert (taken, subscription.position, desk.held) == ([1, 2, 3, 4], Position(4), 0)

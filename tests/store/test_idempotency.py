@@ -85,7 +85,7 @@ def test_a_key_that_cannot_be_kept_is_refused(key: str, message: str) -> None:
 
 def test_a_key_is_forgotten_after_some_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1_000_000_000_000
-    monkeypatch.setattr(log, "_now", lambda: now)
+    monkeypatch.setattr(log, "now_ms", lambda: now)
     memory = KeyMemory(seconds=60)
     with Database.open(str(tmp_path), keys=memory) as database:
         database.transact("[[:db/add 1 :n 1]]", idempotency_key="k")

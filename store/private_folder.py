@@ -1,4 +1,4 @@
-"""Private folders for what Spark writes: gone with their process, or at the next start after it was killed."""
+"""Private folders for what a process needs while it runs: gone with it, or at the next start if it was killed."""
 
 from __future__ import annotations
 
@@ -8,23 +8,18 @@ import shutil
 import tempfile
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
-
-_PREFIX: Final = "adalog-spark-"
 
 
 class PrivateFolder:
-    """A new folder that only this user can enter, locked for as long as this process has it.
+    """A new folder that only this user can enter, locked for as long as this process has it."""
 
-    Its name is short: a Unix socket's path has some 100 bytes.
-    """
-
-    def __init__(self, parent: Path | None = None) -> None:
-        """Removes, too, those beside it whose processes ended without."""
+    def __init__(self, prefix: str, parent: Path | None = None) -> None:
+        """prefix: of its name, the same for all of one kind. Removes, too, those of its kind beside it whose
+        processes ended without."""
         parent = parent or Path(tempfile.gettempdir())
-        remove_abandoned(parent)
+        remove_abandoned(prefix, parent)
         while True:
-            self.path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
+            self.path = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
             held = _locked(self.path)
             # Another process may have taken it for abandoned in the moment before the lock.
             if held is not None and self.path.is_dir():
@@ -43,9 +38,9 @@ class PrivateFolder:
             self._held = -1
 
 
-def remove_abandoned(parent: Path) -> None:
+def remove_abandoned(prefix: str, parent: Path) -> None:
     """Removes the folders of processes that ended without removing them."""
-    for left in parent.glob(f"{_PREFIX}*"):
+    for left in parent.glob(f"{prefix}*"):
         held = _locked(left)
         if held is not None:
             shutil.rmtree(left, ignore_errors=True)

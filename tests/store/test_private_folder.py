@@ -7,14 +7,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-from executor.spark.folders import PrivateFolder
+from store.private_folder import PrivateFolder
 
-OWN = "import sys; from pathlib import Path; from executor.spark.folders import PrivateFolder"
-OWN += "; held = PrivateFolder(Path(sys.argv[1])); print(held.path, flush=True); input()"
+OWN = "import sys; from pathlib import Path; from store.private_folder import PrivateFolder"
+OWN += "; held = PrivateFolder('adalog-test-', Path(sys.argv[1])); print(held.path, flush=True); input()"
 
 
 def test_a_folder_is_ours_alone_and_goes_when_told(tmp_path: Path) -> None:
-    own = PrivateFolder(tmp_path)
+    own = PrivateFolder("adalog-test-", tmp_path)
     (own.path / "spark-1").mkdir()
     (own.path / "spark-1" / "block").touch()
     assert stat.S_IMODE(own.path.stat().st_mode) == 0o700
@@ -23,18 +23,18 @@ def test_a_folder_is_ours_alone_and_goes_when_told(tmp_path: Path) -> None:
 
 
 def test_what_killed_processes_leave_is_removed_and_what_runs_is_not(tmp_path: Path) -> None:
-    own = PrivateFolder(tmp_path)
+    own = PrivateFolder("adalog-test-", tmp_path)
     with subprocess.Popen(
         [sys.executable, "-c", OWN, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as other:
         assert other.stdout is not None
         its = Path(other.stdout.readline().strip())
         (its / "blocks").touch()
-        third = PrivateFolder(tmp_path)
+        third = PrivateFolder("adalog-test-", tmp_path)
         assert its.exists(), "another process has it"
         assert own.path.exists()
         other.kill()
-    fourth = PrivateFolder(tmp_path)
+    fourth = PrivateFolder("adalog-test-", tmp_path)
     assert not its.exists()
     for each in (own, third, fourth):
         assert each.path.exists()

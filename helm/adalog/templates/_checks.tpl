@@ -1,0 +1,61 @@
+{{/* Refuses values that contradict each other, and says what would be right. What one value may be is said by values.schema.json. */}}
+{{- define "adalog.check" -}}
+{{- $v := .Values -}}
+
+{{- if not (or $v.auth.tokens.existingSecret $v.auth.tokens.list) -}}
+{{- fail "no authentication is set up, and the gateway listens for other machines. Set auth.tokens.existingSecret to a Secret with a file of bearer tokens (a line `name:role:sha256hex` each; the role is read, write or admin), or auth.tokens.list to such entries" -}}
+{{- end -}}
+{{- if and $v.auth.tokens.existingSecret $v.auth.tokens.list -}}
+{{- fail "auth.tokens.existingSecret and auth.tokens.list are both set; one of them says who may ask" -}}
+{{- end -}}
+
+{{- if eq $v.database.kind "folder" -}}
+{{- if ne (include "adalog.replicas" .) "1" -}}
+{{- fail (printf "replicas is %s, and a folder is served by one gateway: set database.kind to postgresql for several, or replicas to 1" (include "adalog.replicas" .)) -}}
+{{- end -}}
+{{- if $v.autoscaling.enabled -}}
+{{- fail "autoscaling.enabled is set, and a folder is served by one gateway: set database.kind to postgresql" -}}
+{{- end -}}
+{{- if and (eq $v.spark.mode "kubernetes") (not (has "ReadWriteMany" $v.database.folder.accessModes)) -}}
+{{- fail "spark.mode is kubernetes, and executors read the volume of the data folder: set database.folder.accessModes to [ReadWriteMany] and database.folder.storageClass to a class that has it, or spark.mode to local or none" -}}
+{{- end -}}
+{{- else -}}
+{{- $ways := compact (list $v.database.postgresql.existingSecret $v.database.postgresql.host ($v.database.postgresql.bundled.enabled | ternary "bundled" "")) -}}
+{{- if ne (len $ways) 1 -}}
+{{- fail (printf "database.kind is postgresql, and %d of three ways to one are given. Set database.postgresql.existingSecret to a Secret with its address, or database.postgresql.host and passwordSecret, or, to try it out, database.postgresql.bundled.enabled" (len $ways)) -}}
+{{- end -}}
+{{- if and (eq $v.database.postgresql.sslMode "verify-ca") (not $v.database.postgresql.caSecret) $v.database.postgresql.host -}}
+{{- fail "database.postgresql.sslMode is verify-ca, which needs the authority: set database.postgresql.caSecret, or sslMode to verify-full for the system's authorities" -}}
+{{- end -}}
+{{- end -}}
+
+{{- if and $v.autoscaling.enabled (gt (int64 $v.autoscaling.minReplicas) (int64 $v.autoscaling.maxReplicas)) -}}
+{{- fail (printf "autoscaling.minReplicas is %d, more than autoscaling.maxReplicas, %d" (int64 $v.autoscaling.minReplicas) (int64 $v.autoscaling.maxReplicas)) -}}
+{{- end -}}
+{{- if and $v.autoscaling.enabled (not $v.autoscaling.targetCPU) (not $v.autoscaling.targetMemory) -}}
+{{- fail "autoscaling.enabled is set without autoscaling.targetCPU or autoscaling.targetMemory, so that nothing tells it when to scale" -}}
+{{- end -}}
+
+{{- if gt (len (compact (list $v.redis.url $v.redis.existingSecret ($v.redis.bundled.enabled | ternary "bundled" "")))) 1 -}}
+{{- fail "more than one of redis.url, redis.existingSecret and redis.bundled.enabled is set; one of them names the Redis" -}}
+{{- end -}}
+
+{{- if and $v.ingress.enabled (not $v.ingress.hosts) -}}
+{{- fail "ingress.enabled is set without ingress.hosts; name at least one host" -}}
+{{- end -}}
+{{- if and $v.metrics.serviceMonitor.enabled (not $v.metrics.serviceMonitor.tokenSecret) -}}
+{{- fail "metrics.serviceMonitor.enabled is set, and /metrics asks for a token: set metrics.serviceMonitor.tokenSecret to a Secret with one that may read" -}}
+{{- end -}}
+
+{{- $least := add (int64 $v.preStopSeconds) 10 -}}
+{{- if lt (int64 $v.terminationGracePeriodSeconds) $least -}}
+{{- fail (printf "terminationGracePeriodSeconds is %d; a gateway serves on for preStopSeconds and then ends within five seconds: set it to %d at least" (int64 $v.terminationGracePeriodSeconds) $least) -}}
+{{- end -}}
+
+{{- $own := dict "data" "database" "host" "service.bind" "port" "service.port" "auth" "auth.tokens" "redis_url" "redis" "redis_secret" "redis.signingSecret" "spark" "spark.mode" "spark_master" "spark.mode and spark.master" "spark_conf" "spark.conf" "trusted_proxies" "ingress.trustedProxies" -}}
+{{- range $name, $_ := $v.settings -}}
+{{- if hasKey $own $name -}}
+{{- fail (printf "settings.%s is for the chart to set: use %s" $name (index $own $name)) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}

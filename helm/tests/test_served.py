@@ -1,0 +1,211 @@
+"""What the rendered Deployment runs, run here: the image's entry with its arguments and environment; its probes.
+
+Folders of this test stand where the pod has volumes, and loopback and a free port where it listens for the cluster.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from helm.tests.chart import ROOT, Object, Rendered, rendered
+from tests.redis_servers import running
+
+TOKEN = "a token of the test"
+AUTHORIZATION = {"Authorization": f"Bearer {TOKEN}"}
+TOKENS = {"adalog-tokens": {"tokens": f"app:write:{hashlib.sha256(TOKEN.encode()).hexdigest()}\n"}}
+NAMED = {"auth": {"tokens": {"existingSecret": "adalog-tokens"}}}
+
+
+@dataclass
+class Pod:
+    """A container of a rendered pod as a process of this machine."""
+
+    container: Object
+    process: subprocess.Popen[str]
+    url: str
+    client: httpx.Client
+
+    def probe(self, kind: str) -> httpx.Response:
+        """What the kubelet would be answered."""
+        asked = self.container[f"{kind}Probe"]["httpGet"]
+        assert asked["port"] in {port["name"] for port in self.container["ports"]}
+        headers = {each["name"]: each["value"] for each in asked["httpHeaders"]}
+        return self.client.get(self.url + asked["path"], headers=headers, timeout=30)
+
+    def ask(self, document: str, **variables: Any) -> Any:
+        body = {"query": document, "variables": variables}
+        answer = self.client.post(f"{self.url}/graphql", json=body, headers=AUTHORIZATION, timeout=60).json()
+        assert "errors" not in answer, answer
+        return answer["data"]
+
+    def end(self) -> int:
+        """Stops it as the kubelet does; its exit code."""
+        (program, *_) = self.container["lifecycle"]["preStop"]["exec"]["command"]
+        assert shutil.which(program)
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(60)
+
+
+@contextmanager
+def started(
+    made: Rendered,
+    folder: Path,
+    secrets: Mapping[str, Mapping[str, str]],
+    replaced: Mapping[str, str] | None = None,
+) -> Iterator[Pod]:
+    """The gateway's container. `replaced`: names of the cluster, and what stands for them here."""
+    spec = made.one("Deployment")["spec"]["template"]["spec"]
+    (container,) = spec["containers"]
+    secrets = {**secrets, **own_secrets(made)}
+    places = {}
+    for volume in spec["volumes"]:
+        place = folder / volume["name"]
+        place.mkdir(mode=0o700, exist_ok=True)
+        places[volume["name"]] = place
+        for name, text in secrets.get(volume.get("secret", {}).get("secretName"), {}).items():
+            place.joinpath(name).write_text(text)
+            place.joinpath(name).chmod(volume["secret"]["defaultMode"])
+    mounts = {each["mountPath"]: str(places[each["name"]]) for each in container["volumeMounts"]}
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("ADALOG_")}
+    environ |= {"PYTHONPATH": str(ROOT), "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    environ |= {"HOME": mounts["/tmp"], "TMPDIR": mounts["/tmp"]}
+    given: dict[str, str] = {}
+    for each in container["env"]:
+        if "valueFrom" in each:
+            source = each["valueFrom"]["secretKeyRef"]
+            given[each["name"]] = secrets[source["name"]][source["key"]]
+        else:
+            text = re.sub(r"\$\((\w+)\)", lambda found: given[found[1]], each["value"])
+            for here, there in {**mounts, **(replaced or {})}.items():
+                text = text.replace(here, there)
+            given[each["name"]] = text
+    given |= {"ADALOG_HOST": "127.0.0.1", "ADALOG_PORT": "0"}
+    with subprocess.Popen(
+        [ROOT / "helm" / "image" / "entrypoint.sh", *container["args"]],
+        env={**environ, **given},
+        cwd=mounts["/tmp"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stderr is not None
+            said = ""
+            while not (found := re.search(r"(http://127\.0\.0\.1:\d+)/graphql", said)):
+                line = process.stdout.readline()
+                assert line, process.stderr.read()
+                said += line
+            with httpx.Client() as client:
+                yield Pod(container, process, found[1], client)
+        finally:
+            process.kill()
+
+
+def own_secrets(made: Rendered) -> dict[str, dict[str, str]]:
+    """What stands in the Secrets that the chart makes."""
+    found = {}
+    for each in made.objects:
+        if each["kind"] == "Secret":
+            data = {name: base64.b64decode(text).decode() for name, text in each.get("data", {}).items()}
+            found[each["metadata"]["name"]] = {**data, **each.get("stringData", {})}
+    return found
+
+
+def until_ready(pod: Pod) -> None:
+    """Asks as often as it takes; the kubelet, too, asks until it is."""
+    for _ in range(2_000):
+        assert pod.process.poll() is None
+        answer = pod.probe("readiness")
+        if answer.status_code == 200:
+            return
+        assert answer.status_code == 503
+        assert answer.json()["why"]
+    raise AssertionError(answer.text)
+
+
+def test_one_gateway_on_a_folder(tmp_path: Path) -> None:
+    # A name that the probes do not have by themselves.
+    made = rendered(NAMED, {"settings": {"allowed_hosts": "db.example.org", "timeout_ms": 12_000}})
+    with started(made, tmp_path, TOKENS) as pod:
+        assert pod.probe("startup").status_code == 200
+        until_ready(pod)
+        assert pod.probe("liveness").status_code == 200
+        assert pod.client.get(f"{pod.url}/metrics").status_code == 401
+        assert "adalog_read_only 0" in pod.client.get(f"{pod.url}/metrics", headers=AUTHORIZATION).text
+        assert pod.client.post(f"{pod.url}/graphql", json={"query": "{ database { basisT } }"}).status_code == 401
+        pod.ask('mutation { transact(tx: "[{:name \\"Ada\\"}]") { t } }')
+        assert pod.end() == 0
+    assert (tmp_path / "data" / "adalog" / "log.sqlite").is_file()
+    with started(made, tmp_path, TOKENS) as pod:
+        until_ready(pod)
+        found = pod.ask('{ q(query: "[:find ?n :where [_ :name ?n]]") { rows } }')
+        assert found["q"]["rows"] == [["Ada"]]
+        # What `helm test` runs, beside it.
+        asks = rendered(NAMED, {"tests": {"tokenSecret": "reader"}}).one("Pod", "-answers")["spec"]["containers"][0]
+        arguments = [pod.url if each == "http://live-adalog:8080" else each for each in asks["args"]]
+        environ = {**os.environ, "PYTHONPATH": str(ROOT), asks["env"][0]["name"]: TOKEN}
+        entry = [sys.executable, "-m", "gateway.cli", *arguments]
+        assert subprocess.run(entry, env=environ, capture_output=True, text=True, check=True).stdout
+        plain = rendered(NAMED).one("Pod", "-answers")["spec"]["containers"][0]["command"]
+        words = [
+            pod.url + each.removeprefix("http://live-adalog:8080") if "://" in each else each for each in plain
+        ]
+        words[0] = sys.executable
+        assert '"ready"' in subprocess.run(words, capture_output=True, text=True, check=True).stdout
+        assert pod.end() == 0
+
+
+def test_with_the_redis_beside_it(tmp_path: Path) -> None:
+    made = rendered(NAMED, {"redis": {"bundled": {"enabled": True}}})
+    secrets = own_secrets(made)["live-adalog-redis"]
+    (server,) = made.one("Deployment", "-redis")["spec"]["template"]["spec"]["containers"]
+    program, *options = server["args"]
+    assert program == "redis-server"
+    options = [each.replace("$(REDIS_PASSWORD)", secrets["password"]) for each in options]
+    password = options.index("--requirepass")
+    # The fixture's own look whether it answers knows no password; it is set where the gateway asks.
+    del options[password : password + 2]
+    with running("redis", *options) as redis:
+        client = redis.client()
+        client.config_set("port", 0)
+        client.config_set("requirepass", secrets["password"])
+        address = f"redis://:{secrets['password']}@live-adalog-redis:6379/0"
+        here = f"unix://:{secrets['password']}@{redis.socket}?db=0"
+        with started(made, tmp_path, TOKENS, {address: here}) as pod:
+            until_ready(pod)
+            pod.ask('mutation { transact(tx: "[{:name \\"Ada\\"}]") { t } }')
+            found = pod.ask('{ q(query: "[:find ?n :where [_ :name ?n]]") { rows } }')
+            assert found["q"]["rows"] == [["Ada"]]
+            text = pod.client.get(f"{pod.url}/metrics", headers=AUTHORIZATION).text
+            assert re.search(r"^adalog_cache_redis_up 1", text, re.MULTILINE)
+            assert pod.end() == 0
+
+
+def test_spark_would_be_driven_as_rendered(tmp_path: Path) -> None:
+    """The properties are ones that the gateway takes; to run them takes a cluster."""
+    from executor.spark.configuration import configuration
+    from executor.spark.properties import parsed
+
+    database = {"database": {"folder": {"accessModes": ["ReadWriteMany"]}}}
+    made = rendered(NAMED, database, {"spark": {"mode": "kubernetes"}})
+    given = parsed(made.environment["ADALOG_SPARK_CONF"])
+    chosen = configuration(made.environment["ADALOG_SPARK_MASTER"], tmp_path, given, {})
+    assert chosen.items() >= given.items()
+    assert chosen["spark.submit.deployMode"] == "client"
+    assert json.loads(made.environment["ADALOG_SPARK_CONF"]) == given

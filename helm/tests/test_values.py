@@ -1,0 +1,347 @@
+"""What values do, and what is refused with a sentence that says what to set."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import subprocess
+from typing import Any
+
+import pytest
+
+from gateway import ending
+from gateway.config import Settings
+from helm import readme
+from helm.tests.chart import CHART, Refused, defaults, loaded, rendered, schema
+
+TOKENS: dict[str, Any] = {"auth": {"tokens": {"existingSecret": "adalog-tokens"}}}
+POSTGRESQL: dict[str, Any] = {"database": {"kind": "postgresql", "postgresql": {"host": "db.example.org"}}}
+BUNDLED: dict[str, Any] = {"database": {"kind": "postgresql", "postgresql": {"bundled": {"enabled": True}}}}
+SPARK: dict[str, Any] = {"spark": {"mode": "kubernetes"}}
+DIGEST = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
+
+# Refusals
+
+REFUSED = {
+    "nobody": ({}, "no authentication is set up.*auth.tokens.existingSecret.*auth.tokens.list"),
+    "tokens twice": (
+        {"auth": {"tokens": {"existingSecret": "x", "list": [{"name": "a", "role": "read", "sha256": DIGEST}]}}},
+        "auth.tokens.existingSecret and auth.tokens.list are both set",
+    ),
+    "two on a folder": ({**TOKENS, "replicas": 2}, "replicas is 2.*database.kind to postgresql"),
+    "scaled on a folder": ({**TOKENS, "autoscaling": {"enabled": True}}, "database.kind to postgresql"),
+    "no PostgreSQL": (
+        {**TOKENS, "database": {"kind": "postgresql"}},
+        "0 of three ways.*existingSecret.*host.*bundled.enabled",
+    ),
+    "two PostgreSQLs": (
+        {**TOKENS, "database": {"kind": "postgresql", "postgresql": {"host": "a", "existingSecret": "b"}}},
+        "2 of three ways",
+    ),
+    "an authority that nobody named": (
+        {**TOKENS, "database": {"kind": "postgresql", "postgresql": {"host": "a", "sslMode": "verify-ca"}}},
+        "set database.postgresql.caSecret",
+    ),
+    "executors without the volume": ({**TOKENS, **SPARK}, r"accessModes to \[ReadWriteMany\]"),
+    "two caches": (
+        {**TOKENS, "redis": {"url": "redis://a", "bundled": {"enabled": True}}},
+        "more than one of redis.url",
+    ),
+    "an Ingress for no host": ({**TOKENS, "ingress": {"enabled": True}}, "name at least one host"),
+    "metrics without a token": (
+        {**TOKENS, "metrics": {"serviceMonitor": {"enabled": True}}},
+        "metrics.serviceMonitor.tokenSecret",
+    ),
+    "no time to end": ({**TOKENS, "terminationGracePeriodSeconds": 14}, "set it to 15 at least"),
+    "fewest above most": (
+        {**TOKENS, **POSTGRESQL, "autoscaling": {"enabled": True, "minReplicas": 7}},
+        "minReplicas is 7, more than autoscaling.maxReplicas, 6",
+    ),
+    "scaled by nothing": (
+        {**TOKENS, **POSTGRESQL, "autoscaling": {"enabled": True, "targetCPU": None}},
+        "autoscaling.targetCPU or autoscaling.targetMemory",
+    ),
+    "a setting of the chart's": (
+        {**TOKENS, "settings": {"redis_url": "redis://a"}},
+        "settings.redis_url.*use redis",
+    ),
+    # What the schema says.
+    "no value": ({**TOKENS, "replica": 2}, "replica"),
+    "no value within": ({**TOKENS, "database": {"folder": {"sise": "1Gi"}}}, "database.*sise"),
+    "a kind": ({**TOKENS, "database": {"kind": "mysql"}}, "database.kind.*mysql"),
+    "a YAML truth": ({**TOKENS, "spark": {"mode": False}}, "spark.mode.*kubernetes"),
+    "a short hash": ({"auth": {"tokens": {"list": [{"name": "a", "role": "read", "sha256": "abc"}]}}}, "abc"),
+    "a role": ({"auth": {"tokens": {"list": [{"name": "a", "role": "root", "sha256": DIGEST}]}}}, "root"),
+    "a password in an address": ({**TOKENS, "redis": {"url": "redis://:secret@cache"}}, "redis.url"),
+    "a property": ({**TOKENS, "spark": {"conf": {"driver.memory": "1g"}}}, "driver.memory"),
+    "a setting in capitals": ({**TOKENS, "settings": {"ADALOG_ROWS": 1}}, "ADALOG_ROWS"),
+    "none": ({**TOKENS, "replicas": 0}, "replicas"),
+    "a size": ({**TOKENS, "database": {"folder": {"size": "20 GB"}}}, "database.folder.size"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refusals(name: str) -> None:
+    values, said = REFUSED[name]
+    with pytest.raises(Refused, match=f"(?s){said}"):
+        rendered(values)
+
+
+# The schema, and the README
+
+
+def test_the_schema_has_just_the_values_there_are() -> None:
+    assert keys_of(schema()) - {("global",)} == keys_of_values(defaults())
+
+
+def keys_of(part: Any, path: tuple[str, ...] = ()) -> set[tuple[str, ...]]:
+    """Every key that an object of the schema lists; what it takes openly has none."""
+    if "$ref" in part:
+        part = schema()["definitions"][part["$ref"].rpartition("/")[2]]
+    found: set[tuple[str, ...]] = set()
+    for name, inner in part.get("properties", {}).items():
+        if name not in OPTIONAL:
+            found |= {(*path, name)} | keys_of(inner, (*path, name))
+    return found
+
+
+# What resources and probes may also say.
+OPTIONAL = {"claims", "initialDelaySeconds", "successThreshold", "requests", "limits"}
+
+
+def keys_of_values(part: Any, path: tuple[str, ...] = ()) -> set[tuple[str, ...]]:
+    found: set[tuple[str, ...]] = set()
+    for name, inner in part.items():
+        if name not in OPTIONAL:
+            found.add((*path, name))
+            if isinstance(inner, dict) and not is_open((*path, name)):
+                found |= keys_of_values(inner, (*path, name))
+    return found
+
+
+def is_open(path: tuple[str, ...]) -> bool:
+    """Whether the schema takes any key there."""
+    part = schema()
+    for name in path:
+        part = part["properties"][name]
+        if "$ref" in part:
+            part = schema()["definitions"][part["$ref"].rpartition("/")[2]]
+    return part.get("additionalProperties") is not False
+
+
+def test_the_readme_is_current() -> None:
+    assert readme.README.read_text(encoding="utf-8") == readme.text(), "run python helm/readme.py"
+
+
+def test_every_value_is_described() -> None:
+    """In the README, or with the map that it stands in."""
+    said = {path for path, _ in readme.described((CHART / "values.yaml").read_text(encoding="utf-8"))}
+    for path in keys_of_values(defaults()):
+        below = any(each[: len(path)] == path for each in said)
+        assert below or any(path[: len(each)] == each for each in said), path
+
+
+# What values do
+
+
+def test_large_numbers_stay_numbers() -> None:
+    """YAML's numbers are floats in a template: 1e+06."""
+    made = rendered(TOKENS, {"settings": {"rows": 1_000_000, "memory_bytes": 8_589_934_592, "idle_seconds": 80.5}})
+    assert made.environment["ADALOG_ROWS"] == "1000000"
+    assert made.environment["ADALOG_MEMORY_BYTES"] == "8589934592"
+    assert made.environment["ADALOG_IDLE_SECONDS"] == "80.5"
+
+
+def test_a_folder_is_one_gateways_and_stays() -> None:
+    made = rendered(TOKENS)
+    spec = made.one("Deployment")["spec"]
+    assert (spec["replicas"], spec["strategy"]) == (1, {"type": "Recreate"})
+    assert made.environment["ADALOG_DATA"].startswith("/data/")
+    claim = made.one("PersistentVolumeClaim", "-data")
+    assert claim["metadata"]["annotations"] == {"helm.sh/resource-policy": "keep"}
+    assert "storageClassName" not in claim["spec"]
+    given = rendered(TOKENS, {"database": {"folder": {"keep": False, "storageClass": "fast"}}})
+    claim = given.one("PersistentVolumeClaim", "-data")
+    assert "annotations" not in claim["metadata"]
+    assert claim["spec"]["storageClassName"] == "fast"
+
+
+def test_several_gateways_are_spread_and_replaced_one_by_one() -> None:
+    made = rendered(TOKENS, POSTGRESQL)
+    spec = made.one("Deployment")["spec"]
+    assert spec["replicas"] == 2
+    assert spec["strategy"]["rollingUpdate"] == {"maxSurge": 1, "maxUnavailable": 0}
+    assert len(spec["template"]["spec"]["topologySpreadConstraints"]) == 2
+    assert made.one("PodDisruptionBudget")["spec"]["maxUnavailable"] == 1
+    one = rendered(TOKENS, POSTGRESQL, {"replicas": 1})
+    assert "topologySpreadConstraints" not in one.one("Deployment")["spec"]["template"]["spec"]
+    assert "PodDisruptionBudget" not in one.kinds
+
+
+def test_the_autoscaler_alone_says_how_many() -> None:
+    made = rendered(TOKENS, POSTGRESQL, {"autoscaling": {"enabled": True, "targetMemory": 80}})
+    assert "replicas" not in made.one("Deployment")["spec"]
+    metrics = made.one("HorizontalPodAutoscaler")["spec"]["metrics"]
+    assert [each["resource"]["name"] for each in metrics] == ["cpu", "memory"]
+
+
+def test_passwords_stand_in_no_address() -> None:
+    """libpq and the kubelet put them in: what they consist of does not matter."""
+    made = rendered(TOKENS, POSTGRESQL, {"database": {"postgresql": {"passwordSecret": "db", "port": 6432}}})
+    assert made.environment["ADALOG_DATA"] == ("postgresql://adalog@db.example.org:6432/adalog?sslmode=verify-full")
+    assert made.environment["PGPASSWORD"] == {"secretKeyRef": {"name": "db", "key": "password"}}
+    assert made.environment["PGSSLROOTCERT"] == "system"
+    own = rendered(TOKENS, POSTGRESQL, {"database": {"postgresql": {"caSecret": "ca"}}})
+    assert own.environment["PGSSLROOTCERT"] == "/etc/adalog/postgresql/ca.crt"
+    assert not any("password" in json.dumps(each).lower() for each in own.objects)
+
+
+def test_passwords_that_the_chart_makes() -> None:
+    made = rendered(TOKENS, BUNDLED, {"redis": {"bundled": {"enabled": True}}})
+    again = rendered(TOKENS, BUNDLED, {"redis": {"bundled": {"enabled": True}}})
+    secrets = {}
+    for suffix, keys in (("-postgresql", {"password"}), ("-redis", {"password", "signing"})):
+        data = made.one("Secret", suffix)["data"]
+        assert data.keys() == keys
+        for name, text in data.items():
+            secret = base64.b64decode(text).decode()
+            # They stand in an address as they are.
+            assert re.fullmatch(r"[A-Za-z0-9]{32,}", secret)
+            assert text != again.one("Secret", suffix)["data"][name]
+            secrets[suffix, name] = secret
+    assert len(set(secrets.values())) == 3
+    rest = [each for each in made.objects if each["kind"] != "Secret"]
+    assert not any(secret in json.dumps(rest) for secret in secrets.values())
+
+
+def test_the_lines_of_tokens(tmp_path: Any) -> None:
+    from gateway.auth import Tokens
+
+    entries = [
+        {"name": "app", "role": "write", "sha256": DIGEST},
+        {"name": "ops", "role": "admin", "sha256": DIGEST},
+    ]
+    made = rendered({"auth": {"tokens": {"list": entries}}})
+    file = tmp_path / "tokens"
+    file.write_text(made.one("Secret", "-tokens")["stringData"]["tokens"])
+    file.chmod(0o600)
+    # The digest of no characters is that of a token that cannot be sent; the file is one that the server takes.
+    assert Tokens.load(str(file)).required
+    pod = made.one("Deployment")["spec"]["template"]
+    changed = rendered({"auth": {"tokens": {"list": entries[:1]}}}).one("Deployment")["spec"]["template"]
+    assert pod["metadata"]["annotations"] != changed["metadata"]["annotations"], "the file is read at start"
+
+
+def test_there_is_time_to_end() -> None:
+    made = rendered(TOKENS)
+    spec = made.one("Deployment")["spec"]["template"]["spec"]
+    (command,) = (each["lifecycle"]["preStop"]["exec"]["command"] for each in spec["containers"])
+    assert command[0] == "sleep"
+    assert int(command[1]) + ending.GONE < spec["terminationGracePeriodSeconds"]
+
+
+def test_streams_pass_the_ingress() -> None:
+    made = rendered(TOKENS, {"ingress": {"enabled": True, "hosts": ["a.example.org"], "className": "nginx"}})
+    said = made.one("Ingress")["metadata"]["annotations"]
+    nginx = "nginx.ingress.kubernetes.io/"
+    assert said[f"{nginx}proxy-buffering"] == "off"
+    # What is silent is pinged before.
+    assert int(said[f"{nginx}proxy-read-timeout"]) > max(
+        Settings().ping_seconds, Settings().limits.timeout_ms / 1000
+    )
+    assert said[f"{nginx}proxy-body-size"] == f"{Settings().request_bytes // 2**20}m"
+    plain = rendered(
+        TOKENS, {"ingress": {"enabled": True, "hosts": ["a.example.org"], "nginx": False, "className": ""}}
+    )
+    assert "annotations" not in plain.one("Ingress")["metadata"]
+    assert "ingressClassName" not in plain.one("Ingress")["spec"]
+
+
+def test_who_may_talk() -> None:
+    shut = rendered(TOKENS, {"networkPolicy": {"from": []}}).one("NetworkPolicy")["spec"]
+    # A list of rules that is empty lets nobody in; a rule without peers would let everybody in.
+    assert not shut["ingress"]
+    assert shut["policyTypes"] == ["Ingress", "Egress"]
+    values = {"ingress": {"enabled": True, "hosts": ["a.example.org"]}, "redis": {"url": "redis://cache"}}
+    opened = rendered(TOKENS, POSTGRESQL, values).one("NetworkPolicy")["spec"]
+    (rule,) = opened["ingress"]
+    assert [next(iter(peer)) for peer in rule["from"]] == ["podSelector", "namespaceSelector"]
+    ports = [port["port"] for each in opened["egress"] for port in each["ports"]]
+    assert ports == [53, 53, 5432, 6379]
+    free = rendered(TOKENS, {"networkPolicy": {"restrictEgress": False}}).one("NetworkPolicy")["spec"]
+    assert free["policyTypes"] == ["Ingress"]
+
+
+def test_spark_of_ones_own() -> None:
+    made = rendered(TOKENS, POSTGRESQL, SPARK, {"image": {"repository": "r.example.org/a", "tag": "7"}})
+    settings = json.loads(made.environment["ADALOG_SPARK_CONF"])
+    assert settings["spark.kubernetes.container.image"] == made.gateway["image"] == "r.example.org/a:7"
+    assert settings["spark.kubernetes.namespace"] == "databases"
+    assert settings["spark.authenticate"] == settings["spark.network.crypto.enabled"] == "true"
+    assert settings["spark.driver.host"] == "$(POD_IP)"
+    assert made.environment["ADALOG_SPARK"] == "on"
+    # Where the driver finds the template.
+    folder, _, file = settings["spark.kubernetes.executor.podTemplateFile"].rpartition("/")
+    (mount,) = (each["name"] for each in made.gateway["volumeMounts"] if each["mountPath"] == folder)
+    (volume,) = (
+        each["configMap"]["name"]
+        for each in made.one("Deployment")["spec"]["template"]["spec"]["volumes"]
+        if each["name"] == mount
+    )
+    assert volume == made.one("ConfigMap", "-spark")["metadata"]["name"]
+    (pod,) = loaded(made.one("ConfigMap", "-spark")["data"][file])
+    (container,) = pod["spec"]["containers"]
+    assert container["name"] == settings["spark.kubernetes.executor.podTemplateContainerName"]
+    # Spark spills where the image cannot be written only into volumes of this name.
+    assert any(each["name"].startswith("spark-local-dir-") for each in container["volumeMounts"])
+    given = rendered(TOKENS, POSTGRESQL, SPARK, {"spark": {"conf": {"spark.driver.port": 9000, "spark.x": True}}})
+    settings = json.loads(given.environment["ADALOG_SPARK_CONF"])
+    assert (settings["spark.driver.port"], settings["spark.x"]) == ("9000", "true")
+
+
+def test_executors_read_the_folder_where_the_gateway_has_it() -> None:
+    shared = {"database": {"folder": {"accessModes": ["ReadWriteMany"]}}}
+    made = rendered(TOKENS, SPARK, shared)
+    (pod,) = loaded(made.one("ConfigMap", "-spark")["data"]["executor.yaml"])
+    (own,) = (each for each in pod["spec"]["containers"][0]["volumeMounts"] if each["name"] == "data")
+    (gateways,) = (each for each in made.gateway["volumeMounts"] if each["name"] == "data")
+    assert own == {**gateways, "readOnly": True}
+
+
+def test_the_dashboard_is_what_lies_in_its_folder() -> None:
+    values = {"metrics": {"dashboard": {"enabled": True, "annotations": {"grafana_folder": "databases"}}}}
+    files = {path.name: json.loads(path.read_text(encoding="utf-8")) for path in CHART.glob("dashboards/*.json")}
+    made = rendered(TOKENS, values)
+    found = [each for each in made.objects if each["kind"] == "ConfigMap"]
+    assert bool(found) == bool(files)
+    for each in found:
+        assert {name: json.loads(text) for name, text in each["data"].items()} == files
+        assert each["metadata"]["labels"]["grafana_dashboard"] == "1"
+        assert each["metadata"]["annotations"] == {"grafana_folder": "databases"}
+
+
+def test_what_helm_prints() -> None:
+    notes = rendered(TOKENS).notes
+    assert "one gateway on the volume live-adalog-data" in notes
+    assert "port-forward service/live-adalog 8080" in notes
+    assert "WARNING" not in notes
+    notes = rendered(TOKENS, BUNDLED, {"ingress": {"enabled": True, "hosts": ["a.example.org"]}}).notes
+    assert "2 gateways on PostgreSQL" in notes
+    assert "http://a.example.org/graphql" in notes
+    assert notes.count("WARNING") == 2
+
+
+def test_null_takes_a_default_away() -> None:
+    made = rendered(TOKENS, {"resources": None, "podSecurityContext": {"fsGroupChangePolicy": None}})
+    assert "resources" not in made.gateway
+    own = made.one("Deployment")["spec"]["template"]["spec"]["securityContext"]
+    assert "fsGroupChangePolicy" not in own
+    assert own["runAsNonRoot"] is True
+
+
+def test_the_renderer_is_gos_own_form() -> None:
+    source = CHART.parent / "tests" / "render" / "main.go"
+    done = subprocess.run(["gofmt", "-l", source], capture_output=True, text=True, check=False)
+    assert not done.stdout

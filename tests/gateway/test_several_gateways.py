@@ -1,0 +1,182 @@
+"""Gateways with the data on a PostgreSQL server: what one answered the others know, by HTTP and by command."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from click.testing import CliRunner
+
+from datalog.errors import AdalogError
+from executor.pool import Pool
+from gateway.app import create_app
+from gateway.cli import main
+from gateway.config import SettingError, Settings, settings_from
+from gateway.opening import open_database
+from store.database import Database
+from tests.postgres_servers import PostgresServer
+
+
+class Gateway:
+    """One of several, in this process."""
+
+    def __init__(self, address: str) -> None:
+        self.settings = Settings(data=address, spark=False)
+        self.database: Database = open_database(self.settings)
+        self.pool = Pool(self.database)
+        self.app = create_app(self.database, self.pool, self.settings)
+
+    def close(self) -> None:
+        self.app.state.hub.close()
+        self.pool.close()
+        self.database.close()
+
+    async def ask(self, document: str, **variables: Any) -> dict[str, Any]:
+        transport = httpx.ASGITransport(app=self.app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8080") as client:
+            answered = await client.post("/graphql", json={"query": document, "variables": variables})
+            found: dict[str, Any] = answered.json()
+            return found
+
+    async def get(self, path: str) -> httpx.Response:
+        transport = httpx.ASGITransport(app=self.app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8080") as client:
+            return await client.get(path)
+
+
+@pytest.fixture
+def gateways(postgres: PostgresServer) -> Iterator[list[Gateway]]:
+    address = postgres.new_database()
+    opened = [Gateway(address), Gateway(address)]
+    yield opened
+    for each in opened:
+        each.close()
+
+
+TRANSACT = "mutation ($tx: EDN!) { transact(tx: $tx) { t } }"
+VALUES = """query ($b: BasisInput, $ms: Int) {
+  q(query: "[:find [?v ...] :where [_ :n ?v]]", basis: $b, timeoutMs: $ms) { rows basisT } }"""
+PAGED = """query ($after: String) {
+  q(query: "[:find ?v :where [_ :n ?v]]", first: 1, after: $after) { rows pageInfo { endCursor } } }"""
+BESIDE = """query ($args: [JSON!]) {
+  q(query: "[:find [?v ...] :in $ $old :where [$old _ :n ?v]]", args: $args) { rows } }"""
+
+
+def code(answer: dict[str, Any]) -> str:
+    found: str = answer["errors"][0]["extensions"]["code"]
+    return found
+
+
+async def written(gateway: Gateway, tx: str) -> int:
+    return int((await gateway.ask(TRANSACT, tx=tx))["data"]["transact"]["t"])
+
+
+def test_a_basis_that_another_gateway_answered(gateways: list[Gateway]) -> None:
+    async def scenario() -> None:
+        a, b = gateways
+        for n in range(10):
+            t = await written(a, f"[[:db/add {n + 1} :n {n}]]")
+            found = (await b.ask(VALUES, b={"t": t}))["data"]["q"]
+            assert len(found["rows"]) == n + 1
+            assert int(found["basisT"]) == t
+            beside = await b.ask(BESIDE, args=[{"basis": {"asOf": t}}])
+            assert len(beside["data"]["q"]["rows"]) == n + 1
+
+    asyncio.run(scenario())
+
+
+def test_a_basis_to_come_is_waited_for_until_the_deadline(gateways: list[Gateway]) -> None:
+    async def scenario() -> None:
+        a, b = gateways
+        t = await written(a, "[[:db/add 1 :n 1]]")
+        late = await b.ask(VALUES, b={"t": t + 5}, ms=200)
+        assert code(late) == "BASIS_FUTURE"
+        assert late["errors"][0]["extensions"]["retryable"]
+        waiting = asyncio.ensure_future(b.ask(VALUES, b={"t": t + 1}, ms=20_000))
+        # The event loop is not held up meanwhile.
+        assert (await b.get("/healthz")).status_code == 200
+        assert not waiting.done()
+        await written(a, "[[:db/add 1 :n 2]]")
+        assert (await waiting)["data"]["q"]["rows"] == [[2]]
+
+    asyncio.run(scenario())
+
+
+def test_a_cursor_of_another_gateway(gateways: list[Gateway]) -> None:
+    async def scenario() -> None:
+        a, b = gateways
+        await written(a, "[[:db/add 1 :n 1] [:db/add 2 :n 2]]")
+        first = (await a.ask(PAGED))["data"]["q"]
+        second = (await b.ask(PAGED, after=first["pageInfo"]["endCursor"]))["data"]["q"]
+        assert sorted([*first["rows"], *second["rows"]]) == [[1], [2]]
+
+    asyncio.run(scenario())
+
+
+def test_a_stream_goes_on_at_another_gateway(gateways: list[Gateway]) -> None:
+    a, b = gateways
+    a.database.transact("[[:db/add 1 :n 1]]")
+    query = "[:find ?v :where [_ :n ?v]]"
+    stream = a.database.live(query)
+    first = next(stream)
+    stream.close()
+    t = a.database.transact("[[:db/add 2 :n 2]]").t
+    resumed = b.database.live(query, resume=first.resume)
+    event = next(resumed)
+    resumed.close()
+    assert (event.kind, event.basis_t, [tuple(row) for row in event.added]) == ("DELTA", t, [(2,)])
+    ahead = b.database.live(query, from_t=a.database.transact("[[:db/add 3 :n 3]]").t)
+    a.database.transact("[[:db/add 4 :n 4]]")
+    changes = [event for event in itertools.islice(ahead, 2) if event.kind == "DELTA"]
+    assert [tuple(row) for row in changes[0].added] == [(4,)]
+    ahead.close()
+
+
+def test_the_server_is_away(postgres: PostgresServer, gateways: list[Gateway]) -> None:
+    a, _ = gateways
+    ready = asyncio.run(a.get("/readyz"))
+    assert (ready.status_code, "behind" in ready.json()) == (200, False)
+
+
+def test_addresses(postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    address = postgres.new_database()
+    settings = settings_from({"ADALOG_DATA": address})
+    assert "s3cret" not in repr(settings)
+    for wrong in ("postgresql://ada:s3cret@of@db/x", "postgres://ada:s3cret@db:port/x", "postgresql://a?s3cret=1"):
+        with pytest.raises(SettingError) as refused:
+            settings_from({"ADALOG_DATA": wrong})
+        assert "s3cret" not in str(refused.value)
+    with pytest.raises(AdalogError) as away:
+        Database.open("postgresql+psycopg://ada:s3cret@127.0.0.1:1/none")
+    assert "s3cret" not in away.value.message
+    assert "postgresql://ada@127.0.0.1:1/none" in away.value.message
+    assert not list(tmp_path.iterdir())
+
+
+def test_commands(postgres: PostgresServer, tmp_path: Path) -> None:
+    address = postgres.new_database()
+
+    def run(*command: str) -> tuple[int, str]:
+        ended = CliRunner().invoke(main, [*command, "--data", address])
+        assert "s3cret" not in ended.output
+        return ended.exit_code, ended.output
+
+    query = "[:find ?v :where [_ :n ?v]]"
+    status, output = run("query", query)
+    assert (status, "there is no database to read" in output) == (3, True)
+    status, output = run("transact", "[[:db/add 1 :n 41]]")
+    assert (status, "creating a new database in postgresql://ada@" in output) == (0, True)
+    assert run("transact", "[[:db/add 1 :n 42]]")[0] == 0
+    status, output = run("query", query, "--format", "json")
+    assert (status, output) == (0, "[[42]]\n")
+    assert run("explain", query)[0] == 0
+    (tmp_path / "a.csv").write_text("n\n1\n")
+    (tmp_path / "m.yaml").write_text("a: b\n")
+    status, output = run("import", str(tmp_path / "a.csv"), "--mapping", str(tmp_path / "m.yaml"))
+    assert status != 0

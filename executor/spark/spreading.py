@@ -14,7 +14,7 @@ import numpy as np
 
 from executor.answer.parquet import Output
 from executor.join.batch import Batch, Column, concatenate
-from executor.spark.pipeline.staged import read_staged, write_staged
+from executor.spark.staged import read_staged, write_staged
 
 _SPREAD: Final = np.uint64(0x9E3779B97F4A7C15)
 

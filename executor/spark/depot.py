@@ -20,7 +20,7 @@ from pyarrow import fs
 
 from datalog.errors import AdalogError, Code
 from executor.spark.addresses import opened, reached, shown
-from store.leases import remove_unheld
+from store.leases import hold, remove_unheld
 from store.private import FOLDER_MODE, opener
 from store.segment import DamagedSegment, Segment
 
@@ -81,6 +81,8 @@ def taken(address: str, segment: Segment) -> Segment:
                 found = system.get_file_info(f"{place}/{name}")
                 _make_room(folder, found.size or 0)
                 with open(temporary, "wb", opener=opener) as file:
+                    # From who makes room meanwhile.
+                    hold(file.fileno())
                     shutil.copyfileobj(stream, file, _AT_ONCE)
             if _name_of(temporary) != name:
                 raise DamagedSegment(f"{shown(address)}/{name}", "it is not what was put there")

@@ -22,7 +22,7 @@ from typing import Final
 from datalog.errors import AdalogError, Code
 from executor.spark.depot import Depot, dropped, taken
 from store.manifest import Manifest
-from store.segment import DamagedSegment
+from store.segment import DamagedSegment, Segment
 from store.snapshot import Snapshot
 
 _KEPT_OPEN: Final = 4
@@ -86,6 +86,7 @@ class Shipping:
         self._folder = folder
         self._depot = depot
         self._known: weakref.WeakKeyDictionary[Snapshot, Shipped] = weakref.WeakKeyDictionary()
+        self._put: weakref.WeakKeyDictionary[Snapshot, tuple[Segment, ...]] = weakref.WeakKeyDictionary()
         self._lock = threading.Lock()
 
     def ship(self, snapshot: Snapshot) -> Shipped:
@@ -94,7 +95,7 @@ class Shipping:
             found = self._known.get(snapshot)
             if found is not None and self._depot is not None:
                 # They may have been removed there since.
-                for segment in snapshot.manifest().segments():
+                for segment in self._put[snapshot]:
                     self._depot.put(segment)
             if found is None:
                 found = self._known[snapshot] = self._made(snapshot)
@@ -104,6 +105,7 @@ class Shipping:
         manifest = snapshot.manifest()
         address = None
         if self._depot is not None:
+            self._put[snapshot] = tuple(manifest.segments())
             manifest, address = manifest.placed(self._depot.put), self._depot.address
         elif self._folder is None:
             manifest = manifest.located()

@@ -6,15 +6,14 @@ One small JSON file, replaced as a whole after the segments it names are on disk
 from __future__ import annotations
 
 import json
-import logging
 import zlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from datalog.errors import AdalogError, Code
-from store.attribute import MERGED, SCHEMA_BASE
+from store.attribute import SCHEMA_BASE
 from store.base import Base
 from store.codes import Codes
 from store.delta import Delta
@@ -22,7 +21,6 @@ from store.dictionary import Block, Dictionary
 from store.folder import Layout
 from store.free_ids import FreeIds, Interval
 from store.head import Counters, Head
-from store.log import Log
 from store.relation import Part, Relation
 from store.run import Run
 from store.segment import DamagedSegment, Segment, open_segment, write_text
@@ -31,13 +29,6 @@ from store.stored import block_of, load_base, load_deltas, load_run
 _VERSION: Final = 4
 _OLDEST: Final = 2
 _NOTHING: Final[Mapping[Segment, Part]] = {}
-_LOGGER: Final = logging.getLogger("adalog.store")
-_MERGED: Final = (
-    "an earlier version of adalog made one entity of several in this database: after a client had chosen the id "
-    "%d, every new entity became %d. New ones have ids of their own again. What was said of the others is still in "
-    "the log: see the transactions that assert something of %d, transact it anew with tempids, then retract entity "
-    "%d"
-)
 
 
 @dataclass(frozen=True)
@@ -163,72 +154,6 @@ def _counters_from_json(counters: list[int], others: list[tuple[int, int]] | Non
     return Counters(t, instant, free, next_ident)
 
 
-@dataclass(frozen=True)
-class Opened:
-    """The newest state. unsaved: how many datoms and values of it no checkpoint has, or not as they are kept today.
-    named: the files that the checkpoint names; None where it could not be read.
-    """
-
-    head: Head
-    unsaved: int
-    named: Collection[str] | None
-
-
-def opened(folder: Layout | None, log: Log, *, is_copy: bool = False) -> Opened:
-    """The newest state. is_copy: the folder's checkpoint is of use only where it fits the log.
-
-    From the checkpoint and the log after it, or from the log alone where there is no folder or segments are
-    damaged.
-
-    Raises INTERNAL where the log is damaged or lacks transactions that the checkpoint has seen.
-    """
-    head, checksum = Head.empty(log.dictionary_secret), 0
-    named: Collection[str] | None = None
-    try:
-        checkpoint = None if folder is None else Checkpoint.load(folder)
-        named = () if checkpoint is None else checkpoint.files()
-        if checkpoint is not None:
-            try:
-                _check_same_history(checkpoint, log)
-            except AdalogError as error:
-                if is_copy and error.code is Code.INTERNAL:
-                    raise DamagedSegment("the copy's checkpoint", "the log does not have what it has") from None
-                raise
-            head, checksum = _restored(checkpoint, log.dictionary_secret), checkpoint.log_checksum
-    except DamagedSegment as error:
-        _LOGGER.warning("%s; rebuilding from the log", error.message)
-    unsaved = _hashed_anew(head)
-    for entry in log.replay(head.t, checksum):
-        logged = log.decoded(entry)
-        head.replay(entry.t, entry.instant, logged)
-        unsaved += logged.count
-    if head.has_merged():
-        _LOGGER.warning(_MERGED, MERGED - 1, MERGED, MERGED, MERGED)
-    return Opened(head, unsaved, named)
-
-
-def _hashed_anew(head: Head) -> int:
-    blocks = (block for each in head.codes.dictionaries().values() for block in each.parts()[0])
-    return sum(len(block.arrays.order) for block in blocks if block.segment is None)
-
-
-def _check_same_history(checkpoint: Checkpoint, log: Log) -> None:
-    t = checkpoint.counters.t
-    checksum = log.checksum_at(t)
-    if checksum is None:
-        raise AdalogError(
-            Code.INTERNAL,
-            f"the log is damaged: it lacks transaction {t}, which the checkpoint has seen. Nothing was changed; "
-            "restore the data folder from a backup",
-        )
-    if checksum != checkpoint.log_checksum:
-        raise AdalogError(
-            Code.INTERNAL,
-            f"the log is damaged: its transaction {t} is not the one that the checkpoint has seen. Nothing was "
-            "changed; restore the data folder from a backup",
-        )
-
-
 @dataclass(frozen=True, eq=False)
 class Mapped:
     """A checkpoint's relations by attribute and blocks by tag, mapped from its files."""
@@ -254,7 +179,8 @@ def mapped(checkpoint: Checkpoint, known: Mapping[Segment, Part] = _NOTHING) -> 
     return Mapped(relations, blocks)
 
 
-def _restored(checkpoint: Checkpoint, secret: bytes | None) -> Head:
+def restored(checkpoint: Checkpoint, secret: bytes | None) -> Head:
+    """The state that it holds. Raises INTERNAL where a segment is damaged."""
     files = mapped(checkpoint)
     dictionaries = {tag: Dictionary(own, secret=secret) for tag, own in files.blocks.items()}
     deltas = load_deltas(checkpoint.young)

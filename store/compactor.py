@@ -160,18 +160,27 @@ class Compactor:
             else:
                 self.make_room()
 
-    def run(self) -> None:
-        """Fold now. What goes wrong is logged: the log has everything, and the next fold tries again."""
+    def run(self) -> bool:
+        """Fold now; whether that went well. What goes wrong is logged: the log has everything, and the next fold
+        tries again."""
+        done = False
         with self._turn:
             self._young = 0
             try:
                 self._fold(self._moment())
+                done = True
             except (OSError, AdalogError) as error:
                 _LOGGER.warning("no checkpoint was made: %s", str(error))
             except Exception:
                 _LOGGER.exception("no checkpoint was made")
             # After the fold's own hold on what it replaced has ended, and also where it failed half way.
             self._sweep()
+        return done
+
+    @property
+    def named(self) -> Collection[str] | None:
+        """The files that the folder's checkpoint names; None where that is not known."""
+        return self._named
 
     def follow(self) -> None:
         """Take over a checkpoint that another process has made since, if one has."""

@@ -19,6 +19,7 @@ from store.changes import BulkColumn, Effect
 from store.codes import Codes
 from store.columns import Columns
 from store.delta import Delta, Live
+from store.dictionary import Block
 from store.draft import Draft, Waiting
 from store.free_ids import FreeIds, Int64s, after, ids_in, ids_in_columns
 from store.imported import LoggedFile, intern_together
@@ -188,6 +189,15 @@ class Head(State):
         for id_, relation in relations.items():
             delta = self.live(id_).delta
             self._put(id_, relation, delta.copy(delta.length_at(relation.t), len(delta)))
+
+    def take_over(
+        self, blocks: Mapping[int, tuple[Block, ...]], folds: Mapping[int, tuple[Relation, Relation]]
+    ) -> None:
+        """Put what a fold made in the place of what it was made from: dictionary blocks by tag, and by attribute
+        the relation that was folded, with the new one."""
+        self.codes.durable.adopt(blocks)
+        # A bulk load may have replaced a relation meanwhile; its own is newer.
+        self.replace({id_: new for id_, (old, new) in folds.items() if self.live(id_).relation is old})
 
     # Undoing
 

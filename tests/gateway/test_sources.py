@@ -164,6 +164,7 @@ def test_settings_are_listed_with_their_origin_and_without_secrets(file: Path) -
 TYPED = {
     "auth": __file__,
     "import_folders": "/srv/in",
+    "backup_folders": "/srv/out",
     "data": ":memory:",
     "jwt_algorithms": "RS256",
     "jwt_key": __file__,

@@ -1,0 +1,221 @@
+"""What answers while the database is opened: probes at once, the rest as soon as it can.
+
+The port is there from the beginning. The database is opened by a thread of its own; the event loop says how far it
+is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import threading
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Final
+
+from starlette.applications import Starlette
+from starlette.datastructures import State
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Mount, Route
+from starlette.types import Receive, Scope, Send
+
+from datalog.errors import AdalogError, Code
+from executor.bounds.cancel import stopping
+from gateway import descriptors
+from gateway.app import create_app
+from gateway.config import Settings
+from gateway.guards import Guard, SecurityHeaders
+from gateway.opening import open_database, start_pool
+from gateway.origins import Origins
+from gateway.rehearsal import Rehearsal
+from gateway.wire import Wire
+from schema.errors import describe
+from store.progress import OpeningStopped, Progress
+
+if TYPE_CHECKING:
+    from gateway.workers.workers import Workers
+    from store.database import Siblings
+
+# A request that comes while the database is opened waits so long: that is what opening mostly takes.
+_PATIENCE_SECONDS: Final = 2.0
+# What a client is told to wait at most before it asks again, and what it is told where nothing is known.
+_MOST_SECONDS: Final = 30
+_SOME_SECONDS: Final = 1
+# When the log tells of a start that takes long, for the first time and then again.
+_FIRST_WORD_SECONDS: Final = 1.0
+_WORD_SECONDS: Final = 10.0
+
+_LOGGER: Final = logging.getLogger("adalog.server")
+_NO_STORE: Final = {"Cache-Control": "no-store"}
+
+
+class Front:
+    """An ASGI app: what says that the server starts, and once that is over the app itself."""
+
+    def __init__(self, settings: Settings, progress: Progress) -> None:
+        self.wire = Wire(settings)
+        self._progress = progress
+        self._app: Starlette | None = None
+        self._waiting: set[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = set()
+        self._starting = State()
+        self._starting.wire, self._starting.stop = self.wire, self
+        origins = Origins.of(settings.allowed_origins)
+        self._before = Starlette(
+            routes=[Route("/healthz", self._health), Route("/readyz", self._ready), Mount("/", self._refuse)],
+            middleware=[
+                Middleware(SecurityHeaders, origins=origins),
+                *origins.middleware(),
+                Middleware(Guard, settings=settings),
+            ],
+        )
+
+    @property
+    def state(self) -> State:
+        """That of the app, and before there is one `wire` and `stop`."""
+        return self._starting if self._app is None else self._app.state
+
+    def begin(self) -> None:
+        """Gives up what is not opened yet: the server stops."""
+        self._progress.stop()
+        self._wake()
+
+    def open(self, app: Starlette) -> None:
+        """The app answers from now on. On any thread."""
+        self._app = app
+        self._wake()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._app is None and scope["path"] not in ("/healthz", "/readyz"):
+            await self._opened()
+        await (self._app or self._before)(scope, receive, send)
+
+    async def _opened(self) -> None:
+        """Returns once the app is there, or after a while."""
+        waiting = asyncio.get_running_loop(), asyncio.Event()
+        self._waiting.add(waiting)
+        try:
+            # It may have come before it was known that somebody waits.
+            if self._app is None:
+                async with asyncio.timeout(_PATIENCE_SECONDS):
+                    await waiting[1].wait()
+        except TimeoutError:
+            pass
+        finally:
+            self._waiting.discard(waiting)
+
+    def _wake(self) -> None:
+        for loop, waiting in tuple(self._waiting):
+            loop.call_soon_threadsafe(waiting.set)
+
+    async def _health(self, request: Request) -> JSONResponse:
+        return JSONResponse({"status": "alive"}, headers=_NO_STORE)
+
+    async def _ready(self, request: Request) -> JSONResponse:
+        progress = self._progress
+        left = progress.seconds_left
+        answer = {
+            "status": "starting",
+            "why": str(progress),
+            "datoms": progress.datoms,
+            "ofDatoms": progress.of_datoms,
+            "transactions": progress.transactions,
+            "ofTransactions": progress.of_transactions,
+            "secondsLeft": None if left is None else round(left, 1),
+        }
+        return JSONResponse(answer, 503, _NO_STORE)
+
+    async def _refuse(self, scope: Scope, receive: Receive, send: Send) -> None:
+        left = self._progress.seconds_left
+        seconds = _SOME_SECONDS if left is None else min(max(1, math.ceil(left)), _MOST_SECONDS)
+        error = AdalogError(
+            Code.BACKEND_UNAVAILABLE,
+            f"the server is starting, {self._progress}; ask again then. /readyz says how far it is",
+            retry_after=seconds,
+        )
+        if scope["type"] == "websocket":
+            await receive()
+        headers = {**_NO_STORE, "Retry-After": str(seconds)}
+        await JSONResponse({"errors": [describe(error)]}, 503, headers)(scope, receive, send)
+
+
+class Start:
+    """Opens the database and all that stands on it, on a thread of its own. `failure`: why that did not go well."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        rehearsal: Rehearsal,
+        siblings: Siblings | None = None,
+        workers: Workers | None = None,
+    ) -> None:
+        """siblings: as in `open_database`. workers: as in `create_app`."""
+        self._settings = settings
+        self._siblings = siblings
+        self._workers = workers
+        self._rehearsal = rehearsal
+        self._progress = Progress()
+        self.front = Front(settings, self._progress)
+        self.failure: BaseException | None = None
+        # What is open, to be closed in the opposite order.
+        self._open = ExitStack()
+        self._thread: threading.Thread | None = None
+        self._kill: Callable[[], None] = lambda: None
+        self._over = threading.Event()
+
+    def begin(self, address: str, opened: Callable[[], object], failed: Callable[[], object]) -> None:
+        """Begins. `opened` is called once everything is, or `failed`, each on the thread. address: where it is
+        listened, for the log of a start that takes a while."""
+        self._thread = threading.Thread(target=self._run, args=(opened, failed), name="adalog-opening", daemon=True)
+        self._thread.start()
+        threading.Thread(target=self._tell, args=(address,), name="adalog-telling", daemon=True).start()
+
+    def close(self) -> None:
+        """Closes what is open; gives up what is not."""
+        self._over.set()
+        self._progress.stop()
+        if self._thread is not None:
+            self._thread.join()
+        self._open.close()
+
+    def kill(self) -> None:
+        """Ends what may not outlive the process, on any thread."""
+        self._kill()
+
+    def _tell(self, address: str) -> None:
+        pause = _FIRST_WORD_SECONDS
+        while not self._over.wait(pause):
+            _LOGGER.info("starting, %s; %s/readyz says how far it is", self._progress, address)
+            pause = _WORD_SECONDS
+
+    def _run(self, opened: Callable[[], object], failed: Callable[[], object]) -> None:
+        try:
+            self._open_all()
+            opened()
+        except OpeningStopped:
+            pass
+        except BaseException as error:  # noqa: BLE001 - raised again by whoever waits for the end
+            self.failure = error
+            failed()
+        finally:
+            self._over.set()
+
+    def _open_all(self) -> None:
+        settings, rehearsal, opening = self._settings, self._rehearsal, self._open
+        opening.callback(rehearsal.stop)
+        database = opening.enter_context(open_database(settings, self._siblings, self._progress))
+        rehearsal.on(database)
+        self._progress.check()
+        pool = start_pool(database, settings, spark=settings.spark, workers=self._workers)
+        self._kill = pool.kill
+        opening.callback(pool.close)
+        app = create_app(database, pool, settings, lambda: rehearsal.over, self.front.wire, self._workers)
+        opening.enter_context(app.state.hub)
+        for jobs in (app.state.imports, app.state.backups):
+            opening.callback(jobs.join)
+        for jobs in (app.state.imports, app.state.backups):
+            opening.callback(jobs.close, stopping())
+        self.front.wire.fit(descriptors.free())
+        self.front.open(app)

@@ -28,6 +28,7 @@ from bench import (
     soak,
     storage,
     ticks,
+    workers,
 )
 from bench.arena import compete
 from bench.folder import WORK
@@ -43,6 +44,7 @@ _WIDTH: Final = 140
 _OTHERS: Final[dict[str, Callable[[bool, Say], list[Line]]]] = {
     "http": http.queries,
     "transactions": http.transactions,
+    "workers": workers.queries,
     "transaction": cost.transaction,
     "memory": cost.memory,
     "startup": cost.startup,

@@ -36,7 +36,7 @@ from store.codes import Scratch
 from store.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from executor.spark.engine import SparkEngine
+    from executor.spark.second import SecondEngine
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Means:
     refused."""
 
     threads: int
-    spark: SparkEngine | None
+    spark: SecondEngine | None
     strict: bool
 
 

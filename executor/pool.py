@@ -29,7 +29,7 @@ from store.database import Database
 from store.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from executor.spark.engine import SparkEngine
+    from executor.spark.second import SecondEngine
 
 T = TypeVar("T")
 
@@ -79,7 +79,7 @@ class Pool:
         self,
         database: Database,
         settings: PoolSettings | None = None,
-        spark: SparkEngine | None = None,
+        spark: SecondEngine | None = None,
         cache: CacheSettings | None = None,
     ) -> None:
         """`cache`: keep answers; None: compute each."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -44,6 +45,7 @@ _BURST_SECONDS = 10.0
 
 if TYPE_CHECKING:
     from executor.pool import Pool
+    from gateway.workers.workers import Workers
     from store.database import Database
 
 
@@ -53,16 +55,19 @@ def create_app(
     settings: Settings,
     prepared: Callable[[], bool] = lambda: True,
     wire: Wire | None = None,
+    workers: Workers | None = None,
 ) -> Starlette:
     """The app over an open database and a running pool; it owns neither, but `app.state.hub`, `app.state.imports`
     and `app.state.backups`, which are to be closed before them. `prepared`: whether it is fast yet. `wire`: that of
-    the server, where there is one already."""
+    the server, where there is one already. `workers`: those of which this is one."""
     tokens = tokens_of(settings)
     origins = Origins.of(settings.allowed_origins)
     explorer = Explorer(load())
     example = live_page()
     wire = wire or Wire(settings)
     metrics = _metrics(database, pool, tokens, wire)
+    if workers is not None:
+        workers.tell_metrics(metrics)
     responses = Responses(settings.responses_bytes)
     hub = Hub(pool, settings.live)
     metrics.live(hub)
@@ -73,12 +78,16 @@ def create_app(
         "adalog_response_bytes", "Bytes of large responses that are not sent yet.", lambda: responses.held
     )
     imports = Imports(database, pool, settings)
+    if workers is not None and workers.has_spark:
+        workers.share_imports(imports.served)
+    elif workers is not None and settings.spark:
+        imports = Imports(database, pool, settings, elsewhere=workers.imported)
     backups = Backups(database)
     stop = Stop(database, pool, hub)
     operations = Operations(build_schema(), settings.limits)
     answering = Answering(operations, services, tokens, metrics, stop, _buckets(settings, metrics))
     graphql = GraphQLEndpoint(answering, explorer, origins, settings)
-    probes = _Probes(database, pool, tokens, metrics, prepared)
+    probes = _Probes(database, pool, tokens, metrics, prepared, workers)
 
     async def explorer_file(request: Request) -> Response:
         return explorer.file(request.path_params["name"], request.headers.get("if-none-match"))
@@ -127,13 +136,20 @@ class _Probes:
     """What operators and orchestrators ask."""
 
     def __init__(
-        self, database: Database, pool: Pool, tokens: Tokens, metrics: Metrics, prepared: Callable[[], bool]
+        self,
+        database: Database,
+        pool: Pool,
+        tokens: Tokens,
+        metrics: Metrics,
+        prepared: Callable[[], bool],
+        workers: Workers | None,
     ) -> None:
         self.database = database
         self.pool = pool
         self.tokens = tokens
         self.metrics = metrics
         self.prepared = prepared
+        self.workers = workers
 
     async def health(self, request: Request) -> Response:
         return JSONResponse({"status": "alive"}, headers={"Cache-Control": "no-store"})
@@ -154,11 +170,13 @@ class _Probes:
         if not self.prepared():
             why = "starting: queries are answered, but the first ones take longer"
             return JSONResponse({"status": "not ready", "why": why}, 503, headers)
-        ready = {"status": "ready", "basisT": t, "spark": self.pool.spark_state}
+        ready: dict[str, object] = {"status": "ready", "basisT": t, "spark": self.pool.spark_state}
         away = self.database.away
         if away is not None:
             # Queries are answered from memory: as ready as all others on that log.
             ready["behind"] = away
+        if self.workers is not None:
+            ready["workers"] = self.workers.counts
         return JSONResponse(ready, headers=headers)
 
     async def metrics_text(self, request: Request) -> Response:
@@ -167,7 +185,11 @@ class _Probes:
         except AdalogError as error:
             status, headers = refusal(error)
             return JSONResponse({"errors": [describe(error)]}, status, headers)
-        return Response(self.metrics.text(), headers={"Content-Type": CONTENT_TYPE})
+        if self.workers is None:
+            text = self.metrics.text()
+        else:
+            text = await asyncio.to_thread(self.workers.metrics_text, self.metrics)
+        return Response(text, headers={"Content-Type": CONTENT_TYPE})
 
 
 def _buckets(settings: Settings, metrics: Metrics) -> Buckets | None:

@@ -90,6 +90,11 @@ def main() -> None:
 @option("--host", metavar="H", help="The address to listen on.  [default: 127.0.0.1]")
 @option("--port", metavar="N", help="0 takes a free one.  [default: 8080]")
 @data_option
+@option(
+    "--workers",
+    metavar="N",
+    help="Processes behind the port, which share the bounds of memory and connections.  [default: 1]",
+)
 def serve(**_: Any) -> None:
     """Serve the database over GraphQL, with the explorer.
 
@@ -104,7 +109,8 @@ def serve(**_: Any) -> None:
 
         settings = _settings().checked()
         _say_if_new(settings)
-        run(settings, out)
+        code = run(settings, out)
+    sys.exit(code)
 
 
 @main.command(cls=Asking)

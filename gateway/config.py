@@ -35,6 +35,7 @@ from gateway.kinds import (
     Span,
     SparkConf,
     SparkMaster,
+    Workers,
     import_places,
     is_loopback,
     jwt_algorithms,
@@ -59,6 +60,8 @@ class Settings:
     data: DataPlace = field(default="data", repr=False)
     host: str = "127.0.0.1"
     port: Port = 8080
+    workers: Workers = 1
+    worker_seconds: Seconds = 15.0
     schema: Literal["open", "strict"] = "open"
     auth: str | None = None
     jwt_algorithms: AlgorithmList = ""
@@ -212,6 +215,11 @@ class Settings:
             )
         if self.auth and not Path(self.auth).is_file():
             raise SettingError(f"{PREFIX}AUTH names {self.auth!r}, which is no file of bearer tokens")
+        if self.workers > 1 and self.in_memory:
+            raise SettingError(
+                f"{PREFIX}WORKERS is {self.workers}, and a database in memory belongs to one process; name "
+                "a folder with --data, or serve with one worker"
+            )
         return self
 
 

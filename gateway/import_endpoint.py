@@ -55,7 +55,7 @@ class ImportEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
         try:
-            outbox = self._imports.begin(await self._wish(request))
+            outbox = await self._imports.abegin(await self._wish(request))
         except AdalogError as error:
             await refusal(error)(scope, receive, send)
             return

@@ -201,5 +201,9 @@ class Metrics:
     def rows(self, count: int) -> None:
         self._rows.observe(count)
 
+    def families(self) -> list[Metric]:
+        """All there is, as it is now."""
+        return list(self.registry.collect())
+
     def text(self) -> bytes:
         return generate_latest(self.registry)

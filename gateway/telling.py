@@ -15,7 +15,7 @@ from datalog.errors import AdalogError, Code
 from executor.bounds.cancel import abandoned, stopping
 from gateway.ending import Stop
 from gateway.events import HEADERS, KEEP_ALIVE
-from gateway.imports import Outbox
+from gateway.imports import LAST, Outbox
 from schema.errors import describe
 
 _STATUS: Final = {
@@ -25,7 +25,6 @@ _STATUS: Final = {
     Code.RATE_LIMITED: 429,
     Code.BACKEND_UNAVAILABLE: 503,
 }
-_LAST: Final = ("done", "error")
 
 
 async def tell(outbox: Outbox, stop: Stop, ping_seconds: float, receive: Receive, send: Send) -> None:
@@ -39,7 +38,7 @@ async def tell(outbox: Outbox, stop: Stop, ping_seconds: float, receive: Receive
         while not gone.done():
             events = await _events(outbox, ping_seconds, gone)
             for kind, said in events:
-                last = kind in _LAST
+                last = kind in LAST
                 await send({"type": "http.response.body", "body": framed(kind, said), "more_body": not last})
                 if last:
                     return

@@ -94,16 +94,23 @@ class Layout:
 
 
 class Folder(Layout):
-    """The same, held by a lock that ends with the process, however it ends."""
+    """The same, held by a lock that ends with the process, however it ends, or with the last of several.
 
-    def __init__(self, path: Path, *, shared: bool = False) -> None:
-        """shared: with other processes that say so, too.
+    is_shared: whether other processes have it, too.
+    """
+
+    def __init__(self, path: Path, *, shared: bool = False, lock: int | None = None) -> None:
+        """shared: with other processes that say so, too. lock: the descriptor of the lock that one process holds
+        for all of them.
 
         Raises BACKEND_UNAVAILABLE where another process has it or it cannot be made.
         """
         super().__init__(path)
-        self.is_shared = shared
+        self.is_shared = shared or lock is not None
         self._folding = -1
+        if lock is not None:
+            self._lock = lock
+            return
         try:
             path.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
             self.segments.mkdir(FOLDER_MODE, exist_ok=True)
@@ -125,6 +132,11 @@ class Folder(Layout):
                 retryable=False,
             ) from None
         close_to_others(path, self.OWN)
+
+    @property
+    def descriptor(self) -> int:
+        """That of the lock, which processes that inherit it share."""
+        return self._lock
 
     @property
     def folds(self) -> bool:

@@ -22,7 +22,7 @@ from tests.postgres_servers import PASSWORD, PostgresServer, pgbench, running
 
 _ROUNDS: Final = 3
 _CLIENTS: Final = 64
-_SECONDS: Final = 5
+_SECONDS: Final = 6
 _SCHEMA: Final = "[{:db/ident :count/n :db/valueType :db.type/long :db/cardinality :db.cardinality/one}]"
 # About what a transaction of one datom takes in the log.
 _ROW: Final = f"INSERT INTO rows (payload) VALUES (decode(repeat('{'ab' * 10}', 10), 'hex'))"
@@ -36,7 +36,7 @@ def gateways(quick: bool, say: Callable[[str], None]) -> list[Line]:
     inserts, ones, threes = [], [], []
     with running(WORK, fsync="on") as postgres:
         for _ in range(_ROUNDS):
-            inserts.append(_inserts_a_second(postgres, 2 if quick else _SECONDS))
+            inserts.append(_inserts_a_second(postgres, _SECONDS))
             ones.append(_transactions_a_second(postgres, 1, writes))
             threes.append(_transactions_a_second(postgres, 3, writes))
             say(f"    pgbench {inserts[-1]:,.0f}/s; one gateway {ones[-1]:,.0f}/s; three {threes[-1]:,.0f}/s")
@@ -77,7 +77,7 @@ def _inserts_a_second(postgres: PostgresServer, seconds: int) -> float:
     )
     found = re.search(r"tps = ([0-9.]+)", done.stdout)
     if found is None:
-        raise RuntimeError(f"pgbench failed: {done.stderr[-300:]}")
+        raise RuntimeError(f"pgbench failed: {(done.stdout + done.stderr)[-300:]}")
     return float(found[1])
 
 

@@ -133,6 +133,9 @@ class Settings:
     live_progress_seconds: Seconds = 15.0
     live_bytes: Positive = 256 * 1024 * 1024
     log_level: LogLevel = "info"
+    log_format: Literal["text", "json"] = "text"
+    log_requests: bool = False
+    slow_query_seconds: Span = 0.0
     limits: Limits = field(default_factory=Limits)
 
     @property

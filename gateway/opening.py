@@ -94,6 +94,7 @@ def start_pool(database: Database, settings: Settings, *, spark: bool, workers: 
         waiting=settings.queries_waiting,
         memory_bytes=settings.memory_bytes,
         plan_bytes=settings.plan_cache_bytes,
+        slow_seconds=settings.slow_query_seconds,
     )
     cache = cache_settings(settings)
     if not spark:

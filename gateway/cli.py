@@ -402,6 +402,8 @@ def stream(
 def export(folder: str, form: str, as_of: str | None, history: bool, **_: Any) -> None:
     """Export the datoms through Spark into the new folder OUT: a folder for each attribute, and schema.edn.
 
+    OUT may be an address of an object store, as s3://bucket/backup.
+
     The database may be served meanwhile. `adalog import` reads it back (format: adalog). The last line printed is
     JSON: {"t", "datoms", "attributes", "files", "bytes", "seconds"}.
 

@@ -67,6 +67,9 @@ def direct_way(scope: Scope) -> Direct:
 def send_events(direct: Direct, messages: Sequence[Message], written: Callable[[Message], bytes]) -> int:
     """Sends as many of the messages as there is room for; how many. `written`: one of them as a piece."""
     sent, most = 0, len(messages)
+    if most == 1 and not direct.is_full:
+        direct.send_piece(written(messages[0]))
+        return 1
     while sent < most and not direct.is_full:
         pieces, size = [], 0
         while sent < most and size < _AT_ONCE_BYTES:

@@ -104,7 +104,9 @@ def start_pool(database: Database, settings: Settings, *, spark: bool, workers: 
     from executor.spark.engine import SparkEngine
     from executor.spark.folding import folding_on
 
-    engine = SparkEngine(settings.spark_master, properties=settings.spark_properties)
+    engine = SparkEngine(
+        settings.spark_master, properties=settings.spark_properties, segments=settings.spark_segments
+    )
     database.have_folded(folding_on(engine.session), settings.fold_bytes)
     pool = Pool(database, sizes, engine, cache)
     if workers is not None:

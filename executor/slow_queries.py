@@ -65,7 +65,7 @@ class SlowQueries:
             **came,
             "plan": plan,
         }
-        rows = "no rows" if came["rows"] is None else f"{came['rows']:,} rows"
+        rows = "no answer" if came["rows"] is None else f"{came['rows']:,} row{'s' * (came['rows'] != 1)}"
         _LOGGER.warning(
             "slow query: %.3f s, %.3f s of them waiting, %s, %s, %s, t %d: %s",
             *(seconds, cancel.waited, place, rows, came["code"], question.snapshot.t, text),

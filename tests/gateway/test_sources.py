@@ -184,7 +184,9 @@ def option(name: str) -> str:
 
 @pytest.mark.parametrize("name", sorted(names() - secret_names() - {"config", "secrets_dir"}))
 def test_every_setting_can_be_typed(name: str) -> None:
-    typed = TYPED.get(name, DEFAULTS.get(name))
+    typed = TYPED.get(name, DEFAULTS[name])
+    if typed is None:
+        typed = "/srv/any"
     # Those of signed tokens go together, and have keys from one place.
     needed = {"jwt_algorithms", "jwt_audience", "jwt_issuer", "jwt_key"} if name.startswith("jwt_") else set()
     given = {each: TYPED[each] for each in needed - ({"jwt_key"} if name == "jwt_keys_url" else set())}

@@ -48,8 +48,10 @@ _FAR_BEHIND: Final = 256
 _ADDED_AT_ONCE: Final = 32
 # Feeds that are told of idleness in one turn of the hub, before it looks for transactions again.
 _IDLE_AT_ONCE: Final = 16
-# The part of all that live queries may hold that joins may take which are kept for next steps.
+# Of all that live queries may hold, the part that joins may take which are kept for next steps, and the part that
+# these leave to others.
 _JOINS_PART: Final = 1 / 4
+_FREE_PART: Final = 1 / 10
 # The planner's cost of work that is known to be heavy.
 _HEAVY: Final = 1e9
 _LOG: Final = "log"
@@ -104,7 +106,6 @@ class Views:
         # Views that keep joins, the one stepped longest ago first, and the bytes of these, up to a most.
         self._keeping: OrderedDict[Followed, int] = OrderedDict()
         self._kept_bytes = 0
-        self._most_kept = int(settings.memory_bytes * _JOINS_PART)
         # Views with feeds that came in the present turn.
         self._beginning: dict[Followed, None] = {}
         # Feeds with somebody who waits for a moment to come.
@@ -442,13 +443,18 @@ class Views:
         self._kept_bytes += followed.spare - self._keeping.pop(followed, 0)
         if followed.spare:
             self._keeping[followed] = followed.spare
-        while self._kept_bytes > self._most_kept:
+        while self._keeping and self._kept_bytes > self._most_joins():
             other, nbytes = self._keeping.popitem(last=False)
             self._kept_bytes -= nbytes
             # One at work is counted again when that is done.
             if not other.busy and other.view is not None:
                 with suppress(AdalogError):
                     other.lighten(other.view)
+
+    def _most_joins(self) -> int:
+        """Bytes that all views' joins may take: of what else is to be held none is refused for them."""
+        others = self._holdings.held - self._kept_bytes
+        return min(int(self._holdings.total * _JOINS_PART), int(self._holdings.total * (1 - _FREE_PART)) - others)
 
     # Events
 

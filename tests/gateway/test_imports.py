@@ -6,7 +6,7 @@ import hashlib
 import json
 import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -447,3 +447,33 @@ def test_the_command(server: Importing, tmp_path: Path, monkeypatch: pytest.Monk
     assert (told["t"], told["datoms"], told["rejected"]) == (2, 4 + 3, 1)
     outside = CliRunner().invoke(main, [*command, "people=/etc/passwd.csv"])
     assert (outside.exit_code, "imports nothing from /etc/passwd.csv" in outside.stderr) == (1, True)
+
+
+def test_an_import_that_another_process_does_is_told_and_ended_as_ones_own(server: Importing) -> None:
+    front: Imports = server.opened.app.state.imports
+    owner = Imports(server.database, server.opened.pool, server.opened.settings, front.runner)
+
+    def elsewhere(wish: Any) -> Generator[Any]:
+        """As a worker asks another one: closing it is hanging up."""
+        gone = threading.Event()
+        try:
+            said = owner.served(gone.is_set, wish)
+            yield None
+            yield from said
+        finally:
+            gone.set()
+            for _ in said:
+                pass
+
+    front._elsewhere = elsewhere
+    server.gate.close()
+    with httpx.stream("POST", f"{server.address}/import", json=server.wish(), timeout=SECONDS) as first:
+        assert first.status_code == 200
+        assert server.gate.reached.wait(SECONDS)
+        # Refusals are those of the one that does it.
+        assert server.ask(server.wish()).status_code == 429
+        server.gate.open()
+        events = list(read("".join(first.iter_text())))
+    assert [kind for kind, _ in events][-2:] == ["rejected", "done"]
+    assert events[-1][1]["t"] == 2
+    assert server.database.snapshot().t == 2

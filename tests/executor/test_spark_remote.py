@@ -1,0 +1,96 @@
+"""A Spark session that another process has: joins are sent there, pickled, and their rows come back."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+from collections.abc import Generator, Iterator
+
+import pytest
+
+from datalog import edn
+from datalog.errors import AdalogError, Code
+from executor.bounds.budget import Memory
+from executor.bounds.cancel import Cancel
+from executor.pool import Pool, PoolSettings
+from executor.question.request import Request
+from executor.spark.engine import SparkEngine
+from executor.spark.remote import Back, RemoteSpark, Sent, run_sent
+from executor.spark.seen import Seen
+from store.database import Database
+
+pytestmark = pytest.mark.spark
+
+DATA = "[" + " ".join(f'{{:n/value {n} :n/name "n{n % 7}" :n/next {n + 1}}}' for n in range(1, 200)) + "]"
+QUERIES = (
+    "[:find ?a ?v :where [?a :n/value ?v]]",
+    '[:find ?x (count ?v) :in $ ?p :where [?a :n/value ?v] [?a :n/name ?n] [(str ?p "-" ?n) ?x] [(> ?v 20)]]',
+    "[:find ?v ?w :in $ [?v ...] % :where [?a :n/value ?v] (far ?v ?w)]",
+)
+RULES = "[[(far ?v ?w) [?a :n/value ?v] [?a :n/next ?w]]]"
+
+
+@pytest.fixture(scope="module")
+def database() -> Iterator[Database]:
+    with Database.open(":memory:") as opened:
+        opened.transact(DATA)
+        yield opened
+
+
+def served(engine: SparkEngine, gone: threading.Event) -> RemoteSpark:
+    """As from another process: what is sent and what comes back is pickled."""
+    memory = Memory()
+
+    def ask(sent: Sent) -> Generator[Back | None]:
+        yield None
+        received = pickle.loads(pickle.dumps(sent))
+        yield pickle.loads(pickle.dumps(run_sent(engine, memory, received, gone.is_set)))
+
+    return RemoteSpark(ask, lambda: Seen(engine.state, engine.cores, engine.cluster.tasks, 0.1))
+
+
+def test_what_is_sent_is_answered_as_here(spark: SparkEngine, database: Database) -> None:
+    pool = Pool(database, PoolSettings(threads=1), spark=served(spark, threading.Event()))
+    try:
+        assert pool.spark_state == "ready"
+        arguments = [(), ("p",), ([3, 4, 150], edn.read(RULES))]
+        for query, given in zip(QUERIES, arguments, strict=True):
+            here, there = (
+                pool.run(Request(query, given, database.snapshot(), engine, cached=False))
+                for engine in ("LOCAL", "SPARK")
+            )
+            assert sorted(map(repr, there.rows())) == sorted(map(repr, here.rows()))
+            assert len(here.rows()) > 2
+            assert there.engine == "SPARK"
+        with pytest.raises(AdalogError) as refused:
+            pool.run(Request(QUERIES[0], (), database.snapshot(), "SPARK", max_rows=10, cached=False))
+        assert refused.value.code is Code.LIMIT_EXCEEDED
+    finally:
+        pool.scheduler.close()
+
+
+def test_a_join_ends_when_nobody_waits_for_it(spark: SparkEngine, database: Database) -> None:
+    gone = threading.Event()
+    gone.set()
+    pool = Pool(database, PoolSettings(threads=1), spark=served(spark, gone))
+    try:
+        with pytest.raises(AdalogError) as refused:
+            pool.run(Request(QUERIES[0], (), database.snapshot(), "SPARK", cached=False), Cancel())
+        assert refused.value.code is Code.CANCELLED
+    finally:
+        pool.scheduler.close()
+
+
+def test_a_process_that_is_away_is_asked_nothing_for_a_while(database: Database) -> None:
+    def ask(sent: Sent) -> Generator[Back | None]:
+        yield None
+        raise AdalogError(Code.BACKEND_UNAVAILABLE, "worker 0 does not answer")
+
+    remote = RemoteSpark(ask, lambda: Seen("ready", 2, 12, 0.1))
+    pool = Pool(database, PoolSettings(threads=1), spark=remote)
+    try:
+        with pytest.raises(AdalogError, match="worker 0 does not answer"):
+            pool.run(Request(QUERIES[0], (), database.snapshot(), "SPARK", cached=False))
+        assert pool.spark_state == "starting"
+    finally:
+        pool.scheduler.close()

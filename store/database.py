@@ -165,6 +165,7 @@ class Database:
                 if shared:
                     folding = Neighbours(folder)
                 else:
+                    folder.remove_halves()
                     remove_unfinished(folder, log)
             # Whoever else folds may not remove a file before it is mapped here.
             with nullcontext() if folding is None else folding.holding():

@@ -192,12 +192,19 @@ _RANKS = {name: rank for rank, name in enumerate(_TYPE_NAMES.values())}
 NUMERIC = frozenset({"long", "bigint", "double", "float", "bigdec"})
 
 
+class NotAValueError(TypeError):
+    """Something of Python that no value of the language is."""
+
+    def __init__(self, given: object) -> None:
+        super().__init__(f"{given!r} ({type(given).__name__}) is not an EDN value")
+
+
 def type_name(value: Value) -> str:
-    """The value's EDN type, as attribute types are named. Raises TypeError for what is not an EDN value."""
+    """The value's EDN type, as attribute types are named. Raises NotAValueError."""
     try:
         return _TYPE_NAMES[type(value)]
     except KeyError:
-        raise TypeError(f"{value!r} ({type(value).__name__}) is not an EDN value") from None
+        raise NotAValueError(value) from None
 
 
 def is_long(value: Value) -> bool:

@@ -74,6 +74,10 @@ class Prediction:
         """Seconds in this process."""
         return self._here(work.cost) * self._multiple(Place.LOCAL, work.text)
 
+    def units(self, work: Work) -> float:
+        """The cost, corrected by what runs really took."""
+        return work.cost * self._multiple(Place.LOCAL, work.text)
+
     def on_spark(self, work: Work, cluster: Cluster) -> float:
         """Seconds on Spark, from the question to its rows."""
         return sum(self._parts(work, cluster))

@@ -1,7 +1,8 @@
-"""The ASGI application: /graphql with the explorer, /import, /healthz, /readyz, /metrics."""
+"""The ASGI application: /graphql with the explorer, /import, /backup, /healthz, /readyz, /metrics."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -12,9 +13,12 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route, WebSocketRoute
 
 from datalog.errors import AdalogError
+from executor.bounds.meter import Buckets
 from executor.live.hub import Hub
 from gateway.answering import Answering
 from gateway.auth import Tokens, tokens_of
+from gateway.backup_endpoint import BackupEndpoint
+from gateway.backups import Backups
 from gateway.compression import Compression
 from gateway.config import Settings
 from gateway.cursor_key import cursor_key
@@ -27,6 +31,7 @@ from gateway.import_endpoint import ImportEndpoint
 from gateway.imports import Imports
 from gateway.metrics import CONTENT_TYPE, Metrics
 from gateway.origins import Origins
+from gateway.request_ids import HEADER, RequestIds, request_id
 from gateway.transport_ws import SocketEndpoint
 from gateway.wire import Wire
 from schema.budget import Responses
@@ -36,8 +41,12 @@ from schema.errors import describe, internal
 from schema.execution import Operations
 from schema.surface import build_schema
 
+# What a principal that was quiet may use at once, unless a setting says.
+_BURST_SECONDS = 10.0
+
 if TYPE_CHECKING:
     from executor.pool import Pool
+    from gateway.workers.workers import Workers
     from store.database import Database
 
 
@@ -47,16 +56,19 @@ def create_app(
     settings: Settings,
     prepared: Callable[[], bool] = lambda: True,
     wire: Wire | None = None,
+    workers: Workers | None = None,
 ) -> Starlette:
-    """The app over an open database and a running pool; it owns neither, but `app.state.hub` and
-    `app.state.imports`, which are to be closed before them. `prepared`: whether it is fast yet. `wire`: that of the
-    server, where there is one already."""
+    """The app over an open database and a running pool; it owns neither, but `app.state.hub`, `app.state.imports`
+    and `app.state.backups`, which are to be closed before them. `prepared`: whether it is fast yet. `wire`: that of
+    the server, where there is one already. `workers`: those of which this is one."""
     tokens = tokens_of(settings)
     origins = Origins.of(settings.allowed_origins)
     explorer = Explorer(load())
     example = live_page()
     wire = wire or Wire(settings)
     metrics = _metrics(database, pool, tokens, wire)
+    if workers is not None:
+        workers.tell_metrics(metrics)
     responses = Responses(settings.responses_bytes)
     hub = Hub(pool, settings.live)
     metrics.live(hub)
@@ -67,11 +79,18 @@ def create_app(
         "adalog_response_bytes", "Bytes of large responses that are not sent yet.", lambda: responses.held
     )
     imports = Imports(database, pool, settings)
+    if workers is not None and workers.has_spark:
+        workers.share_imports(imports.served)
+    elif workers is not None and settings.spark:
+        imports = Imports(database, pool, settings, elsewhere=workers.imported)
+    backups = Backups(database)
     stop = Stop(database, pool, hub)
     operations = Operations(build_schema(), settings.limits)
-    answering = Answering(operations, services, tokens, metrics, stop)
+    answering = Answering(
+        operations, services, tokens, metrics, stop, _buckets(settings, metrics), log_requests=settings.log_requests
+    )
     graphql = GraphQLEndpoint(answering, explorer, origins, settings)
-    probes = _Probes(database, pool, tokens, metrics, prepared)
+    probes = _Probes(database, pool, tokens, metrics, prepared, workers)
 
     async def explorer_file(request: Request) -> Response:
         return explorer.file(request.path_params["name"], request.headers.get("if-none-match"))
@@ -88,6 +107,7 @@ def create_app(
             Route("/graphql", graphql),
             WebSocketRoute("/graphql", SocketEndpoint(answering, origins, settings)),
             Route("/import", ImportEndpoint(imports, tokens, stop, settings)),
+            Route("/backup", BackupEndpoint(backups, tokens, stop, settings)),
             Route("/", root),
             Route("/explorer/{name:path}", explorer_file),
             Route("/examples/live/{name:path}", example_file),
@@ -96,6 +116,7 @@ def create_app(
             Route("/metrics", probes.metrics_text),
         ],
         middleware=[
+            Middleware(RequestIds),
             Middleware(SecurityHeaders, origins=origins),
             *origins.middleware(),
             Middleware(Compression),
@@ -104,14 +125,14 @@ def create_app(
         exception_handlers={Exception: _failed},
     )
     app.state.stop, app.state.wire, app.state.hub, app.state.answering = stop, wire, hub, answering
-    app.state.imports = imports
+    app.state.imports, app.state.backups = imports, backups
     return app
 
 
 async def _failed(request: Request, error: Exception) -> Response:
     """The answer to a request in which something unforeseen happened; no middleware sees it."""
     response = JSONResponse({"errors": [internal(error)]}, 500, {"Cache-Control": "no-store"})
-    response.raw_headers.extend(SECURITY_HEADERS)
+    response.raw_headers.extend([*SECURITY_HEADERS, (HEADER, request_id(request.scope).encode())])
     return response
 
 
@@ -119,13 +140,20 @@ class _Probes:
     """What operators and orchestrators ask."""
 
     def __init__(
-        self, database: Database, pool: Pool, tokens: Tokens, metrics: Metrics, prepared: Callable[[], bool]
+        self,
+        database: Database,
+        pool: Pool,
+        tokens: Tokens,
+        metrics: Metrics,
+        prepared: Callable[[], bool],
+        workers: Workers | None,
     ) -> None:
         self.database = database
         self.pool = pool
         self.tokens = tokens
         self.metrics = metrics
         self.prepared = prepared
+        self.workers = workers
 
     async def health(self, request: Request) -> Response:
         return JSONResponse({"status": "alive"}, headers={"Cache-Control": "no-store"})
@@ -146,11 +174,13 @@ class _Probes:
         if not self.prepared():
             why = "starting: queries are answered, but the first ones take longer"
             return JSONResponse({"status": "not ready", "why": why}, 503, headers)
-        ready = {"status": "ready", "basisT": t, "spark": self.pool.spark_state}
+        ready: dict[str, object] = {"status": "ready", "basisT": t, "spark": self.pool.spark_state}
         away = self.database.away
         if away is not None:
             # Queries are answered from memory: as ready as all others on that log.
             ready["behind"] = away
+        if self.workers is not None:
+            ready["workers"] = self.workers.counts
         return JSONResponse(ready, headers=headers)
 
     async def metrics_text(self, request: Request) -> Response:
@@ -159,7 +189,24 @@ class _Probes:
         except AdalogError as error:
             status, headers = refusal(error)
             return JSONResponse({"errors": [describe(error)]}, status, headers)
-        return Response(self.metrics.text(), headers={"Content-Type": CONTENT_TYPE})
+        if self.workers is None:
+            text = self.metrics.text()
+        else:
+            text = await asyncio.to_thread(self.workers.metrics_text, self.metrics)
+        return Response(text, headers={"Content-Type": CONTENT_TYPE})
+
+
+def _buckets(settings: Settings, metrics: Metrics) -> Buckets | None:
+    """What principals may use; None where nothing limits it."""
+    if not settings.rate_units:
+        return None
+    burst = settings.rate_burst_units or _BURST_SECONDS * settings.rate_units
+    buckets = Buckets(settings.rate_units, burst, settings.threads)
+    metrics.gauge("adalog_rate_principals", "Principals that used units lately.", lambda: len(buckets))
+    metrics.count(
+        "adalog_rate_refused", "Work refused as its principal had used its units.", lambda: buckets.refused
+    )
+    return buckets
 
 
 def _metrics(database: Database, pool: Pool, tokens: Tokens, wire: Wire) -> Metrics:

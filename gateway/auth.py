@@ -166,3 +166,13 @@ def check_import(principal: Principal) -> None:
             f"{principal.name!r} has the role {principal.role!r}; an import has the server read files, and needs "
             "the role admin",
         )
+
+
+def check_backup(principal: Principal) -> None:
+    """Raises FORBIDDEN unless this principal may have the server write a backup."""
+    if not principal.may_back_up:
+        raise AdalogError(
+            Code.FORBIDDEN,
+            f"{principal.name!r} has the role {principal.role!r}; a backup has the server write files, and needs "
+            "the role admin",
+        )

@@ -70,10 +70,24 @@ class Remote:
 
     def imported(self, wish: Mapping[str, Any], silence: float) -> Iterator[tuple[str, Answer]]:
         """What a server says of an import, by kind, `done` last. Raises why there was none, and as `events`."""
+        return self._told(
+            "import",
+            wish,
+            silence,
+            "whether the import was done is not known; asked for again, it writes only what is not so already",
+        )
+
+    def backed_up(self, wish: Mapping[str, Any], silence: float) -> Iterator[tuple[str, Answer]]:
+        """The same of a backup."""
+        return self._told(
+            "backup", wish, silence, "the backup may still be taken; `adalog backup --list` shows which there are"
+        )
+
+    def _told(self, job: str, wish: Mapping[str, Any], silence: float, broken: str) -> Iterator[tuple[str, Answer]]:
         import httpx
 
         with self._sending() as request:
-            asked = {**request("", {}, EVENT_STREAM), "url": f"{self._base}/import", "content": _json(wish)}
+            asked = {**request("", {}, EVENT_STREAM), "url": f"{self._base}/{job}", "content": _json(wish)}
             with httpx.stream("POST", **asked, timeout=httpx.Timeout(10, read=silence)) as response:
                 self._check_place(response)
                 if not response.headers.get("content-type", "").startswith(EVENT_STREAM):
@@ -86,10 +100,7 @@ class Remote:
                     yield kind, said
                     if kind == "done":
                         return
-        raise _unreachable(
-            "the stream broke off, and whether the import was done is not known; asked for again, it writes only "
-            "what is not so already"
-        )
+        raise _unreachable(f"the stream broke off, and {broken}")
 
     @contextmanager
     def _sending(self) -> Iterator[Callable[[str, Mapping[str, Any], str], dict[str, Any]]]:

@@ -1,5 +1,5 @@
-"""The command line: `adalog serve query live pull attributes transact explain import stream export sample` and
-`adalog settings`.
+"""The command line: `adalog serve query live pull attributes transact explain import stream export backup restore
+check sample` and `adalog settings`.
 
 Every option can be set as ADALOG_<OPTION>, or in a file. Exit codes: 0 done, 1 the request was refused, 2 wrong
 usage, 3 no database or server could be reached; 130 interrupted, 141 the reader of a pipe went away.
@@ -90,6 +90,11 @@ def main() -> None:
 @option("--host", metavar="H", help="The address to listen on.  [default: 127.0.0.1]")
 @option("--port", metavar="N", help="0 takes a free one.  [default: 8080]")
 @data_option
+@option(
+    "--workers",
+    metavar="N",
+    help="Processes behind the port, which share the bounds of memory and connections.  [default: 1]",
+)
 def serve(**_: Any) -> None:
     """Serve the database over GraphQL, with the explorer.
 
@@ -104,7 +109,8 @@ def serve(**_: Any) -> None:
 
         settings = _settings().checked()
         _say_if_new(settings)
-        run(settings, out)
+        code = run(settings, out)
+    sys.exit(code)
 
 
 @main.command(cls=Asking)
@@ -396,6 +402,8 @@ def stream(
 def export(folder: str, form: str, as_of: str | None, history: bool, **_: Any) -> None:
     """Export the datoms through Spark into the new folder OUT: a folder for each attribute, and schema.edn.
 
+    OUT may be an address of an object store, as s3://bucket/backup.
+
     The database may be served meanwhile. `adalog import` reads it back (format: adalog). The last line printed is
     JSON: {"t", "datoms", "attributes", "files", "bytes", "seconds"}.
 
@@ -410,6 +418,112 @@ def export(folder: str, form: str, as_of: str | None, history: bool, **_: Any) -
         settings = _settings()
         check_exists(settings)
         run_export(settings, folder, out, err, as_of=as_of, form=form, history=history)
+
+
+@main.command()
+@where_options
+@option(
+    "--keep",
+    metavar="N",
+    type=click.IntRange(1),
+    help="Then remove all but the newest N backups.  [default: all stay]",
+)
+@option("--list", "listed", is_flag=True, help="Take none; show those that there are.")
+@click.argument("to", metavar="OUT")
+@click.pass_context
+def backup(
+    ctx: click.Context,
+    /,
+    to: str,
+    data: str | None,
+    url: str | None,
+    token: str | None,
+    keep: int | None,
+    listed: bool,
+) -> None:
+    """Back up the database to OUT: a folder, or an address such as s3://bucket/backups.
+
+    The database may be served meanwhile, and written to. What OUT has already is not copied again. With --url the
+    server writes, where its ADALOG_BACKUP_FOLDERS allows it. The last line printed is JSON: {"backup", "t",
+    "bytes", "written", "files", "removed", "seconds"}.
+
+    \b
+        adalog backup --data family /mnt/backups/family --keep 30
+        adalog backup --url :8080 s3://bucket/family
+        adalog backup --list /mnt/backups/family
+    """
+    with _told(None):
+        from gateway.backend import Remote
+        from gateway.backing_up import ask_for_backup, run_backup, run_list
+
+        if listed:
+            if not run_list(to, out, err):
+                sys.exit(1)
+            return
+        with _place(ctx, data, url, token, reads=True) as place:
+            if isinstance(place, Remote):
+                ask_for_backup(place, to, keep, out, err)
+            else:
+                run_backup(place, to, keep, out, err)
+
+
+@main.command()
+@option("--data", metavar="DIR", required=True, help="Where to: a new or empty folder, or database of a server.")
+@option("--t", metavar="T", help="As of this transaction number or instant.  [default: the newest there is]")
+@option("--backup", "number", metavar="N", type=click.IntRange(1), help="This backup.  [default: the newest]")
+@click.argument("place", metavar="OUT")
+def restore(place: str, data: str, t: str | None, number: int | None) -> None:
+    """Restore a database from the backups in OUT into the folder DIR, as it was at any transaction.
+
+    All that is read is verified. The last line printed is JSON: {"backup", "t", "datoms", "seconds"}.
+
+    \b
+        adalog restore /mnt/backups/family --data family
+        adalog restore s3://bucket/family --data before-the-mistake --t 4711
+    """
+    with _told(None):
+        from gateway.backing_up import run_restore
+        from store.folder import check_is_folder, is_address
+
+        if data == ":memory:":
+            raise click.UsageError("a database in memory ends with the command; name a folder with --data")
+        segments = None
+        if is_address(data):
+            shared = _settings().segments
+            segments = None if shared is None else shared.get_secret_value()
+        else:
+            check_is_folder(data)
+        run_restore(place, data, segments, t, number, out, err)
+
+
+@main.command()
+@data_option
+@option("--deep", is_flag=True, help="Replay the log, too, and compare the segments with it.")
+@click.argument("place", metavar="[OUT]", required=False)
+@click.pass_context
+def check(ctx: click.Context, /, place: str | None, deep: bool, **_: Any) -> None:
+    """Read everything of a data folder, or of the backups in OUT, and say what is damaged and what to do.
+
+    Nothing is changed, and the folder may be served meanwhile. Exit code 1 where something is damaged. The last
+    line printed is JSON: {"t", "files", "bytes", "damaged", "seconds"}.
+
+    \b
+        adalog check --data family --deep
+        adalog check /mnt/backups/family
+    """
+    typed = ctx.get_parameter_source("data") is ParameterSource.COMMANDLINE
+    if place is not None and typed:
+        raise click.UsageError("--data and OUT are both given; name the folder or the backups")
+    with _told(None):
+        from gateway.backing_up import run_check
+        from gateway.opening import check_exists
+
+        settings = _settings()
+        if place is None:
+            check_exists(settings)
+        sound = run_check(place or settings.data, out, err, backups=place is not None, deep=deep)
+    if not sound:
+        sys.exit(1)
 
 
 @main.command()

@@ -16,6 +16,7 @@ from executor.live.settings import LiveSettings
 from executor.spark.properties import parsed
 from gateway.kinds import (
     AlgorithmList,
+    BackupList,
     DataPlace,
     KeysAddress,
     LogLevel,
@@ -34,6 +35,7 @@ from gateway.kinds import (
     Span,
     SparkConf,
     SparkMaster,
+    Workers,
     import_places,
     is_loopback,
     jwt_algorithms,
@@ -41,6 +43,7 @@ from gateway.kinds import (
 )
 from gateway.setting import PREFIX, SettingError
 from schema.limits import Limits
+from store.compactor import FOLD_BYTES
 from store.folder import is_address
 
 __all__ = ["PREFIX", "SettingError", "Settings", "import_places", "is_loopback", "networks", "settings_from"]
@@ -57,6 +60,8 @@ class Settings:
     data: DataPlace = field(default="data", repr=False)
     host: str = "127.0.0.1"
     port: Port = 8080
+    workers: Workers = 1
+    worker_seconds: Seconds = 15.0
     schema: Literal["open", "strict"] = "open"
     auth: str | None = None
     jwt_algorithms: AlgorithmList = ""
@@ -93,12 +98,17 @@ class Settings:
     spark_master: SparkMaster = "local[*]"
     import_folders: PlaceList | None = None
     import_hold_seconds: Seconds = 60.0
+    fold_bytes: Positive = FOLD_BYTES
+    backup_folders: BackupList | None = None
     spark_conf: SparkConf = _NOTHING
+    spark_segments: str | None = None
     threads: int = 2
     queries_at_once: int = 4
     heavy_queries_at_once: int = 2
     queries_waiting: int = 256
     transactions_waiting: int = 1024
+    rate_units: Span = 0.0
+    rate_burst_units: Span = 0.0
     idempotency_seconds: Positive = 86_400
     idempotency_transactions: Positive = 1_000_000
     follow_seconds: Seconds = 1.0
@@ -124,6 +134,9 @@ class Settings:
     live_progress_seconds: Seconds = 15.0
     live_bytes: Positive = 256 * 1024 * 1024
     log_level: LogLevel = "info"
+    log_format: Literal["text", "json"] = "text"
+    log_requests: bool = False
+    slow_query_seconds: Span = 0.0
     limits: Limits = field(default_factory=Limits)
 
     @property
@@ -206,6 +219,11 @@ class Settings:
             )
         if self.auth and not Path(self.auth).is_file():
             raise SettingError(f"{PREFIX}AUTH names {self.auth!r}, which is no file of bearer tokens")
+        if self.workers > 1 and self.in_memory:
+            raise SettingError(
+                f"{PREFIX}WORKERS is {self.workers}, and a database in memory belongs to one process; name "
+                "a folder with --data, or serve with one worker"
+            )
         return self
 
 

@@ -7,40 +7,25 @@ it, or `error` with GraphQL's `errors`. The import ends when the client goes awa
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 import orjson
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from datalog.errors import AdalogError, Code
-from executor.bounds.cancel import abandoned, stopping
 from executor.spark.pipeline.mapping import mapping_of
 from executor.spark.pipeline.places import Places
 from gateway.auth import ANYONE, Principal, Tokens, check_import
 from gateway.config import Settings, import_places
 from gateway.ending import Stop
-from gateway.events import HEADERS, KEEP_ALIVE
-from gateway.imports import Imports, Outbox, Wish
+from gateway.imports import Imports, Wish
 from gateway.peer import is_own_user
+from gateway.telling import body, check_form, refusal, tell
 from schema.background import elsewhere
-from schema.errors import describe
-
-_STATUS: Final = {
-    Code.UNAUTHENTICATED: 401,
-    Code.FORBIDDEN: 403,
-    Code.LIMIT_EXCEEDED: 413,
-    Code.RATE_LIMITED: 429,
-    Code.BACKEND_UNAVAILABLE: 503,
-}
-_LAST: Final = ("done", "error")
-
 
 # `file`: the mapping's absolute path where the client is, to which its paths are relative. `schema`: the
 # transaction data of the file that the mapping names. `paths`: of sources by name, instead of the mapping's.
@@ -70,14 +55,14 @@ class ImportEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
         try:
-            outbox = self._imports.begin(await self._wish(request))
+            outbox = await self._imports.abegin(await self._wish(request))
         except AdalogError as error:
-            await _refusal(error)(scope, receive, send)
+            await refusal(error)(scope, receive, send)
             return
         except ClientDisconnect:
             return
         try:
-            await self._tell(outbox, receive, send)
+            await tell(outbox, self._stop, self._settings.ping_seconds, receive, send)
         finally:
             outbox.close(AdalogError(Code.CANCELLED, "the client went away, and nothing was imported"))
 
@@ -85,26 +70,9 @@ class ImportEndpoint:
         """The import that a request asks for. Raises what is wrong with it, or with who asks."""
         principal = await self._tokens.principal(request.headers.get("authorization"))
         check_import(principal)
-        if request.method != "POST":
-            raise AdalogError(Code.ARG_INVALID, f"{request.method} is not for /import; use POST")
-        if "origin" in request.headers:
-            # A page may not have the machine's files read, wherever it is from.
-            raise AdalogError(Code.FORBIDDEN, "a page in a browser cannot import; use adalog import --url")
-        if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-            raise AdalogError(Code.ARG_INVALID, "an import is asked for with `Content-Type: application/json`")
-        text = await self._read(request)
+        check_form(request, "/import", "import")
+        text = await body(request, self._settings.request_bytes)
         return await elsewhere(lambda _: self._read_wish(text, principal, request.scope))
-
-    async def _read(self, request: Request) -> bytes:
-        most, text = self._settings.request_bytes, bytearray()
-        async for piece in request.stream():
-            text += piece
-            if len(text) > most:
-                raise AdalogError(
-                    Code.LIMIT_EXCEEDED,
-                    f"the request has more than {most:,} bytes; ADALOG_REQUEST_BYTES moves this limit",
-                )
-        return bytes(text)
 
     def _read_wish(self, text: bytes, principal: Principal, scope: Scope) -> Wish:
         said = members(text)
@@ -125,37 +93,6 @@ class ImportEndpoint:
         if named is not None:
             return import_places(named)
         return Places.anywhere() if principal is ANYONE and is_own_user(scope) else Places()
-
-    async def _tell(self, outbox: Outbox, receive: Receive, send: Send) -> None:
-        await send({"type": "http.response.start", "status": 200, "headers": list(HEADERS)})
-        await send({"type": "http.response.body", "body": KEEP_ALIVE, "more_body": True})
-        gone = asyncio.ensure_future(_disconnected(receive))
-        stopped = self._stop.told()
-        stopped.add_done_callback(lambda told: None if told.cancelled() else outbox.close(stopping()))
-        try:
-            while not gone.done():
-                events = await self._events(outbox, gone)
-                for kind, said in events:
-                    last = kind in _LAST
-                    await send({"type": "http.response.body", "body": framed(kind, said), "more_body": not last})
-                    if last:
-                        return
-                if not events:
-                    await send({"type": "http.response.body", "body": KEEP_ALIVE, "more_body": True})
-        finally:
-            self._stop.forget(stopped)
-            abandoned(gone)
-
-    async def _events(self, outbox: Outbox, gone: asyncio.Future[None]) -> list[tuple[str, Any]]:
-        """The next events; none after a while, or when the client has left."""
-        taking = asyncio.ensure_future(outbox.taken(self._settings.ping_seconds))
-        try:
-            await asyncio.wait((taking, gone), return_when=asyncio.FIRST_COMPLETED)
-            return taking.result() if taking.done() else []
-        finally:
-            taking.cancel()
-            with suppress(asyncio.CancelledError):
-                await taking
 
 
 def members(text: bytes) -> dict[str, Any]:
@@ -179,22 +116,3 @@ def members(text: bytes) -> dict[str, Any]:
         if not isinstance(listed, list) or not listed or not all(isinstance(each, str) for each in listed):
             raise AdalogError(Code.ARG_INVALID, "each of `files` is a list of texts")
     return given
-
-
-def framed(kind: str, said: Any) -> bytes:
-    """One event. JSON written by orjson has no line break, so that one line of data is enough."""
-    return b"event: %b\ndata: %b\n\n" % (kind.encode(), orjson.dumps(said))
-
-
-def _refusal(error: AdalogError) -> Response:
-    headers = {"Cache-Control": "no-store"}
-    if error.code is Code.UNAUTHENTICATED:
-        headers["WWW-Authenticate"] = "Bearer"
-    if error.retry_after is not None:
-        headers["Retry-After"] = str(error.retry_after)
-    return JSONResponse({"errors": [describe(error)]}, _STATUS.get(error.code, 400), headers)
-
-
-async def _disconnected(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass

@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 from rich.console import Console
 
+from executor.spark.folding import folding_on
 from executor.spark.pipeline.loading import Outcome, load
 from executor.spark.pipeline.mapping import Plan, mapping_of, mapping_text
 from executor.spark.pipeline.reading import SparkRunner
@@ -41,6 +42,7 @@ def run_import(
             shown = Shown(bar)
             shown.stage("starting Spark")
             session.wait(_SPARK_SECONDS)
+            database.have_folded(folding_on(session), settings.fold_bytes)
             outcome = load(
                 database,
                 SparkRunner(session.live(), shown),

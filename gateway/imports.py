@@ -11,13 +11,15 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from datalog.errors import AdalogError, Code
 from executor.pool import Pool
+from executor.spark.engine import SparkEngine
 from executor.spark.pipeline.loading import load
 from executor.spark.pipeline.mapping import Plan
 from executor.spark.pipeline.reading import SparkRunner, Watching
@@ -37,8 +39,12 @@ _PIECE: Final = 1 << 16
 # How long the end of a server waits for that of an import.
 _END_SECONDS: Final = 2.0
 
+LAST: Final = ("done", "error")
 Event = tuple[str, Any]
 """Its kind, `progress`, `rejected`, `done` or `error`, and what is said, as JSON has it."""
+
+
+Elsewhere = Callable[["Wish"], Generator[Event | None]]
 
 
 class Outbox:
@@ -99,6 +105,28 @@ class Outbox:
             self._loop.call_soon_threadsafe(self._changed.set)
 
 
+class ThreadsOutbox(Outbox):
+    """The same to a thread."""
+
+    def __init__(self) -> None:
+        self._events = deque()
+        self._room = threading.Condition()
+        self.reason = None
+
+    def waited(self, seconds: float) -> list[Event]:
+        """The events that wait, of which there may be none after so many seconds."""
+        with self._room:
+            self._room.wait_for(lambda: bool(self._events), seconds)
+            events = list(self._events)
+            self._events.clear()
+            self._room.notify_all()
+        return events
+
+    def _tell(self) -> None:
+        with self._room:
+            self._room.notify_all()
+
+
 @dataclass(frozen=True, slots=True)
 class Wish:
     """An import that is asked for, whose places were checked."""
@@ -118,17 +146,44 @@ class Imports:
         pool: Pool,
         settings: Settings,
         runner: Callable[[Watching], Runner] | None = None,
+        elsewhere: Elsewhere | None = None,
     ) -> None:
+        """elsewhere: has another process do them, which says first that one has begun, and None now and then."""
         self._database = database
         self._pool = pool
         self._settings = settings
         self.runner = runner or self._spark_runner
+        self._elsewhere = elsewhere
         self._lock = threading.Lock()
         self._running: tuple[Outbox, threading.Thread] | None = None
 
-    def begin(self, wish: Wish) -> Outbox:
+    async def abegin(self, wish: Wish) -> Outbox:
         """Begins an import; what it says. Raises RATE_LIMITED while another one runs, and BACKEND_UNAVAILABLE
-        without Spark. On the event loop."""
+        without Spark."""
+        if self._elsewhere is None:
+            return self.begin(wish, Outbox())
+        outbox, said = Outbox(), self._elsewhere(wish)
+        await asyncio.to_thread(lambda: next(event for event in said if event is not None))
+        threading.Thread(target=_hand_on, args=(said, outbox), name="adalog-import", daemon=True).start()
+        return outbox
+
+    def served(self, gone: Callable[[], bool], wish: Wish) -> Iterator[Event]:
+        """What an import says that another process asks for; that it has begun first. gone: whether nobody wants
+        it any more."""
+        outbox = ThreadsOutbox()
+        self.begin(wish, outbox)
+        yield "begun", None
+        try:
+            while not gone():
+                for event in outbox.waited(_LOOK_SECONDS):
+                    yield event
+                    if event[0] in LAST:
+                        return
+        finally:
+            outbox.close(AdalogError(Code.CANCELLED, "the client went away, and nothing was imported"))
+
+    def begin(self, wish: Wish, outbox: Outbox) -> Outbox:
+        """Begins an import here, as `abegin`."""
         if self._pool.spark is None and self.runner == self._spark_runner:
             raise AdalogError(
                 Code.BACKEND_UNAVAILABLE, "this server has no Spark (ADALOG_SPARK is off)", retryable=False
@@ -138,7 +193,6 @@ class Imports:
                 raise AdalogError(
                     Code.RATE_LIMITED, "another import runs; try again when it has ended", retry_after=5
                 )
-            outbox = Outbox()
             thread = threading.Thread(target=self._run, args=(wish, outbox), name="adalog-import", daemon=True)
             self._running = outbox, thread
             thread.start()
@@ -191,12 +245,40 @@ class Imports:
 
     def _spark_runner(self, told: Watching) -> Runner:
         spark = self._pool.spark
-        assert spark is not None, "looked at before"
+        assert isinstance(spark, SparkEngine), "looked at before"
         until = time.monotonic() + _SPARK_SECONDS
         spark.session.start()
         while not spark.session.wait(_LOOK_SECONDS) and spark.state == "starting" and time.monotonic() < until:
             told.tasks(0, 0, 0)
         return SparkRunner(spark.session.live(), told)
+
+
+def _hand_on(said: Generator[Event | None], outbox: Outbox) -> None:
+    """Has what another process says told to a client; ends it there when nobody wants it here."""
+    try:
+        with closing(said):
+            for event in said:
+                if event is None:
+                    outbox.check()
+                elif event[0] in LAST:
+                    outbox.end(*event)
+                    return
+                else:
+                    outbox.put(*event)
+        raise _broken()
+    except AdalogError as error:
+        told = _broken() if error.code is Code.BACKEND_UNAVAILABLE and outbox.reason is None else error
+        outbox.end("error", {"errors": [describe(told)]})
+    except Exception as error:  # noqa: BLE001 - it goes to the log, and its number to the client
+        outbox.end("error", {"errors": [internal(error)]})
+
+
+def _broken() -> AdalogError:
+    return AdalogError(
+        Code.BACKEND_UNAVAILABLE,
+        "the process that did the import ended, and whether it was done is not known; asked for again, it writes "
+        "only what is not so already",
+    )
 
 
 def _tell_rejected(folder: Path, outbox: Outbox) -> None:

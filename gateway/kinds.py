@@ -17,6 +17,7 @@ from pydantic import AfterValidator, BeforeValidator, SecretStr
 from datalog.errors import AdalogError
 from executor.spark.pipeline.places import Places
 from executor.spark.properties import parsed
+from gateway.backup_places import BackupPlaces
 from store.folder import check_is_folder, is_address
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -176,12 +177,14 @@ Positive = Annotated[int, Ge(1)]
 Seconds = Annotated[float, Gt(0)]
 Span = Annotated[float, Ge(0)]
 Port = Annotated[int, Ge(0), Le(65535)]
+Workers = Annotated[int, Ge(1), Le(256)]
 QueryMemory = Annotated[int, Ge(_LEAST_MEMORY)]
 DataPlace = Annotated[str, _read_by(_data_place)]
 NameList = Annotated[str, _Listed]
 OriginList = Annotated[str, _Listed, _read_by(_origins)]
 NetworkList = Annotated[str, _Listed, _read_by(networks)]
 PlaceList = Annotated[str, _Listed, _read_by(import_places)]
+BackupList = Annotated[str, _Listed, _read_by(BackupPlaces.of)]
 SparkMaster = Annotated[str, _read_by(_spark_master)]
 SparkConf = Annotated[SecretStr, BeforeValidator(_properties), _secret_read_by(parsed)]
 SegmentsPlace = Annotated[SecretStr, _secret_read_by(_segments_place)]

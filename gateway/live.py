@@ -46,24 +46,29 @@ def followed(
     say: Callable[[str], None],
     wait: Callable[[float], None] = time.sleep,
 ) -> Iterator[Event]:
-    """The events of a served adalog, for ever. `say`: is told when the stream breaks off.
+    """The events of a served adalog, for ever. `say`: is told when the stream breaks off, and where it goes on.
 
     Raises what the server refuses, and BACKEND_UNAVAILABLE where it never answered.
     """
-    asked = dict(variables)
-    patience, began = _FIRST_WAIT, False
+    asked, last = dict(variables), None
+    patience, began, gone_on_after = _FIRST_WAIT, False, None
     while True:
         try:
             for answer in remote.events(_LIVE, asked, _SILENCE):
                 event = data_of(answer)["live"]
-                patience, began = _FIRST_WAIT, True
+                if gone_on_after is not None and event["kind"] != "RESET":
+                    say(f"connected again, and going on after transaction {gone_on_after}")
+                patience, began, gone_on_after = _FIRST_WAIT, True, None
                 asked = {**variables, "resume": event["resume"], "fromT": None}
+                last = event["basisT"]
                 yield event
             why = "the stream ended"
         except AdalogError as error:
             if not began or error.code not in _PASSING:
                 raise
             why = error.message
+        if began:
+            gone_on_after = last
         say(f"{why}; trying again")
         wait(patience)
         patience = min(2 * patience, _LONGEST_WAIT)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.metrics_core import (
     CounterMetricFamily,
     GaugeMetricFamily,
+    HistogramMetricFamily,
     Metric,
     SummaryMetricFamily,
 )
 from prometheus_client.registry import Collector
+
+from executor.live.figures import LAGS
 
 if TYPE_CHECKING:
     from executor.cache.answers import ResultCache
@@ -73,6 +77,17 @@ class _Figures(Collector):
         yield family
 
 
+class _Count(Collector):
+    """A count that somebody else keeps."""
+
+    def __init__(self, name: str, description: str, read: Callable[[], int]) -> None:
+        self._described = name, description
+        self._read = read
+
+    def collect(self) -> Iterator[Metric]:
+        yield CounterMetricFamily(*self._described, self._read())
+
+
 class _LaneFigures(Collector):
     """What runs and waits in each lane."""
 
@@ -131,6 +146,13 @@ class _LiveFigures(Collector):
         )
         ticks.add_metric([], figures.ticks, figures.tick_seconds)
         yield ticks
+        lags = HistogramMetricFamily(
+            "adalog_live_lag_seconds", "From a transaction's instant until its events wait for their subscribers."
+        )
+        counts = list(accumulate(figures.lags))
+        bounds = [*(str(bound) for bound in LAGS), "+Inf"]
+        lags.add_metric([], list(zip(bounds, counts, strict=True)), figures.lag_seconds)
+        yield lags
 
 
 class Metrics:
@@ -153,6 +175,10 @@ class Metrics:
     def gauge(self, name: str, description: str, read: Callable[[], float]) -> None:
         """A figure that is looked up whenever the metrics are read."""
         Gauge(name, description, registry=self.registry).set_function(read)
+
+    def count(self, name: str, description: str, read: Callable[[], int]) -> None:
+        """A count that is looked up whenever the metrics are read."""
+        self.registry.register(_Count(name, description, read))
 
     def counts(self, name: str, description: str, label: str, read: Callable[[], Mapping[str, int]]) -> None:
         """Counts by one label that are looked up whenever the metrics are read."""
@@ -185,6 +211,10 @@ class Metrics:
 
     def rows(self, count: int) -> None:
         self._rows.observe(count)
+
+    def families(self) -> list[Metric]:
+        """All there is, as it is now."""
+        return list(self.registry.collect())
 
     def text(self) -> bytes:
         return generate_latest(self.registry)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from datalog import edn
 from datalog.errors import AdalogError, Code
@@ -10,16 +11,20 @@ from executor.cache.settings import CacheSettings, RedisSettings
 from executor.pool import Pool, PoolSettings
 from gateway.config import Settings
 from gateway.texts import shown_path
-from store.database import Database
+from store.database import Database, Siblings
 from store.folder import holds_database, is_address
 from store.log import KeyMemory
 from store.progress import Progress
 from store.server import server_holds_database
 
+if TYPE_CHECKING:
+    from gateway.workers.workers import Workers
 
-def open_database(settings: Settings, *, shared: bool = False, progress: Progress | None = None) -> Database:
-    """The settings' database. shared: others may open its folder, too, if they say so. progress: as in
-    `Database.open`.
+
+def open_database(
+    settings: Settings, siblings: Siblings | None = None, progress: Progress | None = None
+) -> Database:
+    """The settings' database. siblings: the other processes of this server. progress: as in `Database.open`.
 
     Raises BACKEND_UNAVAILABLE when another process has its folder, or its server cannot be reached.
     """
@@ -30,7 +35,7 @@ def open_database(settings: Settings, *, shared: bool = False, progress: Progres
         limits=limits,
         waiting=settings.transactions_waiting,
         keys=KeyMemory(settings.idempotency_transactions, settings.idempotency_seconds),
-        shared=shared,
+        siblings=siblings,
         follow_seconds=settings.follow_seconds,
         segments=None if settings.segments is None else settings.segments.get_secret_value(),
         copy=settings.segments_copy,
@@ -77,8 +82,11 @@ def _held(settings: Settings) -> bool:
         ) from None
 
 
-def start_pool(database: Database, settings: Settings, *, spark: bool) -> Pool:
-    """The engines; with `spark` the second one too, which starts in the background while nothing waits for it."""
+def start_pool(database: Database, settings: Settings, *, spark: bool, workers: Workers | None = None) -> Pool:
+    """The engines; with `spark` the second one too, which starts in the background while nothing waits for it.
+
+    workers: those of which this is one, and one of which has the second engine for all.
+    """
     sizes = PoolSettings(
         threads=settings.threads,
         running=settings.queries_at_once,
@@ -86,14 +94,24 @@ def start_pool(database: Database, settings: Settings, *, spark: bool) -> Pool:
         waiting=settings.queries_waiting,
         memory_bytes=settings.memory_bytes,
         plan_bytes=settings.plan_cache_bytes,
+        slow_seconds=settings.slow_query_seconds,
     )
     cache = cache_settings(settings)
     if not spark:
         return Pool(database, sizes, cache=cache)
+    if workers is not None and not workers.has_spark:
+        return Pool(database, sizes, workers.spark(), cache)
     from executor.spark.engine import SparkEngine
+    from executor.spark.folding import folding_on
 
-    engine = SparkEngine(settings.spark_master, properties=settings.spark_properties)
-    return Pool(database, sizes, engine, cache)
+    engine = SparkEngine(
+        settings.spark_master, properties=settings.spark_properties, segments=settings.spark_segments
+    )
+    database.have_folded(folding_on(engine.session), settings.fold_bytes)
+    pool = Pool(database, sizes, engine, cache)
+    if workers is not None:
+        workers.share_spark(engine, pool.memory)
+    return pool
 
 
 def cache_settings(settings: Settings) -> CacheSettings | None:

@@ -31,6 +31,11 @@ class Principal:
         """Whether they may have the server read files."""
         return self.role == "admin"
 
+    @property
+    def may_back_up(self) -> bool:
+        """Whether they may have the server write all that it knows somewhere."""
+        return self.role == "admin"
+
     def has_expired(self, now: float) -> bool:
         """Whether the token is not good any more."""
         return self.expires is not None and now >= self.expires

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Callable
 from typing import Final
 
 import orjson
@@ -49,8 +50,10 @@ _MOMENT_SECONDS: Final = 0.5
 class Rehearsal:
     """Begins in a thread of its own; `over` once the first query costs what any other does."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, then: Callable[[], object] = lambda: None) -> None:
+        """then: called on its thread when it is over, unless it was stopped."""
         self._settings = settings
+        self._then = then
         self._over = threading.Event()
         self._database: Database | None = None
         self._opened = threading.Event()
@@ -88,6 +91,8 @@ class Rehearsal:
         finally:
             # Also where it fails, which Python prints: queries do without, the first ones only take longer.
             self._over.set()
+        if not self._stopped.is_set():
+            self._then()
 
 
 def rehearse(settings: Settings, stopped: threading.Event | None = None) -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import uvicorn
 from rich.console import Console
@@ -21,49 +21,174 @@ from gateway import descriptors
 from gateway.config import Settings
 from gateway.connection import Connection
 from gateway.ending import CUT, FINISH, LET_GO, Ending
+from gateway.logs import start_logging
 from gateway.rehearsal import Rehearsal
 from gateway.starting import Front, Start
+from gateway.telemetry import traces
 from gateway.texts import shown_data
 from gateway.trimming import Trimming
 from gateway.websocket import WebSocket
 from gateway.wire import Wire
+from gateway.workers import channel
+
+if TYPE_CHECKING:
+    from gateway.workers.worker import Post
+    from gateway.workers.workers import Workers
+    from store.database import Siblings
 
 # How long a thread keeps the interpreter from others that want it. Python's own 5 ms are counted for each change of
 # threads, and a light query has three of them.
 _SWITCH_SECONDS = 0.0005
 
 
-def run(settings: Settings, out: Console) -> None:
-    """Serves in this thread. Raises AdalogError when the folder or the port is taken."""
-    logging.basicConfig(level=settings.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s %(message)s")
-    os.umask(0o077)
-    descriptors.allow_many()
-    sys.setswitchinterval(_SWITCH_SECONDS)
-    ending, rehearsal, trimming = Ending(), Rehearsal(settings), Trimming()
+class Entrance(Protocol):
+    """Where connections come from."""
+
+    @property
+    def sockets(self) -> list[socket.socket]:
+        """Those that are listened on."""
+
+    def open(self, server: Server) -> None:
+        """The event loop runs, and connections are taken from now on."""
+
+    def close(self) -> None:
+        """No more."""
+
+    def counted(self, connections: int) -> None:
+        """So many connections are open."""
+
+    def opened(self) -> None:
+        """The database is open, and all that stands on it. On any thread."""
+
+    def rehearsed(self) -> None:
+        """The first query costs what any other does. On any thread."""
+
+
+class Port:
+    """A port of this process's own."""
+
+    def __init__(self, listener: socket.socket, opened: Callable[[], None]) -> None:
+        """opened: called when the database is open."""
+        self.sockets = [listener]
+        self.opened = opened
+
+    def open(self, server: Server) -> None:
+        """The sockets are listened on already."""
+
+    def close(self) -> None:
+        """They are closed with the server."""
+
+    def counted(self, connections: int) -> None:
+        """Nobody wants to know, nor the rest."""
+
+    def rehearsed(self) -> None: ...
+
+
+class Handed:
+    """Connections that the supervisor hands over."""
+
+    def __init__(self, post: Post) -> None:
+        self.sockets: list[socket.socket] = []
+        self._post = post
+        self._beginning: set[asyncio.Task[None]] = set()
+
+    def open(self, server: Server) -> None:
+        def take(connection: socket.socket) -> None:
+            task = asyncio.ensure_future(_begin(server, connection))
+            self._beginning.add(task)
+            task.add_done_callback(self._beginning.discard)
+
+        self._post.open(take)
+
+    def close(self) -> None:
+        self._post.close()
+
+    def counted(self, connections: int) -> None:
+        self._post.counted(connections)
+
+    def opened(self) -> None:
+        self._post.say(channel.OPENED)
+
+    def rehearsed(self) -> None:
+        self._post.say(channel.READY)
+
+
+async def _begin(server: Server, connection: socket.socket) -> None:
+    """Begins to serve a connection, unless it is gone already."""
+    connection.setblocking(False)
+    try:
+        await asyncio.get_running_loop().connect_accepted_socket(server.protocol, connection)
+    except OSError:
+        connection.close()
+
+
+def run(settings: Settings, out: Console) -> int:
+    """Serves in this thread, or with workers; the exit code. Raises AdalogError when the folder or the port is
+    taken."""
+    _set_up(settings)
     with listening(settings) as listener:
-        start = Start(settings, rehearsal)
-        server = Server(start.front, settings)
-        # What is ended from now on is ended by the signal: nothing is served, and the log is whole.
-        ending.install()
-        ending.kill = start.kill
-        ending.tell(server.handle_exit)
         host, port = listener.getsockname()[:2]
-        address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+        settings = replace(settings, host=host, port=port)
 
         def opened() -> None:
             out.print(
-                f"adalog serves {shown_data(settings.data)}: explorer and GraphQL at {address}/graphql",
+                f"adalog serves {shown_data(settings.data)}: explorer and GraphQL at {_address(settings)}/graphql",
                 markup=False,
                 soft_wrap=True,
             )
-            trimming.start()
 
-        try:
-            start.begin(address, opened, server.give_up)
-            server.run(sockets=[listener])
-        finally:
-            trimming.stop()
-            start.close()
+        if settings.workers > 1:
+            from gateway.workers.supervisor import supervise
+
+            return supervise(settings, listener, opened)
+        _serve(settings, Port(listener, opened))
+    return 0
+
+
+def serve_as_worker(settings: Settings, post: Post, siblings: Siblings) -> None:
+    """Serves what the supervisor hands over."""
+    from gateway.workers.workers import Workers
+
+    _set_up(settings)
+    _serve(settings, Handed(post), siblings, Workers(post))
+
+
+def _set_up(settings: Settings) -> None:
+    start_logging(settings)
+    os.umask(0o077)
+    descriptors.allow_many()
+    sys.setswitchinterval(_SWITCH_SECONDS)
+
+
+def _address(settings: Settings) -> str:
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    return f"http://{host}:{settings.port}"
+
+
+def _serve(
+    settings: Settings, entrance: Entrance, siblings: Siblings | None = None, workers: Workers | None = None
+) -> None:
+    ending, rehearsal, trimming = Ending(), Rehearsal(settings, entrance.rehearsed), Trimming()
+    start = Start(settings, rehearsal, siblings, workers)
+    server = Server(start.front, settings, entrance)
+    # What is ended from now on is ended by the signal: nothing is served, and the log is whole.
+    ending.install()
+    ending.kill = start.kill
+    ending.tell(server.handle_exit)
+
+    def opened() -> None:
+        entrance.opened()
+        trimming.start()
+
+    try:
+        with traces():
+            start.begin(_address(settings), opened, server.give_up)
+            server.run(sockets=entrance.sockets)
+    finally:
+        if workers is not None:
+            workers.end()
+        trimming.stop()
+        start.close()
     if start.failure is not None:
         raise start.failure
 
@@ -71,7 +196,9 @@ def run(settings: Settings, out: Console) -> None:
 class Server(uvicorn.Server):
     """uvicorn as adalog runs it."""
 
-    def __init__(self, app: Starlette | Front, settings: Settings) -> None:
+    def __init__(self, app: Starlette | Front, settings: Settings, entrance: Entrance | None = None) -> None:
+        """entrance: None where `run` is given sockets that are listened on."""
+        self._entrance = entrance
         self._app = app
         self._wire: Wire = app.state.wire
         config = uvicorn.Config(
@@ -100,10 +227,25 @@ class Server(uvicorn.Server):
         asyncio.get_running_loop().set_exception_handler(_unheard)
         await super().startup(sockets)
         self._wire.start()
+        if self._entrance is not None:
+            self._wire.counted = self._entrance.counted
+            self._entrance.open(self)
+
+    def protocol(self) -> asyncio.Protocol:
+        """The protocol of a connection that was accepted elsewhere; as uvicorn makes it for one of its own."""
+        made: asyncio.Protocol = self.config.http_protocol_class(
+            config=self.config,
+            server_state=self.server_state,
+            app_state=self.lifespan.state,
+            _loop=asyncio.get_running_loop(),
+        )  # type: ignore[call-arg]
+        return made
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Lets what runs finish for a moment, then has it answered that the server stops."""
         self._wire.stop()
+        if self._entrance is not None:
+            self._entrance.close()
         loop = asyncio.get_running_loop()
         loop.call_later(FINISH, self._app.state.stop.begin)
         loop.call_later(LET_GO, self._wire.let_go)

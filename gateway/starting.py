@@ -12,7 +12,7 @@ import math
 import threading
 from collections.abc import Callable
 from contextlib import ExitStack
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from starlette.applications import Starlette
 from starlette.datastructures import State
@@ -34,6 +34,10 @@ from gateway.rehearsal import Rehearsal
 from gateway.wire import Wire
 from schema.errors import describe
 from store.progress import OpeningStopped, Progress
+
+if TYPE_CHECKING:
+    from gateway.workers.workers import Workers
+    from store.database import Siblings
 
 # A request that comes while the database is opened waits so long: that is what opening mostly takes.
 _PATIENCE_SECONDS: Final = 2.0
@@ -140,8 +144,17 @@ class Front:
 class Start:
     """Opens the database and all that stands on it, on a thread of its own. `failure`: why that did not go well."""
 
-    def __init__(self, settings: Settings, rehearsal: Rehearsal) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        rehearsal: Rehearsal,
+        siblings: Siblings | None = None,
+        workers: Workers | None = None,
+    ) -> None:
+        """siblings: as in `open_database`. workers: as in `create_app`."""
         self._settings = settings
+        self._siblings = siblings
+        self._workers = workers
         self._rehearsal = rehearsal
         self._progress = Progress()
         self.front = Front(settings, self._progress)
@@ -192,15 +205,17 @@ class Start:
     def _open_all(self) -> None:
         settings, rehearsal, opening = self._settings, self._rehearsal, self._open
         opening.callback(rehearsal.stop)
-        database = opening.enter_context(open_database(settings, progress=self._progress))
+        database = opening.enter_context(open_database(settings, self._siblings, self._progress))
         rehearsal.on(database)
         self._progress.check()
-        pool = start_pool(database, settings, spark=settings.spark)
+        pool = start_pool(database, settings, spark=settings.spark, workers=self._workers)
         self._kill = pool.kill
         opening.callback(pool.close)
-        app = create_app(database, pool, settings, lambda: rehearsal.over, self.front.wire)
+        app = create_app(database, pool, settings, lambda: rehearsal.over, self.front.wire, self._workers)
         opening.enter_context(app.state.hub)
-        opening.callback(app.state.imports.join)
-        opening.callback(app.state.imports.close, stopping())
+        for jobs in (app.state.imports, app.state.backups):
+            opening.callback(jobs.join)
+        for jobs in (app.state.imports, app.state.backups):
+            opening.callback(jobs.close, stopping())
         self.front.wire.fit(descriptors.free())
         self.front.open(app)

@@ -9,7 +9,7 @@ import asyncio
 import ipaddress
 import logging
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Protocol
@@ -125,6 +125,8 @@ class Wire:
         self.closed: Counter[str] = Counter()
         self.body_bytes = 0
         self.connections: set[Peer] = set()
+        # Who is told how many connections are open.
+        self.counted: Callable[[int], None] = lambda connections: None
         self._most_of_address = settings.connections_per_address
         self._most_body_bytes = settings.bodies_bytes
         self._proxies = networks(settings.trusted_proxies)
@@ -212,6 +214,7 @@ class Wire:
             return self.full
         self.connections.add(connection)
         self._of_address[address] += 1
+        self.counted(len(self.connections))
         return None
 
     def hand_over(self, before: Peer, after: Peer) -> None:
@@ -229,6 +232,7 @@ class Wire:
             self._of_address[connection.address] -= 1
             if not self._of_address[connection.address]:
                 del self._of_address[connection.address]
+            self.counted(len(self.connections))
 
     def hold(self, connection: Peer, size: int) -> None:
         """So many bytes more of a body. Where there are too many, whoever holds most loses: a body that is on the

@@ -46,6 +46,7 @@ from schema.errors import describe, format_error
 from schema.limits import Limits
 from schema.live import RefusedError, Selected, hashable, subscribed, subscribed_at_once
 from schema.measure import introspected, parse_within
+from schema.reaching import caught_up
 from schema.subscriptions import streamed
 from store.collecting import uncollected
 
@@ -318,6 +319,7 @@ class Operations:
                 selected = self._selected(prepared, context, variables, operation_name)
             else:
                 selected = await elsewhere(lambda _: self._selected(prepared, context, variables, operation_name))
+            await caught_up(context.services.database)
             return await subscribed(context.services, selected, resume)
         except AdalogError as error:
             raise RefusedError([describe(error)]) from None
@@ -334,6 +336,8 @@ class Operations:
     ) -> Subscription | None:
         """The same where it takes no time, since the like of it is followed already; None: use `subscribe`."""
         if not few(tuple(variables.values()) if variables else (), _INLINE_VALUES):
+            return None
+        if context.services.database.missed is not None:
             return None
         try:
             selected = self._selected(prepared, context, variables, operation_name)
@@ -399,6 +403,11 @@ class Operations:
         executor = build(Cancel()) if light else await elsewhere(build)
         if isinstance(executor, list):
             return _answer(ExecutionResult(None, executor))
+        if operation is None or operation.operation is not OperationType.MUTATION:
+            try:
+                await caught_up(context.services.database)
+            except AdalogError as error:
+                return Answer({"errors": [describe(error)]}, executed=False)
         outcome: Any = executor.execute_operation()
         return _answer(outcome if isinstance(outcome, ExecutionResult) else await outcome)
 

@@ -5,10 +5,15 @@ from __future__ import annotations
 import asyncio
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+from datalog.errors import AdalogError, Code
 
 if TYPE_CHECKING:
     from store.database import Database
+
+# In seconds; it takes milliseconds, unless a worker hangs.
+_PATIENCE: Final = 10.0
 
 
 async def reached(database: Database, t: int | None, deadline: float | None) -> None:
@@ -20,3 +25,18 @@ async def reached(database: Database, t: int | None, deadline: float | None) -> 
     left = None if deadline is None else deadline - time.monotonic()
     with suppress(TimeoutError):
         await asyncio.wait_for(asyncio.wrap_future(waiting), left)
+
+
+async def caught_up(database: Database) -> None:
+    """Returns when all can be read that another process of this server has answered.
+
+    Raises BACKEND_UNAVAILABLE where that takes too long: nobody is shown an older database than others were.
+    """
+    t = database.missed
+    if t is None:
+        return
+    await reached(database, t, time.monotonic() + _PATIENCE)
+    if database.missed is not None and database.snapshot().t < t:
+        raise AdalogError(
+            Code.BACKEND_UNAVAILABLE, f"this worker has not read transaction {t} yet, which was answered; try again"
+        )

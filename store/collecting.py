@@ -75,18 +75,21 @@ def _set_aside() -> None:
         gc.unfreeze()
 
 
-def collect() -> bool:
-    """Collects garbage, also of what was set aside; not while that or young objects are very many: then False."""
+def collect(*, whole: bool) -> bool:
+    """Collects garbage among what was made since the last time, and of what was set aside. What stays is looked
+    through again by a `whole` collection alone, which looks through everything while no other thread runs.
+
+    Returns False, and collects nothing, while there are very many objects that are young or set aside.
+    """
     global _aside
     with _lock:
         if gc.get_count()[0] > _MANY or (_aside and gc.get_freeze_count() > _frozen + _MANY):
             return False
         again, _aside = _aside, False
-        if again:
+        if again or whole:
             gc.unfreeze()
         gc.collect()
-        if again:
-            gc.freeze()
+        gc.freeze()
     return True
 
 

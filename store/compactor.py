@@ -11,10 +11,12 @@ import logging
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Final
 
 from datalog.errors import AdalogError
+from store.adoption import unfinished
 from store.attribute_data import AttributeData
 from store.checkpoint import Checkpoint, Mapped, mapped
 from store.columns import Columns
@@ -24,9 +26,12 @@ from store.folding import Folding
 from store.head import Counters
 from store.leases import remove_unheld
 from store.log import Log
+from store.manifest import Manifest
+from store.pieces import Fold
 from store.relation import Relation
+from store.segment import Segment, sync_folder
 from store.snapshot import Snapshot
-from store.stored import save_blocks, save_deltas, save_relation
+from store.stored import load_base, save_blocks, save_deltas, save_relation
 
 _LOGGER: Final = logging.getLogger("adalog.store")
 
@@ -47,6 +52,35 @@ _LOOK_AGAIN_SECONDS: Final = 1.0
 
 # So many times as much may be young where another process is to fold it.
 _PATIENCE: Final = 8
+
+
+PAIR_BYTES: Final = 150
+"""What one pair that is folded takes of memory."""
+
+FOLD_BYTES: Final = 1 << 30
+"""What a fold of one attribute may take of memory in one process."""
+
+
+def pairs_in(most: int) -> int:
+    """How many pairs are folded in so many bytes."""
+    return max(most // PAIR_BYTES, 1)
+
+
+@dataclass(frozen=True, eq=False)
+class FoldJob:
+    """An attribute to be folded elsewhere. relation, events: what there is of it; manifest: the same for other
+    processes. fold: where to, and up to which transaction. size: so many pairs fit into one process."""
+
+    relation: Relation
+    events: Columns
+    manifest: Manifest
+    fold: Fold
+    size: int
+
+
+Elsewhere = Callable[[FoldJob], Segment]
+"""Folds an attribute in other processes, into a base in the job's folder. Raises BACKEND_UNAVAILABLE where there
+are none."""
 
 
 @dataclass(frozen=True)
@@ -96,9 +130,15 @@ class Compactor:
         self._named = named
         # Files that are not named, but were held when they were looked at.
         self._left: list[str] = []
+        self._elsewhere: Elsewhere | None = None
+        self.fold_bytes = FOLD_BYTES
         self._sweep()
         self._thread = threading.Thread(target=self._run, name="adalog-compactor", daemon=True)
         self._thread.start()
+
+    def have_folded(self, elsewhere: Elsewhere, most: int) -> None:
+        """Has others fold attributes of which a fold here would take more than so many bytes."""
+        self._elsewhere, self.fold_bytes = elsewhere, most
 
     def wrote(self, datoms: int) -> None:
         """Count what was written; enough of it starts a fold."""
@@ -218,7 +258,7 @@ class Compactor:
         folder = self._begin_fold()
         waits = folder is None and self._folder is not None
         relations = {
-            id_: (each.relation, self._folded(snapshot, id_, each))
+            id_: (each.relation, self._folded(snapshot, id_, each, folder))
             for id_, each in data.items()
             if _is_due(each, t, _PATIENCE if waits else 1) or (folder is not None and _is_unsaved(each.relation))
         }
@@ -226,6 +266,7 @@ class Compactor:
             return
         blocks = {tag: dictionary.folded() for tag, dictionary in snapshot.codes.dictionaries().items()}
         if folder is not None:
+            # Those that were folded elsewhere are in files.
             relations = {
                 id_: (old, save_relation(folder.segments, id_, new)) for id_, (old, new) in relations.items()
             }
@@ -233,13 +274,49 @@ class Compactor:
             self._save(folder, moment, relations, blocks)
         self._adopt(Folded(relations, blocks))
 
-    def _folded(self, snapshot: Snapshot, attribute: int, data: AttributeData) -> Relation:
+    def _folded(self, snapshot: Snapshot, attribute: int, data: AttributeData, folder: Folder | None) -> Relation:
         declared = snapshot.attribute(attribute)
         events = data.delta.events(0, data.delta.length_at(snapshot.t))
         keep_history = declared is None or not declared.no_history
+        if folder is not None and self._elsewhere is not None and not _is_unsaved(data.relation):
+            job = (snapshot, attribute, data.relation, events)
+            made = self._folded_by(self._elsewhere, folder, *job, keep_history=keep_history)
+            if made is not None:
+                return made
         folded = data.relation.folded(events, snapshot.t, keep_history=keep_history)
         folded.prepare()
         return folded
+
+    def _folded_by(
+        self,
+        elsewhere: Elsewhere,
+        folder: Folder,
+        snapshot: Snapshot,
+        attribute: int,
+        relation: Relation,
+        events: Columns,
+        *,
+        keep_history: bool,
+    ) -> Relation | None:
+        """None where the fold is for this process: small, or nobody else can do it now."""
+        if relation.fold_size(len(events)) * PAIR_BYTES <= self.fold_bytes:
+            return None
+        manifest = snapshot.manifest().only({attribute})
+        try:
+            with unfinished(folder) as path:
+                fold = Fold(str(path.resolve()), attribute, snapshot.t, keep_history)
+                made = elsewhere(FoldJob(relation, events, manifest, fold, pairs_in(self.fold_bytes)))
+                # Mapped first, and so held before anybody can take it for a file that nobody needs.
+                base = load_base(made, trusted=True)
+                kept = folder.segments / made.file
+                Path(made.path).rename(kept)
+                sync_folder(folder.segments)
+        except AdalogError as error:
+            _LOGGER.info("an attribute is folded here, not on Spark: %s", error.message)
+            return None
+        relation = Relation(replace(base, segment=Segment(str(kept), made.checksum)))
+        relation.prepare()
+        return relation
 
     def _save(
         self,

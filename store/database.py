@@ -8,6 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -23,7 +24,7 @@ from store.checkpoint import Mapped
 from store.clock import Clock
 from store.collecting import put_off
 from store.columns import Columns
-from store.compactor import Compactor, Folded, Moment
+from store.compactor import FOLD_BYTES, Compactor, Elsewhere, Folded, Moment
 from store.copies import copy_folder
 from store.datom import Datom, TxReport
 from store.folder import Folder, check_is_folder, is_address
@@ -36,6 +37,7 @@ from store.payload import Logged
 from store.place import place_of
 from store.progress import Progress
 from store.publication import Publication
+from store.reading import Source
 from store.replay import opened
 from store.report import report_of
 from store.resolve import Transaction, resolve
@@ -70,6 +72,21 @@ _KEY_CHARACTERS: Final = 256
 FOLLOW_SECONDS: Final = 1.0
 
 
+@dataclass(frozen=True, slots=True)
+class Siblings:
+    """The processes of one server that share a database. lock: the descriptor of the folder's lock, which one holds
+    for all; None where the log is on a server. alone: no other has the folder open yet.
+
+    wrote: hears of each transaction that can be read here, before it is answered. newest: the newest that any of
+    them has said so of.
+    """
+
+    lock: int | None
+    alone: bool
+    wrote: Callable[[int], None]
+    newest: Callable[[], int]
+
+
 class Database:
     """Thread-safe. `Database.open` makes one."""
 
@@ -81,8 +98,10 @@ class Database:
         setting: Setting,
         named: Collection[str] | None = None,
         follow_seconds: float = FOLLOW_SECONDS,
+        siblings: Siblings | None = None,
         folding: Folding | None = None,
     ) -> None:
+        self._siblings = siblings
         self._setting = setting
         self._log = log
         self._folder = folder
@@ -113,6 +132,7 @@ class Database:
         waiting: int = WAITING,
         keys: KeyMemory = _KEYS,
         shared: bool = False,
+        siblings: Siblings | None = None,
         follow_seconds: float = FOLLOW_SECONDS,
         segments: str | None = None,
         copy: str | None = None,
@@ -122,11 +142,12 @@ class Database:
 
         limits: of transactions given as text. waiting: the most transactions that are not answered yet. keys: how
         long idempotency keys are remembered. shared: other processes of this machine may open the folder, too, if
-        they say so; a server's log is always shared. follow_seconds: how often others' transactions are looked for
-        where nobody says that there are any. segments: for a server's log, the folder or address at which gateways
-        share checkpoints and imported files; None: each folds for itself. copy: the folder in which this process
-        keeps what it has of them; None: one that goes with the process. progress: where how far it has come is
-        written, and whether it is still wanted is read.
+        they say so; a server's log is always shared. siblings: the processes of one server that share it.
+        follow_seconds: how often others' transactions are looked for where nobody says that there are any.
+        segments: for a server's log, the folder or address at which gateways share checkpoints and imported files;
+        None: each folds for itself. copy: the folder in which this process keeps what it has of them; None: one
+        that goes with the process. progress: where how far it has come is written, and whether it is still wanted
+        is read.
 
         Raises BACKEND_UNAVAILABLE where another process has the folder, or the server cannot be reached, INTERNAL
         where the database is damaged, and OpeningStopped.
@@ -153,29 +174,34 @@ class Database:
                     folding.begin()
             else:
                 check_is_folder(location)
-                folder = Folder(Path(location), shared=shared)
+                folder = Folder(Path(location), shared=shared, lock=None if siblings is None else siblings.lock)
                 undo.callback(folder.close)
                 folder.check_log()
                 log = (
                     Log.shared_file(folder.log, folder.peers, keys, folder.imported)
-                    if shared
+                    if folder.is_shared
                     else Log.in_file(folder.log, keys, folder.imported)
                 )
                 undo.callback(log.close)
-                if shared:
+                if folder.is_shared:
                     folding = Neighbours(folder)
-                else:
+                if not folder.is_shared or (siblings is not None and siblings.alone):
                     folder.remove_halves()
                     remove_unfinished(folder, log)
             # Whoever else folds may not remove a file before it is mapped here.
             with nullcontext() if folding is None else folding.holding():
                 # Of several processes on one log others may be at it already.
-                saves = folder if folding is None else None
+                is_alone = folding is None or (folder is not None and siblings is not None and siblings.alone)
+                saves = folder if is_alone else None
                 found = opened(folder, log, is_copy=is_address(location), progress=progress, saves=saves)
-            database = Database(found.head, log, folder, setting, found.named, follow_seconds, folding)
+            database = Database(found.head, log, folder, setting, found.named, follow_seconds, siblings, folding)
             database._held = undo.pop_all()
         database._compactor.wrote(found.unsaved)
         return database
+
+    def source(self) -> Source:
+        """What a backup is made from: all that is durable now. Used until the database is closed."""
+        return Source(self._log, self._folder, self._snapshot.t)
 
     def stop(self) -> None:
         """Refuse the transactions that have not begun, so that `close` is quick. Does not wait."""
@@ -270,6 +296,15 @@ class Database:
         future = self._waiting.wait(t)
         self._writer.look()
         return future
+
+    @property
+    def missed(self) -> int | None:
+        """The newest transaction that another process of this server may have answered and that is not read here
+        yet; None where there is none, or the log is out of reach."""
+        if self._siblings is None:
+            return None
+        newest = self._siblings.newest()
+        return newest if newest > self._snapshot.t and self.away is None else None
 
     def at(
         self,
@@ -475,6 +510,8 @@ class Database:
         self._snapshot = snapshot
         self._clock.look(self._head.instant)
         if reports:
+            if self._siblings is not None:
+                self._siblings.wrote(snapshot.t)
             self._waiting.reached(snapshot.t)
         for report in reports:
             self._compactor.wrote(len(report.datoms))
@@ -485,6 +522,15 @@ class Database:
                     _LOGGER.exception("a listener failed at t = %d", report.t)
 
     # Folding
+
+    def have_folded(self, elsewhere: Elsewhere, most: int = FOLD_BYTES) -> None:
+        """Has others fold attributes of which a fold in this process would take more than so many bytes."""
+        self._compactor.have_folded(elsewhere, most)
+
+    @property
+    def fold_bytes(self) -> int:
+        """What one process may take for an attribute that is folded, or imported."""
+        return self._compactor.fold_bytes
 
     def compact(self) -> None:
         """Fold now what is young enough in number, and save a checkpoint where there is a folder."""

@@ -51,6 +51,7 @@ class Layout:
             *("lock", "segments", LOG, f"{LOG}-wal", f"{LOG}-wal.kept", f"{LOG}-shm", f"{LOG}-journal"),
             *("checkpoint.json", ".checkpoint.json.tmp", "cursor.key", ".cursor.key.tmp"),
             *("imported", "importing", "peers", "folding", "copy-of", ".copy-of.tmp"),
+            "restoring",
         ]
     )
 
@@ -83,22 +84,34 @@ class Layout:
         return self.path / "peers"
 
     @property
+    def restoring(self) -> Path:
+        """Where a backup is restored, to be moved to its places when it is whole."""
+        return self.path / "restoring"
+
+    @property
     def checkpoint(self) -> Path:
         """The file that names the segments in use."""
         return self.path / "checkpoint.json"
 
 
 class Folder(Layout):
-    """The same, held by a lock that ends with the process, however it ends."""
+    """The same, held by a lock that ends with the process, however it ends, or with the last of several.
 
-    def __init__(self, path: Path, *, shared: bool = False) -> None:
-        """shared: with other processes that say so, too.
+    is_shared: whether other processes have it, too.
+    """
+
+    def __init__(self, path: Path, *, shared: bool = False, lock: int | None = None) -> None:
+        """shared: with other processes that say so, too. lock: the descriptor of the lock that one process holds
+        for all of them.
 
         Raises BACKEND_UNAVAILABLE where another process has it or it cannot be made.
         """
         super().__init__(path)
-        self.is_shared = shared
+        self.is_shared = shared or lock is not None
         self._folding = -1
+        if lock is not None:
+            self._lock = lock
+            return
         try:
             path.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
             self.segments.mkdir(FOLDER_MODE, exist_ok=True)
@@ -122,6 +135,11 @@ class Folder(Layout):
         close_to_others(path, self.OWN)
 
     @property
+    def descriptor(self) -> int:
+        """That of the lock, which processes that inherit it share."""
+        return self._lock
+
+    @property
     def folds(self) -> bool:
         """Whether `may_fold` was true."""
         return not self.is_shared or self._folding >= 0
@@ -142,7 +160,15 @@ class Folder(Layout):
 
     def check_log(self) -> None:
         """Raises INTERNAL for a folder that has lost its log: its segments are of a database, but not all of it."""
-        if self.log.exists() or not (self.checkpoint.exists() or any(self.segments.iterdir())):
+        if self.log.exists():
+            return
+        if self.restoring.exists():
+            raise AdalogError(
+                Code.INTERNAL,
+                f"a backup was being restored into {self.path}, which did not come to its end; restore it again, "
+                "or name another folder to begin a new database",
+            )
+        if not (self.checkpoint.exists() or any(self.segments.iterdir())):
             return
         raise AdalogError(
             Code.INTERNAL,

@@ -6,7 +6,7 @@ transaction; `rolled_back` undoes transactions that the log then refused.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -135,7 +135,7 @@ class Head(State):
                 BulkColumn(each.attribute, each.e, each.codes(self.codes), each.added) for each in logged.columns
             ]
             self.use(ids_in_columns(bulk, self.schema, self.codes))
-            self.replace({column.attribute: self.with_column(column) for column in bulk})
+            self.replace({column.attribute: self.with_column(column) for column in _one_for_each(bulk)})
         self.settle()
 
     def settle(self) -> None:
@@ -220,3 +220,18 @@ class Head(State):
                 self._put(id_, live.relation, live.delta.copy(0, length))
         self.t, self.instant, self.free, self.next_ident = mark.counters
         self.schema = mark.schema
+
+
+def _one_for_each(columns: Sequence[BulkColumn]) -> list[BulkColumn]:
+    """One column for each attribute; those of one attribute are of different entities."""
+    by_attribute: dict[int, list[BulkColumn]] = {}
+    for column in columns:
+        by_attribute.setdefault(column.attribute, []).append(column)
+    return [own[0] if len(own) == 1 else _joined(own) for own in by_attribute.values()]
+
+
+def _joined(columns: Sequence[BulkColumn]) -> BulkColumn:
+    own = sorted(columns, key=lambda column: int(column.e[0]) if len(column.e) else 0)
+    added = [np.ones(len(each.e), np.bool_) if each.added is None else each.added for each in own]
+    e, v = (np.concatenate([getattr(each, name) for each in own]) for name in ("e", "v"))
+    return BulkColumn(own[0].attribute, e, v, np.concatenate(added))

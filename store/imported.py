@@ -132,9 +132,10 @@ def intern_together(files: Sequence[LoggedFile], codes: Codes) -> None:
 
 
 def write_logged(
-    folder: Path, attribute: int, t: int, events: tuple[Int64s, Int64s, Bools], codes: Codes
+    folder: Path, attribute: int, t: int, events: tuple[Int64s, Int64s, Bools], codes: Codes, part: int = 0
 ) -> LoggedFile:
-    """A file of (entities, value codes, which are asserted), sorted by entity and value."""
+    """A file of (entities, value codes, which are asserted), sorted by entity and value. part: its number, of
+    several."""
     e, v, added = events
     known = _dictionary_codes(v)
     offsets, heap = np.zeros(len(known) + 1, np.int64), []
@@ -156,7 +157,7 @@ def write_logged(
         "offsets": offsets,
         "heap": np.concatenate(parts) if parts else np.empty(0, np.uint8),
     }
-    return LoggedFile(attribute, write_segment(folder, f"{_STEM}-{attribute}-{t}", arrays), len(e))
+    return LoggedFile(attribute, write_segment(folder, f"{_STEM}-{attribute}-{t}-{part}", arrays), len(e))
 
 
 def _heap_of(keys: pa.LargeBinaryArray) -> NDArray[np.uint8]:

@@ -17,7 +17,7 @@ import threading
 import time
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -53,6 +53,10 @@ from store.tables import (
 
 # Entries that are read, and held, at once.
 PAGE: Final = 2000
+# Bytes of payloads that are copied at once, more or less.
+_PIECE: Final = 8 << 20
+# Of one statement's parameters, which SQLite bounds.
+_FEW_KEYS: Final = 2000
 # For those who may stop early; a transaction may be long.
 _FEW: Final = 16
 _END: Final = 1 << 62
@@ -134,6 +138,15 @@ class Turn:
 _KEY_MEMORY: Final = KeyMemory()
 
 
+class Copied(NamedTuple):
+    """An entry with all that the log has of it: the chained checksum, and when its idempotency key was used, in
+    milliseconds since 1970, None without one."""
+
+    entry: Entry
+    checksum: int
+    used_at: int | None
+
+
 class Log:
     """Entries 1, 2, 3 … without a gap. One thread appends; any number read.
 
@@ -206,6 +219,14 @@ class Log:
         except sa.exc.DatabaseError as error:
             engine.dispose()
             raise _unreadable(path.name, error) from None
+
+    @staticmethod
+    def to_fill(path: Path, files_folder: Path) -> Log:
+        """A new log in an SQLite file, for `fill`: it is sure to be on disk after `close` and an fsync."""
+        os.close(opener(str(path), os.O_RDWR | os.O_CREAT | os.O_EXCL))
+        engine = sa.create_engine(f"sqlite:///{path}")
+        sa.event.listen(engine, "connect", _configure_filling)
+        return Log(engine, files_folder=files_folder)
 
     @contextmanager
     def _connection(self) -> Iterator[sa.Connection]:
@@ -407,6 +428,127 @@ class Log:
                 yield Entry(t, instant, key, payload), checksum
             size = len(page)
 
+    def newest(self) -> int:
+        """The number of the newest entry, 0 where there is none."""
+        try:
+            with self._connection() as connection:
+                found: int | None = connection.execute(sa.select(sa.func.max(_COLUMNS.t))).scalar()
+        except sa.exc.SQLAlchemyError as error:
+            raise self._unreadable(error) from None
+        return found or 0
+
+    def copied(self, after: int, until: int) -> Iterator[Copied]:
+        """Every entry with after < t <= until, oldest first, with its idempotency key and files, as it is stored.
+
+        Nothing is checked: whoever copies compares `chained`. Few of them are held at once.
+        """
+        while after < until:
+            last = self._last_of_piece(after, until)
+            if last is None:
+                return
+            yield from self._copied(after, last)
+            after = last
+
+    def _last_of_piece(self, after: int, until: int) -> int | None:
+        size = sa.func.length(_COLUMNS.payload)
+        query = sa.select(_COLUMNS.t, size).where(_COLUMNS.t > after, _COLUMNS.t <= until).order_by(_COLUMNS.t)
+        try:
+            with self._connection() as connection:
+                found = connection.execute(query.limit(PAGE)).all()
+        except sa.exc.SQLAlchemyError as error:
+            raise self._unreadable(error) from None
+        last, total = None, 0
+        for t, length in found:
+            total += length
+            if last is not None and total > _PIECE:
+                break
+            last = t
+        return last
+
+    def _copied(self, after: int, last: int) -> list[Copied]:
+        rows = _ROW.where(_COLUMNS.t > after, _COLUMNS.t <= last)
+        used = sa.select(KEYS).where(KEYS.c.t > after, KEYS.c.t <= last)
+        named = sa.select(FILES).where(FILES.c.t > after, FILES.c.t <= last).order_by(FILES.c.name)
+        try:
+            with self._connection() as connection:
+                page = connection.execute(rows).all()
+                keys = {t: (UsedKey(key, digest), at) for t, key, digest, at in connection.execute(used)}
+                files: dict[int, list[str]] = {}
+                for name, t in connection.execute(named):
+                    files.setdefault(t, []).append(name)
+        except sa.exc.SQLAlchemyError as error:
+            raise self._unreadable(error) from None
+        copies = []
+        for t, instant, row_key, payload, checksum in page:
+            key, at = keys.get(t, (None, None))
+            copies.append(Copied(Entry(t, instant, row_key, bytes(payload), key, files.get(t, ())), checksum, at))
+        return copies
+
+    def fill(self, identity: str, copies: Iterable[Copied]) -> None:
+        """Makes an empty log the copy of the one with this identity, all or nothing. Raises INTERNAL for entries
+        that do not continue each other, and BACKEND_UNAVAILABLE where the disk or server refuses.
+
+        Idempotency keys that are forgotten by now are left out.
+        """
+        checksum, t = 0, 0
+        try:
+            with self._filling() as connection:
+                connection.execute(sa.update(IDENTITY).values(id=identity))
+                for piece in _in_pieces(copies):
+                    for copy in piece:
+                        t, checksum = t + 1, chained(checksum, copy.entry)
+                        if copy.entry.t != t or copy.checksum != checksum:
+                            raise _damaged("the copy of the log", f"its transaction {t} is not what was written")
+                    self._insert(connection, piece)
+                oldest = self._oldest(t)
+                connection.execute(sa.delete(KEYS).where(FORGOTTEN), oldest)
+        except sa.exc.SQLAlchemyError as error:
+            raise AdalogError(
+                Code.BACKEND_UNAVAILABLE, f"the log could not be written ({error.__cause__ or error})"
+            ) from error
+        self.identity = identity
+        self._continue(t, checksum)
+
+    @contextmanager
+    def _filling(self) -> Iterator[sa.Connection]:
+        with self._connection() as connection:
+            yield connection
+            connection.commit()
+
+    def _insert(self, connection: sa.Connection, copies: Sequence[Copied]) -> None:
+        rows = [
+            {
+                "t": entry.t,
+                "instant": entry.instant,
+                "idempotency_key": entry.row_key,
+                "payload": entry.payload,
+                "checksum": checksum,
+            }
+            for entry, checksum, _ in copies
+        ]
+        connection.execute(INSERT, rows)
+        used = [
+            {"t": entry.t, "key": entry.used.key, "digest": entry.used.digest, "at": at}
+            for entry, _, at in copies
+            if entry.used is not None
+        ]
+        if used:
+            # A key that was forgotten and used again is the later transaction's.
+            connection.execute(sa.delete(KEYS).where(KEYS.c.key.in_([each["key"] for each in used])))
+            connection.execute(KEYS.insert(), list({each["key"]: each for each in used}.values()))
+        files = [{"name": name, "t": entry.t} for entry, _, _ in copies for name in entry.files]
+        if files:
+            connection.execute(FILES.insert(), files)
+
+    def faults(self) -> list[str]:
+        """What SQLite finds wrong with its file, every page of which it reads."""
+        try:
+            with self._connection() as connection:
+                found = connection.exec_driver_sql("PRAGMA integrity_check(20)").scalars().all()
+        except sa.exc.SQLAlchemyError as error:
+            return [str(error.__cause__)]
+        return [] if found == ["ok"] else [line for each in found for line in str(each).splitlines()]
+
     def use_of(self, idempotency_key: str, last: int) -> tuple[int, UsedKey] | None:
         """The transaction that a key was used for, if that is remembered. last: the newest transaction."""
         try:
@@ -455,10 +597,14 @@ class Log:
             found: int | None = connection.execute(sa.select(_COLUMNS.checksum).where(_COLUMNS.t == t)).scalar()
         return found
 
-    def files(self) -> frozenset[str]:
-        """The names of all files that entries name."""
-        with self._connection() as connection:
-            return frozenset(connection.execute(sa.select(FILES.c.name)).scalars())
+    def files(self, until: int = _END) -> frozenset[str]:
+        """The names of all files that entries with t <= until name."""
+        try:
+            with self._connection() as connection:
+                found = connection.execute(sa.select(FILES.c.name).where(FILES.c.t <= until))
+                return frozenset(found.scalars())
+        except sa.exc.SQLAlchemyError as error:
+            raise self._unreadable(error) from None
 
     def nbytes(self, start: int, stop: int, limit: int) -> int:
         """The bytes of the payloads of at most `limit` entries with start <= t < stop, none of which is read."""
@@ -623,6 +769,26 @@ def _write_ahead_kept(engine: sa.Engine) -> Iterator[None]:
         kept.unlink(missing_ok=True)
 
 
+def _configure_filling(connection: Any, _record: object) -> None:
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA journal_mode=OFF")
+    cursor.execute("PRAGMA synchronous=OFF")
+    cursor.close()
+
+
+def _in_pieces(copies: Iterable[Copied]) -> Iterator[list[Copied]]:
+    piece: list[Copied] = []
+    size = 0
+    for copy in copies:
+        piece.append(copy)
+        size += len(copy.entry.payload)
+        if size >= _PIECE or len(piece) >= _FEW_KEYS:
+            yield piece
+            piece, size = [], 0
+    if piece:
+        yield piece
+
+
 def _configure_sqlite(connection: Any, _record: object) -> None:
     cursor = connection.cursor()
     cursor.execute("PRAGMA journal_mode=WAL")
@@ -631,6 +797,7 @@ def _configure_sqlite(connection: Any, _record: object) -> None:
 
 
 def chained(previous: int, entry: Entry) -> int:
+    """The checksum of an entry, given that of the one before it."""
     head = f"{entry.t} {entry.instant} {entry.row_key!r} ".encode()
     return zlib.crc32(entry.payload, zlib.crc32(head, previous))
 

@@ -7,7 +7,7 @@ name it.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import cast
 from weakref import WeakValueDictionary
@@ -55,16 +55,28 @@ class Manifest:
         for blocks in self.blocks.values():
             yield from (block[1] for block in blocks if not isinstance(block, Block))
 
+    def only(self, attributes: Collection[int]) -> Manifest:
+        """The same with the data of some attributes alone."""
+        return replace(
+            self,
+            relations={id_: own for id_, own in self.relations.items() if id_ in attributes},
+            events={id_: own for id_, own in self.events.items() if id_ in attributes},
+        )
+
     def located(self) -> Manifest:
         """The same with the files under absolute paths, for processes that run elsewhere."""
+        return self.placed(_located)
+
+    def placed(self, place: Callable[[Segment], Segment]) -> Manifest:
+        """The same with the files elsewhere."""
         return replace(
             self,
             relations={
-                id_: tuple(_located(part) if isinstance(part, Segment) else part for part in parts)
+                id_: tuple(place(part) if isinstance(part, Segment) else part for part in parts)
                 for id_, parts in self.relations.items()
             },
             blocks={
-                tag: tuple(each if isinstance(each, Block) else (each[0], _located(each[1])) for each in blocks)
+                tag: tuple(each if isinstance(each, Block) else (each[0], place(each[1])) for each in blocks)
                 for tag, blocks in self.blocks.items()
             },
         )

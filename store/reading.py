@@ -6,7 +6,9 @@ For other programs on the same machine, as the same user. What is read stays as 
 
 from __future__ import annotations
 
-from contextlib import ExitStack, closing
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from datalog.errors import AdalogError, Code
@@ -26,6 +28,37 @@ def read_folder(location: str) -> Snapshot:
     if is_address(location):
         with closing(ServerLog(location)) as server:
             return opened(None, server).head.published()
+    folder = held_folder(location)
+    with ExitStack() as opening:
+        # No file goes before it is mapped.
+        opening.enter_context(leases.all_held(folder.segments))
+        log = Log.reading(folder.log, folder.imported)
+        opening.callback(log.close)
+        return opened(folder, log).head.published()
+
+
+@dataclass(frozen=True)
+class Source:
+    """A database's log up to transaction t, and its folder, if it has one."""
+
+    log: Log
+    folder: Layout | None
+    t: int
+
+
+@contextmanager
+def source_of(location: str) -> Iterator[Source]:
+    """The database of a folder or server as it is now. Raises as `read_folder` does, but reads no segment."""
+    folder = None if is_address(location) else held_folder(location)
+    log = ServerLog(location) if folder is None else Log.reading(folder.log, folder.imported)
+    try:
+        yield Source(log, folder, log.newest())
+    finally:
+        log.close()
+
+
+def held_folder(location: str) -> Layout:
+    """A folder with a database in it. Raises BACKEND_UNAVAILABLE."""
     check_is_folder(location)
     folder = Layout(Path(location))
     try:
@@ -38,9 +71,4 @@ def read_folder(location: str) -> Snapshot:
         ) from None
     if not held:
         raise AdalogError(Code.BACKEND_UNAVAILABLE, f"there is no database to read in {location}", retryable=False)
-    with ExitStack() as opening:
-        # No file goes before it is mapped.
-        opening.enter_context(leases.all_held(folder.segments))
-        log = Log.reading(folder.log, folder.imported)
-        opening.callback(log.close)
-        return opened(folder, log).head.published()
+    return folder

@@ -142,6 +142,18 @@ class Relation:
             below.ve.advanced(events.v, events.e, events.added),
         )
 
+    def fold_size(self, events: int) -> int:
+        """About how many pairs a fold of so many events goes through."""
+        above = events + sum(map(len, self.runs))
+        if self.base.count <= _LEAST or above >= _SHARE * self.base.count:
+            return self.base.count + above
+        merged = events
+        for run in self.runs:
+            if len(run) >= _RATIO * merged:
+                break
+            merged += len(run)
+        return merged
+
     def folded(self, events: Columns, t: int, *, keep_history: bool = True) -> Relation:
         """With the events after `self.t` up to t, which are oldest first and each of which changes something."""
         if not len(events):

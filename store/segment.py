@@ -12,8 +12,10 @@ import mmap
 import os
 import struct
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -26,6 +28,28 @@ from store import leases
 from store.private import opener
 
 Arrays = Mapping[str, NDArray[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Joined:
+    """An array of 64-bit integers in parts, which are made one after the other when they are written."""
+
+    length: int
+    parts: Callable[[], Iterator[NDArray[Any]]]
+
+    @property
+    def dtype(self) -> np.dtype[np.int64]:
+        """Of its items."""
+        return np.dtype(np.int64)
+
+    def __len__(self) -> int:
+        return self.length
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the array."""
+        return self.length * self.dtype.itemsize
+
 
 _MAGIC: Final = b"ADALOG\x00\x01"
 _PREFIX: Final = struct.Struct("<8sI")
@@ -46,7 +70,7 @@ class Segment(NamedTuple):
         return Path(self.path).name
 
 
-def write_segment(folder: Path, stem: str, arrays: Arrays) -> Segment:
+def write_segment(folder: Path, stem: str, arrays: Mapping[str, NDArray[Any] | Joined]) -> Segment:
     """A new segment of the arrays. Raises OSError where the disk refuses; nothing is left behind then."""
     header, places = _header(arrays)
     temporary = folder / f".{stem}.tmp"
@@ -55,11 +79,11 @@ def write_segment(folder: Path, stem: str, arrays: Arrays) -> Segment:
             file.write(header)
             checksum, at = zlib.crc32(header), len(header)
             for name, place in places.items():
-                content = np.ascontiguousarray(arrays[name]).view(np.uint8).data
-                for part in (bytes(place - at), content):
+                for part in chain((bytes(place - at),), _contents(arrays[name])):
                     file.write(part)
                     checksum = zlib.crc32(part, checksum)
-                at = place + content.nbytes
+                at = place + arrays[name].nbytes
+                assert file.tell() == at, "parts are as long as was said"
             file.write(_CHECKSUM.pack(checksum))
             file.flush()
             os.fsync(file.fileno())
@@ -73,7 +97,12 @@ def write_segment(folder: Path, stem: str, arrays: Arrays) -> Segment:
         raise
 
 
-def _header(arrays: Arrays) -> tuple[bytes, dict[str, int]]:
+def _contents(array: NDArray[Any] | Joined) -> Iterator[bytes | memoryview[Any]]:
+    for part in array.parts() if isinstance(array, Joined) else (array,):
+        yield np.ascontiguousarray(part).view(np.uint8).data
+
+
+def _header(arrays: Mapping[str, NDArray[Any] | Joined]) -> tuple[bytes, dict[str, int]]:
     """The file's beginning, and where each array goes; places do not depend on the header's own length."""
     relative, at = {}, 0
     for name, array in arrays.items():

@@ -19,7 +19,8 @@ from store.segment import Arrays, Segment, open_segment, write_segment
 from store.signed import Signed
 from store.trie import Csr, Size
 
-_BASE: Final = "attribute"
+BASE: Final = "attribute"
+"""What the files of bases are called."""
 _RUN: Final = "run"
 _LEVEL: Final = ("keys", "offsets", "values", "added", "counts")
 _DICTIONARY: Final = "dictionary"
@@ -52,7 +53,7 @@ def _save_base(folder: Path, attribute: int, base: Base) -> Base:
         "closed.retracted": closed.retracted,
         "t": np.array([base.t, base.last], np.int64),
     }
-    return load_base(write_segment(folder, f"{_BASE}-{attribute}-{base.t}", arrays), trusted=True)
+    return load_base(write_segment(folder, f"{BASE}-{attribute}-{base.t}", arrays), trusted=True)
 
 
 def load_base(segment: Segment, *, trusted: bool = False) -> Base:

@@ -17,7 +17,7 @@ from uuid import UUID
 import msgpack  # type: ignore[import-untyped]
 
 from datalog.errors import AdalogError, Code
-from datalog.values import BigInt, Char, EdnList, EdnMap, EdnSet, Float, Keyword, Symbol, Uri
+from datalog.values import BigInt, Char, EdnList, EdnMap, EdnSet, Float, Keyword, NotAValueError, Symbol, Uri
 
 _KEYWORD: Final = 1
 _SYMBOL: Final = 2
@@ -127,7 +127,7 @@ def _extension(value: object) -> object:
             return msgpack.ExtType(_MAP, b"".join(key + item for key, item in pairs))
         case Set():
             return msgpack.ExtType(_SET, b"".join(sorted(pack(_inner(item)) for item in value)))
-    raise TypeError(f"not an EDN value: {value!r}")
+    raise NotAValueError(value)
 
 
 def _extension_as_written(value: object) -> object:

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from datalog.errors import AdalogError, Code
 from executor.bounds.budget import Budget
 from executor.bounds.client import Client
+from executor.bounds.meter import Charge
 
 
 class StartAgain(BaseException):
@@ -47,11 +48,12 @@ class Turn(Protocol):
 
 class Cancel:
     """`deadline` in seconds of `time.monotonic()`, or None. `budget`: the bytes that the query may hold. `turn`:
-    set while the query runs among others."""
+    set while the query runs among others; `charge`: where what it costs is counted, if it is."""
 
     def __init__(self, deadline: float | None = None, budget: Budget | None = None) -> None:
         self.deadline = deadline
         self.turn: Turn | None = None
+        self.charge: Charge | None = None
         self.budget = budget or Budget()
         self._cancelled: AdalogError | None = None
 
@@ -102,6 +104,11 @@ class Cancel:
         """Says how much work the planner expects, before any of it is done."""
         if self.turn is not None:
             self.turn.expect(cost)
+
+    def will_cost(self, units: float) -> None:
+        """Has the client charged with what the query will probably cost. Raises RATE_LIMITED if it may not."""
+        if self.charge is not None:
+            self.charge.expect(units)
 
     def away(self) -> AbstractContextManager[None]:
         """For the time of the block the query computes elsewhere and needs no place here."""

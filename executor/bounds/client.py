@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Final
+
+from executor.bounds.meter import Meter, Tab
 
 
 @dataclass(frozen=True, slots=True)
 class Client:
     """`principal`: the name that somebody is known by, or the address. `request`: equal for all that one request
-    asks."""
+    asks. `meter`: where its costs go, if they are counted; `id`: what its request is called in logs."""
 
     principal: str = ""
     request: int = 0
+    meter: Meter | None = field(default=None, compare=False, repr=False)
+    id: str = field(default="", compare=False)
+
+    @property
+    def admitted(self) -> Client:
+        """The same client for what goes on after its request, whose costs are counted and not refused."""
+        return self if self.meter is None else replace(self, meter=Tab(self.meter))
 
 
 NOBODY: Final = Client()

@@ -22,6 +22,7 @@ from datalog.watched import watching
 from executor.answer.result import Column, Pulled, Result
 from executor.bounds.cancel import Cancel, arrived, timed_out
 from executor.bounds.client import ASKING
+from executor.bounds.meter import OverdrawnError
 from executor.bounds.recent import Recent
 from executor.cache.codec import KEY_BYTES, Entry
 from executor.cache.flight import Flight, Flights
@@ -392,8 +393,9 @@ def _pulled(asked: Asked, result: Result, kept: Kept) -> Pulled:
 
 def _raise_unless_lost(flight: Flight[_Had], want: _Want, error: AdalogError) -> None:
     """Raises the refusal of a shared computation, if this request would get the same. If the refusal speaks of
-    another text, or only the request that computed was cancelled or late, this request computes the value again."""
-    if error.code not in _LOST and flight.text == want.text:
+    another text, or only the request that computed was cancelled, late or without units, this request computes the
+    value again."""
+    if error.code not in _LOST and not isinstance(error, OverdrawnError) and flight.text == want.text:
         raise AdalogError(
             error.code, error.message, error.position, retryable=error.retryable, retry_after=error.retry_after
         ) from error

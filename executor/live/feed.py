@@ -122,7 +122,8 @@ class Followed:
     is made anew, for its moment. `at`: its moment where it is behind the hub's, and `touched` the transactions that
     touched it since. `busy`: it is at work elsewhere, by `errand`. `heavy`: its steps are long. `adding`: feeds to
     be added; `leaving`: those to be dropped when it is back; `alive`: how many somebody follows. `awaited`:
-    those for whose next moment somebody waits. `asks_anew`: what touches it may be something else now.
+    those for whose next moment somebody waits. `asks_anew`: what touches it may be something else now. `spare`:
+    bytes of the joins that the view keeps.
     """
 
     key: Hashable
@@ -142,6 +143,7 @@ class Followed:
     # Nothing is known of it yet, and nobody else is disturbed where it is slow.
     heavy: bool = True
     asks_anew: bool = False
+    spare: int = 0
     _quick: int = 0
     _works: int = 0
     # Steps over several transactions, and the moment before which they are not known any more.
@@ -174,10 +176,24 @@ class Followed:
         self.heavy = seconds > BRIEF
 
     def weigh(self, view: View) -> None:
-        """Has what it holds counted, now and then. Raises LIMIT_EXCEEDED and RATE_LIMITED."""
-        if self.heavy or self._works % _WEIGHED == 0:
-            self.holding.become(view.nbytes())
+        """Has what it holds counted, now and then, and whenever it keeps more or less joins. Where there is no room
+        for these they go. Raises LIMIT_EXCEEDED and RATE_LIMITED."""
+        spare = view.spare()
+        if self.heavy or self._works % _WEIGHED == 0 or spare != self.spare:
+            try:
+                self.holding.become(view.nbytes())
+            except AdalogError:
+                if not spare:
+                    raise
+                self.lighten(view)
+        self.spare = view.spare()
         self._works += 1
+
+    def lighten(self, view: View) -> None:
+        """Has the view let go of what it can make again. Raises likewise."""
+        view.lighten()
+        self.spare = view.spare()
+        self.holding.become(view.nbytes())
 
 
 class Recent:

@@ -12,6 +12,7 @@ import itertools
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -21,8 +22,7 @@ from executor.bounds.client import Client
 from executor.bounds.failure import emptied
 from executor.live.catching_up import Reading
 from executor.live.errands import Errand, Errands, Purpose
-from executor.live.event import Event, Kind, Position
-from executor.live.failing import failure
+from executor.live.event import Event, Kind, Position, failure
 from executor.live.feed import Feed, Followed, Recent
 from executor.live.figures import Figures
 from executor.live.holding import Holding, Holdings
@@ -39,7 +39,7 @@ from store.bootstrap import IDENT
 from store.database import TxReport
 from store.snapshot import Snapshot
 
-Told = tuple[TxReport, Snapshot]
+Commit = tuple[TxReport, Snapshot]
 
 # Transactions that wait for the hub, beyond which they become one step.
 _FAR_BEHIND: Final = 256
@@ -47,13 +47,17 @@ _FAR_BEHIND: Final = 256
 _ADDED_AT_ONCE: Final = 32
 # Feeds that are told of idleness in one turn of the hub, before it looks for transactions again.
 _IDLE_AT_ONCE: Final = 16
+# Of all that live queries may hold, the part that joins may take which are kept for next steps, and the part that
+# these leave to others.
+_JOINS_PART: Final = 1 / 4
+_FREE_PART: Final = 1 / 10
 # The planner's cost of work that is known to be heavy.
 _HEAVY: Final = 1e9
 _LOG: Final = "log"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class LiveQuestion:
     """A question that somebody wants to follow. `key`: of its feed; `view_key`: of its view; `view`: made already,
     for the question's moment, where there was none."""
 
@@ -97,7 +101,10 @@ class Views:
         self._numbers = itertools.count(1)
         self._schema_key = -1
         # Of a group that was committed together, those that were told of so far, where it has to be taken as one.
-        self._partly: list[Told] = []
+        self._partly: list[Commit] = []
+        # Views that keep joins, the one stepped longest ago first, and the bytes of these, up to a most.
+        self._keeping: OrderedDict[Followed, int] = OrderedDict()
+        self._kept_bytes = 0
         # Views with feeds that came in the present turn.
         self._beginning: dict[Followed, None] = {}
         # Feeds with somebody who waits for a moment to come.
@@ -107,7 +114,7 @@ class Views:
 
     # Feeds
 
-    def feed(self, asked: Asked, client: Client) -> Feed:
+    def feed(self, asked: LiveQuestion, client: Client) -> Feed:
         """The feed of a question, made where there is none; its view knows it later."""
         feed = self._feeds.get(asked.key)
         if feed is not None:
@@ -221,6 +228,7 @@ class Views:
         if self.known.get(followed.key) is followed:
             del self.known[followed.key]
             self._interests.remove(followed)
+            self._kept_bytes -= self._keeping.pop(followed, 0)
             self._figures.views = len(self.known)
             if followed.errand is not None:
                 # What it holds is given back when its work ends, and refers to it no more.
@@ -249,7 +257,7 @@ class Views:
 
     # Transactions
 
-    def committed(self, told: Sequence[Told]) -> None:
+    def committed(self, told: Sequence[Commit]) -> None:
         """Steps what transactions touch."""
         told = self._whole(told)
         if not told:
@@ -260,6 +268,8 @@ class Views:
             if self._tick([report for report, _ in group], group[-1][1]):
                 self._figures.ticks += 1
                 self._figures.tick_seconds += time.perf_counter() - started
+                # Instants are of the clock on the wall, which may have been set.
+                self._figures.lagged(max(0.0, time.time() - group[-1][0].tx_instant.timestamp()))
         self._log_committed([report for report, _ in told])
         if self.now is not None:
             self.now = newest.as_of(told[-1][0].t)
@@ -275,7 +285,7 @@ class Views:
             except Exception as error:  # noqa: BLE001 - those who follow queries never notice
                 self.failed(log.feed, failure(error))
 
-    def _whole(self, told: Sequence[Told]) -> Sequence[Told]:
+    def _whole(self, told: Sequence[Commit]) -> Sequence[Commit]:
         """Those that are to be looked at now: with :db/noHistory, groups of which all were told."""
         now = self.now
         if now is None:
@@ -407,6 +417,7 @@ class Views:
             self.failed(feed, error)
         if self.known.get(followed.key) is not followed:
             return
+        self._keep_joins(followed)
         if first:
             followed.began(done.seconds)
         elif work.times:
@@ -426,6 +437,25 @@ class Views:
             self._work(followed)
         elif followed.adding:
             self._beginning[followed] = None
+
+    def _keep_joins(self, followed: Followed) -> None:
+        """Counts the joins that a view keeps, as those used last. Where all keep too many, those used longest ago
+        go: the next step of their views binds them again."""
+        self._kept_bytes += followed.spare - self._keeping.pop(followed, 0)
+        if followed.spare:
+            self._keeping[followed] = followed.spare
+        while self._keeping and self._kept_bytes > self._most_joins():
+            other, nbytes = self._keeping.popitem(last=False)
+            self._kept_bytes -= nbytes
+            # One at work is counted again when that is done.
+            if not other.busy and other.view is not None:
+                with suppress(AdalogError):
+                    other.lighten(other.view)
+
+    def _most_joins(self) -> int:
+        """Bytes that all views' joins may take: of what else is to be held none is refused for them."""
+        others = self._holdings.held - self._kept_bytes
+        return min(int(self._holdings.total * _JOINS_PART), int(self._holdings.total * (1 - _FREE_PART)) - others)
 
     # Events
 
@@ -476,7 +506,7 @@ class Views:
                 self._tell(feed, Event(Kind.PROGRESS, Position(moment.t)))
 
 
-def _groups(told: Sequence[Told], newest: Snapshot) -> Iterable[Sequence[Told]]:
+def _groups(told: Sequence[Commit], newest: Snapshot) -> Iterable[Sequence[Commit]]:
     """The transactions that are one step each."""
     if len(told) > _FAR_BEHIND:
         return [told]

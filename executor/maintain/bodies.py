@@ -15,7 +15,7 @@ from executor.extenders.changes import Moments
 from executor.extenders.patterns import Patterns
 from executor.join.batch import Batch, Column, Mask
 from executor.join.driver import Driver
-from executor.maintain.standing import Standing
+from executor.maintain.standing import PLAN_BYTES, Standing
 from executor.rules.kept import ROW, KeptExtender, KeptFacts
 from planner.joins import JoinPlan
 from planner.logical import DatomAtom, RelationAtom
@@ -86,7 +86,7 @@ class Joins:
 
     def nbytes(self) -> int:
         """Bytes kept from step to step."""
-        return self._standing.nbytes()
+        return self._standing.nbytes() + PLAN_BYTES * len(self._ready)
 
     def take(self, nbytes: int) -> None:
         """Draws bytes that are about to be kept from the budget of the step."""

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from datalog import ast
 from executor.engine import Engine
 from executor.maintain.asked import UndatedQuestion
 from executor.maintain.compared import RECOMPUTED, Compared
-from executor.maintain.maintained import MAINTAINED, Maintained, maintenance_at, moving_source
+from executor.maintain.maintained import Maintained, maintenance_at, moving_source
 from executor.maintain.view import View
 from executor.question.arguments import Moment, matched
 from executor.question.question import Question
 from planner.maintenance.maintenance import Maintenance
+
+MAINTAINED: Final = "maintained"
+# A part takes up to a millisecond to be planned: two seconds or so for a query, once.
+_MOST_LEAVES: Final = 4_000
 
 
 def view_of(question: Question, engine: Engine) -> View:
@@ -20,7 +26,7 @@ def view_of(question: Question, engine: Engine) -> View:
     """
     chosen = chosen_for(question)
     if isinstance(chosen, str):
-        return Compared(UndatedQuestion.of(question), engine, chosen)
+        return Compared(UndatedQuestion.of(question), engine)
     return Maintained(question, engine, chosen, moving_source(question))
 
 
@@ -42,4 +48,9 @@ def chosen_for(question: Question) -> Maintenance | str:
             if opened.t >= question.snapshot.t or opened.origin.forgetful:
                 return f"{each.name} moves, too"
     made = maintenance_at(question, moving_source(question))
-    return made if isinstance(made, Maintenance) else made.why
+    if not isinstance(made, Maintenance):
+        return made.why
+    weight = made.weight
+    if weight > _MOST_LEAVES:
+        return f"the joins that a change may begin have {weight:,} parts, and at most {_MOST_LEAVES:,} are planned"
+    return made

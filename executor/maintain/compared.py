@@ -45,17 +45,12 @@ class _Feed:
 
 @dataclass(slots=True)
 class Compared:
-    """`why`: the reason that it is not maintained by changes, for explain."""
+    """Any question's: `asked` is that of whoever came first."""
 
     asked: UndatedQuestion
     engine: Engine
-    why: str
     intact: bool = True
     _feeds: dict[int, _Feed] = field(default_factory=dict)
-
-    @property
-    def how(self) -> str:
-        return f"{RECOMPUTED}: {self.why}"
 
     def interests(self, at: Snapshot) -> Sequence[Interest]:
         """The attributes that the query reads of every database that moves with `$` or forgets; `:db/ident`, since
@@ -108,6 +103,12 @@ class Compared:
 
     def nbytes(self) -> int:
         return sum(_nbytes(feed.answer) for feed in self._feeds.values())
+
+    def spare(self) -> int:
+        return 0
+
+    def lighten(self) -> None:
+        """Its answers are all that it has."""
 
 
 def changed(old: Result, new: Result, check: Callable[[], None]) -> Change | None:

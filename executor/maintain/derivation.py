@@ -100,3 +100,11 @@ class Derivation:
     def nbytes(self) -> int:
         """Bytes kept."""
         return self._program.nbytes()
+
+    def spare(self) -> int:
+        """Bytes of these that are joins, which can be bound again."""
+        return self._program.spare()
+
+    def lighten(self) -> None:
+        """Lets go of joins. Between two steps."""
+        self._program.lighten()

@@ -99,6 +99,14 @@ class MaintainedProgram:
         facts = sum(each.nbytes() for each in self._kept.values())
         return facts + sum(each.nbytes() for each in self._strata) + self._joins.nbytes()
 
+    def spare(self) -> int:
+        """Bytes of these that are joins, which can be bound again."""
+        return self._joins.nbytes()
+
+    def lighten(self) -> None:
+        """Lets go of joins. Between two steps."""
+        self._joins.forget()
+
     # From moment to moment
 
     def begin(

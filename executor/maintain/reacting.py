@@ -5,13 +5,14 @@ Plans are made when they are first needed, and anew when sizes change by a facto
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from datalog import ast
+from datalog.ast import Const
 from executor.bounds.cancel import Cancel
 from executor.bounds.run import Run
 from executor.engine import Engine
@@ -26,11 +27,11 @@ from executor.join.step import forget_scratch
 from executor.maintain.arguments import Arguments, recoded
 from executor.maintain.changed_rows import changed_facts, changed_rows
 from executor.maintain.derivation import Derivation
-from executor.maintain.standing import Standing
+from executor.maintain.standing import PLAN_BYTES, Standing
 from executor.maintain.view import Tick
 from executor.question.inputs import Inputs, bind_inputs, constant_codes, sizes_of
 from executor.question.question import Question
-from planner.logical import AndNode, DatomAtom
+from planner.logical import AndNode, DatomAtom, everything
 from planner.maintenance.grouping import plan_groups
 from planner.maintenance.maintenance import Maintenance, ReactionPlan, plan_reaction
 from planner.maintenance.reactions import Atom, Reaction, at_version, moving_database, with_derived
@@ -39,6 +40,9 @@ from planner.statistics import Statistics
 from planner.version import Version
 from store.codes import Scratch
 from store.snapshot import Snapshot
+
+# Sizes up to which any plan is as good as another.
+_FEW: Final = 64
 
 
 @dataclass(slots=True)
@@ -90,7 +94,8 @@ class Reacting:
         self._group_bodies: dict[Version, AndNode] = {}
         moves = moving_database(source)
         self._moves = moves if rules is None else with_derived(moves)
-        self._planned_for: tuple[Any, ...] = ()
+        self._epoch: tuple[Any, ...] = ()
+        self._planned_for: Mapping[Hashable, int] = {}
 
     # Feeds
 
@@ -132,8 +137,19 @@ class Reacting:
 
     def nbytes(self) -> int:
         """Bytes kept."""
-        derived = 0 if self._derived is None else self._derived.nbytes()
-        return self._arguments.nbytes() + self._standing.nbytes() + derived
+        derived = 0 if self._derived is None else self._derived.nbytes() - self._derived.spare()
+        return self._arguments.nbytes() + derived + self.spare()
+
+    def spare(self) -> int:
+        """Bytes of these that are joins and their plans, which can be made again."""
+        derived = 0 if self._derived is None else self._derived.spare()
+        return self._standing.nbytes() + PLAN_BYTES * len(self._plans) + derived
+
+    def lighten(self) -> None:
+        """Lets go of joins and their plans. Between two steps."""
+        self._forget_plans()
+        if self._derived is not None:
+            self._derived.lighten()
 
     # A step
 
@@ -240,14 +256,37 @@ class Reacting:
         return Statistics(self._databases(at), sizes, check=cancel.check)
 
     def _check_plans(self, at: Snapshot) -> None:
-        """Forgets plans that were made for other sizes."""
-        current = (at.statistics_epoch, self._feeds.bit_length())
-        if self._planned_for != current:
-            self._planned_for = current
-            self._plans = {}
-            self._standing.forget()
-            self._group_plan = None
-            self._group_bodies = {}
+        """Forgets plans that were made for very different sizes."""
+        epoch = (at.statistics_epoch, self._feeds.bit_length())
+        if self._epoch == epoch:
+            return
+        self._epoch = epoch
+        magnitudes = self._magnitudes(at)
+        if not _are_alike(magnitudes, self._planned_for):
+            self._planned_for = magnitudes
+            self._forget_plans()
+
+    def _forget_plans(self) -> None:
+        self._plans = {}
+        self._standing.forget()
+        self._group_plan = None
+        self._group_bodies = {}
+
+    def _magnitudes(self, at: Snapshot) -> dict[Hashable, int]:
+        """The sizes that plans go by, as numbers of bits: of what the body reads, of the arguments, of what rules
+        derive."""
+        sizes: dict[Hashable, int] = {"feeds": self._feeds}
+        if self._derived is not None:
+            sizes.update(self._derived.sizes())
+        for leaf in everything(self.maintenance.body):
+            if not isinstance(leaf, DatomAtom) or leaf.source != self._source:
+                continue
+            named = at.attribute(leaf.attribute.value) if isinstance(leaf.attribute, Const) else None
+            for attribute in at.attributes() if named is None else (named,):
+                counts = at.statistics(attribute)
+                sizes[attribute.id, "rows"], sizes[attribute.id, "entities"] = counts.count, counts.entities
+                sizes[attribute.id, "values"] = counts.values
+        return {name: max(size, _FEW).bit_length() for name, size in sizes.items()}
 
     def _group_plan_of(self, at: Snapshot, cancel: Cancel) -> Plan:
         plan = self._group_plan
@@ -262,6 +301,11 @@ def _is_sure(reaction: Reaction, tick: Tick) -> bool:
     return reaction.sure is not None and not any(
         tick.new.attribute(each.id) != each or tick.touches(each.id) for each in reaction.still
     )
+
+
+def _are_alike(one: Mapping[Hashable, int], other: Mapping[Hashable, int]) -> bool:
+    """Whether no size has become several times another."""
+    return one.keys() == other.keys() and all(abs(bits - other[name]) <= 1 for name, bits in one.items())
 
 
 def _with_constants(batch: Batch, fixed: Mapping[str, int]) -> Batch | None:

@@ -30,9 +30,12 @@ from store.codes import Codes, Scratch
 from store.snapshot import Snapshot
 from store.trie import Trie
 
+PLAN_BYTES: Final = 3_500
+"""Of the plan of a join."""
+
 # Of a join that is kept, and of each of its extenders.
-_JOIN_BYTES: Final = 2_500
-_PART_BYTES: Final = 1_500
+_JOIN_BYTES: Final = 1_500
+_PART_BYTES: Final = 800
 
 
 @dataclass

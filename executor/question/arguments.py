@@ -7,7 +7,8 @@ changes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -16,7 +17,7 @@ from datalog.diagnostics import Diagnostic, Suspicion
 from datalog.edn import write
 from datalog.errors import AdalogError, Code, Position
 from datalog.parse_nested import input_name
-from datalog.values import EdnList, EdnSet, Keyword, identity, stable_text
+from datalog.values import EdnList, EdnSet, Keyword, NotAValueError, identity, stable_text
 from datalog.watched import Watched
 from planner.outline import Outline
 from planner.places import Chosen, Kind, Place
@@ -25,6 +26,8 @@ from store.json_values import keyword
 from store.snapshot import Snapshot
 
 VALUE_COST: Final = 200.0
+# Characters of a message about what is no value.
+_SHOWN: Final = 100
 # Beyond so many nobody needs to know how many there are.
 _COUNTED: Final = 10_000
 
@@ -173,7 +176,7 @@ def settled(
     """The arguments as the places in which their variables stand want them.
 
     `outline` is that of the query with the rules given for `%`. `check` is called now and then, and may raise.
-    Raises ARG_INVALID for a basis where a value is wanted.
+    Raises ARG_INVALID for a basis where a value is wanted, and for what is no value.
     """
     opened = [(each, _opened(each, value, snapshot)) for each, value in pairs[1:]]
     databases = {pairs[0][0].name: snapshot} if isinstance(pairs[0][0], ast.SourceInput) else {}
@@ -183,8 +186,22 @@ def settled(
         if isinstance(value, Snapshot) and isinstance(each, ast.SourceInput)
     }
     settling = _Settling(outline, databases, _chosen(outline, opened), check)
-    made = [settling.argument(place, each, value) for place, (each, value) in enumerate(opened, 1)]
+    made = []
+    for place, (each, value) in enumerate(opened, 1):
+        with refusing(each):
+            made.append(settling.argument(place, each, value))
     return Settled(tuple(made), databases, tuple(settling.diagnostics))
+
+
+@contextmanager
+def refusing(each: ast.Input) -> Iterator[None]:
+    """What an input is given and no value is becomes ARG_INVALID."""
+    try:
+        yield
+    except NotAValueError as wrong:
+        text = str(wrong)
+        shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+        raise AdalogError(Code.ARG_INVALID, f"{input_name(each)} takes a value: {shown}", each.position) from None
 
 
 def _opened(each: ast.Input, value: Any, snapshot: Snapshot) -> Any:
@@ -263,6 +280,8 @@ class _Settling:
         reading = Reading.of(places, self.databases, json=json) if places else None
         if reading is None:
             return value
+        if type(value) is list and not json:
+            value = tuple(value)
         meant, fault = reading(value)
         if fault is not None:
             self._found(reading, [fault], named)

@@ -15,7 +15,7 @@ from datalog.parse_nested import input_name
 from datalog.values import Keyword, type_name
 from datalog.watched import Watched
 from executor.join.batch import Batch, Column
-from executor.question.arguments import UNBOUND, matched
+from executor.question.arguments import UNBOUND, matched, refusing
 from planner.plan import Plan
 from planner.resolve import plain_value
 from store.codes import Scratch
@@ -79,26 +79,29 @@ def bind_inputs(
         return values.intern_many(map(_plain, items))
 
     for place, (each, value) in enumerate(matched(plan.query, args)):
-        if isinstance(each, ast.SourceInput):
-            if value is None and place == 0:
-                inputs.databases[each.name] = snapshot
-            elif isinstance(value, Snapshot):
-                inputs.databases[each.name] = value
-            else:
-                inputs.relations[each.name] = _relation(each, None, value, column)
-        elif isinstance(each, ast.BindingInput) and value is not UNBOUND:
-            binding = each.binding
-            match binding:
-                case ast.ScalarBinding():
-                    _bind(inputs, start, binding.target, code(binding.target, value))
-                case ast.TupleBinding():
-                    for target, item in zip(binding.targets, _tuple(each, binding.targets, value), strict=False):
-                        _bind(inputs, start, target, code(target, item))
-                case ast.CollectionBinding():
-                    items = _sequence(each, value)
-                    inputs.relations[f"in {place}"] = [column(binding.target, items)]
-                case ast.RelationBinding():
-                    inputs.relations[f"in {place}"] = _relation(each, binding.targets, value, column)
+        with refusing(each):
+            if isinstance(each, ast.SourceInput):
+                if value is None and place == 0:
+                    inputs.databases[each.name] = snapshot
+                elif isinstance(value, Snapshot):
+                    inputs.databases[each.name] = value
+                else:
+                    inputs.relations[each.name] = _relation(each, None, value, column)
+            elif isinstance(each, ast.BindingInput) and value is not UNBOUND:
+                binding = each.binding
+                match binding:
+                    case ast.ScalarBinding():
+                        _bind(inputs, start, binding.target, code(binding.target, value))
+                    case ast.TupleBinding():
+                        for target, item in zip(
+                            binding.targets, _tuple(each, binding.targets, value), strict=False
+                        ):
+                            _bind(inputs, start, target, code(target, item))
+                    case ast.CollectionBinding():
+                        items = _sequence(each, value)
+                        inputs.relations[f"in {place}"] = [column(binding.target, items)]
+                    case ast.RelationBinding():
+                        inputs.relations[f"in {place}"] = _relation(each, binding.targets, value, column)
     if inputs.start is not None:
         inputs.start = Batch(1, {name: np.array([x], np.int64) for name, x in start.items()})
     return inputs

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 import weakref
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import TypeVar
 
+from datalog import tracing
 from executor.bounds.cancel import Cancel, arrived, stopping, timed_out
-from executor.bounds.client import ASKING
+from executor.bounds.client import ASKING, Client
 from executor.bounds.failure import emptied
+from executor.bounds.meter import Charge
 from executor.turns.scheduler import Scheduler
 
 T = TypeVar("T")
@@ -44,16 +47,44 @@ class Turns:
     def submit(self, cancel: Cancel, work: Callable[[Cancel], T], cost: float = 0.0) -> Future[T]:
         """`threaded` for who does not wait."""
         self.register(cancel)
+        client = ASKING.get()
+        if client.meter is None:
+            return self._submitted(cancel, work, client, cost)
+        charge = cancel.charge = Charge(client.meter)
+        charge.expect(cost)
 
-        def tidy(cancel: Cancel) -> T:
+        def counted(cancel: Cancel) -> T:
+            began, waited = time.perf_counter(), cancel.waited
             try:
                 return work(cancel)
+            finally:
+                charge.spend(time.perf_counter() - began - (cancel.waited - waited))
+
+        try:
+            future = self._submitted(cancel, counted, client, cost)
+        except BaseException:
+            charge.settle()
+            raise
+        future.add_done_callback(lambda _: charge.settle())
+        return future
+
+    def _submitted(self, cancel: Cancel, work: Callable[[Cancel], T], client: Client, cost: float) -> Future[T]:
+        context = tracing.current()
+
+        def tidy(cancel: Cancel) -> T:
+            # The thread has other work next.
+            before = ASKING.set(client)
+            try:
+                with tracing.attached(context):
+                    return work(cancel)
             except BaseException as failure:
                 emptied(failure)
                 raise
+            finally:
+                ASKING.reset(before)
 
         try:
-            return self._scheduler.submit(cancel, tidy, ASKING.get(), cost).future
+            return self._scheduler.submit(cancel, tidy, client, cost).future
         except RuntimeError:
             # The interpreter ends, and starts no threads.
             raise stopping() from None

@@ -36,6 +36,9 @@ FOREIGN = {"ServiceMonitor", "PrometheusRule"}
 OTHERS = {"PGPASSWORD", "PGSSLROOTCERT", "POD_IP", "POD_NAME", "REDIS_PASSWORD"}
 
 
+VALID: set[tuple[str, str]] = set()
+
+
 @functools.cache
 def case(path: Path) -> Rendered:
     return rendered(path.read_text(encoding="utf-8"))
@@ -54,8 +57,11 @@ def test_what_is_made(path: Path) -> None:
 def test_kubernetes_takes_it(path: Path, version: str) -> None:
     pods = [pod for _, pod in case(path).pods() if "kind" in pod]
     for each in [*case(path).objects, *pods]:
-        if each["kind"] not in FOREIGN:
+        # Many cases have the same Service, and the like.
+        said = version, json.dumps(each, sort_keys=True)
+        if each["kind"] not in FOREIGN and said not in VALID:
             kubernetes_validate.validate(each, ".".join(version.split(".")[:2]), strict=True)
+            VALID.add(said)
 
 
 def test_the_oldest_version_is_the_charts() -> None:
@@ -123,7 +129,7 @@ GIVEN = {
     # What the cases say is in the cluster already.
     "Secret": {
         *("adalog-tokens", "db", "authority", "cache", "cache-signing", "prometheus", "reader", "registry"),
-        *("one", "two"),
+        *("one", "two", "bucket", "issuer", "jwt-signing", "admin"),
     },
     "ConfigMap": {"more"},
     "PersistentVolumeClaim": {"old-data", "in"},
@@ -135,6 +141,7 @@ REFERENCES = {
     "credentials": ("Secret", "name"),
     "configMapKeyRef": ("ConfigMap", "name"),
     "configMapRef": ("ConfigMap", "name"),
+    "secretRef": ("Secret", "name"),
     "configMap": ("ConfigMap", "name"),
     "persistentVolumeClaim": ("PersistentVolumeClaim", "claimName"),
 }
@@ -235,7 +242,7 @@ def test_pods_are_confined(path: Path) -> None:
                 "readOnlyRootFilesystem": True,
                 "capabilities": {"drop": ["ALL"]},
             }
-            if component in ("gateway", "postgresql", "redis"):
+            if component in ("gateway", "postgresql", "redis", "backup"):
                 assert "memory" in container["resources"]["limits"]
         assert not any("hostPath" in volume for volume in spec.get("volumes", ())), each["metadata"]["name"]
 
@@ -269,5 +276,6 @@ SECRETS = {
     "ADALOG_DATA": "postgresql://app:secret@db.example.org/adalog",
     "ADALOG_REDIS_URL": "rediss://:secret@cache.example.org:6379/0",
     "ADALOG_REDIS_SECRET": "s" * 32,
+    "ADALOG_JWT_SECRET": "s" * 32,
     **dict.fromkeys(OTHERS, "x"),
 }

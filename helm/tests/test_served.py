@@ -23,11 +23,13 @@ from typing import Any
 import httpx
 
 from helm.tests.chart import ROOT, Object, Rendered, rendered
+from tests.postgres_servers import PASSWORD
+from tests.postgres_servers import running as postgres
 from tests.redis_servers import running
 
 TOKEN = "a token of the test"
 AUTHORIZATION = {"Authorization": f"Bearer {TOKEN}"}
-TOKENS = {"adalog-tokens": {"tokens": f"app:write:{hashlib.sha256(TOKEN.encode()).hexdigest()}\n"}}
+TOKENS = {"adalog-tokens": {"tokens": f"app:admin:{hashlib.sha256(TOKEN.encode()).hexdigest()}\n"}}
 NAMED = {"auth": {"tokens": {"existingSecret": "adalog-tokens"}}}
 
 
@@ -117,6 +119,20 @@ def started(
             process.kill()
 
 
+def beside(pod: Pod, container: Object, folder: Path) -> str:
+    """What another container of the release prints, which asks the pod by the Service's name."""
+    command = container.get("command", [ROOT / "helm" / "image" / "entrypoint.sh", *container.get("args", ())])
+    replaced = {"http://live-adalog:8080": pod.url, "/backups/": f"{folder}/backups/"}
+    words = [str(word) for word in command]
+    for here, there in replaced.items():
+        words = [word.replace(here, there) for word in words]
+    environ = {"PYTHONPATH": str(ROOT), "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    environ |= {"HOME": str(folder), **{each["name"]: TOKEN for each in container.get("env", ())}}
+    done = subprocess.run(words, env=environ, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 def own_secrets(made: Rendered) -> dict[str, dict[str, str]]:
     """What stands in the Secrets that the chart makes."""
     found = {}
@@ -141,7 +157,8 @@ def until_ready(pod: Pod) -> None:
 
 def test_one_gateway_on_a_folder(tmp_path: Path) -> None:
     # A name that the probes do not have by themselves.
-    made = rendered(NAMED, {"settings": {"allowed_hosts": "db.example.org", "timeout_ms": 12_000}})
+    settings = {"settings": {"allowed_hosts": "db.example.org", "timeout_ms": 12_000}}
+    made = rendered(NAMED, settings, {"backup": {"enabled": True, "tokenSecret": "admin"}})
     with started(made, tmp_path, TOKENS) as pod:
         assert pod.probe("startup").status_code == 200
         until_ready(pod)
@@ -150,50 +167,52 @@ def test_one_gateway_on_a_folder(tmp_path: Path) -> None:
         assert "adalog_read_only 0" in pod.client.get(f"{pod.url}/metrics", headers=AUTHORIZATION).text
         assert pod.client.post(f"{pod.url}/graphql", json={"query": "{ database { basisT } }"}).status_code == 401
         pod.ask('mutation { transact(tx: "[{:name \\"Ada\\"}]") { t } }')
-        assert pod.end() == 0
-    assert (tmp_path / "data" / "adalog" / "log.sqlite").is_file()
-    with started(made, tmp_path, TOKENS) as pod:
-        until_ready(pod)
-        found = pod.ask('{ q(query: "[:find ?n :where [_ :name ?n]]") { rows } }')
-        assert found["q"]["rows"] == [["Ada"]]
-        # What `helm test` runs, beside it.
-        asks = rendered(NAMED, {"tests": {"tokenSecret": "reader"}}).one("Pod", "-answers")["spec"]["containers"][0]
-        arguments = [pod.url if each == "http://live-adalog:8080" else each for each in asks["args"]]
-        environ = {**os.environ, "PYTHONPATH": str(ROOT), asks["env"][0]["name"]: TOKEN}
-        entry = [sys.executable, "-m", "gateway.cli", *arguments]
-        assert subprocess.run(entry, env=environ, capture_output=True, text=True, check=True).stdout
-        plain = rendered(NAMED).one("Pod", "-answers")["spec"]["containers"][0]["command"]
-        words = [
-            pod.url + each.removeprefix("http://live-adalog:8080") if "://" in each else each for each in plain
-        ]
-        words[0] = sys.executable
-        assert '"ready"' in subprocess.run(words, capture_output=True, text=True, check=True).stdout
+        assert (tmp_path / "data" / "adalog" / "log.sqlite").is_file()
+        # What `helm test` runs, and the CronJob, beside it.
+        (asks,) = rendered(NAMED, {"tests": {"tokenSecret": "reader"}}).one("Pod", "-answers")["spec"]["containers"]
+        assert beside(pod, asks, tmp_path)
+        (plain,) = rendered(NAMED).one("Pod", "-answers")["spec"]["containers"]
+        assert '"ready"' in beside(pod, plain, tmp_path)
+        job = made.one("CronJob", "-backup")["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+        assert json.loads(beside(pod, job["containers"][0], tmp_path).splitlines()[-1])["t"] == 1
+        assert (tmp_path / "backups" / "live-adalog" / "backups").is_dir()
         assert pod.end() == 0
 
 
-def test_with_the_redis_beside_it(tmp_path: Path) -> None:
-    made = rendered(NAMED, {"redis": {"bundled": {"enabled": True}}})
-    secrets = own_secrets(made)["live-adalog-redis"]
-    (server,) = made.one("Deployment", "-redis")["spec"]["template"]["spec"]["containers"]
-    program, *options = server["args"]
+def test_a_gateway_on_postgresql_with_the_redis_beside_it(tmp_path: Path) -> None:
+    """With a password that no address could have as it is, and checkpoints on the volume that gateways share."""
+    parts = {
+        "host": "db.example.org",
+        "user": "ada",
+        "name": "postgres",
+        "sslMode": "disable",
+        "passwordSecret": "db",
+    }
+    database = {"database": {"kind": "postgresql", "postgresql": parts}}
+    more = {"segments": {"volume": {"enabled": True}}, "redis": {"bundled": {"enabled": True}}}
+    made = rendered(NAMED, database, more)
+    password = own_secrets(made)["live-adalog-redis"]["password"]
+    (container,) = made.one("Deployment", "-redis")["spec"]["template"]["spec"]["containers"]
+    program, *options = container["args"]
     assert program == "redis-server"
-    options = [each.replace("$(REDIS_PASSWORD)", secrets["password"]) for each in options]
-    password = options.index("--requirepass")
-    # The fixture's own look whether it answers knows no password; it is set where the gateway asks.
-    del options[password : password + 2]
-    with running("redis", *options) as redis:
-        client = redis.client()
-        client.config_set("port", 0)
-        client.config_set("requirepass", secrets["password"])
-        address = f"redis://:{secrets['password']}@live-adalog-redis:6379/0"
-        here = f"unix://:{secrets['password']}@{redis.socket}?db=0"
-        with started(made, tmp_path, TOKENS, {address: here}) as pod:
+    # The fixture's own look whether it answers knows no password; it is set when it does.
+    needed = options.index("--requirepass")
+    assert options[needed + 1] == "$(REDIS_PASSWORD)"
+    del options[needed : needed + 2]
+    with postgres() as server, running("redis", *options) as redis:
+        redis.client().config_set("requirepass", password)
+        here = {
+            "db.example.org:5432": f"127.0.0.1:{server.port}",
+            f"redis://:{password}@live-adalog-redis:6379/0": f"unix://:{password}@{redis.socket}?db=0",
+        }
+        with started(made, tmp_path, {**TOKENS, "db": {"password": PASSWORD}}, here) as pod:
             until_ready(pod)
             pod.ask('mutation { transact(tx: "[{:name \\"Ada\\"}]") { t } }')
             found = pod.ask('{ q(query: "[:find ?n :where [_ :name ?n]]") { rows } }')
             assert found["q"]["rows"] == [["Ada"]]
             text = pod.client.get(f"{pod.url}/metrics", headers=AUTHORIZATION).text
             assert re.search(r"^adalog_cache_redis_up 1", text, re.MULTILINE)
+            assert (tmp_path / "copy" / "adalog").is_dir()
             assert pod.end() == 0
 
 

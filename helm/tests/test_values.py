@@ -30,6 +30,36 @@ REFUSED = {
         {"auth": {"tokens": {"existingSecret": "x", "list": [{"name": "a", "role": "read", "sha256": DIGEST}]}}},
         "auth.tokens.existingSecret and auth.tokens.list are both set",
     ),
+    "tokens that nothing verifies": (
+        {"auth": {"jwt": {"algorithms": ["RS256"]}}},
+        "with 0 of what verifies tokens; set one of auth.jwt.keysUrl",
+    ),
+    "keys without an algorithm": (
+        {"auth": {"tokens": {"existingSecret": "a"}, "jwt": {"keysUrl": "https://a"}}},
+        "names keys, and no algorithm",
+    ),
+    "keys of all services": (
+        {"auth": {"jwt": {"algorithms": ["RS256"], "keysUrl": "https://a"}}},
+        "auth.jwt.issuer and auth.jwt.audience are needed",
+    ),
+    "an algorithm that is none": ({"auth": {"jwt": {"algorithms": ["none"]}}}, "auth.jwt.algorithms.*none"),
+    "segments of a folder": (
+        {**TOKENS, "segments": {"address": "s3://bucket/adalog"}},
+        "segments are shared by gateways on PostgreSQL",
+    ),
+    "segments twice": (
+        {**TOKENS, **POSTGRESQL, "segments": {"address": "s3://bucket/a", "volume": {"enabled": True}}},
+        "segments.address and segments.volume.enabled are both set",
+    ),
+    "executors without segments": (
+        {**TOKENS, **POSTGRESQL, **SPARK, "segments": {"volume": {"enabled": True}}},
+        "executors cannot read a gateway's own copy",
+    ),
+    "backups without a token": ({**TOKENS, "backup": {"enabled": True}}, "set backup.tokenSecret"),
+    "backups by any of several": (
+        {**TOKENS, **POSTGRESQL, "backup": {"enabled": True, "tokenSecret": "a"}},
+        "backup.volume.accessModes to \\[ReadWriteMany\\]",
+    ),
     "two on a folder": ({**TOKENS, "replicas": 2}, "replicas is 2.*database.kind to postgresql"),
     "scaled on a folder": ({**TOKENS, "autoscaling": {"enabled": True}}, "database.kind to postgresql"),
     "no PostgreSQL": (
@@ -259,15 +289,48 @@ def test_streams_pass_the_ingress() -> None:
     assert "ingressClassName" not in plain.one("Ingress")["spec"]
 
 
+def test_signed_tokens() -> None:
+    jwt = {"algorithms": ["RS256", "ES256"], "keysUrl": "https://a.example.org/k", "issuer": "i", "audience": "a"}
+    roles = {"b": "write", "a": "read"}
+    made = rendered(POSTGRESQL, {"auth": {"jwt": {**jwt, "roles": roles}}})
+    assert made.environment["ADALOG_JWT_ALGORITHMS"] == "RS256,ES256"
+    assert made.environment["ADALOG_JWT_ROLES"] == "a=read,b=write"
+    assert "ADALOG_AUTH" not in made.environment
+    egress = made.one("NetworkPolicy")["spec"]["egress"]
+    assert 443 in [port["port"] for each in egress for port in each["ports"]]
+    assert "a JSON Web Token of i:" in made.notes
+    both = rendered(TOKENS, {"auth": {"jwt": {"algorithms": ["HS256"], "signingSecret": "s"}}})
+    assert both.environment["ADALOG_AUTH"]
+    assert both.environment["ADALOG_JWT_SECRET"] == {"secretKeyRef": {"name": "s", "key": "secret"}}
+    assert "a token of the Secret adalog-tokens or a JSON Web Token of yours:" in both.notes
+
+
+def test_segments_are_shared_and_copied() -> None:
+    made = rendered(TOKENS, POSTGRESQL, {"segments": {"volume": {"enabled": True}}})
+    mounts = {each["mountPath"]: each["name"] for each in made.gateway["volumeMounts"]}
+    assert mounts["/segments"] == "segments"
+    assert made.environment["ADALOG_SEGMENTS"].startswith("/segments/")
+    assert made.environment["ADALOG_SEGMENTS_COPY"].startswith("/copy/")
+    claim = made.one("PersistentVolumeClaim", "-segments")
+    assert claim["spec"]["accessModes"] == ["ReadWriteMany"]
+    stored = {"segments": {"address": "s3://bucket/adalog"}, "objectStore": {"existingSecret": "bucket"}}
+    made = rendered(TOKENS, POSTGRESQL, stored)
+    assert made.environment["ADALOG_SEGMENTS"] == "s3://bucket/adalog"
+    assert made.gateway["envFrom"] == [{"secretRef": {"name": "bucket"}}]
+    assert "/segments" not in {each["mountPath"] for each in made.gateway["volumeMounts"]}
+
+
 def test_who_may_talk() -> None:
     shut = rendered(TOKENS, {"networkPolicy": {"from": []}}).one("NetworkPolicy")["spec"]
-    # A list of rules that is empty lets nobody in; a rule without peers would let everybody in.
-    assert not shut["ingress"]
+    (rule,) = shut["ingress"]
+    # `helm test` gets in.
+    ((kind, peer),) = rule["from"][0].items()
+    assert (kind, peer["matchLabels"]["app.kubernetes.io/component"]) == ("podSelector", "test")
     assert shut["policyTypes"] == ["Ingress", "Egress"]
     values = {"ingress": {"enabled": True, "hosts": ["a.example.org"]}, "redis": {"url": "redis://cache"}}
     opened = rendered(TOKENS, POSTGRESQL, values).one("NetworkPolicy")["spec"]
     (rule,) = opened["ingress"]
-    assert [next(iter(peer)) for peer in rule["from"]] == ["podSelector", "namespaceSelector"]
+    assert [next(iter(peer)) for peer in rule["from"]] == ["podSelector", "podSelector", "namespaceSelector"]
     ports = [port["port"] for each in opened["egress"] for port in each["ports"]]
     assert ports == [53, 53, 5432, 6379]
     free = rendered(TOKENS, {"networkPolicy": {"restrictEgress": False}}).one("NetworkPolicy")["spec"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datalog import ast
 from datalog.ast import Const, LookupRef
 from planner.joins import JoinPlan, plan_join
-from planner.logical import AndNode, RelationAtom
+from planner.logical import AndNode, RelationAtom, everything
 from planner.maintenance.feeds import FEED, Fed, fed
 from planner.maintenance.reactions import (
     Moves,
@@ -48,6 +48,15 @@ class Maintenance:
     @property
     def body(self) -> AndNode:
         return self.fed.body
+
+    @property
+    def weight(self) -> int:
+        """About how many leaves the joins have together that a change may begin: planning them costs as much."""
+        strata = () if self.rules is None else self.rules.program.strata
+        sizes = [sum(1 for _ in everything(branch.body)) for stratum in strata for _, branch in stratum.rules]
+        # Of a rule a body for each leaf in both directions, and three of the whole.
+        of_rules = sum(size * (2 * size + 3) for size in sizes)
+        return of_rules + sum(1 for each in self.reactions for _ in everything(each.body))
 
     @property
     def fixed(self) -> tuple[str, ...]:

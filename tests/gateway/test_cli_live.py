@@ -22,6 +22,7 @@ from gateway.live import Printer, followed
 from store.database import Database
 from tests.gateway.command_line import adalog, command, environ
 from tests.gateway.support import served
+from tests.protocols.test_restart import Server
 
 AGES = "[:find ?name ?age :where [?p :name ?name] [?p :age ?age]]"
 OLDER = "[:find ?name :in $ ?least :where [?p :name ?name] [?p :age ?age] [(>= ?age ?least)]]"
@@ -167,6 +168,9 @@ class Breaking(Remote):
         for each in self.attempts.pop(0):
             if isinstance(each, AdalogError):
                 raise each
+            if isinstance(each, dict):
+                yield each
+                continue
             yield {"data": {"live": {"kind": "PROGRESS", "basisT": 1, "resume": each}}}
 
 
@@ -182,4 +186,77 @@ def test_a_stream_that_breaks_off_goes_on_where_it_was() -> None:
     assert [each.get("resume") for each in remote.asked] == [None, "b", "b", "c"]
     assert [each["fromT"] for each in remote.asked] == [3, None, None, None]
     assert waits == [0.5, 1.0, 0.5]
-    assert told[0] == "gone; trying again"
+    assert told[:3] == [
+        "gone; trying again",
+        "gone; trying again",
+        "connected again, and going on after transaction 1",
+    ]
+
+
+def test_who_is_told_that_a_stream_starts_over_is_not_told_that_it_goes_on() -> None:
+    reset = {"data": {"live": {"kind": "RESET", "basisT": 9, "resume": "c"}}}
+    remote = Breaking(["a"], [reset], [AdalogError(Code.ARG_INVALID, "no")])
+    told: list[str] = []
+    events = followed(remote, {}, told.append, lambda _: None)
+    assert [next(events)["kind"] for _ in range(2)] == ["PROGRESS", "RESET"]
+    with pytest.raises(AdalogError, match="no"):
+        next(events)
+    assert told == ["the stream ended; trying again"] * 2
+
+
+class Following:
+    """`adalog live` in a process of its own: its events, and what it says beside them."""
+
+    def __init__(self, address: str, query: str) -> None:
+        self.process = subprocess.Popen(
+            command("live", "--url", address, "--format", "json", query),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environ(),
+            text=True,
+            preexec_fn=_interruptible,
+        )
+
+    def event(self) -> Any:
+        assert self.process.stdout is not None
+        return json.loads(self.process.stdout.readline())
+
+    def said(self) -> str:
+        assert self.process.stderr is not None
+        return self.process.stderr.readline()
+
+
+def test_a_server_that_is_killed_and_comes_back_then_goes_for_good(tmp_path: Path) -> None:
+    server = Server(tmp_path / "data")
+    server.start()
+    query = "[:find ?n :where [_ :person/name ?n]]"
+    try:
+        server.transact("[{:db/ident :person/name :db/valueType :db.type/string}]")
+        server.transact('[{:person/name "Ada"}]')
+        run = Following(server.address, query)
+        with run.process:
+            try:
+                assert run.event()["rows"] == [["Ada"]]
+                server.transact('[{:person/name "Byron"}]')
+                assert run.event()["added"] == [["Byron"]]
+                server.stop(signal.SIGKILL)
+                assert "trying again" in run.said()
+                server.start()
+                server.transact('[{:person/name "Anne"}]')
+                while "connected again" not in (line := run.said()):
+                    assert "trying again" in line
+                assert "after transaction 3" in line
+                server.transact('[{:person/name "Ralph"}]')
+                assert [run.event() for _ in range(2)] == [
+                    {"kind": "DELTA", "t": t, "added": [[name]], "retracted": []}
+                    for t, name in ((4, "Anne"), (5, "Ralph"))
+                ], "each once"
+                server.stop(signal.SIGTERM)
+                for _ in range(2):
+                    assert "trying again" in run.said()
+            finally:
+                run.process.send_signal(signal.SIGINT)
+            assert run.process.wait() == 130
+    finally:
+        if server.process is not None:
+            server.stop(signal.SIGKILL)

@@ -164,11 +164,13 @@ def test_settings_are_listed_with_their_origin_and_without_secrets(file: Path) -
 TYPED = {
     "auth": __file__,
     "import_folders": "/srv/in",
+    "backup_folders": "/srv/out",
     "data": ":memory:",
     "jwt_algorithms": "RS256",
     "jwt_key": __file__,
     "jwt_audience": "adalog",
     "jwt_issuer": "issuer",
+    "segments_copy": "/var/cache/adalog",
     "jwt_keys_url": "https://issuer.example/keys",
 }
 
@@ -186,6 +188,8 @@ def test_every_setting_can_be_typed(name: str) -> None:
     # Those of signed tokens go together, and have keys from one place.
     needed = {"jwt_algorithms", "jwt_audience", "jwt_issuer", "jwt_key"} if name.startswith("jwt_") else set()
     given = {each: TYPED[each] for each in needed - ({"jwt_key"} if name == "jwt_keys_url" else set())}
+    if name == "segments_copy":
+        given["data"] = "postgresql://ada@db.example/adalog"
     found = listed(*(part for each, value in {**given, name: typed}.items() for part in (option(each), str(value))))
     assert found[name] == (typed, option(name)) or typed == ""
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from gateway.trimming import Trimming, heap_trimmer, resident
+import gc
+import subprocess
+import sys
+
+from gateway.trimming import Trimming, Whole, heap_trimmer, resident
 
 MIB = 1 << 20
 
@@ -66,4 +70,39 @@ def test_glibc_trims_its_heap() -> None:
     trim = heap_trimmer()
     if trim is not None:
         trim()
+        gc.unfreeze()
     assert resident() is None or resident() > MIB
+
+
+def test_all_objects_are_looked_through_while_nothing_is_done() -> None:
+    clock = {"now": 0.0, "computed": 0.0}
+    whole = Whole(lambda: clock["now"], lambda: clock["computed"])
+
+    def after(seconds: float, computed: float) -> bool:
+        clock["now"] += seconds
+        clock["computed"] += computed
+        return whole.is_due()
+
+    assert not after(30, 0.1), "too soon"
+    assert not after(60, 30), "busy"
+    assert after(30, 0.1)
+    assert not after(30, 0.1)
+    assert [after(32, 20) for _ in range(60)].count(True) == 1, "busy for half an hour"
+
+
+def test_what_stays_is_looked_through_once() -> None:
+    script = """
+import gc, weakref
+from store.collecting import collect
+class Cycle:
+    def __init__(self): self.own = self
+old = [Cycle() for _ in range(1000)]
+gone = weakref.ref(old[0])
+assert collect(whole=False) and gc.get_freeze_count() >= 1000
+young = Cycle()
+late = weakref.ref(young)
+del young, old
+assert collect(whole=False) and late() is None and gone() is not None, "only what is new"
+assert collect(whole=True) and gone() is None, "everything"
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)

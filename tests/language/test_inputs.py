@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 import pytest
+
+from datalog.errors import AdalogError, Code
+from executor.live.hub import Hub
+from executor.pool import Pool
+from executor.question.request import Request
 
 
 @pytest.fixture
@@ -130,3 +137,41 @@ def test_an_input_used_in_predicates_only(people):
 def test_a_large_collection(people):
     numbers = " ".join(str(number) for number in range(5000))
     assert people.q("[:find ?e ?a :in $ [?a ...] :where [?e :age ?a]]", f"[{numbers}]") == "#{[1 36] [2 36] [3 9]}"
+
+
+@pytest.mark.parametrize("given", [1 + 2j, object()], ids=type)
+@pytest.mark.parametrize(
+    "query",
+    [
+        "[:find ?e :in $ ?a :where [?e :age ?a]]",
+        "[:find ?e ?x :in $ ?x :where [?e :age]]",
+        "[:find ?e ?x :in $ [?x ?y] :where [?e :age]]",
+        "[:find ?e :in $ [?a ...] :where [?e :age ?a]]",
+        "[:find ?e ?x :in $ [[?x _]] :where [?e :age]]",
+    ],
+)
+def test_what_is_no_value_is_refused(people, given, query):
+    """In Python anything may be given."""
+    shaped = {"[?x ?y]": [given, 1], "...": [1, given], "[[?x": [(given, 1)]}
+    argument = next((each for mark, each in shaped.items() if mark in query), given)
+    with closing(Pool(people.database)) as pool:
+        with pytest.raises(AdalogError, match=r"takes a value: .* is not an EDN value") as refused:
+            pool.run(Request(query, (argument,)))
+        assert refused.value.code is Code.ARG_INVALID
+        with Hub(pool), pytest.raises(AdalogError, match="takes a value"):
+            people.database.live(query, argument)
+
+
+@pytest.mark.parametrize("given", [{1, 2}, frozenset((1,)), {1: 2}], ids=type)
+def test_a_collection_of_python_is_no_attributes_value(people, given):
+    with closing(Pool(people.database)) as pool, Hub(pool):
+        query = "[:find ?e :in $ ?a :where [?e :age ?a]]"
+        for ask in (lambda: pool.run(Request(query, (given,))), lambda: people.database.live(query, given)):
+            with pytest.raises(AdalogError, match="takes a value") as refused:
+                ask()
+            assert refused.value.code is Code.ARG_INVALID
+
+
+def test_a_list_of_python_is_a_tuple(people):
+    with closing(Pool(people.database)) as pool:
+        assert pool.run(Request("[:find ?e :in $ ?a :where [?e :age ?a]]", ([36, 9],))).rows() == []

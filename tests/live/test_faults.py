@@ -20,10 +20,11 @@ from executor.live.feed import Seat
 from executor.live.seats import Seats
 from executor.live.views import Views
 from executor.maintain.asked import UndatedQuestion
-from executor.maintain.choosing import view_of
+from executor.maintain.choosing import live_of, view_of
 from executor.maintain.maintained import Maintained
 from executor.maintain.view import Change, Interest, Tick, View
 from executor.question.question import Question
+from executor.question.request import Request
 from store.database import Database
 from store.snapshot import Snapshot
 from tests.live.following import Reader, eventually, hub_over, on_hub
@@ -238,7 +239,6 @@ class Gated:
 
     def __init__(self, view: View, gate: threading.Event, begun: threading.Event) -> None:
         self._view, self._gate, self._begun = view, gate, begun
-        self.how = view.how
 
     @property
     def intact(self) -> bool:
@@ -261,6 +261,12 @@ class Gated:
 
     def nbytes(self) -> int:
         return self._view.nbytes()
+
+    def spare(self) -> int:
+        return self._view.spare()
+
+    def lighten(self) -> None:
+        self._view.lighten()
 
 
 @pytest.fixture
@@ -386,15 +392,15 @@ def test_no_more_subscriptions_than_may_be(database: Database) -> None:
 
 
 def test_what_is_too_large_to_be_held_is_refused(database: Database) -> None:
-    people = " ".join(f'{{:name "{i}" :age {i}}}' for i in range(2_000))
+    people = " ".join(f'{{:name "{i}" :age {i}}}' for i in range(5_000))
     database.transact(f"[{people}]")
-    with hub_over(database, memory_bytes=40_000) as hub:
+    with hub_over(database, memory_bytes=120_000) as hub:
         reader = Reader(database, hub.pool, AGES)
         with pytest.raises(AdalogError) as refused:
             reader.until(2)
         assert refused.value.code is Code.LIMIT_EXCEEDED
         assert "ADALOG_LIVE_BYTES" in refused.value.message
-        small = Reader(database, hub.pool, OLDER, (1_990,))
+        small = Reader(database, hub.pool, OLDER, (4_990,))
         small.until(2)
 
 
@@ -500,3 +506,48 @@ def test_a_view_that_cannot_be_worked_at_harms_no_other(
             list(readers[NAMES].changes)
         assert ended.value.code is Code.INTERNAL
         readers[AGES].until(2)
+
+
+def test_joins_of_views_that_were_not_touched_for_long_go_first(database: Database) -> None:
+    queries = [f"[:find ?name ?age :where [?e :name ?name] [?e :age ?age] [(< {n} ?age)]]" for n in range(12)]
+    with hub_over(database, memory_bytes=500_000) as hub:
+        readers = [Reader(database, hub.pool, query) for query in queries]
+        t = 1
+        for age in range(100, 400, 100):
+            database.transact(f"[[:db/add 1 :age {age}]]")
+            t += 1
+            for reader in readers:
+                reader.until(t)
+        views = on_hub(hub, lambda: hub._views)
+        kept = on_hub(hub, lambda: list(views._keeping.values()))
+        assert 0 < len(kept) < len(queries), "some have let go"
+        assert sum(kept) == views._kept_bytes <= 125_000
+        held = on_hub(hub, lambda: {each.key: each.view.spare() for each in views.known.values() if each.view})
+        assert sum(held.values()) == sum(kept)
+        for reader in readers:
+            reader.close()
+        eventually(hub, lambda: not views.known and views._kept_bytes == 0 and not views._keeping)
+
+
+def test_a_view_without_room_for_its_joins_goes_on_without(database: Database) -> None:
+    with hub_over(database, memory_bytes=60_000) as hub:
+        reader = Reader(database, hub.pool, "[:find ?name :where [?e :name ?name] [?e :age ?age] [(< 50 ?age)]]")
+        for t, age in enumerate((60, 40, 70), 2):
+            reader.until(t - 1)
+            database.transact(f"[[:db/add 1 :age {age}]]")
+        reader.until(4)
+        assert hub.holdings.held < 30_000
+
+
+def test_what_would_take_too_many_joins_is_asked_again(database: Database) -> None:
+    deep = " ".join(f"(or [?e :age {n}] (and [?e :name _] (not [?e :age {n + 100}])))" for n in range(36))
+    with hub_over(database) as hub:
+        query = f"[:find ?e :where [?e :name ?name] {deep}]"
+        live = live_of(hub.pool.question(Request(query)))
+        assert live["how"] == "recomputed and compared"
+        assert "joins" in (live["reason"] or "")
+        reader = Reader(database, hub.pool, query)
+        reader.until(1)
+        database.transact('[{:name "Kurt" :age 5}]')
+        reader.until(2)
+        assert reader.kinds() == ["SNAPSHOT", "DELTA"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -16,8 +16,8 @@ from executor.spark.pipeline.chunks import Reason, Rejects, places_of, write_rej
 from executor.spark.pipeline.claims import NOTHING, AttributesJob, Claims, Pairs, among, claims_of, settled
 from executor.spark.pipeline.ids import marks
 from executor.spark.pipeline.keys import MISSING
-from executor.spark.pipeline.staged import Arrays, read_staged, write_staged
 from executor.spark.pipeline.typed import Int64s
+from executor.spark.staged import Arrays, read_staged, write_staged
 from store.attribute import Attribute
 from store.base import Base
 from store.codes import Codes
@@ -27,28 +27,31 @@ from store.free_ids import referred
 from store.imported import LoggedFile, write_logged
 from store.relation import Relation
 from store.segment import Segment, open_segment
-from store.signed import order_of
+from store.signed import order_of, runs
 from store.snapshot import Snapshot
 from store.stored import block_of, save_relation
 from store.trie import Csr, distinct
 
+Events = tuple[Int64s, Int64s, Bools]
+"""Entities, values, and which are asserted; in order."""
+
 
 class Written(NamedTuple):
-    """What came of an attribute: the files of its relation and its log file, if anything changed; or the file of
-    what is at fault, and how many rows that is, by reason. ids: marks of those that tuples name."""
+    """What came of an attribute: the files of its relation and its log files, if anything changed; or files of what
+    is at fault, and how many rows that is, by reason. ids: marks of those that tuples name."""
 
     attribute: int
     relation: tuple[Segment, ...] = ()
-    logged: LoggedFile | None = None
+    logged: tuple[LoggedFile, ...] = ()
     added: int = 0
     retracted: int = 0
-    faults: str = ""
+    faults: tuple[str, ...] = ()
     missing: int = 0
     contested: int = 0
     ids: Int64s = NOTHING
 
 
-class _Contested(NamedTuple):
+class Contested(NamedTuple):
     """Claims of which not all can be granted, with all that compete with them.
 
     second: which are of entities that are given several values. holder: of a unique value, who keeps it, MISSING
@@ -59,6 +62,11 @@ class _Contested(NamedTuple):
     second: Bools
     holder: Int64s
 
+    def why(self, attribute: Attribute) -> Arrays:
+        """What a file of faults says of them."""
+        unique = np.full(1, attribute.unique is not None)
+        return {"second": self.second, "holder": self.holder, "unique": unique}
+
 
 def write_attribute(job: AttributesJob, attribute: int) -> Written:
     """Writes one attribute's segments, or says what is at fault."""
@@ -66,42 +74,45 @@ def write_attribute(job: AttributesJob, attribute: int) -> Written:
     claims, gone = settled(claims_of(job, attribute), many=declared.is_many)
     missing = claims.v == MISSING if declared.is_ref else np.zeros(0, np.bool_)
     if missing.any():
-        path = _faults(job, attribute, claims.take(missing), {"missing": np.ones(1, np.bool_)})
-        return Written(attribute, faults=path, missing=int(missing.sum()))
+        path = write_faults(job, attribute, claims.take(missing), {"missing": np.ones(1, np.bool_)})
+        return Written(attribute, faults=(path,), missing=int(missing.sum()))
     order = order_of(claims.e, claims.v)
     claims = claims.take(order)
     snapshot = job.database.open()
-    held = _held(snapshot, attribute, claims.e)
-    contested = _contested(claims, held, gone, declared, snapshot)
+    held = held_by(snapshot, attribute, claims.e)
+    contested = _contested(job, claims, gone, declared, snapshot)
     if len(contested.second):
-        unique = np.full(1, declared.unique is not None)
-        why = {"second": contested.second, "holder": contested.holder, "unique": unique}
-        path = _faults(job, attribute, contested.claims, why)
-        return Written(attribute, faults=path, contested=len(contested.second))
-    e, v = _once(claims.e, claims.v)
-    events = _changes(e, v, held, many=declared.is_many)
-    if len(gone[0]):
-        events = _with_ends(events, gone, snapshot, attribute)
+        path = write_faults(job, attribute, contested.claims, contested.why(declared))
+        return Written(attribute, faults=(path,), contested=len(contested.second))
+    events = events_of(claims, gone, held, snapshot, declared)
     added = int(events[2].sum())
     if not len(events[0]) or job.dry:
         return Written(attribute, added=added, retracted=len(events[0]) - added)
     folder = Path(job.folder)
     relation = save_relation(folder, attribute, _relation(snapshot, declared, events, job.t))
-    codes = _codes(snapshot, job.blocks)
+    codes = codes_of(snapshot, job.blocks)
     logged = write_logged(folder, attribute, job.t, events, codes)
-    written = Written(attribute, tuple(relation.segments), logged, added=added, retracted=len(events[0]) - added)
-    if declared.is_ref or not declared.refers:
-        return written
+    segments, ids = tuple(relation.segments), ids_named(declared, events, codes)
+    return Written(attribute, segments, (logged,), added=added, retracted=len(events[0]) - added, ids=ids)
+
+
+def ids_named(attribute: Attribute, events: Events, codes: Codes) -> Int64s:
+    """Marks of the ids that the tuples name which are asserted."""
+    if attribute.is_ref or not attribute.refers:
+        return NOTHING
     values = distinct(np.sort(events[1][events[2]])).tolist()
-    named = [id_ for value in values for id_ in referred(declared, value, codes)]
-    return written._replace(ids=marks(np.array(named, np.int64)))
+    return marks(np.array([id_ for value in values for id_ in referred(attribute, value, codes)], np.int64))
 
 
-def _with_ends(
-    events: tuple[Int64s, Int64s, Bools], gone: Pairs, snapshot: Snapshot, attribute: int
-) -> tuple[Int64s, Int64s, Bools]:
+def events_of(claims: Claims, gone: Pairs, held: Pairs, snapshot: Snapshot, attribute: Attribute) -> Events:
+    """What claims, in order and granted, change, in order. gone: pairs that end. held: what their entities have."""
+    events = _changes(*_once(claims.e, claims.v), held, many=attribute.is_many)
+    return _with_ends(events, gone, snapshot, attribute.id) if len(gone[0]) else events
+
+
+def _with_ends(events: Events, gone: Pairs, snapshot: Snapshot, attribute: int) -> Events:
     """The events, in order, with retractions of those of the pairs that the database has."""
-    held = _held(snapshot, attribute, gone[0])
+    held = held_by(snapshot, attribute, gone[0])
     ends = among(*gone, *held)
     e, v, added = events
     ends &= ~among(*gone, e, v)
@@ -113,7 +124,7 @@ def _with_ends(
     return e[order], v[order], added[order]
 
 
-def _held(snapshot: Snapshot, attribute: int, e: Int64s) -> tuple[Int64s, Int64s]:
+def held_by(snapshot: Snapshot, attribute: int, e: Int64s) -> tuple[Int64s, Int64s]:
     """What the claims' entities, which are in order, have already: pairs, in order."""
     if not snapshot.has_data(attribute):
         return e[:0], e[:0]
@@ -126,25 +137,78 @@ def _once(e: Int64s, v: Int64s) -> tuple[Int64s, Int64s]:
     return e[first], v[first]
 
 
-def _contested(claims: Claims, held: Pairs, gone: Pairs, attribute: Attribute, snapshot: Snapshot) -> _Contested:
+def _contested(
+    job: AttributesJob, claims: Claims, gone: Pairs, attribute: Attribute, snapshot: Snapshot
+) -> Contested:
     """What is contested among the claims, which are in order. gone: pairs that end."""
-    second = np.zeros(len(claims.e), np.bool_)
+    second = second_values(claims, attribute)
     taken = np.zeros(len(claims.e), np.bool_)
     holder = np.full(len(claims.e), MISSING, np.int64)
-    if not attribute.is_many and len(claims.e):
-        first = np.ones(len(claims.e), np.bool_)
-        first[1:] = claims.e[1:] != claims.e[:-1]
-        starts = np.flatnonzero(first)
-        low, high = np.minimum.reduceat(claims.v, starts), np.maximum.reduceat(claims.v, starts)
-        second = np.repeat(low != high, np.diff(np.append(starts, len(claims.e))))
     if attribute.unique is not None and len(claims.e):
-        taken, holder = _taken(claims, gone, attribute, snapshot)
+        taken, holder = taken_values(claims, InMemory(job, claims, gone), attribute, snapshot)
     which = second | taken
-    return _Contested(claims.take(which), second[which], holder[which])
+    return Contested(claims.take(which), second[which], holder[which])
 
 
-def _taken(claims: Claims, gone: Pairs, attribute: Attribute, snapshot: Snapshot) -> tuple[Bools, Int64s]:
-    """Which claims are of a value that several entities claim, or one that another keeps; and who keeps it."""
+def second_values(claims: Claims, attribute: Attribute) -> Bools:
+    """Which of the claims, in order, are of entities that are given several values where they can have but one."""
+    if attribute.is_many or not len(claims.e):
+        return np.zeros(len(claims.e), np.bool_)
+    first = np.ones(len(claims.e), np.bool_)
+    first[1:] = claims.e[1:] != claims.e[:-1]
+    starts = np.flatnonzero(first)
+    low, high = np.minimum.reduceat(claims.v, starts), np.maximum.reduceat(claims.v, starts)
+    return np.repeat(low != high, np.diff(np.append(starts, len(claims.e))))
+
+
+class Others(Protocol):
+    """What all rows claim of entities."""
+
+    def otherwise(self, e: Int64s, v: Int64s) -> Bools:
+        """Which entities are given another value first."""
+
+    def ended(self, e: Int64s, v: Int64s) -> Bools:
+        """Which of the pairs, each there once, end."""
+
+
+def given_otherwise(job: AttributesJob, claims: Claims, e: Int64s, v: Int64s) -> Bools:
+    """Which entities are given another value than v by the first of their rows. claims: in order."""
+    start, stop = claims.e.searchsorted(e), claims.e.searchsorted(e, side="right")
+    found = np.flatnonzero(stop > start)
+    given = v.copy()
+    given[found] = claims.v[start[found]]
+    # Values are in the order of their codes, which says nothing of their rows.
+    several = found[claims.v[start[found]] != claims.v[stop[found] - 1]]
+    if len(several):
+        sizes = stop[several] - start[several]
+        own, whose = claims.take(runs(start[several], sizes)), np.repeat(several, sizes)
+        order = np.lexsort((own.row, *places_in(job, own)[::-1], whose))
+        first = np.ones(len(order), np.bool_)
+        first[1:] = whose[order][1:] != whose[order][:-1]
+        given[several] = own.v[order[first]]
+    other: Bools = given != v
+    return other
+
+
+class InMemory(NamedTuple):
+    """The same of claims in order, and pairs that end."""
+
+    job: AttributesJob
+    claims: Claims
+    gone: Pairs
+
+    def otherwise(self, e: Int64s, v: Int64s) -> Bools:
+        """Which entities are given another value first."""
+        return given_otherwise(self.job, self.claims, e, v)
+
+    def ended(self, e: Int64s, v: Int64s) -> Bools:
+        """Which of the pairs end."""
+        return among(e, v, *self.gone)
+
+
+def taken_values(claims: Claims, others: Others, attribute: Attribute, snapshot: Snapshot) -> tuple[Bools, Int64s]:
+    """Which claims are of a value that several entities claim, or one that another keeps; and who keeps it. The
+    claims have all that there are of their values."""
     order = order_of(claims.v, claims.e)
     v, e = claims.v[order], claims.e[order]
     first = np.ones(len(v), np.bool_)
@@ -156,10 +220,9 @@ def _taken(claims: Claims, gone: Pairs, attribute: Attribute, snapshot: Snapshot
         codes, holders = snapshot.trie(attribute.id, inverse=True).pairs_of(v[starts])
         if len(codes):
             # A holder with another value of its own gives this one up, where it can have but one.
-            keeps = ~among(holders, codes, *gone)
+            keeps = ~others.ended(holders, codes)
             if not attribute.is_many:
-                at = np.minimum(claims.e.searchsorted(holders), len(claims.e) - 1)
-                keeps &= (claims.e[at] != holders) | (claims.v[at] == codes)
+                keeps &= ~others.otherwise(holders, codes)
             at = np.searchsorted(v[starts], codes)[keeps]
             keeper[at] = holders[keeps]
             several[at] |= e[starts][at] != holders[keeps]
@@ -169,8 +232,15 @@ def _taken(claims: Claims, gone: Pairs, attribute: Attribute, snapshot: Snapshot
     return taken, holder
 
 
-def _faults(job: AttributesJob, attribute: int, claims: Claims, why: Arrays) -> str:
+def write_faults(job: AttributesJob, attribute: int, claims: Claims, why: Arrays) -> str:
     """A file of claims with where their rows stand."""
+    arrays = {**claims._asdict(), **why}
+    arrays |= dict(zip(("source", "file", "block", "ordinal"), places_in(job, claims), strict=True))
+    return write_staged(job.folder, f"faults-{attribute}", arrays)
+
+
+def places_in(job: AttributesJob, claims: Claims) -> Int64s:
+    """Source, file, block and number of each claim's row, by which rows go before others; int64[4, n]."""
     places = np.zeros((4, len(claims.e)), np.int64)
     for at in distinct(np.sort(claims.chunk)).tolist():
         own = np.flatnonzero(claims.chunk == at)
@@ -178,12 +248,10 @@ def _faults(job: AttributesJob, attribute: int, claims: Claims, why: Arrays) -> 
         file, block, ordinal = places_of(read_staged(chunk.values_path), claims.row[own])
         ranks = np.array([job.files.get(each, each) for each in file.tolist()], np.int64)
         places[:, own] = (np.full(len(own), chunk.order[0]), ranks, block, ordinal)
-    arrays = {**claims._asdict(), **why}
-    arrays |= dict(zip(("source", "file", "block", "ordinal"), places, strict=True))
-    return write_staged(job.folder, f"faults-{attribute}", arrays)
+    return places
 
 
-def _changes(e: Int64s, v: Int64s, held: tuple[Int64s, Int64s], *, many: bool) -> tuple[Int64s, Int64s, Bools]:
+def _changes(e: Int64s, v: Int64s, held: tuple[Int64s, Int64s], *, many: bool) -> Events:
     """What the distinct pairs change, in order: those that are new, and without `many` the values they replace."""
     held_e, held_v = held
     if not len(held_e):
@@ -201,7 +269,7 @@ def _changes(e: Int64s, v: Int64s, held: tuple[Int64s, Int64s], *, many: bool) -
     return every_e[which], every_v[which], given[which]
 
 
-def _relation(snapshot: Snapshot, attribute: Attribute, events: tuple[Int64s, Int64s, Bools], t: int) -> Relation:
+def _relation(snapshot: Snapshot, attribute: Attribute, events: Events, t: int) -> Relation:
     """The attribute's relation with everything up to t."""
     e, v, added = events
     data = snapshot.data_of(attribute.id)
@@ -213,7 +281,7 @@ def _relation(snapshot: Snapshot, attribute: Attribute, events: tuple[Int64s, In
     return relation.folded(every, t, keep_history=not attribute.no_history)
 
 
-def _codes(snapshot: Snapshot, blocks: Mapping[int, Sequence[tuple[int, Segment]]]) -> Codes:
+def codes_of(snapshot: Snapshot, blocks: Mapping[int, Sequence[tuple[int, Segment]]]) -> Codes:
     """The database's codes and the new ones."""
     dictionaries = dict(snapshot.codes.dictionaries())
     for tag, own in blocks.items():

@@ -5,7 +5,7 @@ For the tasks of the third step (`attributes`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from executor.spark.pipeline.chunks import Chunk, Wanted
 from executor.spark.pipeline.keys import MISSING, Names, Numbering
-from executor.spark.pipeline.staged import Arrays, read_staged, write_staged
 from executor.spark.pipeline.typed import INLINE, Int32s, Int64s
 from executor.spark.shipping import Shipped
+from executor.spark.staged import Arrays, read_staged, write_staged
 from store.attribute import Attribute
 from store.columns import Bools
 from store.segment import Segment
@@ -124,21 +124,20 @@ def ids_meant(job: AttributesJob, attribute: int) -> str:
     return write_staged(job.folder, f"meant-{attribute}", {"ids": ids[first], "entities": entities[first]})
 
 
-def claims_of(job: AttributesJob, attribute: int, *, ids: bool = False) -> Timed:
-    """The values that rows claim. ids: for what the rows call their entities, not for these themselves."""
+def claims_of(
+    job: AttributesJob, attribute: int, *, ids: bool = False, chunks: Collection[int] | None = None
+) -> Timed:
+    """The values that rows claim. ids: for what the rows call their entities, not for these themselves. chunks: of
+    these alone."""
     buckets = [read_staged(bucket.path) for bucket in job.numbering.buckets]
     parts: list[Claims] = []
     times: list[tuple[Int64s, Bools] | None] = []
     for at, chunk in enumerate(job.chunks):
         columns = job.sources[chunk.order[0]]
-        wanted = [number for number, column in enumerate(columns) if column.attribute == attribute]
-        # Entities that are made because a ref means them have the value by which it does.
-        made = [
-            number
-            for number, column in enumerate(columns)
-            if column.create and column.identity is not None and job.identities[column.identity] == attribute
-        ]
-        if not any(chunk.values[number] for number in (*wanted, *made)):
+        wanted, made = _columns_of(job, attribute, columns)
+        if (chunks is not None and at not in chunks) or not any(
+            chunk.values[number] for number in (*wanted, *made)
+        ):
             continue
         values, keys = read_staged(chunk.values_path), read_staged(chunk.keys_path)
         names = Names(at, values, keys, job.numbering, buckets)
@@ -166,6 +165,24 @@ def claims_of(job: AttributesJob, attribute: int, *, ids: bool = False) -> Timed
         for part, time in zip(parts, times, strict=True)
     ]
     return Timed(claims, *(np.concatenate(each) for each in zip(*stamped, strict=True)))
+
+
+def claimed(job: AttributesJob, attribute: int, chunk: Chunk) -> int:
+    """How many values a chunk's rows claim."""
+    wanted, made = _columns_of(job, attribute, job.sources[chunk.order[0]])
+    return sum(chunk.values[number] for number in (*wanted, *made))
+
+
+def _columns_of(job: AttributesJob, attribute: int, columns: Sequence[Wanted]) -> tuple[list[int], list[int]]:
+    """The numbers of the columns of an attribute, and of those that make entities with a value of it."""
+    wanted = [number for number, column in enumerate(columns) if column.attribute == attribute]
+    # Entities that are made because a ref means them have the value by which it does.
+    made = [
+        number
+        for number, column in enumerate(columns)
+        if column.create and column.identity is not None and job.identities[column.identity] == attribute
+    ]
+    return wanted, made
 
 
 def _whose(chunk: Chunk, entity: Wanted, values: Arrays, names: Names, *, ids: bool) -> Int64s:

@@ -29,6 +29,7 @@ from executor.spark.pipeline.found import Found
 from executor.spark.pipeline.ids import IDS
 from executor.spark.pipeline.keys import Bucket, KeysJob, Numbering, block_jobs, bucket_of, write_block
 from executor.spark.pipeline.mapping import Plan
+from executor.spark.pipeline.ranged import is_large, write_in_ranges
 from executor.spark.pipeline.row_intake import RowIntake, check_alone
 from executor.spark.pipeline.runner import Runner
 from executor.spark.pipeline.typed import Int64s
@@ -224,17 +225,17 @@ class _Import:
                     buckets, numbering = self._numbered(keys, prepared)
             blocks = self._blocks(numbering, prepared)
             job = self._attributes(found, chunks, database, numbering, blocks)
-            written = self._runner.each("attributes", partial(write_attribute, job), sorted(job.attributes))
+            written = self._written(job, prepared)
             # Refs that mean nobody first: rows without them may leave nothing to contest.
-            faults = [each.faults for each in written if each.missing]
-            faults = faults or [each.faults for each in written if each.contested]
+            faults = [path for each in written if each.missing for path in each.faults]
+            faults = faults or [path for each in written if each.contested for path in each.faults]
             if not faults:
                 changed = {each.attribute for each in written if each.added or each.retracted}
                 self._intake.check(found, changed, count)
                 entities = sum(bucket.named for bucket in buckets)
                 datoms = prepared.changes + sum(each.added + each.retracted for each in written)
-                relations = {each.attribute: each.relation for each in written if each.logged is not None}
-                logged = [each.logged for each in written if each.logged is not None]
+                relations = {each.attribute: each.relation for each in written if each.logged}
+                logged = [file for each in written for file in each.logged]
                 chosen = _chosen(buckets, written)
                 adoption = Adoption(prepared, relations, blocks, logged, numbering.new_entities, chosen)
                 return _Made(_Read(chunks, rejected, count), adoption if datoms else None, entities, datoms)
@@ -249,16 +250,19 @@ class _Import:
                     chunks[at] = chunk
         return _Made(_Read(chunks, rejected, count))
 
+    def _written(self, job: AttributesJob, prepared: Prepared) -> list[Written]:
+        """What comes of the attributes: a task for each, those that are too large for one in ranges."""
+        most = self._database.fold_bytes
+        large = {id_ for id_ in job.attributes if is_large(job, id_, prepared.snapshot, most)}
+        small = sorted(job.attributes.keys() - large)
+        written = self._runner.each("attributes", partial(write_attribute, job), small)
+        return written + [write_in_ranges(self._runner, job, id_, prepared.snapshot, most) for id_ in sorted(large)]
+
     def _shipped(self, found: Found) -> Shipped:
         """What tasks read of the database: the attributes that the import touches, and idents."""
         wanted = {column.attribute for columns in found.columns for column in columns}
         wanted |= {*found.identities, bootstrap.IDENT}
-        manifest = found.prepared.manifest
-        manifest = replace(
-            manifest,
-            relations={id_: own for id_, own in manifest.relations.items() if id_ in wanted},
-            events={id_: own for id_, own in manifest.events.items() if id_ in wanted},
-        )
+        manifest = found.prepared.manifest.only(wanted)
         key = uuid4().hex
         path = Path(self._folder) / f"database-{key}"
         path.write_bytes(pickle.dumps(manifest, protocol=5))

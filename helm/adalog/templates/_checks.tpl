@@ -2,14 +2,37 @@
 {{- define "adalog.check" -}}
 {{- $v := .Values -}}
 
-{{- if not (or $v.auth.tokens.existingSecret $v.auth.tokens.list) -}}
-{{- fail "no authentication is set up, and the gateway listens for other machines. Set auth.tokens.existingSecret to a Secret with a file of bearer tokens (a line `name:role:sha256hex` each; the role is read, write or admin), or auth.tokens.list to such entries" -}}
+{{- if not (or $v.auth.tokens.existingSecret $v.auth.tokens.list $v.auth.jwt.algorithms) -}}
+{{- fail "no authentication is set up, and the gateway listens for other machines. Set auth.tokens.existingSecret to a Secret with a file of bearer tokens (a line `name:role:sha256hex` each; the role is read, write or admin), or auth.tokens.list to such entries, or auth.jwt.algorithms and what verifies JSON Web Tokens" -}}
+{{- end -}}
+{{- with $v.auth.jwt -}}
+{{- $ways := compact (list .keysUrl .keySecret .signingSecret) -}}
+{{- if and .algorithms (ne (len $ways) 1) -}}
+{{- fail (printf "auth.jwt.algorithms is set with %d of what verifies tokens; set one of auth.jwt.keysUrl, auth.jwt.keySecret and auth.jwt.signingSecret" (len $ways)) -}}
+{{- end -}}
+{{- if and $ways (not .algorithms) -}}
+{{- fail "auth.jwt names keys, and no algorithm: set auth.jwt.algorithms, as [RS256]" -}}
+{{- end -}}
+{{- if and (or .keysUrl .keySecret) (not (and .issuer .audience)) -}}
+{{- fail "auth.jwt.issuer and auth.jwt.audience are needed with public keys: who has them signs tokens for other services, too" -}}
+{{- end -}}
 {{- end -}}
 {{- if and $v.auth.tokens.existingSecret $v.auth.tokens.list -}}
 {{- fail "auth.tokens.existingSecret and auth.tokens.list are both set; one of them says who may ask" -}}
 {{- end -}}
 
+{{- $segments := eq (include "adalog.hasSegments" .) "true" -}}
+{{- if and $v.segments.address $v.segments.volume.enabled -}}
+{{- fail "segments.address and segments.volume.enabled are both set; gateways share one place" -}}
+{{- end -}}
+{{- if and $segments (eq $v.spark.mode "kubernetes") -}}
+{{- fail "spark.mode is kubernetes, and executors cannot read a gateway's own copy of shared segments: set spark.mode to local or none, or leave segments out, and what a query reads travels with it" -}}
+{{- end -}}
+
 {{- if eq $v.database.kind "folder" -}}
+{{- if $segments -}}
+{{- fail "segments are shared by gateways on PostgreSQL: set database.kind to postgresql, or leave segments out" -}}
+{{- end -}}
 {{- if ne (include "adalog.replicas" .) "1" -}}
 {{- fail (printf "replicas is %s, and a folder is served by one gateway: set database.kind to postgresql for several, or replicas to 1" (include "adalog.replicas" .)) -}}
 {{- end -}}
@@ -40,6 +63,15 @@
 {{- fail "more than one of redis.url, redis.existingSecret and redis.bundled.enabled is set; one of them names the Redis" -}}
 {{- end -}}
 
+{{- if $v.backup.enabled -}}
+{{- if not $v.backup.tokenSecret -}}
+{{- fail "backup.enabled is set, and a gateway writes backups for the role admin: set backup.tokenSecret to a Secret with such a token" -}}
+{{- end -}}
+{{- if and (eq (include "adalog.several" .) "true") (not $v.backup.address) (not (has "ReadWriteMany" $v.backup.volume.accessModes)) -}}
+{{- fail "backup.enabled is set for several gateways, any of which may be asked: set backup.address to a place in an object store, or backup.volume.accessModes to [ReadWriteMany]" -}}
+{{- end -}}
+{{- end -}}
+
 {{- if and $v.ingress.enabled (not $v.ingress.hosts) -}}
 {{- fail "ingress.enabled is set without ingress.hosts; name at least one host" -}}
 {{- end -}}
@@ -52,7 +84,7 @@
 {{- fail (printf "terminationGracePeriodSeconds is %d; a gateway serves on for preStopSeconds and then ends within five seconds: set it to %d at least" (int64 $v.terminationGracePeriodSeconds) $least) -}}
 {{- end -}}
 
-{{- $own := dict "data" "database" "host" "service.bind" "port" "service.port" "auth" "auth.tokens" "redis_url" "redis" "redis_secret" "redis.signingSecret" "spark" "spark.mode" "spark_master" "spark.mode and spark.master" "spark_conf" "spark.conf" "trusted_proxies" "ingress.trustedProxies" -}}
+{{- $own := dict "data" "database" "host" "service.bind" "port" "service.port" "auth" "auth.tokens" "redis_url" "redis" "redis_secret" "redis.signingSecret" "spark" "spark.mode" "spark_master" "spark.mode and spark.master" "spark_conf" "spark.conf" "trusted_proxies" "ingress.trustedProxies" "jwt_algorithms" "auth.jwt" "jwt_keys_url" "auth.jwt" "jwt_key" "auth.jwt" "jwt_secret" "auth.jwt.signingSecret" "jwt_issuer" "auth.jwt" "jwt_audience" "auth.jwt" "jwt_roles_claim" "auth.jwt" "jwt_roles" "auth.jwt" "backup_folders" "backup" "segments" "segments" "segments_copy" "segments" -}}
 {{- range $name, $_ := $v.settings -}}
 {{- if hasKey $own $name -}}
 {{- fail (printf "settings.%s is for the chart to set: use %s" $name (index $own $name)) -}}

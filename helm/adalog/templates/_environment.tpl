@@ -15,8 +15,12 @@
 - name: ADALOG_PORT
   value: "8080"
 {{ include "adalog.databaseEnvironment" . }}
-- name: ADALOG_AUTH
-  value: /etc/adalog/tokens/{{ default "tokens" (and .Values.auth.tokens.existingSecret .Values.auth.tokens.existingSecretKey) }}
+{{- include "adalog.authEnvironment" . }}
+{{- include "adalog.segmentsEnvironment" . }}
+{{- if .Values.backup.enabled }}
+- name: ADALOG_BACKUP_FOLDERS
+  value: {{ include "adalog.backupPlace" . | quote }}
+{{- end }}
 {{- include "adalog.redisEnvironment" . }}
 {{- with .Values.ingress.trustedProxies }}
 - name: ADALOG_TRUSTED_PROXIES
@@ -29,6 +33,62 @@
 {{- end }}
 {{- with .Values.extraEnv }}
 {{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- define "adalog.authEnvironment" -}}
+{{- with .Values.auth }}
+{{- if eq (include "adalog.hasTokens" $) "true" }}
+- name: ADALOG_AUTH
+  value: /etc/adalog/tokens/{{ default "tokens" (and .tokens.existingSecret .tokens.existingSecretKey) }}
+{{- end }}
+{{- with .jwt }}
+{{- if .algorithms }}
+- name: ADALOG_JWT_ALGORITHMS
+  value: {{ join "," .algorithms | quote }}
+{{- with .keysUrl }}
+- name: ADALOG_JWT_KEYS_URL
+  value: {{ . | quote }}
+{{- end }}
+{{- if .keySecret }}
+- name: ADALOG_JWT_KEY
+  value: /etc/adalog/jwt/{{ .keySecretKey }}
+{{- end }}
+{{- if .signingSecret }}
+{{ include "adalog.fromSecret" (list "ADALOG_JWT_SECRET" .signingSecret .signingSecretKey) }}
+{{- end }}
+{{- with .issuer }}
+- name: ADALOG_JWT_ISSUER
+  value: {{ . | quote }}
+{{- end }}
+{{- with .audience }}
+- name: ADALOG_JWT_AUDIENCE
+  value: {{ . | quote }}
+{{- end }}
+{{- with .rolesClaim }}
+- name: ADALOG_JWT_ROLES_CLAIM
+  value: {{ . | quote }}
+{{- end }}
+{{- with .roles }}
+- name: ADALOG_JWT_ROLES
+  value: {{ range $n, $claimed := keys . | sortAlpha }}{{ if $n }},{{ end }}{{ $claimed }}={{ index $.Values.auth.jwt.roles $claimed }}{{ end }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{/* Where backups go, and what gateways may write to. */}}
+{{- define "adalog.backupPlace" -}}
+{{- default (printf "/backups/%s" (include "adalog.name" .)) .Values.backup.address -}}
+{{- end -}}
+
+{{- define "adalog.segmentsEnvironment" -}}
+{{- if eq (include "adalog.hasSegments" .) "true" }}
+- name: ADALOG_SEGMENTS
+  value: {{ default "/segments/adalog" .Values.segments.address | quote }}
+- name: ADALOG_SEGMENTS_COPY
+  value: /copy/adalog
 {{- end }}
 {{- end -}}
 

@@ -61,6 +61,16 @@ labels:
 {{- default (printf "%s-tokens" (include "adalog.name" .)) .Values.auth.tokens.existingSecret -}}
 {{- end -}}
 
+{{/* "true" where there is a file of tokens. */}}
+{{- define "adalog.hasTokens" -}}
+{{- or .Values.auth.tokens.existingSecret .Values.auth.tokens.list | empty | not -}}
+{{- end -}}
+
+{{/* "true" where gateways share checkpoints. */}}
+{{- define "adalog.hasSegments" -}}
+{{- or .Values.segments.address .Values.segments.volume.enabled | empty | not -}}
+{{- end -}}
+
 {{/* The number of gateways. */}}
 {{- define "adalog.replicas" -}}
 {{- if kindIs "invalid" .Values.replicas -}}

@@ -1,0 +1,172 @@
+"""What each principal's work costs, and how much of it they may have: a bucket of units for each, refilled.
+
+A unit is the planner's: about 0.1 µs of one thread. Work is admitted for what it is expected to cost and settled
+for what it did; where that was more, the bucket is in debt, and nothing is admitted until it is out of it.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Final, Protocol
+
+from datalog.errors import AdalogError, Code
+
+UNITS_PER_SECOND: Final = 1e7
+"""Of one thread that computes all the time."""
+_MOST_BUCKETS: Final = 65_536
+_LOOKED_AT: Final = 16
+
+
+class OverdrawnError(AdalogError):
+    """RATE_LIMITED: a principal has used what it may, for so many seconds."""
+
+    def __init__(self, message: str, seconds: float) -> None:
+        # More than a day says nothing that a day does not.
+        super().__init__(Code.RATE_LIMITED, message, retry_after=max(1, math.ceil(min(seconds, 86_400))))
+
+
+class Meter(Protocol):
+    """Where the costs of one client go."""
+
+    def admit(self, units: float) -> None:
+        """Takes what something is expected to cost. May raise OverdrawnError."""
+
+    def pay(self, units: float) -> None:
+        """Takes what it cost beyond that, or gives back what it did not."""
+
+    def seconds(self, seconds: float) -> float:
+        """The units of a place kept for so long."""
+
+
+class Charge:
+    """The cost of one piece of work, which may be begun more than once. `settle` comes last, and once."""
+
+    __slots__ = ("_expected", "_meter", "_spent")
+
+    def __init__(self, meter: Meter) -> None:
+        self._meter = meter
+        self._expected = 0.0
+        self._spent = 0.0
+
+    def expect(self, units: float) -> None:
+        """Raises OverdrawnError where the client may not have so much now."""
+        if units > self._expected:
+            self._meter.admit(units - self._expected)
+            self._expected = units
+
+    def spend(self, seconds: float) -> None:
+        """Counts what was computed, refused or not."""
+        self._spent += self._meter.seconds(seconds)
+
+    def settle(self) -> None:
+        """Replaces what was expected by what was spent."""
+        self._meter.pay(self._spent - self._expected)
+
+
+class Buckets:
+    """The buckets of all principals, full where there is none. Thread-safe.
+
+    `rate`: units a second; `burst`: of a full bucket. What costs more than half of that wants a bucket half full.
+    """
+
+    def __init__(
+        self, rate: float, burst: float, threads: int, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.rate = rate
+        self.burst = burst
+        self.threads = threads
+        self.refused = 0
+        self._clock = clock
+        self._lock = threading.Lock()
+        # (units, since when); whoever cost something last comes last.
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._buckets)
+
+    def of(self, principal: str) -> Bucket:
+        """Refuses what the principal has not the units for."""
+        return Bucket(self, principal)
+
+    def take(self, principal: str, units: float) -> None:
+        """Takes units that there may not be."""
+        with self._lock:
+            now = self._clock()
+            self._put(principal, self._level(principal, now) - units, now)
+
+    def take_if_there(self, principal: str, units: float) -> None:
+        """Takes units if there are as many, or half a bucket. Raises OverdrawnError otherwise."""
+        with self._lock:
+            now = self._clock()
+            level = self._level(principal, now)
+            needed = min(units, self.burst / 2)
+            if level < needed:
+                self.refused += 1
+                raise OverdrawnError(
+                    f"this costs about {units:,.0f} units, and {max(level, 0):,.0f} are left of those that "
+                    f"{principal!r} may use: {self.rate:,.0f} a second, up to {self.burst:,.0f} at once; "
+                    "ADALOG_RATE_UNITS and ADALOG_RATE_BURST_UNITS move this limit",
+                    (needed - level) / self.rate,
+                )
+            self._put(principal, level - units, now)
+
+    def _level(self, principal: str, now: float) -> float:
+        held = self._buckets.get(principal)
+        return self.burst if held is None else min(self.burst, held[0] + (now - held[1]) * self.rate)
+
+    def _put(self, principal: str, level: float, now: float) -> None:
+        if level >= self.burst:
+            self._buckets.pop(principal, None)
+            return
+        self._buckets[principal] = level, now
+        self._buckets.move_to_end(principal)
+        # Those that are full by now tell nothing.
+        while self._buckets:
+            first = next(iter(self._buckets))
+            if self._level(first, now) < self.burst:
+                break
+            del self._buckets[first]
+        if len(self._buckets) > _MOST_BUCKETS:
+            oldest = [each for each, _ in zip(self._buckets, range(_LOOKED_AT), strict=False)]
+            del self._buckets[max(oldest, key=lambda each: self._level(each, now))]
+
+
+class Bucket:
+    """One principal's."""
+
+    __slots__ = ("_buckets", "_principal")
+
+    def __init__(self, buckets: Buckets, principal: str) -> None:
+        self._buckets = buckets
+        self._principal = principal
+
+    def admit(self, units: float) -> None:
+        self._buckets.take_if_there(self._principal, units)
+
+    def pay(self, units: float) -> None:
+        self._buckets.take(self._principal, units)
+
+    def seconds(self, seconds: float) -> float:
+        return seconds * self._buckets.threads * UNITS_PER_SECOND
+
+
+class Tab:
+    """A meter for what was admitted as a whole, as a subscription: it costs, and is not refused."""
+
+    __slots__ = ("_meter",)
+
+    def __init__(self, meter: Meter) -> None:
+        self._meter = meter
+
+    def admit(self, units: float) -> None:
+        self._meter.pay(units)
+
+    def pay(self, units: float) -> None:
+        self._meter.pay(units)
+
+    def seconds(self, seconds: float) -> float:
+        return self._meter.seconds(seconds)

@@ -1,0 +1,215 @@
+"""A Spark session of another process of this machine, for those that have none: a join is sent there, its rows come
+back.
+
+Of several gateways over one database one has the session. What is sent is what a task is sent: the plan, the
+snapshots as manifests, the relations of the arguments. It knows no transport.
+"""
+
+from __future__ import annotations
+
+import pickle
+import time
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from threading import Event
+from typing import Any, Final
+
+import numpy as np
+
+from datalog.errors import AdalogError, Code
+from executor.answer.parquet import Output, Part
+from executor.bounds.budget import Memory
+from executor.bounds.cancel import Cancel
+from executor.bounds.run import Run
+from executor.evaluation.fixpoint import StratumCounts
+from executor.evaluation.local import Ran, TaskCounts, collector_for
+from executor.join.batch import Batch, Column
+from executor.join.generic_join import LevelCounts
+from executor.prediction import Cluster
+from executor.question.inputs import Inputs
+from executor.spark.engine import SparkEngine
+from executor.spark.seen import Seen
+from executor.spark.shipping import Shipping
+from planner.plan import Plan
+from store.codes import Scratch
+from store.snapshot import Snapshot
+
+_LOOK_SECONDS: Final = 0.05
+# How long nothing is sent to a process that did not answer.
+_REST_SECONDS: Final = 2.0
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A join on its way. `databases`: manifests, pickled. `made`: the values that the sender's Scratch has made up
+    so far."""
+
+    plan: Plan
+    databases: Mapping[str, bytes]
+    relations: Mapping[str, Sequence[Column]]
+    start: Batch
+    made: Sequence[Any]
+    strict: bool
+    threads: int
+    most: int | None
+    timeout_ms: int | None
+    ordered: bool
+    output: Output | None
+
+
+@dataclass(frozen=True)
+class Back:
+    """What came of it. `made`: the values made up there, after those that were sent."""
+
+    rows: Batch
+    levels: Sequence[LevelCounts]
+    strata: Sequence[StratumCounts]
+    tasks: Sequence[TaskCounts]
+    parts: Sequence[Part] | None
+    made: Sequence[Any]
+
+
+Ask = Callable[[Sent], Generator[Back | None]]
+"""Sends a join. What comes is None again and again while it runs, then the rows; closing the iterator ends it."""
+
+
+class RemoteSpark:
+    """The engine for `engine: SPARK` where another process has the session. Thread-safe."""
+
+    def __init__(self, ask: Ask, look: Callable[[], Seen]) -> None:
+        self._ask = ask
+        self._look = look
+        self._shipping = Shipping(None)
+        self._away_until = 0.0
+
+    @property
+    def state(self) -> str:
+        """starting, ready or failed; starting, too, while the other process is."""
+        return "starting" if time.monotonic() < self._away_until else self._look().state
+
+    @property
+    def cluster(self) -> Cluster:
+        """What it is like now, for predictions."""
+        seen = self._look()
+        return Cluster(max(1, seen.cores), max(1, seen.tasks), seen.idle_seconds)
+
+    def wait_ready(self, timeout: float | None = None) -> bool:
+        """Waits until the session is ready or has failed; whether it is ready."""
+        until = None if timeout is None else time.monotonic() + timeout
+        pause = Event()
+        while self.state == "starting" and (until is None or time.monotonic() < until):
+            pause.wait(_LOOK_SECONDS)
+        return self.state == "ready"
+
+    def close(self) -> None:
+        """The session is not ours."""
+
+    def run_join(
+        self,
+        plan: Plan,
+        inputs: Inputs,
+        run: Run,
+        *,
+        most: int | None,
+        ordered: bool = False,
+        output: Output | None = None,
+    ) -> Ran:
+        """As `SparkEngine.run_join`."""
+        values, cancel = run.values, run.cancel
+        collector = collector_for(plan, most, cancel)
+        if inputs.start is None:
+            return Ran(collector.rows(), [LevelCounts() for _ in plan.levels])
+        known = len(values.made())
+        sent = Sent(
+            plan,
+            {name: self._manifest(snapshot) for name, snapshot in inputs.databases.items()},
+            inputs.relations,
+            inputs.start,
+            values.made(),
+            run.strict,
+            run.threads,
+            most,
+            cancel.left_ms,
+            ordered,
+            output,
+        )
+        back = self._back(sent, cancel)
+        if back.rows.size:
+            collector(_translated(back.rows, known, back.made, values))
+        return Ran(
+            collector.rows(),
+            list(back.levels),
+            list(back.strata),
+            list(back.tasks),
+            None if back.parts is None else list(back.parts),
+        )
+
+    def _manifest(self, snapshot: Snapshot) -> bytes:
+        payload = self._shipping.ship(snapshot).payload
+        assert payload is not None, "it is shipped to no folder"
+        return payload
+
+    def _back(self, sent: Sent, cancel: Cancel) -> Back:
+        try:
+            with cancel.away(), closing(self._ask(sent)) as answers:
+                for back in answers:
+                    cancel.check()
+                    if back is not None:
+                        return back
+        except AdalogError as error:
+            if error.code is Code.BACKEND_UNAVAILABLE:
+                self._away_until = time.monotonic() + _REST_SECONDS
+            raise
+        raise AdalogError(Code.BACKEND_UNAVAILABLE, "the process that has Spark gave no answer; try again")
+
+
+def _translated(rows: Batch, known: int, made: Sequence[Any], values: Scratch) -> Batch:
+    """The rows with the codes of values that were made up there replaced by this process's."""
+    if not made:
+        return rows
+    codes = np.array([values.intern(value) for value in made], np.int64)
+    columns = dict(rows.columns)
+    for name, column in columns.items():
+        numbers = values.made_numbers(column)
+        columns[name] = np.where(numbers >= known, codes[np.clip(numbers - known, 0, len(codes) - 1)], column)
+    return Batch(rows.size, columns)
+
+
+class _Watched(Cancel):
+    """Stops, too, once nobody waits for the answer."""
+
+    def __init__(self, timeout_ms: int | None, gone: Callable[[], bool]) -> None:
+        super().__init__(None if timeout_ms is None else time.monotonic() + timeout_ms / 1000)
+        self._gone = gone
+        self._looked = 0.0
+
+    def check_flag(self, now: float) -> None:
+        if now - self._looked > _LOOK_SECONDS:
+            self._looked = now
+            if self._gone():
+                self.cancel()
+        super().check_flag(now)
+
+
+def run_sent(engine: SparkEngine, memory: Memory, sent: Sent, gone: Callable[[], bool]) -> Back:
+    """Runs a join that another process sent. gone: whether nobody waits for it any more."""
+    cancel = _Watched(sent.timeout_ms, gone)
+    with memory.lent(cancel):
+        # Written by a process of our own.
+        databases = {
+            name: Snapshot.from_manifest(pickle.loads(manifest))  # noqa: S301
+            for name, manifest in sent.databases.items()
+        }
+        values = Scratch(next(iter(databases.values())).codes, take=cancel.budget.take)
+        values.adopt(sent.made)
+        relations = {name: list(columns) for name, columns in sent.relations.items()}
+        ran = engine.run_join(
+            sent.plan,
+            Inputs(sent.start, relations, databases),
+            Run(values, cancel, sent.strict, sent.threads),
+            most=sent.most,
+            ordered=sent.ordered,
+            output=sent.output,
+        )
+        return Back(ran.rows, ran.levels, ran.strata, ran.tasks, ran.parts, values.made()[len(sent.made) :])

@@ -1,0 +1,39 @@
+"""What the pool and its engine know of Spark: a session of this process, or of another one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from executor.prediction import Cluster
+
+if TYPE_CHECKING:
+    from executor.answer.parquet import Output
+    from executor.bounds.run import Run
+    from executor.evaluation.local import Ran
+    from executor.question.inputs import Inputs
+    from planner.plan import Plan
+
+
+class SecondEngine(Protocol):
+    """`executor.spark.engine.SparkEngine` says what each means."""
+
+    @property
+    def state(self) -> str: ...
+
+    @property
+    def cluster(self) -> Cluster: ...
+
+    def wait_ready(self, timeout: float | None = None) -> bool: ...
+
+    def close(self) -> None: ...
+
+    def run_join(
+        self,
+        plan: Plan,
+        inputs: Inputs,
+        run: Run,
+        *,
+        most: int | None,
+        ordered: bool = False,
+        output: Output | None = None,
+    ) -> Ran: ...

@@ -1,0 +1,165 @@
+"""`adalog backup`, `restore` and `check`: what they do with a folder or ask a server for, and what they print."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import orjson
+from rich.console import Console
+
+from gateway.backend import Remote
+from gateway.backups import told
+from gateway.config import Settings
+from gateway.stages import Shown, bar_on
+from schema.basis import read_instant
+from store.attribute import TX_BASE
+from store.backup.catalogue import catalogue
+from store.backup.checking import Checked, Finding, check_folder
+from store.backup.checking_backups import check_backups
+from store.backup.restoring import restore, restore_to_server
+from store.backup.taking import take
+from store.folder import is_address
+from store.place import place_of
+from store.reading import source_of
+
+# A server says something more often than this.
+_SILENCE_SECONDS = 120.0
+
+
+class _Bar:
+    """The stages of a job as a progress bar."""
+
+    def __init__(self, shown: Shown) -> None:
+        self._shown = shown
+
+    def stage(self, name: str) -> None:
+        """Another stage begins."""
+        self._shown.stage(name)
+
+    def bytes(self, done: int, total: int) -> None:
+        """So many of the stage's bytes are done."""
+        self._shown.tasks(done, total, 0)
+
+
+def run_backup(settings: Settings, to: str, keep: int | None, out: Console, err: Console) -> None:
+    """Backs up a folder, beside whoever serves it, and prints what was taken."""
+    began = time.monotonic()
+    place = place_of(to)
+    with source_of(settings.data) as source, bar_on(err) as bar:
+        taken = take(source, place, keep, _Bar(Shown(bar)))
+    _print(told(taken, time.monotonic() - began), out, err)
+
+
+def ask_for_backup(server: Remote, to: str, keep: int | None, out: Console, err: Console) -> None:
+    """The same by a server, to a place of its own."""
+    wish = {"to": to if "://" in to else str(Path(to).absolute()), "keep": keep}
+    done = None
+    with bar_on(err) as bar:
+        shown = Shown(bar)
+        for kind, said in server.backed_up(wish, _SILENCE_SECONDS):
+            if kind == "progress":
+                shown.told(said)
+            elif kind == "done":
+                done = said
+    assert done is not None, "it comes last, or an error was raised"
+    _print(done, out, err)
+
+
+def _print(said: dict[str, object], out: Console, err: Console) -> None:
+    left_out = said.get("leftOut")
+    if left_out is not None:
+        err.print(
+            f"adalog: {left_out}; it is not in the backup, whose log will be replayed when it is restored",
+            markup=False,
+            soft_wrap=True,
+        )
+    out.out(orjson.dumps(said).decode(), highlight=False)
+
+
+def run_list(to: str, out: Console, err: Console) -> bool:
+    """Prints a line of JSON for each backup of a place, the oldest first; whether all can be read."""
+    place = place_of(to)
+    with place.shared():
+        found = catalogue(place)
+    for backup in found.backups:
+        said = {
+            "backup": backup.number,
+            "made": _instant(backup.made),
+            "t": backup.t,
+            "txInstant": _instant(backup.instant) if backup.t else None,
+            "bytes": sum(backup.parts().values()),
+        }
+        out.out(orjson.dumps(said).decode(), highlight=False)
+    for error in found.damaged.values():
+        err.print(f"adalog: {error.message}", markup=False, soft_wrap=True)
+    return not found.damaged
+
+
+def _instant(milliseconds: int) -> str:
+    text = datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(timespec="milliseconds")
+    return text.replace("+00:00", "Z")
+
+
+def run_restore(
+    place: str, data: str, segments: str | None, moment: str | None, number: int | None, out: Console, err: Console
+) -> None:
+    """Restores into a folder or server, and prints what is in it. segments: of a server's gateways."""
+    began = time.monotonic()
+    when = None if moment is None else _moment(moment)
+    backups = place_of(place)
+    with bar_on(err) as bar:
+        bars = _Bar(Shown(bar))
+        if is_address(data):
+            restored = restore_to_server(
+                backups, data, moment=when, number=number, segments=segments, watching=bars
+            )
+        else:
+            restored = restore(backups, Path(data), moment=when, number=number, watching=bars)
+    if restored.replayed is not None:
+        err.print(
+            f"adalog: {restored.replayed}. It was made again from the log, and nothing is lost",
+            markup=False,
+            soft_wrap=True,
+        )
+    said = {
+        "backup": restored.number,
+        "t": restored.t,
+        "datoms": restored.datoms,
+        "seconds": round(time.monotonic() - began, 2),
+    }
+    out.out(orjson.dumps(said).decode(), highlight=False)
+
+
+def _moment(text: str) -> int | datetime:
+    text = text.strip()
+    if not text.lstrip("-").isdigit():
+        return read_instant(text, "--t")
+    number = int(text)
+    return number - TX_BASE if number >= TX_BASE else number
+
+
+def run_check(location: str, out: Console, err: Console, *, backups: bool, deep: bool) -> bool:
+    """Checks a data folder, or a place of backups, and prints what is damaged; whether nothing is."""
+    began = time.monotonic()
+
+    def tell(finding: Finding) -> None:
+        out.out(f"{finding.where}: {finding.what}\n  → {finding.remedy}", highlight=False)
+
+    with bar_on(err) as bar:
+        watching = _Bar(Shown(bar))
+        checked: Checked
+        if backups:
+            checked = check_backups(place_of(location), tell, deep=deep, watching=watching)
+        else:
+            checked = check_folder(location, tell, deep=deep, watching=watching)
+    said = {
+        "t": checked.t,
+        "files": checked.files,
+        "bytes": checked.bytes,
+        "damaged": len(checked.findings),
+        "seconds": round(time.monotonic() - began, 2),
+    }
+    out.out(orjson.dumps(said).decode(), highlight=False)
+    return not checked.findings

@@ -1,0 +1,69 @@
+"""A page of memory that the supervisor and its workers share: who is there, and the newest transaction each knows.
+
+Each number has one writer, and is written in one piece; whoever reads sees an older one or the newest.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import tempfile
+
+import numpy as np
+
+from executor.spark.seen import STATES, Seen
+
+# Numbers before those of the workers: how many are ready, how many were started again, and of the Spark session its
+# state, cores, tasks and microseconds of a job that does nothing.
+_READY, _RESTARTS, _SPARK, _OWN = 0, 1, 2, 8
+# Far enough apart that no two writers share a line of the processor's cache.
+_STRIDE = 8
+
+
+class Board:
+    """The page, in the process that made it or in one that was given its descriptor."""
+
+    def __init__(self, workers: int, descriptor: int | None = None) -> None:
+        self.workers = workers
+        size = 8 * (_OWN + _STRIDE * workers)
+        if descriptor is None:
+            with tempfile.TemporaryFile(prefix="adalog-") as file:
+                file.truncate(size)
+                descriptor = os.dup(file.fileno())
+        self.descriptor = descriptor
+        self._page = mmap.mmap(descriptor, size)
+        self._numbers = np.frombuffer(self._page, np.int64)
+
+    @property
+    def ready(self) -> int:
+        """Workers that answer and have opened the database."""
+        return int(self._numbers[_READY])
+
+    @property
+    def restarts(self) -> int:
+        """Workers that were started again, since the supervisor's own start."""
+        return int(self._numbers[_RESTARTS])
+
+    def count(self, ready: int, restarts: int) -> None:
+        """For the supervisor to say."""
+        self._numbers[_READY], self._numbers[_RESTARTS] = ready, restarts
+
+    def tell_spark(self, seen: Seen) -> None:
+        """For the worker to say that has the session."""
+        told = STATES.index(seen.state), seen.cores, seen.tasks, int(1e6 * seen.idle_seconds)
+        self._numbers[_SPARK : _SPARK + len(told)] = told
+
+    @property
+    def spark(self) -> Seen:
+        """What that worker said last."""
+        state, cores, tasks, micros = self._numbers[_SPARK : _SPARK + 4].tolist()
+        return Seen(STATES[state], cores, tasks, micros / 1e6)
+
+    def wrote(self, worker: int, t: int) -> None:
+        """A worker's transaction is on disk, and is about to be answered."""
+        self._numbers[_OWN + _STRIDE * worker] = t
+
+    @property
+    def newest(self) -> int:
+        """The newest transaction that any worker may have answered."""
+        return int(self._numbers[_OWN::_STRIDE].max())

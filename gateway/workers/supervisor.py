@@ -1,0 +1,395 @@
+"""Starts the workers, hands each new connection to one of them, and starts another where one ends.
+
+It has the port and the folder, opens no database and reads no request. One thread, the main one: the kernel ends a
+worker with the thread that started it, however that one ends.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import selectors
+import signal
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from types import FrameType
+from typing import Final
+
+import orjson
+
+from datalog.errors import AdalogError, Code
+from gateway.config import SettingError, Settings
+from gateway.cursor_key import cursor_key
+from gateway.ending import GONE
+from gateway.workers import channel
+from gateway.workers.board import Board
+from gateway.workers.process import Process
+from gateway.workers.shares import own, share_of
+from store.folder import Folder, is_address
+
+_LOOK_SECONDS: Final = 0.25
+# A worker that says nothing for so long gets no connection while others do.
+_QUIET_SECONDS: Final = 2.0
+# A process that has said nothing yet has so long.
+_BIRTH_SECONDS: Final = 60.0
+# Until the next try with a worker that ends again and again, and after how long it is a new story.
+_FIRST_PAUSE, _LONGEST_PAUSE, _FORGOTTEN = 0.1, 10.0, 60.0
+# So many ends in a row, before any worker has ever had all open, are enough.
+_TRIES: Final = 5
+# After the time that workers give themselves.
+_MARGIN: Final = 0.7
+_ACCEPTED_AT_ONCE: Final = 64
+
+_log = logging.getLogger("adalog.server")
+
+
+def supervise(settings: Settings, listener: socket.socket, opened: Callable[[], None]) -> int:
+    """Serves with several workers until told to stop; the exit code. opened: called when the first has all open.
+
+    Raises AdalogError and SettingError for what no worker can start with.
+    """
+    share = share_of(settings)
+    with ExitStack() as held:
+        lock = None
+        if not is_address(settings.data):
+            folder = Folder(Path(settings.data))
+            held.callback(folder.close)
+            folder.check_log()
+            # Made before there are several who would make it.
+            cursor_key(settings)
+            lock = folder.descriptor
+        supervisor = Supervisor(settings, share, listener, lock, opened)
+        with supervisor.signals():
+            return supervisor.run()
+
+
+class _Seat:
+    """A worker's place: the process that has it, or when the next one is to be started."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.process: Process | None = None
+        self.due: float | None = None
+        self.pause = _FIRST_PAUSE
+        self.ends = 0
+
+
+class Supervisor:
+    """`run` until a signal comes."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        share: Settings,
+        listener: socket.socket,
+        lock: int | None,
+        opened: Callable[[], None],
+    ) -> None:
+        """share: the settings of each worker. lock: the descriptor by which the folder is locked."""
+        self._settings = settings
+        self._share = share
+        self._listener = listener
+        self._lock = lock
+        self._opened = opened
+        self._board = Board(settings.workers)
+        self._selector = selectors.DefaultSelector()
+        self._seats = [_Seat(number) for number in range(settings.workers)]
+        self._listening = False
+        self._served = False
+        self._failure: AdalogError | SettingError | None = None
+        self._stopping: float | None = None
+        self._signals: list[int] = []
+        self._restarts = 0
+        self._looked = time.monotonic()
+        self._bell, self._ring = socket.socketpair()
+        for end in (self._bell, self._ring):
+            end.setblocking(False)
+
+    @contextmanager
+    def signals(self) -> Iterator[None]:
+        """Takes SIGTERM, SIGINT and SIGCHLD until the end. In the main thread."""
+        taken = {signal.SIGTERM: self._signalled, signal.SIGINT: self._signalled, signal.SIGCHLD: _heard}
+        before = {number: signal.signal(number, handler) for number, handler in taken.items()}
+        bell = signal.set_wakeup_fd(self._ring.fileno(), warn_on_full_buffer=False)
+        try:
+            yield
+        finally:
+            signal.set_wakeup_fd(bell)
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _signalled(self, number: int, frame: FrameType | None) -> None:
+        self._signals.append(number)
+
+    def run(self) -> int:
+        """Until all workers have ended; the exit code. Raises why no worker can start."""
+        self._selector.register(self._bell, selectors.EVENT_READ)
+        self._listener.setblocking(False)
+        now = time.monotonic()
+        # The first makes what there is to be made, a checkpoint and compiled kernels too, and answers meanwhile.
+        self._seats[0].due = now
+        try:
+            while True:
+                self._start_due()
+                for key, _ in self._selector.select(_LOOK_SECONDS):
+                    self._heed(key.fileobj)
+                self._reap()
+                self._look()
+                if self._signals and self._stopping is None:
+                    self._stop()
+                if len(self._signals) > 1:
+                    return self._end_at_once()
+                if self._stopping is not None:
+                    if not any(seat.process for seat in self._seats):
+                        break
+                    if time.monotonic() > self._stopping:
+                        self._kill("the workers are ended without waiting for what they still do")
+        finally:
+            self._kill(None)
+            self._selector.close()
+            self._bell.close()
+            self._ring.close()
+        if self._failure is not None:
+            raise self._failure
+        return 0
+
+    def _heed(self, source: object) -> None:
+        if source is self._bell:
+            with suppress(BlockingIOError):
+                self._bell.recv(4096)
+        elif source is self._listener:
+            self._accept()
+        else:
+            for seat in self._seats:
+                if seat.process is not None and seat.process.channel is source:
+                    for said in seat.process.said():
+                        self._hear(seat, seat.process, said)
+
+    # Workers
+
+    def _start_due(self) -> None:
+        now = time.monotonic()
+        for seat in self._seats:
+            if seat.due is not None and now >= seat.due and self._stopping is None:
+                seat.due = None
+                try:
+                    seat.process = Process(
+                        own(self._share, seat.number),
+                        seat.number,
+                        self._board,
+                        self._lock,
+                        alone=not any(each.process for each in self._seats),
+                    )
+                except OSError as error:
+                    _log.error("worker %d cannot be started: %s", seat.number, error.strerror)
+                    seat.due = now + _LONGEST_PAUSE
+                    continue
+                self._selector.register(seat.process.channel, selectors.EVENT_READ)
+
+    def _hear(self, seat: _Seat, process: Process, said: str) -> None:
+        process.heard = time.monotonic()
+        process.has_spoken = True
+        word, _, rest = said.partition(" ")
+        if word == channel.UP:
+            process.is_up = True
+        elif word == channel.OPENED:
+            if not self._served:
+                self._served = True
+                self._opened()
+        elif word == channel.READY:
+            process.is_ready = True
+            for other in self._seats:
+                if other.process is None and other.due is None:
+                    other.due = process.heard
+            _log.info("worker %d is ready (process %d)", seat.number, process.pid)
+        elif word == channel.COUNT:
+            process.open, process.taken = map(int, rest.split())
+        elif word == channel.CALL:
+            self._connect(process, int(rest))
+        elif word == channel.FAILED:
+            self._fail(seat, rest)
+        self._count()
+
+    def _fail(self, seat: _Seat, said: str) -> None:
+        """A worker says why it cannot start. At the beginning that is why nothing can."""
+        told = orjson.loads(said)
+        if self._served or self._stopping is not None:
+            _log.error("worker %d cannot start: %s", seat.number, told["message"])
+            return
+        if told["code"] is None:
+            self._failure = SettingError(told["message"])
+        else:
+            self._failure = AdalogError(Code(told["code"]), told["message"], retryable=told["retryable"])
+        self._stop()
+
+    def _reap(self) -> None:
+        now = time.monotonic()
+        for seat in self._seats:
+            process = seat.process
+            if process is None or process.ended() is None:
+                continue
+            for said in process.said():
+                self._hear(seat, process, said)
+            self._selector.unregister(process.channel)
+            left = process.left()
+            code = process.ended()
+            process.close()
+            seat.process = None
+            self._count()
+            if self._stopping is None:
+                self._restart(seat, process, code or 0, now)
+            for connection in left:
+                self._place(connection)
+
+    def _restart(self, seat: _Seat, process: Process, code: int, now: float) -> None:
+        if now - process.started > _FORGOTTEN:
+            seat.pause, seat.ends = _FIRST_PAUSE, 0
+        seat.ends += 1
+        how = f"was ended by {_signal_name(-code)}" if code < 0 else f"ended with exit code {code}"
+        if not self._served and seat.ends >= _TRIES:
+            self._failure = AdalogError(
+                Code.INTERNAL,
+                f"the worker that is to open the database {how}, {seat.ends} times in a row; the log says more",
+            )
+            self._stop()
+            return
+        _log.error(
+            "worker %d (process %d) %s; another is started in %g s", seat.number, process.pid, how, seat.pause
+        )
+        seat.due = now + seat.pause
+        seat.pause = min(2 * seat.pause, _LONGEST_PAUSE)
+        self._restarts += 1
+        self._count()
+
+    def _look(self) -> None:
+        """Ends workers that have said nothing for too long."""
+        now = time.monotonic()
+        slept = now - self._looked > 2 * _LOOK_SECONDS + 1
+        self._looked = now
+        for seat in self._seats:
+            process = seat.process
+            if process is None:
+                continue
+            if slept:
+                # It is this process that did not run; what they said meanwhile is still to be read.
+                process.heard = now
+            elif now - process.heard > self._patience(process) and not process.killed:
+                _log.error(
+                    "worker %d (process %d) has not answered for %g s and is ended",
+                    seat.number, process.pid, now - process.heard,
+                )  # fmt: skip
+                process.kill()
+
+    def _patience(self, process: Process) -> float:
+        """For how long a worker may be silent: longer before its first word, when it loads its code."""
+        least = 0.0 if process.has_spoken else _BIRTH_SECONDS
+        return max(self._settings.worker_seconds, least)
+
+    def _count(self) -> None:
+        ready = sum(1 for seat in self._seats if seat.process is not None and seat.process.is_ready)
+        self._board.count(ready, self._restarts)
+        self._listen(self._stopping is None and any(seat.process and seat.process.is_up for seat in self._seats))
+
+    # Connections
+
+    def _listen(self, wanted: bool) -> None:
+        """Takes connections, or leaves them in the kernel's queue while nobody is there to serve them."""
+        if wanted != self._listening:
+            self._listening = wanted
+            if wanted:
+                self._selector.register(self._listener, selectors.EVENT_READ)
+            else:
+                self._selector.unregister(self._listener)
+
+    def _accept(self) -> None:
+        for _ in range(_ACCEPTED_AT_ONCE):
+            if not self._listening:
+                return
+            try:
+                connection, _ = self._listener.accept()
+            except BlockingIOError:
+                return
+            except OSError as error:
+                # Too many open files, say: the next connections wait until there is room.
+                _log.warning("a connection cannot be taken: %s", error.strerror)
+                return
+            self._place(connection.detach())
+
+    def _place(self, connection: int) -> None:
+        """Hands a connection to the worker that has fewest, and forgets it."""
+        now = time.monotonic()
+        up = [seat.process for seat in self._seats if seat.process is not None and seat.process.is_up]
+        up.sort(key=lambda each: (now - each.heard > _QUIET_SECONDS, not each.is_ready, each.load, each.given_at))
+        try:
+            for process in up:
+                if channel.give(process.channel, channel.CLIENT, connection):
+                    process.given += 1
+                    process.given_at = now
+                    return
+        finally:
+            os.close(connection)
+
+    def _connect(self, caller: Process, number: int) -> None:
+        """Gives two workers a line between them."""
+        called = self._seats[number].process if 0 <= number < len(self._seats) else None
+        if called is None or not called.is_up:
+            channel.give(caller.channel, channel.NOBODY, None)
+            return
+        ends = socket.socketpair()
+        try:
+            known = channel.give(called.channel, channel.CALLED, ends[0].fileno())
+            channel.give(
+                caller.channel, *((channel.CALLING, ends[1].fileno()) if known else (channel.NOBODY, None))
+            )
+        finally:
+            for end in ends:
+                end.close()
+
+    # The end
+
+    def _stop(self) -> None:
+        """Has all workers end in order."""
+        self._stopping = time.monotonic() + GONE + _MARGIN
+        self._listen(False)
+        self._listener.close()
+        for seat in self._seats:
+            seat.due = None
+            if seat.process is not None:
+                seat.process.stop()
+
+    def _end_at_once(self) -> int:
+        for seat in self._seats:
+            if seat.process is not None:
+                seat.process.stop()
+        until = time.monotonic() + _MARGIN
+        while any(seat.process and seat.process.ended() is None for seat in self._seats):
+            if time.monotonic() > until:
+                break
+            time.sleep(0.01)
+        return 128 + self._signals[1]
+
+    def _kill(self, why: str | None) -> None:
+        left = [seat for seat in self._seats if seat.process is not None]
+        if left and why is not None:
+            _log.warning(why)
+        for seat in left:
+            assert seat.process is not None
+            seat.process.kill()
+            seat.process.wait()
+            if why is None:
+                seat.process.close()
+                seat.process = None
+
+
+def _heard(number: int, frame: FrameType | None) -> None:
+    """Makes the signal one that wakes the selector."""
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

@@ -1,0 +1,99 @@
+"""What a worker knows of the others and has them do: for the application."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Generator, Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from prometheus_client.metrics_core import Metric
+
+from executor.spark.seen import Seen
+from gateway.metrics import Metrics
+from gateway.workers.calls import Calls, Gone, Service
+from gateway.workers.figures import NAME, text_of_all
+from gateway.workers.worker import Post
+
+if TYPE_CHECKING:
+    from executor.bounds.budget import Memory
+    from executor.spark.engine import SparkEngine
+    from executor.spark.remote import Back, RemoteSpark, Sent
+
+_WITH_SPARK: Final = 0
+_JOIN, _IMPORT = "join", "import"
+_LOOK_SECONDS: Final = 0.05
+_TELL_SECONDS: Final = 0.25
+
+
+class Workers:
+    """Several gateways of one server, as one of them sees them."""
+
+    def __init__(self, post: Post) -> None:
+        self.board = post.board
+        self._number = post.number
+        self._services: dict[str, Service] = {}
+        self._calls = Calls(post, self._services)
+        self._ended = threading.Event()
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many there are, and how many of them are ready."""
+        return {"all": self.board.workers, "ready": self.board.ready}
+
+    def end(self) -> None:
+        """Nothing more is told to the others."""
+        self._ended.set()
+
+    # Metrics
+
+    def tell_metrics(self, metrics: Metrics) -> None:
+        """Answers the others when they are asked for the metrics of all."""
+
+        def told(_: Gone) -> Iterator[list[Metric]]:
+            yield metrics.families()
+
+        self._services[NAME] = told
+
+    def metrics_text(self, own: Metrics) -> bytes:
+        """The metrics of all that answer. Not on the event loop."""
+        return text_of_all(own.families(), self._calls, self.board)
+
+    # Spark: one session, of one worker
+
+    @property
+    def has_spark(self) -> bool:
+        """Whether this is the worker that has it."""
+        return self._number == _WITH_SPARK
+
+    def share_spark(self, engine: SparkEngine, memory: Memory) -> None:
+        """Runs what the others send, and says how it stands with the session."""
+        from executor.spark.remote import run_sent
+
+        def joined(gone: Gone, sent: Sent) -> Iterator[Back]:
+            yield run_sent(engine, memory, sent, gone)
+
+        def tell() -> None:
+            while not self._ended.wait(_TELL_SECONDS):
+                cluster = engine.cluster
+                self.board.tell_spark(Seen(engine.state, engine.cores, cluster.tasks, cluster.idle_seconds))
+
+        self.board.tell_spark(Seen("starting", 0, 0, 0.0))
+        self._services[_JOIN] = joined
+        threading.Thread(target=tell, name="adalog-spark-told", daemon=True).start()
+
+    def spark(self) -> RemoteSpark:
+        """The session of the worker that has it."""
+        from executor.spark.remote import RemoteSpark
+
+        def ask(sent: Sent) -> Generator[Back | None]:
+            return self._calls.ask(_WITH_SPARK, _JOIN, sent, tick=_LOOK_SECONDS)
+
+        return RemoteSpark(ask, lambda: self.board.spark)
+
+    def share_imports(self, run: Callable[[Gone, Any], Iterator[Any]]) -> None:
+        """Has imports done that other workers were asked for."""
+        self._services[_IMPORT] = run
+
+    def imported(self, wish: Any) -> Generator[Any]:
+        """What is said of an import that the worker with Spark does; None while nothing is."""
+        return self._calls.ask(_WITH_SPARK, _IMPORT, wish, tick=_LOOK_SECONDS)

@@ -1,0 +1,190 @@
+"""What each backup says: the database and the transaction it is of, and the files it is made of.
+
+One small JSON file for each, written last: a backup is there when this is.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from hashlib import sha256
+from typing import Any, Final
+from uuid import uuid4
+
+from datalog.errors import AdalogError, Code
+from store.backup.chunks import Chunk, DamagedBackup
+from store.place import FOLDERS, Place
+
+OWNER: Final = "adalog-backups.json"
+_VERSION: Final = 1
+_NAME: Final = re.compile(r"(\d+)-[0-9a-f]{8}\.json")
+
+
+@dataclass(frozen=True, slots=True)
+class KeptFile:
+    """A file of the data folder: where it belongs there, its segment's checksum, SHA-256 and bytes of all of it."""
+
+    folder: str
+    name: str
+    checksum: int
+    digest: str
+    size: int
+
+    @property
+    def file(self) -> str:
+        """Its name in the place."""
+        return f"files/{self.digest}"
+
+
+@dataclass(frozen=True)
+class Backup:
+    """A database as of transaction t, made at `instant`; both instants in milliseconds since 1970.
+
+    number: of the backups in a place, from 1. log_checksum: the log's at t. chunks: its log from the first entry.
+    checkpoint: the text of the folder's, which is of transaction `checkpoint_t`, None without one. files: those
+    that the checkpoint and the log name.
+    """
+
+    number: int
+    made: int
+    identity: str
+    t: int
+    instant: int
+    log_checksum: int
+    chunks: Sequence[Chunk]
+    checkpoint: str | None
+    checkpoint_t: int
+    files: Sequence[KeptFile]
+    name: str = field(default="", compare=False)
+
+    @property
+    def file(self) -> str:
+        """Its name in the place."""
+        return f"backups/{self.name}"
+
+    def parts(self) -> dict[str, int]:
+        """The names in the place of all its files, with their bytes."""
+        return {chunk.file: chunk.size for chunk in self.chunks} | {file.file: file.size for file in self.files}
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """The backups of a place, the oldest first. damaged: what cannot be read, by name, and why."""
+
+    backups: Sequence[Backup]
+    damaged: Mapping[str, DamagedBackup]
+
+    @property
+    def newest(self) -> Backup | None:
+        """The one that was made last."""
+        return self.backups[-1] if self.backups else None
+
+    @property
+    def next_number(self) -> int:
+        """That of the next backup."""
+        numbers = [backup.number for backup in self.backups]
+        numbers += [int(match[1]) for match in map(_NAME.fullmatch, self.damaged) if match]
+        return max(numbers, default=0) + 1
+
+    def one(self, number: int, shown: str) -> Backup:
+        """The backup of a number. Raises ARG_INVALID."""
+        for backup in self.backups:
+            if backup.number == number:
+                return backup
+        known = ", ".join(str(backup.number) for backup in self.backups[-20:])
+        raise AdalogError(Code.ARG_INVALID, f"there is no backup {number} in {shown}; there are {known}")
+
+
+def catalogue(place: Place) -> Catalogue:
+    """The backups of a place. Raises ARG_INVALID for one that holds something else, or nothing."""
+    found = place.top()
+    if OWNER not in found:
+        what = "it holds something else" if set(found) - set(FOLDERS) else "it is empty, or not there"
+        raise AdalogError(Code.ARG_INVALID, f"there are no backups in {place.shown}: {what}")
+    backups, damaged = [], {}
+    for name in sorted(place.sizes("backups")):
+        try:
+            backups.append(_read(place, name))
+        except DamagedBackup as error:
+            damaged[name] = error
+    return Catalogue(sorted(backups, key=lambda backup: (backup.number, backup.made)), damaged)
+
+
+def owner(place: Place) -> str:
+    """The identity of the database whose backups a place holds."""
+    try:
+        identity = json.loads(place.read(OWNER))["identity"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise DamagedBackup(place.shown, OWNER, f"it does not say whose backups these are ({error})") from None
+    if not isinstance(identity, str):
+        raise DamagedBackup(place.shown, OWNER, "it does not say whose backups these are")
+    return identity
+
+
+def check_owner(place: Place, identity: str) -> bool:
+    """Whether a place holds backups of the database with this identity; False for an empty one.
+
+    Raises ARG_INVALID for a place that holds something else, or another database's backups.
+    """
+    found = place.top()
+    if OWNER in found:
+        held = owner(place)
+        if held != identity:
+            raise AdalogError(
+                Code.ARG_INVALID,
+                f"{place.shown} holds the backups of another database ({held}, not {identity}); name another place",
+            )
+        return True
+    if found:
+        raise AdalogError(
+            Code.ARG_INVALID,
+            f"{place.shown} holds something else than backups; name a new or empty folder, or one that has backups "
+            "of this database",
+        )
+    return False
+
+
+def claim(place: Place, identity: str) -> None:
+    """Makes a place that of the database with this identity, or finds that it is. Raises as `check_owner`."""
+    if check_owner(place, identity):
+        return
+    whose = {"format": "adalog backups", "version": _VERSION, "identity": identity}
+    place.write(OWNER, [json.dumps(whose).encode()])
+
+
+def publish(place: Place, backup: Backup) -> Backup:
+    """Makes a backup one that is there, all of whose files are."""
+    name = f"{backup.number:06}-{uuid4().hex[:8]}.json"
+    said = asdict(backup)
+    del said["name"]
+    body = json.dumps(said)
+    whole = {"version": _VERSION, "checksum": sha256(body.encode()).hexdigest(), "body": body}
+    place.write(f"backups/{name}", [json.dumps(whole).encode()])
+    place.settle()
+    return Backup(**{**backup.__dict__, "name": name})
+
+
+def _read(place: Place, name: str) -> Backup:
+    file = f"backups/{name}"
+    try:
+        text = place.read(file)
+    except AdalogError as error:
+        raise DamagedBackup(place.shown, file, error.message) from None
+    try:
+        whole = json.loads(text)
+        version, body = whole["version"], whole["body"]
+        if version == _VERSION and sha256(body.encode()).hexdigest() != whole["checksum"]:
+            raise ValueError("its checksum is wrong")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise DamagedBackup(place.shown, file, str(error)) from None
+    if version != _VERSION:
+        raise DamagedBackup(place.shown, file, f"it is of format {version!r}, written by another version of adalog")
+    try:
+        said: dict[str, Any] = json.loads(body)
+        chunks = [Chunk(**each) for each in said.pop("chunks")]
+        files = [KeptFile(**each) for each in said.pop("files")]
+        return Backup(**said, chunks=chunks, files=files, name=name)
+    except (ValueError, KeyError, TypeError) as error:
+        raise DamagedBackup(place.shown, file, f"it does not say what a backup says ({error!r})") from None

@@ -1,0 +1,187 @@
+"""What is wrong with the parts of a checkpoint whose files are whole: as sentences, none where all is right.
+
+A checksum tells that a file is what was written; this tells that what was written makes sense, so that a fault of a
+program or of memory is found too. Pairs are compared by sorting, so it costs n log n.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from store import layout
+from store.base import Base
+from store.columns import NO_COLUMNS, Bools, Columns, Int64s
+from store.delta import Delta
+from store.dictionary import Block
+from store.relation import Relation
+from store.run import Run
+from store.signed import order_of
+from store.trie import distinct
+
+
+def relation_faults(relation: Relation) -> Iterator[tuple[Base | Run, str]]:
+    """Each with the part that it is in."""
+    for at, run in enumerate(relation.runs):
+        below = Relation(relation.base, relation.runs[at + 1 :])
+        if run.t < below.t:
+            yield run, f"it is of t = {run.t}, and what lies below it of t = {below.t}"
+    sound = True
+    for part in relation.parts:
+        for fault in _base_faults(part) if isinstance(part, Base) else _run_faults(part):
+            sound = False
+            yield part, fault
+    if sound:
+        for at, run in enumerate(relation.runs):
+            below = Relation(relation.base, relation.runs[at + 1 :])
+            yield from ((run, fault) for fault in _difference_faults(run, below))
+
+
+def _base_faults(base: Base) -> Iterator[str]:
+    ev, ve = base.ev, base.ve
+    yield from _rows_faults("entities to values", ev.keys, ev.offsets, ev.values)
+    yield from _rows_faults("values to entities", ve.keys, ve.offsets, ve.values)
+    if len(ev.values) != len(ve.values):
+        yield f"one direction has {len(ev.values):,} pairs and the other {len(ve.values):,}"
+        return
+    e, v = _expanded(ev.keys, ev.offsets, ev.values)
+    other_v, other_e = _expanded(ve.keys, ve.offsets, ve.values)
+    if len(e) == len(other_e):
+        order = order_of(v, e)
+        wrong = np.flatnonzero((e[order] != other_e) | (v[order] != other_v))
+        if len(wrong):
+            yield f"its two directions differ, first at entity {int(e[order[wrong[0]]])}"
+    closed = base.closed
+    lengths = {len(closed.e), len(closed.v), len(closed.added), len(closed.retracted)}
+    if len(base.since) != len(ev.values) or len(lengths) != 1:
+        yield "its columns differ in length"
+        return
+    if len(base.since) and not 0 <= int(base.since.min()) <= int(base.since.max()) <= base.t:
+        yield f"it has a transaction that is not one up to {base.t}"
+    if not (closed.added < closed.retracted).all() or int(closed.retracted.max(initial=0)) > base.t:
+        yield "something in it was retracted before it was asserted, or later than the file is of"
+    if not _ascends(closed.e, closed.v, closed.added):
+        yield "its history is not in order"
+
+
+def _run_faults(run: Run) -> Iterator[str]:
+    ev, ve = run.ev, run.ve
+    yield from _rows_faults("entities to values", ev.keys, ev.offsets, ev.values)
+    yield from _rows_faults("values to entities", ve.keys, ve.offsets, ve.values)
+    lengths = {len(ev.values), len(ve.values), len(ev.added), len(ve.added), len(run.stamps)}
+    if len(lengths) != 1 or len(ev.counts) != len(ev.keys) or len(ve.counts) != len(ve.keys):
+        yield "its columns differ in length"
+        return
+    e, v = _expanded(ev.keys, ev.offsets, ev.values)
+    other_v, other_e = _expanded(ve.keys, ve.offsets, ve.values)
+    if len(e) == len(other_e) == len(ev.added):
+        order = order_of(v, e)
+        wrong = np.flatnonzero((e[order] != other_e) | (v[order] != other_v) | (ev.added[order] != ve.added))
+        if len(wrong):
+            yield f"its two directions differ, first at entity {int(e[order[wrong[0]]])}"
+    past = run.past
+    if len({len(past.e), len(past.v), len(past.t), len(past.added)}) != 1:
+        yield "its columns differ in length"
+        return
+    for stamps in (run.stamps, past.t):
+        if len(stamps) and not 0 < int(stamps.min()) <= int(stamps.max()) <= run.t:
+            yield f"it has a transaction that is not one up to {run.t}"
+    if not _ascends(past.e, past.v, past.t):
+        yield "its history is not in order"
+
+
+def _difference_faults(run: Run, below: Relation) -> Iterator[str]:
+    """Whether a run is the difference to what lies below it."""
+    e, v, added = run.ev.pairs()
+    held = below.current_of(run.ev.keys, NO_COLUMNS)
+    if len(e) and (_among(e, v, held) == added).any():
+        yield "it asserts what held already, or retracts what did not"
+    counts = _counts(run.ev.keys, held.e) + _signed_counts(run.ev.offsets, added)
+    if (counts != run.ev.counts).any():
+        yield "its counts of values are wrong"
+
+
+def _among(e: Int64s, v: Int64s, held: Columns) -> Bools:
+    """Which of the pairs, sorted and distinct, are held."""
+    every_e, every_v = np.concatenate((e, held.e)), np.concatenate((v, held.v))
+    order = order_of(every_e, every_v)
+    same = np.zeros(len(order), np.bool_)
+    same[1:] = (every_e[order[1:]] == every_e[order[:-1]]) & (every_v[order[1:]] == every_v[order[:-1]])
+    twice = np.zeros(len(order), np.bool_)
+    twice[order[np.flatnonzero(same)]] = True
+    twice[order[np.flatnonzero(same) - 1]] = True
+    return twice[: len(e)]
+
+
+def _counts(keys: Int64s, entities: Int64s) -> Int64s:
+    return entities.searchsorted(keys, side="right") - entities.searchsorted(keys)
+
+
+def _signed_counts(offsets: Int64s, added: Bools) -> Int64s:
+    total = np.concatenate((np.zeros(1, np.int64), np.cumsum(np.where(added, 1, -1))))
+    changes: Int64s = total[offsets[1:]] - total[offsets[:-1]]
+    return changes
+
+
+def block_faults(block: Block) -> Iterator[str]:
+    """Of a block of a dictionary."""
+    offsets, heap, hashes, order, _ = block.arrays
+    count = len(order)
+    if len(offsets) != count + 1 or len(hashes) != count:
+        yield "its columns differ in length"
+        return
+    if int(offsets[0]) != 0 or int(offsets[-1]) != len(heap) or (np.diff(offsets) < 0).any():
+        yield "the lengths of its values are wrong"
+    if not np.array_equal(np.sort(order), np.arange(count, dtype=order.dtype)) or (hashes[1:] < hashes[:-1]).any():
+        yield "its index is wrong"
+
+
+def delta_faults(deltas: Mapping[int, Delta], t: int) -> Iterator[str]:
+    """Of what is in no relation yet."""
+    for attribute, delta in deltas.items():
+        events = delta.events(0, len(delta))
+        if (np.diff(events.t) < 0).any():
+            yield f"the transactions of attribute {attribute} are not in order"
+        if int(events.t.max(initial=0)) > t:
+            yield f"it has a transaction of attribute {attribute} after {t}"
+
+
+def unknown_values(codes: Int64s, lengths: Mapping[int, int]) -> int:
+    """How many of the codes are of values that no dictionary has, given each one's length by tag."""
+    tags = layout.tags_of(codes)
+    unknown = 0
+    for tag in distinct(tags.astype(np.int64)).tolist():
+        if tag in layout.DICTIONARY_TAGS:
+            numbers = codes[tags == tag] & layout.PAYLOAD_MASK
+            unknown += int(np.count_nonzero(numbers >= lengths.get(tag, 0)))
+    return unknown
+
+
+def _rows_faults(what: str, keys: Int64s, offsets: Int64s, values: Int64s) -> Iterator[str]:
+    if len(offsets) != len(keys) + 1 or int(offsets[0]) != 0 or int(offsets[-1]) != len(values):
+        yield f"from {what} its rows do not fit together"
+        return
+    if (np.diff(offsets) < 1).any() or (keys[1:] <= keys[:-1]).any():
+        yield f"from {what} its rows are not in order"
+        return
+    rises = values[1:] > values[:-1]
+    rises[offsets[1:-1] - 1] = True
+    if not rises.all():
+        yield f"from {what} its rows are not in order"
+
+
+def _expanded(keys: Int64s, offsets: Int64s, values: Int64s) -> tuple[Int64s, Int64s]:
+    if len(offsets) != len(keys) + 1 or (np.diff(offsets) < 0).any():
+        return keys[:0], values[:0]
+    return np.repeat(keys, np.diff(offsets)), values
+
+
+def _ascends(*columns: Int64s) -> bool:
+    """Whether rows are sorted by these columns."""
+    equal = np.ones(max(len(columns[0]) - 1, 0), np.bool_)
+    for column in columns:
+        if (equal & (column[1:] < column[:-1])).any():
+            return False
+        equal &= column[1:] == column[:-1]
+    return True

@@ -1,0 +1,66 @@
+"""Random clients of some gateways while these are killed and paused, and then the checker's word on it."""
+
+from __future__ import annotations
+
+import os
+import random
+import threading
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Final
+
+from tests.gateways.checker import QUERY, SCHEMA, check, replayed, rows_of
+from tests.gateways.clients import Address, Caller, Client, Subscriber, log_of, patiently
+from tests.gateways.history import History
+
+# So many seconds in the suite, and in longer runs.
+SECONDS: Final = float(os.environ.get("STORM_SECONDS", "8"))
+SEED: Final = int(os.environ.get("STORM_SEED", "1"))
+_TRANSACT: Final = "mutation($tx: EDN!) { transact(tx: $tx) { t } }"
+_Q: Final = "query($q: EDN!, $t: Long) { q(query: $q, basis: {t: $t}) { rows basisT } }"
+
+Trouble = Callable[[random.Random, threading.Event], None]
+"""Makes trouble until the event is set, and leaves all gateways running."""
+
+
+def storm(addresses: Sequence[Address], trouble: Trouble, *, fresh: bool, clients: int = 6) -> Counter[str]:
+    """How much was looked at. Raises Broken where the history is none of one database."""
+    chance = random.Random(f"trouble {SEED}")
+    first = Caller(addresses, chance)
+    patiently(lambda: first.ask(_TRANSACT, tx=SCHEMA))
+    history, stopped = History(), threading.Event()
+    writers = [Client(number, SEED, addresses, history, stopped) for number in range(clients)]
+    followers = [Subscriber(number, SEED, addresses, history) for number in range(2)]
+    timer = threading.Timer(SECONDS, stopped.set)
+    for thread in (*writers, *followers):
+        thread.start()
+    timer.start()
+    try:
+        trouble(chance, stopped)
+    finally:
+        stopped.set()
+        timer.cancel()
+        for writer in writers:
+            writer.join(60)
+    log = log_of(addresses[0])
+    states, _ = replayed(log)
+    last = len(states) - 1
+    changed = next((t for t in range(last, 0, -1) if states[t] != states[t - 1]), 0)
+    for follower in followers:
+        follower.finish(changed, 60)
+        follower.join(60)
+    threads: list[Client | Subscriber] = [*writers, *followers]
+    for thread in threads:
+        assert not thread.is_alive(), thread.name
+        assert thread.failure is None, thread.failure
+    # All gateways end in one state.
+    for address in addresses:
+        own = Caller([address], chance)
+        for _ in range(6):
+            found = patiently(partial(own.ask, _Q, q=QUERY, t=last))["q"]
+            assert frozenset(map(tuple, found["rows"])) == rows_of(states[last])
+            own.move()
+        own.close()
+    first.close()
+    return check(history, log, fresh=fresh)

@@ -17,7 +17,7 @@ from datalog.errors import AdalogError
 from store.log import Log
 from tests.faults.disk import Control, Kind
 
-TIMES = 60
+TIMES = 40
 
 
 def main() -> None:

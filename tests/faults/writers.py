@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import signal
 import sys
 import threading
 import time
@@ -80,7 +81,9 @@ def main() -> None:
         os.close(out)
         print(child, flush=True)
         # Until its end was seen, nobody else has its number.
-        sys.stdin.readline()
+        if not sys.stdin.readline():
+            # The test is gone.
+            os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
         print("over", flush=True)
 

@@ -144,7 +144,9 @@ def lives(writers: Writers, folder: Path, dice: random.Random, told: Told, life:
     """One life of a folder: faults now and then, its end. Whether it ever opened the folder."""
     control = writers.control
     data, journal, out = folder / "data", folder / f"journal {life}", folder / f"out {life}"
+    # The life may end before it has made them.
     out.touch()
+    journal.touch()
     before = contents(data) if data.exists() else {}
     kinds = dice.choice([ALL, ALL, Kind.SYNC_EIO, Kind.WRITE_EIO | Kind.WRITE_ENOSPC | Kind.WRITE_SHORT, Kind.OPEN])
     share = dice.choice([0.002, 0.02, 0.1, 0.5])
@@ -232,7 +234,7 @@ def test_writers_killed_on_a_failing_disk(
         faults = writers.control.faults
     assert answered > RUNS
     assert faults > 0
-    assert "BACKEND_UNAVAILABLE" in told_of
+    assert RUNS < 10 or "BACKEND_UNAVAILABLE" in told_of
     assert RUNS < 100 or "READ_ONLY" in told_of
 
 

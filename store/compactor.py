@@ -341,10 +341,25 @@ class Compactor:
             {tag: [(b.start, b.segment) for b in own if b.segment is not None] for tag, own in blocks.items()},
             save_deltas(folder.segments, t, {id_: events for id_, events in young.items() if len(events)}),
         )
-        checkpoint.save(folder)
+        try:
+            checkpoint.save(folder)
+        except OSError:
+            if not _is_sure_to_be_another(folder, checkpoint):
+                # The disk may have this one or the one before.
+                self._named = None if self._named is None else {*self._named, *checkpoint.files()}
+            raise
         self._folding.saved(checkpoint)
         self._named = checkpoint.files()
         self._enough = max(_ENOUGH, int(_GROWN * sum(map(len, young.values()))))
+
+
+def _is_sure_to_be_another(folder: Folder, checkpoint: Checkpoint) -> bool:
+    """Whether a checkpoint that could not be saved has left the one before in its place."""
+    try:
+        found = Checkpoint.load(folder)
+    except (OSError, AdalogError):
+        return False
+    return found is None or found.files() != checkpoint.files()
 
 
 def _is_due(data: AttributeData, t: int, patience: int) -> bool:

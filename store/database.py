@@ -186,6 +186,7 @@ class Database:
                 if folder.is_shared:
                     folding = Neighbours(folder)
                 if not folder.is_shared or (siblings is not None and siblings.alone):
+                    folder.remove_halves()
                     remove_unfinished(folder, log)
             # Whoever else folds may not remove a file before it is mapped here.
             with nullcontext() if folding is None else folding.holding():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -47,7 +48,7 @@ class Layout:
     # All that a data folder holds.
     OWN = frozenset(
         [
-            *("lock", "segments", LOG, f"{LOG}-wal", f"{LOG}-shm", f"{LOG}-journal"),
+            *("lock", "segments", LOG, f"{LOG}-wal", f"{LOG}-wal.kept", f"{LOG}-shm", f"{LOG}-journal"),
             *("checkpoint.json", ".checkpoint.json.tmp", "cursor.key", ".cursor.key.tmp"),
             *("imported", "importing", "peers", "folding", "copy-of", ".copy-of.tmp"),
             "restoring",
@@ -174,6 +175,13 @@ class Folder(Layout):
             f"the data folder {self.path} has segments, but its log {self.LOG} is gone. Nothing was changed; "
             f"restore {self.LOG} from a backup, or name another folder to begin a new database",
         )
+
+    def remove_halves(self) -> None:
+        """Removes files that were being written when an earlier process ended; nobody else may be at it."""
+        for name in self.OWN:
+            if name.endswith(".tmp"):
+                with suppress(OSError):
+                    (self.path / name).unlink()
 
     def close(self) -> None:
         """Let another process in. Once is enough; the number of a closed file may be another's."""

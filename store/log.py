@@ -18,7 +18,7 @@ import time
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -343,7 +343,8 @@ class Log:
     def _rewrite(self) -> None:
         # Connections remember a log that ends before the commit in doubt; new ones read the files.
         self._engine.dispose()
-        with self._connection() as connection:
+        kept = nullcontext() if self.is_shared else _write_ahead_kept(self._engine)
+        with kept, self._connection() as connection:
             connection.exec_driver_sql(f"PRAGMA busy_timeout = {_BUSY_MS}")
             # An fsync that failed may succeed the next time without having written anything: only pages written now
             # are sure to be on disk. The checkpoint writes the table's and empties SQLite's own log, and the update
@@ -718,6 +719,10 @@ class SharedFileLog(Log):
         return self._verified(known, [tuple(row) for row in rows])
 
 
+# What SQLite's write-ahead log is called beside its own name while the log is opened.
+KEPT: Final = "-wal.kept"
+
+
 def now_ms() -> int:
     """Milliseconds since 1970."""
     return int(time.time() * 1000)
@@ -730,10 +735,38 @@ def _opened(path: Path, made: Callable[[sa.Engine], Log]) -> Log:
     engine = sa.create_engine(f"sqlite:///{path}", connect_args={"timeout": _WAIT_SECONDS})
     sa.event.listen(engine, "connect", _configure_sqlite)
     try:
-        return made(engine)
+        with _write_ahead_kept(engine):
+            return made(engine)
     except sa.exc.DatabaseError as error:
-        engine.dispose()
         raise _unreadable(path.name, error) from None
+
+
+@contextmanager
+def _write_ahead_kept(engine: sa.Engine) -> Iterator[None]:
+    """Within it a first connection is made to a log that this process alone writes to. What goes wrong closes it.
+
+    A connection that failed because the file `-shm` could not be opened, but for reading, removes SQLite's
+    write-ahead log when it is closed, and with it all that is only there (SQLite 3.40). Another name of that file
+    keeps it.
+    """
+    assert engine.url.database is not None
+    ahead, kept = (Path(engine.url.database + end) for end in ("-wal", KEPT))
+    # Of a process that was killed within.
+    if kept.exists() and not ahead.exists():
+        kept.rename(ahead)
+    kept.unlink(missing_ok=True)
+    # A file system without a second name for a file goes without.
+    with suppress(OSError):
+        os.link(ahead, kept)
+    try:
+        yield
+    except BaseException:
+        engine.dispose()
+        if kept.exists() and not ahead.exists():
+            kept.rename(ahead)
+        raise
+    finally:
+        kept.unlink(missing_ok=True)
 
 
 def _configure_filling(connection: Any, _record: object) -> None:

@@ -1,0 +1,58 @@
+"""Opens a killed process's log again and again while files cannot be opened by chance; run with the shim loaded.
+
+Its arguments are a folder to work in and the control's file; it prints how often opening failed, and what was lost.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import json
+import shutil
+import sqlite3
+import sys
+from pathlib import Path
+
+from datalog.errors import AdalogError
+from store.log import Log
+from tests.faults.disk import Control, Kind
+
+TIMES = 40
+
+
+def main() -> None:
+    place, control = Path(sys.argv[1]), Control(Path(sys.argv[2]))
+    begun, killed = place / "begun", place / "killed"
+    begun.mkdir()
+    log = Log.in_file(begun / "log.sqlite")
+    other = sqlite3.connect(begun / "log.sqlite")
+    other.execute("insert into transactions (t, instant, payload, checksum) values (1, 1, x'00', 1)")
+    other.commit()
+    shutil.copytree(begun, killed)
+    other.close()
+    log.close()
+    failed, lost = 0, []
+    shim = ctypes.CDLL(None)
+    for seed in range(TIMES):
+        folder = place / str(seed)
+        shutil.copytree(killed, folder)
+        shim.faults_begin(str(folder).encode(), str(place / "journal").encode(), ctypes.c_uint64(seed))
+        control.fails(0.4, Kind.OPEN)
+        try:
+            Log.in_file(folder / "log.sqlite").close()
+        except AdalogError:
+            failed += 1
+        except OSError:
+            failed += 1
+        gc.collect()
+        control.well()
+        left = Log.in_file(folder / "log.sqlite")
+        if left.extent(0) != (1, 1) or (folder / "log.sqlite-wal.kept").exists():
+            lost.append(seed)
+        left.close()
+        shutil.rmtree(folder, ignore_errors=True)
+    print(json.dumps([failed, lost]))
+
+
+if __name__ == "__main__":
+    main()

@@ -12,6 +12,7 @@ import pytest
 
 from gateway import ending
 from gateway.config import Settings
+from gateway.sources import names
 from helm import readme
 from helm.tests.chart import CHART, Refused, defaults, loaded, rendered, schema
 
@@ -117,6 +118,13 @@ def test_refusals(name: str) -> None:
     values, said = REFUSED[name]
     with pytest.raises(Refused, match=f"(?s){said}"):
         rendered(values)
+
+
+def test_what_the_chart_keeps_to_itself_are_settings() -> None:
+    text = (CHART / "templates" / "_checks.tpl").read_text(encoding="utf-8")
+    (words,) = re.findall(r"\$own := dict (.*) -\}\}", text)
+    kept = re.findall(r'"([^"]*)"', words)[::2]
+    assert {"data", "auth", "redis_url"} <= set(kept) <= names()
 
 
 # The schema, and the README

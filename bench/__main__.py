@@ -12,11 +12,13 @@ from rich.console import Console
 
 from bench import (
     attacks,
+    backup,
     batch,
     bystanders,
     cache,
     cost,
     first,
+    gateways,
     http,
     joins,
     live,
@@ -45,6 +47,7 @@ _OTHERS: Final[dict[str, Callable[[bool, Say], list[Line]]]] = {
     "http": http.queries,
     "transactions": http.transactions,
     "workers": workers.queries,
+    "gateways": gateways.gateways,
     "transaction": cost.transaction,
     "memory": cost.memory,
     "startup": cost.startup,
@@ -61,6 +64,7 @@ _OTHERS: Final[dict[str, Callable[[bool, Say], list[Line]]]] = {
     "attacks": attacks.attacks,
     "soak": soak.soak,
     "storage": storage.storage,
+    "backup": backup.backup,
     "live": live.live,
     "ticks": ticks.ticks,
 }

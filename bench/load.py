@@ -32,7 +32,7 @@ class Load:
     Of what is sent the first `warm` answers are not counted.
     """
 
-    port: int
+    ports: Sequence[int]
     clients: int
     bodies: Sequence[str]
     warm: int = 200
@@ -100,12 +100,12 @@ class _Client(asyncio.Protocol):
 
 async def _drive(load: Load) -> Report:
     encoded = [body.encode() for body in load.bodies]
-    requests = iter([_HEAD.format(load.port, len(body)).encode() + body for body in encoded])
+    requests = iter([_HEAD.format(load.ports[0], len(body)).encode() + body for body in encoded])
     times: list[tuple[float, float]] = []
     loop = asyncio.get_running_loop()
     clients = [
-        (await loop.create_connection(lambda: _Client(requests, times), "127.0.0.1", load.port))[1]
-        for _ in range(load.clients)
+        (await loop.create_connection(lambda: _Client(requests, times), "127.0.0.1", port))[1]
+        for port in itertools.islice(itertools.cycle(load.ports), load.clients)
     ]
     async with asyncio.timeout(_LIMIT_SECONDS):
         await asyncio.gather(*(client.done for client in clients))

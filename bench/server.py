@@ -48,9 +48,12 @@ def serving(*command: str, log: int | IO[bytes] = subprocess.PIPE, **environment
 
 
 @contextmanager
-def adalog(data: Path, port: int, log: int | IO[bytes] = subprocess.PIPE, **environment: str) -> Iterator[Process]:
-    """The gateway on a folder."""
-    with serving(*_ADALOG, "--data", str(data), "--port", str(port), log=log, **environment) as process:
+def adalog(
+    data: Path | None, port: int, log: int | IO[bytes] = subprocess.PIPE, **environment: str
+) -> Iterator[Process]:
+    """The gateway on a folder, or where the environment says."""
+    place = () if data is None else ("--data", str(data))
+    with serving(*_ADALOG, *place, "--port", str(port), log=log, **environment) as process:
         yield process
 
 
@@ -124,9 +127,10 @@ def cpu_seconds(process: subprocess.Popen[bytes]) -> float:
     return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
-def load(port: int, clients: int, bodies: Sequence[str], times: int = 1) -> Report:
-    """All bodies, so many times over, from so many clients."""
-    request = {"port": port, "clients": clients, "bodies": list(bodies), "times": times}
+def load(port: int | Sequence[int], clients: int, bodies: Sequence[str], times: int = 1) -> Report:
+    """All bodies, so many times over, from so many clients, which share out the ports if there are several."""
+    ports = [port] if isinstance(port, int) else list(port)
+    request = {"ports": ports, "clients": clients, "bodies": list(bodies), "times": times}
     done = subprocess.run(
         [sys.executable, "-m", "bench.load"], input=json.dumps(request), capture_output=True, text=True, check=False
     )
@@ -135,10 +139,14 @@ def load(port: int, clients: int, bodies: Sequence[str], times: int = 1) -> Repo
     return Report(**json.loads(done.stdout))
 
 
-def q(query: str, *args: object) -> str:
+def q(query: str, *args: object, basis: object = None) -> str:
     """The body of a request for the rows of a query."""
-    document = "query ($query: EDN!, $args: [JSON!]) { q(query: $query, args: $args) { rows basisT } }"
-    return json.dumps({"query": document, "variables": {"query": query, "args": list(args)}})
+    if basis is None:
+        document = "query ($query: EDN!, $args: [JSON!]) { q(query: $query, args: $args) { rows basisT } }"
+        return json.dumps({"query": document, "variables": {"query": query, "args": list(args)}})
+    document = "query ($query: EDN!, $args: [JSON!], $basis: BasisInput) {"
+    document += " q(query: $query, args: $args, basis: $basis) { rows basisT } }"
+    return json.dumps({"query": document, "variables": {"query": query, "args": list(args), "basis": basis}})
 
 
 def transact(tx: str) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from datalog import tracing
 from datalog.ast import FindAggregate, FindPull
 from datalog.errors import AdalogError, Code
 from datalog.parse_pull import read_pull
@@ -36,17 +37,23 @@ from store.codes import Scratch
 from store.snapshot import Snapshot
 
 if TYPE_CHECKING:
+    from executor.slow_queries import SlowQueries
     from executor.spark.second import SecondEngine
+
+
+# For the plan of a query that took long; it was planned before, and plans are remembered.
+_EXPLAIN_MS = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Means:
     """What an engine may use: `threads` for a query, and Spark. `strict`: an attribute that is not declared is
-    refused."""
+    refused; `slow`: hears of queries that took long."""
 
     threads: int
     spark: SecondEngine | None
     strict: bool
+    slow: SlowQueries | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +217,21 @@ class Engine:
         return [write_part(output, 0, names, result.codes, ran.values, cancel)] if len(result) else []
 
     def _joined(self, question: Question, cancel: Cancel) -> _Joined:
+        if self.means.slow is None:
+            return self._joined_at_once(question, cancel)
+        started = time.perf_counter()
+        try:
+            joined = self._joined_at_once(question, cancel)
+        except AdalogError as error:
+            self.means.slow.failed(self._explained, question, cancel, time.perf_counter() - started, error)
+            raise
+        self.means.slow.ran(self._explained, question, cancel, time.perf_counter() - started, len(joined.result))
+        return joined
+
+    def _explained(self, question: Question) -> dict[str, Any]:
+        return self.explain(question, Cancel.after(_EXPLAIN_MS), analyze=False)
+
+    def _joined_at_once(self, question: Question, cancel: Cancel) -> _Joined:
         ran = self._ran(question, cancel)
         return _Joined(self._shaped(question, ran, cancel), ran.plan, ran.ran, ran.reason)
 
@@ -233,9 +255,12 @@ class Engine:
             if place is Place.SPARK:
                 assert self.means.spark is not None
                 most, ordered = request.max_rows, request.ordered
-                ran = self.means.spark.run_join(plan, inputs, run, most=most, ordered=ordered, output=output)
+                with tracing.span("adalog.spark.job") as span:
+                    ran = self.means.spark.run_join(plan, inputs, run, most=most, ordered=ordered, output=output)
+                    span.set("adalog.tasks", len(ran.tasks))
             else:
-                ran = run_join(plan, inputs, run, most=request.max_rows)
+                with tracing.span("adalog.join"):
+                    ran = run_join(plan, inputs, run, most=request.max_rows)
         except AdalogError as error:
             if error.code is Code.TIMEOUT:
                 # It takes this long at least.

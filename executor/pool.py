@@ -20,6 +20,7 @@ from executor.engine import Engine, Means
 from executor.maintain.choosing import live_of
 from executor.question.question import Question, Questions
 from executor.question.request import Request
+from executor.slow_queries import SlowQueries
 from executor.stored_queries import StoredQueries
 from executor.turns.lanes import Places
 from executor.turns.scheduler import Scheduler
@@ -60,7 +61,7 @@ class PoolSettings:
 
     `heavy_cost`: estimated cost from which on a query is heavy (about 20 ms of local work).
     `memory_bytes`: what all queries may hold together; one of them, half of it. `plan_bytes`: of what is
-    remembered of recent queries, parsed and planned.
+    remembered of recent queries, parsed and planned. `slow_seconds`: from which on a query is logged; 0: none.
     """
 
     threads: int = min(os.cpu_count() or 1, 2)
@@ -70,6 +71,7 @@ class PoolSettings:
     heavy_cost: float = 3e5
     memory_bytes: int = MEMORY_BYTES
     plan_bytes: int = 32 << 20
+    slow_seconds: float = 0.0
 
 
 class Pool:
@@ -87,7 +89,8 @@ class Pool:
         self.settings = settings or PoolSettings()
         self.spark = spark
         self.memory = Memory(self.settings.memory_bytes)
-        means = Means(self.settings.threads, spark, database.schema == "strict")
+        slow = SlowQueries(self.settings.slow_seconds) if self.settings.slow_seconds else None
+        means = Means(self.settings.threads, spark, database.schema == "strict", slow)
         self.questions = Questions(self.settings.plan_bytes // 2)
         self.engine = Engine(means, self.memory, self.settings.plan_bytes // 2)
         self.scheduler = Scheduler(

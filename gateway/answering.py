@@ -7,6 +7,7 @@ WebSocket.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import count
@@ -16,6 +17,7 @@ from typing import Any, Final, TypeVar
 import orjson
 from starlette.types import Scope
 
+from datalog import tracing
 from datalog.errors import AdalogError, Code
 from executor.bounds.cancel import abandoned, stopping
 from executor.bounds.client import ASKING, Client
@@ -25,6 +27,7 @@ from gateway.auth import ANYONE, Principal, Tokens, address_of, check_write
 from gateway.ending import Stop
 from gateway.metrics import Metrics
 from gateway.negotiation import GraphQLRequest
+from gateway.request_ids import request_id
 from schema.context import Context, Services
 from schema.errors import describe, internal
 from schema.execution import Answer, Operations, Prepared, root_fields
@@ -36,6 +39,7 @@ Gone = Callable[[], Coroutine[Any, Any, None]]
 
 # Most queries are answered sooner; only then is it worth watching whether the client is still there.
 _PATIENCE: Final = 0.02
+_REQUESTS: Final = logging.getLogger("adalog.requests")
 # What any request costs, one that is answered from a cache too.
 _REQUEST_UNITS: Final = 1_000.0
 _CUT: Final = AdalogError(
@@ -88,6 +92,8 @@ class Answering:
         metrics: Metrics,
         stop: Stop,
         buckets: Buckets | None = None,
+        *,
+        log_requests: bool = False,
     ) -> None:
         self.operations = operations
         self.services = services
@@ -95,13 +101,14 @@ class Answering:
         self.metrics = metrics
         self.stop = stop
         self._buckets = buckets
+        self._log_requests = log_requests
         self._requests = count(1)
 
     def introduce(self, principal: Principal, scope: Scope) -> None:
         """Says who asks, to the present task and to the work that answers it."""
         who = address_of(scope) if principal is ANYONE else principal.name
         meter = None if self._buckets is None else self._buckets.of(who)
-        ASKING.set(Client(who, next(self._requests), meter))
+        ASKING.set(Client(who, next(self._requests), meter, request_id(scope)))
 
     async def read(self, request: GraphQLRequest, principal: Principal) -> Asked:
         """The request's document. Raises FORBIDDEN for a mutation by somebody who may not, and RATE_LIMITED."""
@@ -121,9 +128,10 @@ class Answering:
         """The whole answer of a query or mutation. Raises ClientGoneError, StoppedError."""
         started = perf_counter()
         request = asked.request
-        run = self.operations.run(asked.prepared, context, request.variables, request.operation_name)
         try:
-            answer = await self._unless_stopped(asyncio.ensure_future(run), gone, asked.writes)
+            with tracing.span("graphql.execute", _about(asked)):
+                run = self.operations.run(asked.prepared, context, request.variables, request.operation_name)
+                answer = await self._unless_stopped(asyncio.ensure_future(run), gone, asked.writes)
         except StoppedError:
             for field in asked.fields:
                 self.metrics.answered(field, Code.BACKEND_UNAVAILABLE, perf_counter() - started)
@@ -142,9 +150,10 @@ class Answering:
         request = asked.request
         given = asked.prepared, Context(self.services), request.variables, request.operation_name, resume
         try:
-            begun = self.operations.subscribe_at_once(*given)
-            if begun is None:
-                begun = await self._subscribed(self.operations.subscribe(*given), gone)
+            with tracing.span("graphql.subscribe", _about(asked)):
+                begun = self.operations.subscribe_at_once(*given)
+                if begun is None:
+                    begun = await self._subscribed(self.operations.subscribe(*given), gone)
         except RefusedError as refused:
             self._count(Answer({"errors": refused.errors}, executed=False), asked.fields, perf_counter() - started)
             raise
@@ -177,6 +186,12 @@ class Answering:
 
     def _count(self, answer: Answer, fields: list[str], seconds: float) -> None:
         errors = answer.body.get("errors")
+        if self._log_requests:
+            codes = [error["extensions"]["code"] for error in errors or ()] or ["OK"]
+            about = {"fields": fields, "codes": codes, "seconds": round(seconds, 6)}
+            _REQUESTS.info(
+                "%s %s in %.1f ms", " ".join(fields) or "request", " ".join(codes), seconds * 1000, extra=about
+            )
         if not errors:
             for field in fields:
                 self.metrics.answered(field, "OK", seconds)
@@ -184,6 +199,10 @@ class Answering:
         failed = {str((error.get("path") or ["request"])[0]): error["extensions"]["code"] for error in errors}
         for field in fields or ["request"]:
             self.metrics.answered(field, failed.get(field, failed.get("request", "OK")), seconds)
+
+
+def _about(asked: Asked) -> dict[str, str]:
+    return {"graphql.operation.type": asked.kind or "unknown", "adalog.fields": " ".join(asked.fields)}
 
 
 def chunks(answer: Answer) -> list[bytes]:

@@ -31,6 +31,7 @@ from gateway.import_endpoint import ImportEndpoint
 from gateway.imports import Imports
 from gateway.metrics import CONTENT_TYPE, Metrics
 from gateway.origins import Origins
+from gateway.request_ids import HEADER, RequestIds, request_id
 from gateway.transport_ws import SocketEndpoint
 from gateway.wire import Wire
 from schema.budget import Responses
@@ -85,7 +86,9 @@ def create_app(
     backups = Backups(database)
     stop = Stop(database, pool, hub)
     operations = Operations(build_schema(), settings.limits)
-    answering = Answering(operations, services, tokens, metrics, stop, _buckets(settings, metrics))
+    answering = Answering(
+        operations, services, tokens, metrics, stop, _buckets(settings, metrics), log_requests=settings.log_requests
+    )
     graphql = GraphQLEndpoint(answering, explorer, origins, settings)
     probes = _Probes(database, pool, tokens, metrics, prepared, workers)
 
@@ -113,6 +116,7 @@ def create_app(
             Route("/metrics", probes.metrics_text),
         ],
         middleware=[
+            Middleware(RequestIds),
             Middleware(SecurityHeaders, origins=origins),
             *origins.middleware(),
             Middleware(Compression),
@@ -128,7 +132,7 @@ def create_app(
 async def _failed(request: Request, error: Exception) -> Response:
     """The answer to a request in which something unforeseen happened; no middleware sees it."""
     response = JSONResponse({"errors": [internal(error)]}, 500, {"Cache-Control": "no-store"})
-    response.raw_headers.extend(SECURITY_HEADERS)
+    response.raw_headers.extend([*SECURITY_HEADERS, (HEADER, request_id(request.scope).encode())])
     return response
 
 

@@ -18,8 +18,9 @@ from store.attribute import TX_BASE
 from store.backup.catalogue import catalogue
 from store.backup.checking import Checked, Finding, check_folder
 from store.backup.checking_backups import check_backups
-from store.backup.restoring import restore
+from store.backup.restoring import restore, restore_to_server
 from store.backup.taking import take
+from store.folder import is_address
 from store.place import place_of
 from store.reading import source_of
 
@@ -101,17 +102,21 @@ def _instant(milliseconds: int) -> str:
     return text.replace("+00:00", "Z")
 
 
-def run_restore(place: str, data: str, moment: str | None, number: int | None, out: Console, err: Console) -> None:
-    """Restores into a folder, and prints what is in it."""
+def run_restore(
+    place: str, data: str, segments: str | None, moment: str | None, number: int | None, out: Console, err: Console
+) -> None:
+    """Restores into a folder or server, and prints what is in it. segments: of a server's gateways."""
     began = time.monotonic()
+    when = None if moment is None else _moment(moment)
+    backups = place_of(place)
     with bar_on(err) as bar:
-        restored = restore(
-            place_of(place),
-            Path(data),
-            moment=None if moment is None else _moment(moment),
-            number=number,
-            watching=_Bar(Shown(bar)),
-        )
+        bars = _Bar(Shown(bar))
+        if is_address(data):
+            restored = restore_to_server(
+                backups, data, moment=when, number=number, segments=segments, watching=bars
+            )
+        else:
+            restored = restore(backups, Path(data), moment=when, number=number, watching=bars)
     if restored.replayed is not None:
         err.print(
             f"adalog: {restored.replayed}. It was made again from the log, and nothing is lost",

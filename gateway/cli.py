@@ -402,6 +402,8 @@ def stream(
 def export(folder: str, form: str, as_of: str | None, history: bool, **_: Any) -> None:
     """Export the datoms through Spark into the new folder OUT: a folder for each attribute, and schema.edn.
 
+    OUT may be an address of an object store, as s3://bucket/backup.
+
     The database may be served meanwhile. `adalog import` reads it back (format: adalog). The last line printed is
     JSON: {"t", "datoms", "attributes", "files", "bytes", "seconds"}.
 
@@ -466,7 +468,7 @@ def backup(
 
 
 @main.command()
-@option("--data", metavar="DIR", required=True, help="The folder to restore into: a new or an empty one.")
+@option("--data", metavar="DIR", required=True, help="Where to: a new or empty folder, or database of a server.")
 @option("--t", metavar="T", help="As of this transaction number or instant.  [default: the newest there is]")
 @option("--backup", "number", metavar="N", type=click.IntRange(1), help="This backup.  [default: the newest]")
 @click.argument("place", metavar="OUT")
@@ -481,12 +483,17 @@ def restore(place: str, data: str, t: str | None, number: int | None) -> None:
     """
     with _told(None):
         from gateway.backing_up import run_restore
-        from store.folder import check_is_folder
+        from store.folder import check_is_folder, is_address
 
         if data == ":memory:":
             raise click.UsageError("a database in memory ends with the command; name a folder with --data")
-        check_is_folder(data)
-        run_restore(place, data, t, number, out, err)
+        segments = None
+        if is_address(data):
+            shared = _settings().segments
+            segments = None if shared is None else shared.get_secret_value()
+        else:
+            check_is_folder(data)
+        run_restore(place, data, segments, t, number, out, err)
 
 
 @main.command()

@@ -101,6 +101,7 @@ class Settings:
     fold_bytes: Positive = FOLD_BYTES
     backup_folders: BackupList | None = None
     spark_conf: SparkConf = _NOTHING
+    spark_segments: str | None = None
     threads: int = 2
     queries_at_once: int = 4
     heavy_queries_at_once: int = 2
@@ -133,6 +134,9 @@ class Settings:
     live_progress_seconds: Seconds = 15.0
     live_bytes: Positive = 256 * 1024 * 1024
     log_level: LogLevel = "info"
+    log_format: Literal["text", "json"] = "text"
+    log_requests: bool = False
+    slow_query_seconds: Span = 0.0
     limits: Limits = field(default_factory=Limits)
 
     @property

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from datetime import datetime
-from pathlib import Path
 
 import orjson
 from rich.console import Console
 
 from datalog.errors import AdalogError, Code
 from executor.spark.exporting.export import export
-from executor.spark.exporting.folder import check_target
+from executor.spark.exporting.target import check
 from executor.spark.pipeline.reading import SparkRunner
 from executor.spark.session import Session
 from gateway.config import Settings
@@ -30,7 +29,7 @@ def run_export(
 ) -> None:
     """Exports, and prints what was written. Raises AdalogError as `export` does."""
     moment = None if as_of is None else _moment(as_of)
-    check_target(Path(to))
+    check(to)
     # Without the folder's lock: whoever has it, or wants it, is not disturbed.
     view = _view(read_folder(settings.data), moment)
     session = Session(settings.spark_master, settings.spark_properties)
@@ -41,7 +40,7 @@ def run_export(
             shown.stage("starting Spark")
             session.wait(_SPARK_SECONDS)
             runner = SparkRunner(session.live(), shown)
-            outcome = export(view.history() if history else view, runner, Path(to), form)
+            outcome = export(view.history() if history else view, runner, to, form)
     finally:
         session.close()
     out.out(orjson.dumps(asdict(outcome)).decode(), highlight=False)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.metrics_core import (
     CounterMetricFamily,
     GaugeMetricFamily,
+    HistogramMetricFamily,
     Metric,
     SummaryMetricFamily,
 )
 from prometheus_client.registry import Collector
+
+from executor.live.figures import LAGS
 
 if TYPE_CHECKING:
     from executor.cache.answers import ResultCache
@@ -142,6 +146,13 @@ class _LiveFigures(Collector):
         )
         ticks.add_metric([], figures.ticks, figures.tick_seconds)
         yield ticks
+        lags = HistogramMetricFamily(
+            "adalog_live_lag_seconds", "From a transaction's instant until its events wait for their subscribers."
+        )
+        counts = list(accumulate(figures.lags))
+        bounds = [*(str(bound) for bound in LAGS), "+Inf"]
+        lags.add_metric([], list(zip(bounds, counts, strict=True)), figures.lag_seconds)
+        yield lags
 
 
 class Metrics:

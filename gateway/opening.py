@@ -94,6 +94,7 @@ def start_pool(database: Database, settings: Settings, *, spark: bool, workers: 
         waiting=settings.queries_waiting,
         memory_bytes=settings.memory_bytes,
         plan_bytes=settings.plan_cache_bytes,
+        slow_seconds=settings.slow_query_seconds,
     )
     cache = cache_settings(settings)
     if not spark:
@@ -103,7 +104,9 @@ def start_pool(database: Database, settings: Settings, *, spark: bool, workers: 
     from executor.spark.engine import SparkEngine
     from executor.spark.folding import folding_on
 
-    engine = SparkEngine(settings.spark_master, properties=settings.spark_properties)
+    engine = SparkEngine(
+        settings.spark_master, properties=settings.spark_properties, segments=settings.spark_segments
+    )
     database.have_folded(folding_on(engine.session), settings.fold_bytes)
     pool = Pool(database, sizes, engine, cache)
     if workers is not None:

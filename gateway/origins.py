@@ -51,7 +51,7 @@ class Origins:
             allow_origins=[ANY] if self.any else sorted(self.named),
             allow_methods=["GET", "POST"],
             allow_headers=[ANY],
-            expose_headers=["ETag", "Retry-After", "WWW-Authenticate", "Accept-Post", "Allow"],
+            expose_headers=["ETag", "Retry-After", "WWW-Authenticate", "Accept-Post", "Allow", "X-Request-Id"],
             allow_private_network=True,
         )
         return [cors]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import socket
 import sys
@@ -22,8 +21,10 @@ from gateway import descriptors
 from gateway.config import Settings
 from gateway.connection import Connection
 from gateway.ending import CUT, FINISH, LET_GO, Ending
+from gateway.logs import start_logging
 from gateway.rehearsal import Rehearsal
 from gateway.starting import Front, Start
+from gateway.telemetry import traces
 from gateway.texts import shown_data
 from gateway.trimming import Trimming
 from gateway.websocket import WebSocket
@@ -153,7 +154,7 @@ def serve_as_worker(settings: Settings, post: Post, siblings: Siblings) -> None:
 
 
 def _set_up(settings: Settings) -> None:
-    logging.basicConfig(level=settings.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    start_logging(settings)
     os.umask(0o077)
     descriptors.allow_many()
     sys.setswitchinterval(_SWITCH_SECONDS)
@@ -180,8 +181,9 @@ def _serve(
         trimming.start()
 
     try:
-        start.begin(_address(settings), opened, server.give_up)
-        server.run(sockets=entrance.sockets)
+        with traces():
+            start.begin(_address(settings), opened, server.give_up)
+            server.run(sockets=entrance.sockets)
     finally:
         if workers is not None:
             workers.end()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import strawberry
 
-from datalog import edn
+from datalog import edn, tracing
 from datalog.diagnostics import Diagnostic
 from datalog.errors import AdalogError, Code
 from executor.bounds.cancel import Cancel
@@ -370,11 +370,12 @@ class Mutation:
         meter = ASKING.get().meter
         if meter is not None:
             meter.admit(_TX_COST + _TX_CHARACTER_COST * len(tx))
-        future = info.context.services.database.submit(
-            tx, expected_basis_t=expected_basis_t, idempotency_key=idempotency_key
-        )
-        # A client that goes away does not undo what is on its way to the disk.
-        report = await asyncio.shield(asyncio.wrap_future(future))
+        with tracing.span("adalog.transact"):
+            future = info.context.services.database.submit(
+                tx, expected_basis_t=expected_basis_t, idempotency_key=idempotency_key
+            )
+            # A client that goes away does not undo what is on its way to the disk.
+            report = await asyncio.shield(asyncio.wrap_future(future))
         if meter is not None:
             meter.pay(_TX_DATOM_COST * len(report.datoms))
         return types.tx_report(report, encoding or Encoding.PLAIN)

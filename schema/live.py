@@ -16,11 +16,10 @@ from datalog.errors import AdalogError, Code
 from executor.answer.result import Result
 from executor.bounds.budget import Memory
 from executor.bounds.cancel import Cancel
-from executor.live.beginning import Begin, began
 from executor.live.event import Event, Kind, Message
-from executor.live.resume import Tokens, stream_name
+from executor.live.resume import Begin, Tokens, began, stream_name
 from executor.live.subscription import Subscription
-from executor.live.views import Asked
+from executor.live.views import LiveQuestion
 from executor.question.arguments import few
 from executor.question.request import Request
 from schema import types
@@ -229,7 +228,7 @@ def _log(services: Services, hub: Hub, selected: Selected, resume: str | None) -
     return hub.follow_log(LogForm(selected.alias, _encoding(selected), selected.shape, memory, most), start)
 
 
-_Made = tuple[Asked, LiveForm, Begin]
+_Made = tuple[LiveQuestion, LiveForm, Begin]
 
 
 class _Reading:
@@ -277,7 +276,7 @@ class _Reading:
         arguments = read_arguments(services.database, given.get("args"), given.get("argsEdn"))
         return Request(given["query"], arguments, max_rows=services.limits.rows)
 
-    def _made(self, asked: Asked, request: Request) -> _Made:
+    def _made(self, asked: LiveQuestion, request: Request) -> _Made:
         services, selected = self._services, self._selected
         name = stream_name("live", request.query, describe_arguments(request.args))
         most = services.limits.result_bytes

@@ -20,5 +20,6 @@ lock() { # NAME, and what uv is to read
 python3 -c 'import tomllib; print("\n".join(tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"]))' |
     lock build -
 lock run pyproject.toml
+lock otel pyproject.toml --extra otel
 lock test pyproject.toml --extra test
 lock bench pyproject.toml --extra bench

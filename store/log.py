@@ -491,7 +491,7 @@ class Log:
         """
         checksum, t = 0, 0
         try:
-            with self._connection() as connection:
+            with self._filling() as connection:
                 connection.execute(sa.update(IDENTITY).values(id=identity))
                 for piece in _in_pieces(copies):
                     for copy in piece:
@@ -501,13 +501,18 @@ class Log:
                     self._insert(connection, piece)
                 oldest = self._oldest(t)
                 connection.execute(sa.delete(KEYS).where(FORGOTTEN), oldest)
-                connection.commit()
         except sa.exc.SQLAlchemyError as error:
             raise AdalogError(
                 Code.BACKEND_UNAVAILABLE, f"the log could not be written ({error.__cause__ or error})"
             ) from error
         self.identity = identity
         self._continue(t, checksum)
+
+    @contextmanager
+    def _filling(self) -> Iterator[sa.Connection]:
+        with self._connection() as connection:
+            yield connection
+            connection.commit()
 
     def _insert(self, connection: sa.Connection, copies: Sequence[Copied]) -> None:
         rows = [

@@ -7,7 +7,7 @@ name it.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import cast
 from weakref import WeakValueDictionary
@@ -65,14 +65,18 @@ class Manifest:
 
     def located(self) -> Manifest:
         """The same with the files under absolute paths, for processes that run elsewhere."""
+        return self.placed(_located)
+
+    def placed(self, place: Callable[[Segment], Segment]) -> Manifest:
+        """The same with the files elsewhere."""
         return replace(
             self,
             relations={
-                id_: tuple(_located(part) if isinstance(part, Segment) else part for part in parts)
+                id_: tuple(place(part) if isinstance(part, Segment) else part for part in parts)
                 for id_, parts in self.relations.items()
             },
             blocks={
-                tag: tuple(each if isinstance(each, Block) else (each[0], _located(each[1])) for each in blocks)
+                tag: tuple(each if isinstance(each, Block) else (each[0], place(each[1])) for each in blocks)
                 for tag, blocks in self.blocks.items()
             },
         )

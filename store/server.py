@@ -50,10 +50,8 @@ _SESSION: Final = (
 ).encode()
 # The turn of the table that the connection finds, whatever its database and schema.
 _CLASS: Final = 0x0ADA106
-_TURN: Final = (
-    b"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; "
-    b"SELECT pg_advisory_xact_lock(%d, ('transactions'::regclass)::oid::bigint::bit(32)::int); " % _CLASS
-)
+_LOCK: Final = b"SELECT pg_advisory_xact_lock(%d, ('transactions'::regclass)::oid::bigint::bit(32)::int)" % _CLASS
+_TURN: Final = b"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; " + _LOCK + b"; "
 _POOL: Final = 5
 # Of the payloads of one append: a message of the protocol has less than a gigabyte, and these are written in
 # hexadecimals.
@@ -149,9 +147,12 @@ class ServerLog(Log):
 
         try:
             super().__init__(engine, keys, prepare=prepare)
-        except (sa.exc.SQLAlchemyError, psycopg.Error) as error:
+        except BaseException as error:
+            self._alive.close()
             engine.dispose()
-            raise _unusable(address, error) from None
+            if isinstance(error, sa.exc.SQLAlchemyError | psycopg.Error):
+                raise _unusable(address, error) from None
+            raise
 
     def _connect(self) -> psycopg.Connection[Any]:
         connection = psycopg.connect(**self._parameters, autocommit=True, prepare_threshold=5)
@@ -342,6 +343,20 @@ class ServerLog(Log):
                 found += turn.missed
                 if not turn.is_behind:
                     return found
+
+    @contextmanager
+    def _filling(self) -> Iterator[sa.Connection]:
+        with self._engine.execution_options(isolation_level="READ COMMITTED").begin() as connection:
+            # Reading what comes next may take longer than others would wait for.
+            connection.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout = 0")
+            connection.exec_driver_sql(_LOCK.decode())
+            if connection.exec_driver_sql("SELECT 1 FROM transactions LIMIT 1").first() is not None:
+                raise AdalogError(
+                    Code.ARG_INVALID,
+                    "there is a database already; a backup is restored into an empty one (createdb NAME). Nothing "
+                    "was changed",
+                )
+            yield connection
 
     # Others
 

@@ -14,12 +14,13 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import Context, copy_context
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any, Final
 
+from datalog import tracing
 from datalog.errors import AdalogError, Code
 from store import adoption, bulk
 from store.adoption import Adoption
@@ -96,6 +97,15 @@ class AdoptionRequest(Request):
 
 
 Job = Request | Callable[[], None] | None
+
+
+def _append_span(group: _Group) -> AbstractContextManager[object]:
+    """A span below the first transaction's that is traced, with links to the others."""
+    if not tracing.is_on():
+        return nullcontext()
+    asking = [request.asking.run(tracing.current) for request, _ in group.waiting]
+    about = {"adalog.transactions": len(group.entries)}
+    return tracing.span("adalog.log.append", about, asking[0] if asking else None, asking[1:])
 
 
 @dataclass
@@ -349,7 +359,8 @@ class Writer:
         if not group.entries:
             return
         try:
-            self._append(turn, group.entries)
+            with _append_span(group):
+                self._append(turn, group.entries)
         except BaseException:
             # Nothing of the group may stay.
             self._head.rolled_back(mark)

@@ -33,8 +33,9 @@ PASSWORD = "s3cret/of@ada"
 class PostgresServer:
     """One server; it can be stopped at once or in order, started again, frozen and thawed."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, fsync: str = "off") -> None:
         self.folder = folder
+        self.fsync = fsync
         self.port = _free_port()
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -61,6 +62,7 @@ class PostgresServer:
             "unix_socket_directories": "",
             "max_connections": "100",
             "logging_collector": "off",
+            "fsync": self.fsync,
         }
         arguments = [f"-c{name}={value}" for name, value in settings.items()]
         with (self.folder / "log").open("ab") as log:
@@ -148,10 +150,11 @@ def pgbench() -> Path:
 
 
 @contextmanager
-def running() -> Iterator[PostgresServer]:
-    """A server, stopped at the end."""
-    folder = Path(tempfile.mkdtemp(prefix="postgres-"))
-    server = PostgresServer(folder)
+def running(where: Path | None = None, fsync: str = "off") -> Iterator[PostgresServer]:
+    """A server, stopped at the end. fsync: off where nobody pulls the plug, as what a killed server wrote is in the
+    system's cache."""
+    folder = Path(tempfile.mkdtemp(prefix="postgres-", dir=where))
+    server = PostgresServer(folder, fsync)
     try:
         server.make()
         server.start()

@@ -12,11 +12,12 @@ from executor.bounds.meter import Meter, Tab
 @dataclass(frozen=True, slots=True)
 class Client:
     """`principal`: the name that somebody is known by, or the address. `request`: equal for all that one request
-    asks. `meter`: where its costs go, if they are counted."""
+    asks. `meter`: where its costs go, if they are counted; `id`: what its request is called in logs."""
 
     principal: str = ""
     request: int = 0
     meter: Meter | None = field(default=None, compare=False, repr=False)
+    id: str = field(default="", compare=False)
 
     @property
     def admitted(self) -> Client:

@@ -11,6 +11,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from datalog import tracing
 from datalog.watched import watching
 from executor.bounds.cancel import Cancel
 from executor.bounds.recent import Recent, weight_of_text
@@ -41,7 +42,7 @@ class Compiler:
             return known
         check = (cancel or Cancel()).check
         statistics = Statistics(question.databases, sizes, check=check)
-        with watching(check):
+        with tracing.span("adalog.plan"), watching(check):
             plan = plan_query(question.query, statistics, question.relations, options, share=share)
         self.plans.put(key, plan, _weight(question))
         return plan

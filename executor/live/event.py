@@ -1,8 +1,11 @@
-"""What happens to an answer that somebody follows, before and after it is written for those who follow it."""
+"""What happens to an answer that somebody follows, before and after it is written for those who do; and what
+they are told where something fails."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Hashable
+from concurrent.futures import CancelledError
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final, NamedTuple, Protocol
@@ -11,10 +14,10 @@ from datalog.errors import AdalogError, Code
 from executor.answer.result import Result
 from executor.bounds.cancel import Cancel
 from executor.bounds.failure import emptied
-from executor.live.failing import failure
 from executor.maintain.view import Change
 from store.datom import TxReport
 
+_LOGGER: Final = logging.getLogger("adalog.live")
 # What says nothing about the event: whoever asked for the work knows what follows.
 _PASSING: Final = (Code.CANCELLED, Code.RATE_LIMITED)
 
@@ -114,3 +117,13 @@ class Form(Protocol):
 def size_of(change: Change) -> int:
     """The cells of a change."""
     return (len(change.added) + len(change.removed)) * max(1, len(change.added.columns))
+
+
+def failure(error: BaseException | None) -> AdalogError:
+    """Why some work gave nothing. What nobody has foreseen is INTERNAL, and goes to the log."""
+    if isinstance(error, AdalogError):
+        return error
+    if error is None or isinstance(error, CancelledError):
+        return AdalogError(Code.CANCELLED, "the work was cancelled")
+    _LOGGER.error("a live query failed", exc_info=error)
+    return AdalogError(Code.INTERNAL, "the live query failed; the server's log says why")

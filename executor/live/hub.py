@@ -25,20 +25,18 @@ from datalog.errors import AdalogError, Code
 from executor.bounds.cancel import Cancel, stopping
 from executor.bounds.client import ASKING, Client
 from executor.cache.reads import reads_of
-from executor.live.beginning import Begin, began
 from executor.live.changes import Changes, ValuesForm
 from executor.live.errands import Errands
-from executor.live.event import Form, Position
-from executor.live.failing import failure
+from executor.live.event import Form, Position, failure
 from executor.live.feed import Seat
 from executor.live.figures import Figures
 from executor.live.holding import Holdings
 from executor.live.outlet import LoopOutlet, Outlet, ThreadOutlet
-from executor.live.resume import Tokens, stream_name
+from executor.live.resume import Begin, Tokens, began, stream_name
 from executor.live.seats import Seats
 from executor.live.settings import LiveSettings
 from executor.live.subscription import BlockingSubscription, Subscription
-from executor.live.views import Asked, Told, Views
+from executor.live.views import Commit, LiveQuestion, Views
 from executor.maintain.asked import feed_key, view_key
 from executor.maintain.choosing import view_of
 from executor.maintain.compared import Compared
@@ -67,7 +65,7 @@ class Hub:
         self.figures = Figures()
         self.holdings = Holdings(self.settings.memory_bytes)
         self.mail = Holdings(self.settings.mailboxes_bytes)
-        self._jobs: queue.SimpleQueue[_Job | Told | None] = queue.SimpleQueue()
+        self._jobs: queue.SimpleQueue[_Job | Commit | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._of: Counter[str] = Counter()
         self._closed = False
@@ -86,13 +84,13 @@ class Hub:
 
     # For whoever subscribes
 
-    def known(self, request: Request) -> Asked | None:
+    def known(self, request: Request) -> LiveQuestion | None:
         """A request made ready to be followed, where that takes no time: the like of it is followed already. Raises
         what is wrong with it."""
         request = _following(request)
         return self._known(self.pool.question(request)) if self.pool.questions.knows(request) else None
 
-    def asked(self, request: Request, cancel: Cancel) -> Asked:
+    def asked(self, request: Request, cancel: Cancel) -> LiveQuestion:
         """Any request made ready, on the pool's threads. Raises likewise."""
         question = self.pool.question(_following(request), cancel)
         known = self._known(question)
@@ -114,8 +112,8 @@ class Hub:
             if len(self._apart) >= _APART:
                 self._apart.clear()
             self._apart[shared] = None
-            return Asked(question, key, key, view)
-        return Asked(question, key, shared, view)
+            return LiveQuestion(question, key, key, view)
+        return LiveQuestion(question, key, shared, view)
 
     def live(self, query: str, args: Sequence[Any], resume: str | None, from_t: int | None) -> Changes:
         """The changes of a query, for the thread that asks. Raises what is wrong with it, and as `follow` does."""
@@ -131,7 +129,7 @@ class Hub:
         begin = began(self.database, self._tokens, name, resume, from_t)
         return Changes(self.follow_blocking(asked, ValuesForm(name, self._tokens), begin))
 
-    def follow(self, asked: Asked, form: Form, begin: Begin) -> Subscription:
+    def follow(self, asked: LiveQuestion, form: Form, begin: Begin) -> Subscription:
         """A subscription to a question's answer, to be called on the event loop that reads it.
 
         Raises RATE_LIMITED where there are as many as may be, and BACKEND_UNAVAILABLE after `close`.
@@ -140,13 +138,15 @@ class Hub:
         self._follow(asked, form, begin, subscription, self._outlet())
         return subscription
 
-    def follow_blocking(self, asked: Asked, form: Form, begin: Begin) -> BlockingSubscription:
+    def follow_blocking(self, asked: LiveQuestion, form: Form, begin: Begin) -> BlockingSubscription:
         """The same for a thread."""
         subscription = BlockingSubscription(self, self.settings, begin.position)
         self._follow(asked, form, begin, subscription, self._threads)
         return subscription
 
-    def _follow(self, asked: Asked, form: Form, begin: Begin, subscription: Subscription, outlet: Outlet) -> None:
+    def _follow(
+        self, asked: LiveQuestion, form: Form, begin: Begin, subscription: Subscription, outlet: Outlet
+    ) -> None:
         client, since = ASKING.get().admitted, self.database.snapshot().t
 
         def sit() -> None:
@@ -189,13 +189,13 @@ class Hub:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _known(self, question: Question) -> Asked | None:
+    def _known(self, question: Question) -> LiveQuestion | None:
         shared = view_key(question)
         if shared in self._views.known:
-            return Asked(question, feed_key(question, shared), shared, None)
+            return LiveQuestion(question, feed_key(question, shared), shared, None)
         if shared in self._apart:
             key = feed_key(question, shared)
-            return Asked(question, key, key, None)
+            return LiveQuestion(question, key, key, None)
         return None
 
     # For subscriptions

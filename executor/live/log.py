@@ -15,8 +15,7 @@ from executor.bounds.cancel import StartAgain
 from executor.bounds.client import Client
 from executor.live.catching_up import Reading
 from executor.live.errands import Errand, Errands, Purpose
-from executor.live.event import Event, Kind, Position
-from executor.live.failing import failure
+from executor.live.event import Event, Kind, Position, failure
 from executor.live.feed import Feed
 from executor.live.work import Brief
 from store.datom import TxReport

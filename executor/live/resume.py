@@ -1,4 +1,5 @@
-"""Resume tokens: where a stream was, signed, bound to what was asked and to the transactions up to there.
+"""Where a stream begins: now, at a transaction of long ago, or after an event that was seen. That one a resume
+token tells, signed, bound to what was asked and to the transactions up to there.
 
 A token is opaque to clients: base64url of the name of the database and key that it belongs to, a signature, and a
 JSON body.
@@ -19,7 +20,7 @@ import orjson
 from datalog.errors import AdalogError, Code
 from datalog.values import stable_text
 from executor.live.event import Position
-from store.database import Database
+from store.database import Database, check_moment
 
 _OWNER_BYTES: Final = 6
 _SIGNATURE_BYTES: Final = 12
@@ -117,6 +118,34 @@ class Tokens:
 
     def _sign(self, body: bytes) -> bytes:
         return hmac.digest(self._key, body, "sha256")[:_SIGNATURE_BYTES]
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """After a position, None for a snapshot of now. `each`: every transaction since is to be told by itself.
+    `reset`: why the stream starts over instead of going on."""
+
+    position: Position | None = None
+    each: bool = False
+    reset: str | None = None
+
+
+def began(database: Database, tokens: Tokens, name: str, resume: str | None, from_t: int | None) -> Begin:
+    """Where the stream of that name begins. Raises ARG_INVALID and BASIS_FUTURE."""
+    if resume is not None and from_t is not None:
+        raise AdalogError(Code.ARG_INVALID, "both resume and fromT are given; give at most one of them")
+    if resume is not None:
+        found = tokens.read(resume, name)
+        return Begin(found.position, reset=found.reason)
+    if from_t is not None:
+        check_moment("fromT", from_t)
+        now = database.snapshot().t
+        if from_t > now:
+            raise AdalogError(
+                Code.BASIS_FUTURE, f"fromT = {from_t} is not reached yet: the newest transaction is {now}"
+            )
+        return Begin(Position(from_t, 0), each=True)
+    return Begin()
 
 
 def _is_body(body: bytes) -> bool:

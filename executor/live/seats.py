@@ -18,8 +18,7 @@ from executor.bounds.cancel import Cancel, StartAgain
 from executor.bounds.client import Client
 from executor.live.catching_up import CatchingUp, Filling, OverError, Reading
 from executor.live.errands import Errand, Errands
-from executor.live.event import Event, Form, Message, Position
-from executor.live.failing import failure
+from executor.live.event import Event, Form, Message, Position, failure
 from executor.live.feed import Feed, Seat, Shared
 from executor.live.figures import Figures
 from executor.live.holding import Chunks, Holdings

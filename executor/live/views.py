@@ -22,8 +22,7 @@ from executor.bounds.client import Client
 from executor.bounds.failure import emptied
 from executor.live.catching_up import Reading
 from executor.live.errands import Errand, Errands, Purpose
-from executor.live.event import Event, Kind, Position
-from executor.live.failing import failure
+from executor.live.event import Event, Kind, Position, failure
 from executor.live.feed import Feed, Followed, Recent
 from executor.live.figures import Figures
 from executor.live.holding import Holding, Holdings
@@ -40,7 +39,7 @@ from store.bootstrap import IDENT
 from store.database import TxReport
 from store.snapshot import Snapshot
 
-Told = tuple[TxReport, Snapshot]
+Commit = tuple[TxReport, Snapshot]
 
 # Transactions that wait for the hub, beyond which they become one step.
 _FAR_BEHIND: Final = 256
@@ -58,7 +57,7 @@ _LOG: Final = "log"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class LiveQuestion:
     """A question that somebody wants to follow. `key`: of its feed; `view_key`: of its view; `view`: made already,
     for the question's moment, where there was none."""
 
@@ -102,7 +101,7 @@ class Views:
         self._numbers = itertools.count(1)
         self._schema_key = -1
         # Of a group that was committed together, those that were told of so far, where it has to be taken as one.
-        self._partly: list[Told] = []
+        self._partly: list[Commit] = []
         # Views that keep joins, the one stepped longest ago first, and the bytes of these, up to a most.
         self._keeping: OrderedDict[Followed, int] = OrderedDict()
         self._kept_bytes = 0
@@ -115,7 +114,7 @@ class Views:
 
     # Feeds
 
-    def feed(self, asked: Asked, client: Client) -> Feed:
+    def feed(self, asked: LiveQuestion, client: Client) -> Feed:
         """The feed of a question, made where there is none; its view knows it later."""
         feed = self._feeds.get(asked.key)
         if feed is not None:
@@ -258,7 +257,7 @@ class Views:
 
     # Transactions
 
-    def committed(self, told: Sequence[Told]) -> None:
+    def committed(self, told: Sequence[Commit]) -> None:
         """Steps what transactions touch."""
         told = self._whole(told)
         if not told:
@@ -269,6 +268,8 @@ class Views:
             if self._tick([report for report, _ in group], group[-1][1]):
                 self._figures.ticks += 1
                 self._figures.tick_seconds += time.perf_counter() - started
+                # Instants are of the clock on the wall, which may have been set.
+                self._figures.lagged(max(0.0, time.time() - group[-1][0].tx_instant.timestamp()))
         self._log_committed([report for report, _ in told])
         if self.now is not None:
             self.now = newest.as_of(told[-1][0].t)
@@ -284,7 +285,7 @@ class Views:
             except Exception as error:  # noqa: BLE001 - those who follow queries never notice
                 self.failed(log.feed, failure(error))
 
-    def _whole(self, told: Sequence[Told]) -> Sequence[Told]:
+    def _whole(self, told: Sequence[Commit]) -> Sequence[Commit]:
         """Those that are to be looked at now: with :db/noHistory, groups of which all were told."""
         now = self.now
         if now is None:
@@ -505,7 +506,7 @@ class Views:
                 self._tell(feed, Event(Kind.PROGRESS, Position(moment.t)))
 
 
-def _groups(told: Sequence[Told], newest: Snapshot) -> Iterable[Sequence[Told]]:
+def _groups(told: Sequence[Commit], newest: Snapshot) -> Iterable[Sequence[Commit]]:
     """The transactions that are one step each."""
     if len(told) > _FAR_BEHIND:
         return [told]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections import deque
 from dataclasses import dataclass, field
@@ -12,7 +11,7 @@ from datalog.errors import AdalogError, Code
 from executor.bounds.budget import Memory
 from executor.bounds.cancel import Cancel, StartAgain
 from executor.engine import Engine
-from executor.live.event import Event, Kind, Position
+from executor.live.event import Event, Kind, Position, failure
 from executor.live.feed import BRIEF, Feed, Followed
 from executor.live.holding import FullError
 from executor.maintain.choosing import view_of
@@ -24,7 +23,6 @@ _EACH: Final = 64
 _EACH_SECONDS: Final = 0.1
 # Seconds of waiting, for the processor or whatever else, after which work leaves the hub's thread.
 _PATIENCE: Final = 0.1
-_LOGGER: Final = logging.getLogger("adalog.live")
 
 
 class Brief(Cancel):
@@ -106,9 +104,8 @@ class Work:
                 self._give_up()
                 raise
             done.failed = dict.fromkeys((*followed.feeds.values(), *self.adding), error)
-        except Exception:
-            _LOGGER.exception("a live query failed")
-            done.failed = dict.fromkeys((*followed.feeds.values(), *self.adding), _internal())
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is this view's alone
+            done.failed = dict.fromkeys((*followed.feeds.values(), *self.adding), failure(error))
         else:
             done.seconds = (time.thread_time() - started) / max(1, steps)
         return done
@@ -171,7 +168,3 @@ def _add(view: View, feed: Feed, at: Snapshot, cancel: Cancel, done: Done) -> No
             raise
         view.drop(feed.number)
         done.failed[feed] = error
-
-
-def _internal() -> AdalogError:
-    return AdalogError(Code.INTERNAL, "the live query failed; the server's log says why")

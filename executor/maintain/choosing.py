@@ -8,12 +8,13 @@ from datalog import ast
 from executor.engine import Engine
 from executor.maintain.asked import UndatedQuestion
 from executor.maintain.compared import RECOMPUTED, Compared
-from executor.maintain.maintained import MAINTAINED, Maintained, maintenance_at, moving_source
+from executor.maintain.maintained import Maintained, maintenance_at, moving_source
 from executor.maintain.view import View
 from executor.question.arguments import Moment, matched
 from executor.question.question import Question
 from planner.maintenance.maintenance import Maintenance
 
+MAINTAINED: Final = "maintained"
 # A part takes up to a millisecond to be planned: two seconds or so for a query, once.
 _MOST_LEAVES: Final = 4_000
 
@@ -25,7 +26,7 @@ def view_of(question: Question, engine: Engine) -> View:
     """
     chosen = chosen_for(question)
     if isinstance(chosen, str):
-        return Compared(UndatedQuestion.of(question), engine, chosen)
+        return Compared(UndatedQuestion.of(question), engine)
     return Maintained(question, engine, chosen, moving_source(question))
 
 

@@ -45,17 +45,12 @@ class _Feed:
 
 @dataclass(slots=True)
 class Compared:
-    """`why`: the reason that it is not maintained by changes, for explain."""
+    """Any question's: `asked` is that of whoever came first."""
 
     asked: UndatedQuestion
     engine: Engine
-    why: str
     intact: bool = True
     _feeds: dict[int, _Feed] = field(default_factory=dict)
-
-    @property
-    def how(self) -> str:
-        return f"{RECOMPUTED}: {self.why}"
 
     def interests(self, at: Snapshot) -> Sequence[Interest]:
         """The attributes that the query reads of every database that moves with `$` or forgets; `:db/ident`, since

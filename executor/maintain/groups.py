@@ -15,7 +15,7 @@ from planner.program import Derived
 from planner.version import Version
 
 
-class Groups:
+class RuleGroups:
     """A relation with aggregates outside of a recursion: the distinct rows under it, and a row for each group.
 
     A group that a row came to or went from is aggregated again. `name`: the rows', for joins.

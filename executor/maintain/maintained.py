@@ -29,7 +29,7 @@ from executor.extenders.patterns import Patterns
 from executor.join.batch import Batch, Column
 from executor.maintain.asked import UndatedQuestion
 from executor.maintain.compared import PASSING, changed
-from executor.maintain.grouping import Groups
+from executor.maintain.grouping import AnswerGroups
 from executor.maintain.reacting import Reacting
 from executor.maintain.showing import Showing
 from executor.maintain.view import Change, Interest, Tick
@@ -45,8 +45,6 @@ from store.bootstrap import IDENT
 from store.codes import Scratch
 from store.snapshot import Snapshot
 
-MAINTAINED: Final = "maintained"
-
 # Of a view, and of each leaf of its joins.
 _VIEW_BYTES: Final = 10_000
 _LEAF_BYTES: Final = 600
@@ -55,7 +53,7 @@ _FEED_BYTES: Final = 1_000
 # Refusals that are no matter of one feed. What is refused because others use the memory is to be asked again.
 _OF_ALL: Final = (Code.CANCELLED, Code.TIMEOUT, Code.RATE_LIMITED)
 
-Changes = dict[int, Change | AdalogError]
+Outcomes = dict[int, Change | AdalogError]
 
 
 def moving_source(question: Question) -> str:
@@ -105,11 +103,7 @@ class Maintained:
         self._takes_names = bool(maintenance.entities) or any(chosen)
         elements = question.query.find.elements
         aggregates = any(isinstance(each, ast.FindAggregate) for each in elements)
-        self._groups = Groups(elements, keys_of(maintenance)) if aggregates else None
-
-    @property
-    def how(self) -> str:
-        return MAINTAINED
+        self._groups = AnswerGroups(elements, keys_of(maintenance)) if aggregates else None
 
     # Feeds
 
@@ -200,7 +194,7 @@ class Maintained:
         self.intact = True
         return changes
 
-    def _unless_refused(self, tick: Tick, renamed: Collection[int], cancel: Cancel) -> Changes:
+    def _unless_refused(self, tick: Tick, renamed: Collection[int], cancel: Cancel) -> Outcomes:
         """The changes of all feeds but the renamed ones, of each by its answers where following them is refused."""
         try:
             return self._changes(tick, cancel, renamed)
@@ -215,7 +209,7 @@ class Maintained:
             self.intact = not renamed
             raise
 
-    def _changes(self, tick: Tick, cancel: Cancel, but: Container[int]) -> Changes:
+    def _changes(self, tick: Tick, cancel: Cancel, but: Container[int]) -> Outcomes:
         """The changes of all feeds but those whose changes are known."""
         try:
             found = self._found(tick, cancel)
@@ -243,9 +237,9 @@ class Maintained:
             found = {feed: change for change in found.values() for feed in self._feeds}
         return found
 
-    def _bounded(self, found: Mapping[int, Change], tick: Tick, cancel: Cancel) -> Changes:
+    def _bounded(self, found: Mapping[int, Change], tick: Tick, cancel: Cancel) -> Outcomes:
         """The changes, or the refusal of feeds that have too many rows by now."""
-        changes: Changes = {**found}
+        changes: Outcomes = {**found}
         counted: dict[int, int] = {}
         most = self._asked.request.max_rows
         for number, change in found.items() if most is not None else ():
@@ -268,9 +262,9 @@ class Maintained:
             self._feeds[number].rows = rows
         return changes
 
-    def _asked_again(self, numbers: Iterable[int], tick: Tick, cancel: Cancel) -> Changes:
+    def _asked_again(self, numbers: Iterable[int], tick: Tick, cancel: Cancel) -> Outcomes:
         """The changes of some feeds by their answers at both moments."""
-        changes: Changes = {}
+        changes: Outcomes = {}
         for number in numbers:
             feed = self._feeds[number]
             try:

@@ -14,7 +14,7 @@ import numpy as np
 from datalog.values import sort_key
 from executor.join.batch import Batch, Column, Mask
 from executor.maintain.bodies import Changed, Joins, Step, of_atom, with_constants
-from executor.maintain.groups import Groups
+from executor.maintain.groups import RuleGroups
 from executor.rules.kept import BestKept, KeptFacts
 from planner.logical import RelationAtom
 from planner.maintenance.rules import Joined, Moving, RuleBodies, Start, bodies_of
@@ -70,7 +70,7 @@ class KeptStratum:
                 self.onward[start.atom.relation].append((rule, start))
         self._kept = kept
         self._facts: dict[str, KeptFacts] = {}
-        self._groups: dict[str, Groups] = {}
+        self._groups: dict[str, RuleGroups] = {}
         self._time = 0
         self._share = _MOST
         self._left: float | None = None
@@ -81,7 +81,7 @@ class KeptStratum:
         for each in self.stratum.relations:
             self._kept[each.name] = self._facts[each.name] = self._new(each)
             if each.aggregates and not self.stratum.recursive:
-                groups = self._groups[each.name] = Groups(each, self._kept[each.name], self.joins)
+                groups = self._groups[each.name] = RuleGroups(each, self._kept[each.name], self.joins)
                 self._kept[groups.name] = self._facts[each.name] = groups.rows
 
     def nbytes(self) -> int:

@@ -68,10 +68,6 @@ class View(Protocol):
     def intact(self) -> bool:
         """Whether it is at a moment. Where not, a step was given up half way, and the view has to be made anew."""
 
-    @property
-    def how(self) -> str:
-        """For explain: "maintained", or "recomputed and compared" with the reason."""
-
     def interests(self, at: Snapshot) -> Sequence[Interest]:
         """The datoms that can touch it and its feeds, as long as the schema stays as it is at this moment, and none
         comes that `names`."""

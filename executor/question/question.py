@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from datalog import ast
+from datalog import ast, tracing
 from datalog.diagnostics import MOST, Diagnostic
 from datalog.parser import parse_query
 from datalog.watched import watching
@@ -94,6 +94,10 @@ class Questions:
 
         Raises what is wrong with the text, the rules or the arguments.
         """
+        with tracing.span("adalog.parse"):
+            return self._of(request, snapshot, cancel)
+
+    def _of(self, request: Request, snapshot: Snapshot, cancel: Cancel) -> Question:
         started, arrived = time.perf_counter(), time.monotonic()
         cost = arguments_cost(request.args)
         cancel.expect(_CHARACTER_COST * len(request.query) + cost)

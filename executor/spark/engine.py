@@ -28,13 +28,15 @@ from executor.evaluation.local import Ran
 from executor.prediction import Cluster
 from executor.question.inputs import Inputs
 from executor.spark.configuration import is_local
+from executor.spark.depot import Depot
 from executor.spark.failures import gone, is_out_of_space, out_of_space, told
-from executor.spark.gathering import gathered, nothing
+from executor.spark.gathering import files_of, gathered, nothing, parts_of
 from executor.spark.job import each_in_a_task
 from executor.spark.session import Live, Session
-from executor.spark.shares import Share, are_apart, divided, is_rows
+from executor.spark.shares import Divided, Share, are_apart, divided, is_rows
 from executor.spark.shipping import Shipping
-from executor.spark.task import Job, answered, runner
+from executor.spark.spreading import remove
+from executor.spark.task import Answered, Job, answered, runner
 from executor.spark.wire import column_of, to_bytes
 from planner.plan import Plan
 
@@ -54,9 +56,17 @@ class SparkEngine:
     """The engine for `engine: SPARK`. Thread-safe."""
 
     def __init__(
-        self, master: str = "local[*]", start: bool = True, properties: Mapping[str, str] | None = None
+        self,
+        master: str = "local[*]",
+        start: bool = True,
+        properties: Mapping[str, str] | None = None,
+        segments: str | None = None,
     ) -> None:
-        """start: begin to start the session, in the background. properties: Spark's, as they were set."""
+        """start: begin to start the session, in the background. properties: Spark's, as they were set.
+
+        segments: the address where segments are put for workers; None: they see the data folder.
+        """
+        self._depot = None if segments is None else Depot(segments)
         self.session = Session(master, properties)
         self._shipping: weakref.WeakKeyDictionary[Live, Shipping] = weakref.WeakKeyDictionary()
         self._lock = threading.Lock()
@@ -116,8 +126,7 @@ class SparkEngine:
         parts = divided(plan, inputs, inputs.start, replace(run, threads=threads), wanted)
         if not parts.shares:
             return nothing(plan, most, cancel, parts)
-        if output is not None and not are_apart(plan, parts.shares):
-            output = None
+        apart = are_apart(plan, parts.shares)
         shipping = self._ships(live)
         with _scratch_errors(live):
             databases = {name: shipping.ship(snapshot) for name, snapshot in inputs.databases.items()}
@@ -134,9 +143,33 @@ class SparkEngine:
             live.switchboard.address,
             ordered,
             output,
+            0 if output is None or apart else len(parts.shares),
         )
-        tasks = [answered(answer) for answer in self._run(live, job, parts.shares, cancel)]
-        return gathered(plan, parts, tasks, run.values, most, cancel, written=output is not None)
+        if not job.spread:
+            tasks = self._tasks(live, job, parts.shares, cancel)
+            return gathered(plan, parts, tasks, run.values, most, cancel, written=job.output is not None)
+        return self._distinct(live, job, parts, run)
+
+    def _distinct(self, live: Live, job: Job, parts: Divided, run: Run) -> Ran:
+        """A run whose tasks write rows that several of them may have: what they spread others make distinct."""
+        plan, most, output, cancel = job.plan, job.most, job.output, run.cancel
+        assert output is not None
+        tasks = self._tasks(live, job, parts.shares, cancel)
+        files = files_of(tasks)
+        if files is None:
+            # Values that a task made up have codes of its own: only the driver can tell which are the same.
+            remove(output)
+            job = replace(job, key=uuid.uuid4().hex, output=None, spread=0)
+            tasks = self._tasks(live, job, parts.shares, cancel)
+            return gathered(plan, parts, tasks, run.values, most, cancel, written=False)
+        ran = gathered(plan, parts, tasks, run.values, most, cancel, written=True)
+        job = replace(job, key=uuid.uuid4().hex, spread=0, files=files)
+        written = self._tasks(live, job, [Share(0, job.start, 1.0) for _ in parts.shares], cancel)
+        remove(output)
+        return replace(ran, parts=parts_of(written))
+
+    def _tasks(self, live: Live, job: Job, shares: Sequence[Share], cancel: Cancel) -> list[Answered]:
+        return [answered(answer) for answer in self._run(live, job, shares, cancel)]
 
     def _ready(self, cancel: Cancel) -> Live:
         """The session, waited for while it starts."""
@@ -152,7 +185,7 @@ class SparkEngine:
         with self._lock:
             shipping = self._shipping.get(live)
             if shipping is None:
-                shipping = Shipping(live.folder if is_local(self.session.master) else None)
+                shipping = Shipping(live.folder if is_local(self.session.master) else None, self._depot)
                 self._shipping[live] = shipping
             return shipping
 

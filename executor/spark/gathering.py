@@ -49,8 +49,20 @@ def gathered(
             if task.said["rows"] and not collector(translated(task.rows(), task.said, values)):
                 break
     done = [_count(*each) for each in zip(divided.shares, tasks, strict=True) if each[1].error is None]
-    parts = [Part(*part) for part in _said(tasks, "part")] if written else None
-    return Ran(collector.rows(), divided.counts, divided.strata, done, parts)
+    return Ran(collector.rows(), divided.counts, divided.strata, done, parts_of(tasks) if written else None)
+
+
+def parts_of(tasks: Sequence[Answered]) -> list[Part]:
+    """The files that tasks wrote. Raises what was wrong in one."""
+    _check(tasks)
+    return [Part(*part) for part in _said(tasks, "part")]
+
+
+def files_of(tasks: Sequence[Answered]) -> list[str] | None:
+    """Where tasks spread their rows to; None where some of these have values that a task made up. Raises what was
+    wrong in one."""
+    _check(tasks)
+    return None if any(task.said["made"] for task in tasks) else list(_said(tasks, "file"))
 
 
 def _said(tasks: Sequence[Answered], name: str) -> Iterator[Any]:

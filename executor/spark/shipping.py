@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import Final
 
 from datalog.errors import AdalogError, Code
+from executor.spark.depot import Depot, dropped, taken
 from store.manifest import Manifest
-from store.segment import DamagedSegment
+from store.segment import DamagedSegment, Segment
 from store.snapshot import Snapshot
 
 _KEPT_OPEN: Final = 4
@@ -31,12 +32,13 @@ _SMALL: Final = 1 << 14
 @dataclass(frozen=True, slots=True)
 class Shipped:
     """A pickled manifest, or where it is. The key tells it from every other. `afar`: workers may be on other
-    machines."""
+    machines. `depot`: the address that its segments were put to."""
 
     key: str
     payload: bytes | None
     path: str | None
     afar: bool = False
+    depot: str | None = None
 
     def open(self) -> Snapshot:
         """The snapshot, in a worker; kept for the next task that wants it."""
@@ -54,6 +56,15 @@ class Shipped:
         return found
 
     def _snapshot(self, manifest: Manifest) -> Snapshot:
+        depot = self.depot
+        if depot is not None:
+            try:
+                return Snapshot.from_manifest(manifest.placed(lambda segment: taken(depot, segment)))
+            except DamagedSegment:
+                # Another worker made room on the disk, or a file there is not what it was.
+                for each in manifest.segments():
+                    dropped(each)
+                return Snapshot.from_manifest(manifest.placed(lambda segment: taken(depot, segment)))
         try:
             return Snapshot.from_manifest(manifest)
         except DamagedSegment:
@@ -68,32 +79,45 @@ _opened: OrderedDict[str, Snapshot] = OrderedDict()
 
 
 class Shipping:
-    """The driver's side: makes each snapshot's manifest once. `folder`: where workers can read files, or None."""
+    """The driver's side: makes each snapshot's manifest once. `folder`: where workers can read files, or None.
+    `depot`: where segments are put for them, or None: they see the data folder."""
 
-    def __init__(self, folder: Path | None) -> None:
+    def __init__(self, folder: Path | None, depot: Depot | None = None) -> None:
         self._folder = folder
+        self._depot = depot
         self._known: weakref.WeakKeyDictionary[Snapshot, Shipped] = weakref.WeakKeyDictionary()
+        self._put: weakref.WeakKeyDictionary[Snapshot, tuple[Segment, ...]] = weakref.WeakKeyDictionary()
         self._lock = threading.Lock()
 
     def ship(self, snapshot: Snapshot) -> Shipped:
         """What a job carries for the snapshot."""
         with self._lock:
             found = self._known.get(snapshot)
+            if found is not None and self._depot is not None:
+                # They may have been removed there since.
+                for segment in self._put[snapshot]:
+                    self._depot.put(segment)
             if found is None:
                 found = self._known[snapshot] = self._made(snapshot)
             return found
 
     def _made(self, snapshot: Snapshot) -> Shipped:
         manifest = snapshot.manifest()
-        payload = pickle.dumps(manifest.located() if self._folder is None else manifest, protocol=5)
+        address = None
+        if self._depot is not None:
+            self._put[snapshot] = tuple(manifest.segments())
+            manifest, address = manifest.placed(self._depot.put), self._depot.address
+        elif self._folder is None:
+            manifest = manifest.located()
+        payload = pickle.dumps(manifest, protocol=5)
         key = hashlib.blake2b(payload, digest_size=16).hexdigest()
         if self._folder is None or len(payload) < _SMALL:
-            return Shipped(key, payload, None, self._folder is None)
+            return Shipped(key, payload, None, self._folder is None, address)
         # Not by key alone: two views may be equal, and the file goes with the snapshot it was made for.
         path = self._folder / f"snapshot-{key}-{uuid.uuid4().hex}"
         path.write_bytes(payload)
         weakref.finalize(snapshot, _removed, path)
-        return Shipped(key, None, str(path))
+        return Shipped(key, None, str(path), depot=address)
 
 
 def _unseen(path: str) -> AdalogError:

@@ -11,6 +11,7 @@ import re
 import socket
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from time import monotonic, perf_counter
 from typing import Any, Final
@@ -33,6 +34,7 @@ from executor.question.inputs import Inputs
 from executor.spark.combining import combined
 from executor.spark.line import Address, Line
 from executor.spark.shipping import Shipped
+from executor.spark.spreading import spread, together
 from executor.spark.wire import column_of, from_bytes, said_in, to_bytes
 from planner.plan import Plan
 from planner.sharing import SHARE
@@ -52,7 +54,8 @@ class Job:
 
     `made`: the values that the driver's Scratch has made up so far. `line`: where the driver says that nobody waits
     any more. `ordered`: the rows are shown by the total order of values. `output`: where rows are written, and then
-    not sent.
+    not sent. `spread`: into so many parts rows are spread there first, as several tasks may have the same one; then
+    `files`: where they were spread to, and shares are parts of these.
     """
 
     key: str
@@ -67,6 +70,8 @@ class Job:
     line: Address
     ordered: bool = False
     output: Output | None = None
+    spread: int = 0
+    files: Sequence[str] = ()
 
 
 class Watched(Cancel):
@@ -169,18 +174,28 @@ def run_share(job: Job, share: pa.Buffer) -> pa.Buffer:
         cancel.check()
         prefixes, said = from_bytes(share)
         bound = _bind(job, cancel)
-        ran, enough = bound.run(job, prefixes, said["depth"])
-        part = None
-        if job.output is not None:
-            part = _written(job, job.output, said["number"], ran.rows, bound.common)
-            ran = replace(ran, rows=Batch(0, {}))
+        if job.files:
+            rows = together(job.files, said["number"], cancel.check)
+            ran, enough = Ran(rows, [LevelCounts() for _ in job.plan.levels]), False
+        else:
+            ran, enough = bound.run(job, prefixes, said["depth"])
+        number, part, file = said["number"], None, None
         numbers, made = _made_up(ran.rows, bound.common.values, len(job.made))
+        if job.output is not None:
+            if job.spread:
+                with _writing(job.output):
+                    file = spread(job.output, number, ran.rows, job.spread)
+            else:
+                part = _written(job, job.output, number, ran.rows, bound.common)
+                numbers, made = [], []
+            ran = replace(ran, rows=Batch(0, {}))
         said = {
             "counts": [[c.prefixes, c.candidates, c.rows, c.seconds] for c in ran.levels],
             "numbers": numbers,
             "made": made,
             "enough": enough,
             "part": None if part is None else [part.file, part.rows, list(part.types)],
+            "file": file,
             "rows": ran.rows.size,
             "seconds": perf_counter() - began,
             "worker": f"{_WORKER}:{os.getpid()}",
@@ -206,8 +221,14 @@ def _written(job: Job, output: Output, number: int, rows: Batch, run: Run) -> Pa
         return None
     elements = job.plan.query.find.elements
     names, codes = [each.label for each in elements], [rows.columns[each.var.name] for each in elements]
-    try:
+    with _writing(output):
         return write_part(output, number, names, codes, run.values, run.cancel)
+
+
+@contextmanager
+def _writing(output: Output) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         raise AdalogError(
             Code.BACKEND_UNAVAILABLE,

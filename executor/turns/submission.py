@@ -10,6 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import TypeVar
 
+from datalog import tracing
 from executor.bounds.cancel import Cancel, arrived, stopping, timed_out
 from executor.bounds.client import ASKING, Client
 from executor.bounds.failure import emptied
@@ -68,12 +69,19 @@ class Turns:
         return future
 
     def _submitted(self, cancel: Cancel, work: Callable[[Cancel], T], client: Client, cost: float) -> Future[T]:
+        context = tracing.current()
+
         def tidy(cancel: Cancel) -> T:
+            # The thread has other work next.
+            before = ASKING.set(client)
             try:
-                return work(cancel)
+                with tracing.attached(context):
+                    return work(cancel)
             except BaseException as failure:
                 emptied(failure)
                 raise
+            finally:
+                ASKING.reset(before)
 
         try:
             return self._scheduler.submit(cancel, tidy, client, cost).future

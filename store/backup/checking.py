@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from datalog.errors import AdalogError
+from datalog.errors import AdalogError, Code
 from store import layout, leases
 from store.attribute_data import AttributeData
 from store.backup.soundness import block_faults, delta_faults, relation_faults, unknown_values
@@ -24,7 +24,7 @@ from store.checkpoint import Checkpoint, restored
 from store.codes import Codes
 from store.columns import Columns, Int64s
 from store.delta import Delta
-from store.folder import Layout
+from store.folder import Layout, is_address
 from store.head import Head
 from store.log import Copied, Log, chained
 from store.payload import Logged
@@ -73,6 +73,12 @@ def check_folder(
 
     Raises BACKEND_UNAVAILABLE where there is no database, or nobody may look.
     """
+    if is_address(location):
+        raise AdalogError(
+            Code.ARG_INVALID,
+            "a database on a server is not read by `adalog check`: gateways verify its log as they read it; back "
+            "it up, and check the backup (--deep)",
+        )
     folder = held_folder(location)
     with ExitStack() as holding:
         if folder.segments.is_dir():

@@ -11,7 +11,7 @@ import hashlib
 import os
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -24,9 +24,10 @@ from store.backup.taking import UNWATCHED, Watching
 from store.database import Database
 from store.folder import Folder, Layout
 from store.log import Copied, Log
-from store.place import Place
+from store.place import Place, place_of
 from store.private import FOLDER_MODE, opener
 from store.segment import sync_folder, write_text
+from store.server import ServerLog
 from store.wire import milliseconds
 
 # What may lie in a folder that is empty otherwise: a new file system has one.
@@ -68,6 +69,32 @@ def restore(
             watching.stage("opening it")
             datoms = _opened(staging.path, t)
         return Restored(backup.number, t, datoms, replayed)
+
+
+def restore_to_server(
+    place: Place,
+    address: str,
+    *,
+    moment: int | datetime | None = None,
+    number: int | None = None,
+    segments: str | None = None,
+    watching: Watching = UNWATCHED,
+) -> Restored:
+    """The same into a PostgreSQL server that has no database yet, all or nothing. segments: where gateways share
+    checkpoints and the files of imports, without which a backup with imports is refused.
+
+    No gateway may run on it meanwhile: it would know it by another identity.
+    """
+    with place.shared():
+        found = catalogue(place)
+        backup = _chosen(found, place, moment, number)
+        t = _reached(place, backup, moment)
+        files = None if segments is None else place_of(segments, backup.identity)
+        with closing(ServerLog(address)) as log:
+            log.fill(backup.identity, _Restoring(place, found, backup, t, None, watching).to_server(files))
+        watching.stage("opening it")
+        with Database.open(address, segments=segments) as database:
+            return Restored(backup.number, database.snapshot().t, database.datom_count)
 
 
 def _chosen(found: Catalogue, place: Place, moment: int | datetime | None, number: int | None) -> Backup:
@@ -219,29 +246,56 @@ class _Restoring:
     """One restore under way, into a layout that is empty but for the folders."""
 
     def __init__(
-        self, place: Place, found: Catalogue, backup: Backup, t: int, staging: Layout, watching: Watching
+        self, place: Place, found: Catalogue, backup: Backup, t: int, staging: Layout | None, watching: Watching
     ) -> None:
         self._place = place
         self._found = found
         self._backup = backup
         self._t = t
-        self._staging = staging
+        self._layout = staging
         self._watching = watching
         self._named: set[str] = set()
+
+    @property
+    def _staging(self) -> Layout:
+        assert self._layout is not None, "a server has no folder"
+        return self._layout
+
+    def to_server(self, files: Place | None) -> Iterator[Copied]:
+        """The log's entries, and at their end the files that they name are in a place."""
+        self._watching.stage("restoring the log")
+        for copy in self._copies():
+            if copy.entry.files and files is None:
+                raise AdalogError(
+                    Code.ARG_INVALID,
+                    f"transaction {copy.entry.t} is an import, whose files gateways on a server share: set "
+                    "ADALOG_SEGMENTS to a folder or address for them",
+                )
+            yield copy
+        if files is not None:
+            for file in self._imported():
+                files.write(f"imported/{file.name}", verified_pieces(self._place, file))
+            if self._named:
+                files.settle()
 
     def run(self) -> str | None:
         """Writes the log, the files it names, and a checkpoint with its segments; why there is none, if it is not
         that no backup has one."""
         self._log()
         self._watching.stage("restoring the files of imports")
+        self._files(self._imported())
+        return self._checkpoint()
+
+    def _imported(self) -> list[KeptFile]:
+        """The files that the restored part of the log names."""
         imported = [file for file in self._backup.files if file.folder == "imported" and file.name in self._named]
         missing = self._named - {file.name for file in imported}
         if missing:
-            raise DamagedBackup(
-                self._place.shown, self._backup.file, f"it lacks {min(missing)}, which its log names"
-            )
-        self._files(imported)
-        return self._checkpoint()
+            why = f"it lacks {min(missing)}, which its log names"
+            raise DamagedBackup(self._place.shown, self._backup.file, why)
+        for file in imported:
+            self._check_name(file)
+        return imported
 
     def _log(self) -> None:
         self._watching.stage("restoring the log")
@@ -295,8 +349,7 @@ class _Restoring:
             done += file.size
 
     def _file(self, file: KeptFile, done: int, total: int) -> None:
-        if "/" in file.name or file.name.startswith(".") or file.folder not in ("segments", "imported"):
-            raise DamagedBackup(self._place.shown, self._backup.file, f"it names {file.folder}/{file.name}")
+        self._check_name(file)
         path = self._staging.path / file.folder / file.name
         with _telling(path), open(path, "wb", opener=opener) as target:
             for piece in verified_pieces(self._place, file):
@@ -305,6 +358,10 @@ class _Restoring:
                 done += len(piece)
             target.flush()
             os.fsync(target.fileno())
+
+    def _check_name(self, file: KeptFile) -> None:
+        if "/" in file.name or file.name.startswith(".") or file.folder not in ("segments", "imported"):
+            raise DamagedBackup(self._place.shown, self._backup.file, f"it names {file.folder}/{file.name}")
 
     # The checkpoint
 

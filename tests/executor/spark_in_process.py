@@ -88,12 +88,15 @@ def forget() -> None:
 
 @contextmanager
 def spark_in_process(
-    monkeypatch: pytest.MonkeyPatch, master: str = "local[2]", each: Callable[..., Sequence[pa.Buffer]] = each_here
+    monkeypatch: pytest.MonkeyPatch,
+    master: str = "local[2]",
+    each: Callable[..., Sequence[pa.Buffer]] = each_here,
+    segments: str | None = None,
 ) -> Iterator[SparkEngine]:
-    """An engine whose jobs run here. `each`: in place of `each_in_a_task`."""
+    """An engine whose jobs run here. `each`: in place of `each_in_a_task`. `segments`: as the engine's."""
     with tempfile.TemporaryDirectory(prefix="adalog-") as name:
         live = _Live(Path(name))
-        engine = SparkEngine(master, start=False)
+        engine = SparkEngine(master, start=False, segments=segments)
         monkeypatch.setattr(engine, "session", _Session(live, master))
         monkeypatch.setattr(engines, "each_in_a_task", each)
         try:

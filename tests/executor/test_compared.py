@@ -25,7 +25,7 @@ class Followed:
         self.db = db
         request = Request(query, [read(each) if isinstance(each, str) else each for each in args], **more)
         self.question = db.pool.question(request)
-        self.view = Compared(UndatedQuestion.of(self.question), db.pool.engine, "for a test")
+        self.view = Compared(UndatedQuestion.of(self.question), db.pool.engine)
         self.at = db.database.snapshot()
         self.view.add(7, UndatedQuestion.of(self.question), self.at, Cancel())
 

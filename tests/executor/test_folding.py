@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 from datalog.errors import AdalogError, Code
-from executor.spark.folding import fold
+from datalog.values import Keyword
+from executor.spark.engine import SparkEngine
+from executor.spark.folding import fold, folding_on
 from store import compactor
 from store import relation as relations
 from store.compactor import PAIR_BYTES, FoldJob
@@ -78,7 +80,7 @@ def everything(database: Database) -> list[list[tuple[object, ...]]]:
     ]
 
 
-@pytest.mark.parametrize("size", [3, 20, 60])
+@pytest.mark.parametrize("size", [12, 60])
 def test_a_fold_in_pieces_is_the_fold_of_one_process(tmp_path: Path, size: int) -> None:
     rng, folding = Random(size), Counted()
     with Database.open(str(tmp_path / "pieces")) as pieces, Database.open(str(tmp_path / "whole")) as whole:
@@ -133,3 +135,22 @@ def test_ranges_cover_every_pair_and_cut_a_value_that_has_most_of_them() -> None
     whole = ranges_of([samples_of(keys, values, 100)], 100, whole=True)
     assert len(whole) == 2
     assert whole[0][1] == whole[1][0]
+
+
+@pytest.mark.spark
+def test_tasks_of_spark_fold(spark: SparkEngine, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    rng, held = Random(1), {}
+    with Database.open(str(tmp_path / "db")) as database, caplog.at_level(logging.INFO, "adalog.store"):
+        database.have_folded(folding_on(spark.session), 500 * PAIR_BYTES)
+        database.transact(SCHEMA)
+        for _ in range(2):
+            given = {100 + e: rng.randrange(50) for e in range(2000)}
+            database.transact("[" + " ".join(f"[:db/add {e} :a/one {v}]" for e, v in given.items()) + "]")
+            held |= given
+            database.compact()
+        assert not caplog.text
+        found = {d.e: d.v for d in database.snapshot().datoms("AEVT", [Keyword("a/one")])}
+        assert found == held
+        attribute = database.snapshot().attribute(Keyword("a/one"))
+        assert attribute is not None
+        assert database.snapshot().data_of(attribute.id).relation.base.segment is not None

@@ -1,4 +1,4 @@
-"""Groups of an aggregate that a view keeps for its feeds."""
+"""AnswerGroups of an aggregate that a view keeps for its feeds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from datalog.ast import FindAggregate, Var
 from executor.bounds.cancel import Cancel
 from executor.join.batch import Batch
-from executor.maintain.grouping import Groups
+from executor.maintain.grouping import AnswerGroups
 from planner.maintenance.feeds import FEED
 from store.codes import Scratch
 from store.database import Database
@@ -41,7 +41,7 @@ def batch(*rows: tuple[int, int]) -> Batch:
 
 
 def test_a_feed_that_leaves_costs_its_own_groups_only(scratch: Scratch) -> None:
-    groups = Groups([FindAggregate("count", (), Var("x"))], (FEED,))
+    groups = AnswerGroups([FindAggregate("count", (), Var("x"))], (FEED,))
     feeds = 200
     entered = batch(*((feed, 7) for feed in range(1, feeds + 1)))
     nothing = entered.slice(0, 0)

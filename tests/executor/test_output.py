@@ -13,6 +13,7 @@ from datalog.errors import AdalogError, Code
 from executor.answer.parquet import Part
 from executor.pool import Pool, PoolSettings
 from executor.question.request import Request
+from executor.spark import gathering
 from store.database import Database
 from tests.executor.spark_in_process import spark_in_process
 
@@ -54,7 +55,7 @@ def rows(table: pa.Table) -> list[tuple[object, ...]]:
 QUERIES = [
     "[:find ?n ?a ?k ?b :where [?p :p/name ?n] [?p :p/age ?a] [?p :p/kind ?k] [?p :p/born ?b]]",
     "[:find ?p ?q ?r :where [?p :p/knows ?q] [?q :p/knows ?r]]",
-    # Rows of different tasks may be the same one: the driver makes them distinct.
+    # Rows of different tasks may be the same one: tasks make them distinct.
     "[:find ?r :where [?p :p/knows ?q] [?q :p/knows ?r]]",
     # Values of two types, in one file or in several: EDN text in all.
     "[:find ?p ?v :where (or [?p :p/age ?v] [?p :p/name ?v])]",
@@ -84,6 +85,23 @@ def test_tasks_write_where_their_rows_are_apart(pool: Pool, tmp_path: Path) -> N
     parts = pool.write(Request(QUERIES[1], engine="SPARK"), str(tmp_path))
     assert len(parts) > 1
     assert [part.file for part in parts[:2]] == ["part-00000.parquet", "part-00001.parquet"]
+
+
+def test_tasks_make_distinct_what_several_of_them_have(
+    pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[int] = []
+    seen = gathering.translated
+    monkeypatch.setattr(gathering, "translated", lambda rows, *rest: sent.append(rows.size) or seen(rows, *rest))
+    parts = pool.write(Request(QUERIES[2], engine="SPARK"), str(tmp_path))
+    assert len(parts) > 1
+    assert not sent
+    (tmp_path / "made").mkdir()
+    made = "[:find ?s :where [?p :p/knows ?q] [?q :p/age ?a] [(str ?a) ?s]]"
+    parts = pool.write(Request(made, engine="SPARK"), str(tmp_path / "made"))
+    assert sum(part.rows for part in parts) == 9
+    assert sent
+    assert sorted(path.name for path in (tmp_path / "made").iterdir()) == [part.file for part in parts]
 
 
 def test_what_fails_leaves_no_file(pool: Pool, tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ from datalog.errors import AdalogError
 from datalog.values import identity
 from executor.bounds.cancel import Cancel
 from executor.maintain.asked import UndatedQuestion
-from executor.maintain.choosing import view_of
-from executor.maintain.maintained import MAINTAINED
+from executor.maintain.choosing import MAINTAINED, view_of
+from executor.maintain.maintained import Maintained
 from executor.maintain.view import Change, Tick
 from executor.question.arguments import Given
 from executor.question.request import Request
@@ -35,7 +35,7 @@ class Live:
         self.request = Request(query, [*map(read, args), *(Given(each, json=True) for each in json)])
         question = db.pool.question(self.request)
         self.view = view_of(question, db.pool.engine)
-        assert self.view.how == MAINTAINED
+        assert isinstance(self.view, Maintained)
         self.at = db.database.snapshot()
         self.view.add(0, UndatedQuestion.of(question), self.at, Cancel())
         self.rows = self.fresh()
@@ -323,7 +323,7 @@ def test_recursion_for_several_arguments(graph: World) -> None:
     text = "[:find ?b :in $ ?a :where (reach ?a ?b) :rules " + REACH + "]"
     graph.tx(edges((1, 2), (2, 3), (5, 6)))
     view = view_of(graph.pool.question(Request(text, [1])), graph.pool.engine)
-    assert view.how == MAINTAINED
+    assert isinstance(view, Maintained)
     at = graph.database.snapshot()
     for feed in (1, 5):
         view.add(feed, UndatedQuestion.of(graph.pool.question(Request(text, [feed]))), at, Cancel())

@@ -11,10 +11,10 @@ import pytest
 from datalog.errors import AdalogError
 from executor.bounds.cancel import Cancel
 from executor.live import outlet
-from executor.live.beginning import Begin
 from executor.live.changes import LiveChange, ValuesForm
 from executor.live.event import Kind, Message
 from executor.live.hub import Hub
+from executor.live.resume import Begin
 from executor.question.request import Request
 from store.database import Database
 from tests.live.following import eventually, hub_over

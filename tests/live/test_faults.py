@@ -239,7 +239,6 @@ class Gated:
 
     def __init__(self, view: View, gate: threading.Event, begun: threading.Event) -> None:
         self._view, self._gate, self._begun = view, gate, begun
-        self.how = view.how
 
     @property
     def intact(self) -> bool:

@@ -13,9 +13,9 @@ import pytest
 from datalog.edn import read
 from datalog.errors import AdalogError, Code
 from executor.bounds.cancel import Cancel, StartAgain
-from executor.live.beginning import Begin
 from executor.live.changes import ValuesForm
 from executor.live.hub import Hub
+from executor.live.resume import Begin
 from executor.live.subscription import BlockingSubscription
 from executor.maintain.maintained import Maintained
 from executor.maintain.view import Change, Interest, Tick

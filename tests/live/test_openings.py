@@ -15,11 +15,11 @@ from executor.answer.result import Result
 from executor.bounds.cancel import Cancel
 from executor.bounds.client import ASKING, Client
 from executor.live import catching_up
-from executor.live.beginning import Begin
 from executor.live.changes import ValuesForm
 from executor.live.event import Kind
 from executor.live.hub import Hub
 from executor.live.in_turn import InTurn
+from executor.live.resume import Begin
 from executor.live.subscription import BlockingSubscription
 from executor.question.question import Question
 from executor.question.request import Request

@@ -14,7 +14,7 @@ from datalog.errors import AdalogError, Code
 from datalog.values import Keyword
 from executor.bounds.cancel import Cancel
 from executor.live.event import Kind
-from executor.live.views import Asked
+from executor.live.views import LiveQuestion
 from executor.maintain.asked import UndatedQuestion
 from executor.maintain.choosing import view_of
 from executor.maintain.view import Change, Tick
@@ -205,7 +205,7 @@ def test_the_schema_changes_before_a_query_that_was_made_ready_is_followed(query
         with hub_over(database) as hub:
             ready = hub.asked
 
-            def asked(request: Request, cancel: Cancel) -> Asked:
+            def asked(request: Request, cancel: Cancel) -> LiveQuestion:
                 made = ready(request, cancel)
                 database.transact(f"[[:db/add :n :db/cardinality :db.cardinality/{now}]]")
                 database.transact("[[:db/add 2 :n 5]]")

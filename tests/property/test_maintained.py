@@ -159,7 +159,7 @@ class Following:
         return self.view.step(tick, Cancel())
 
     def where(self, question: Question) -> tuple[object, ...]:
-        return (self.asked.text, question.request.args, self.view.how, self.at.t)
+        return (self.asked.text, question.request.args, type(self.view).__name__, self.at.t)
 
 
 def applied(change: Change, rows: Rows, where: object) -> Rows:

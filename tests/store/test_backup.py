@@ -27,7 +27,7 @@ from store.backup import chunks, restoring, soundness
 from store.backup.catalogue import catalogue
 from store.backup.checking import Checked, check_folder
 from store.backup.checking_backups import check_backups
-from store.backup.restoring import restore
+from store.backup.restoring import restore, restore_to_server
 from store.backup.taking import Taken, prune, take
 from store.base import Base
 from store.checkpoint import Checkpoint
@@ -42,6 +42,7 @@ from store.stored import load_base, save_relation
 from store.trie import Csr
 from tests.executor.pipeline_in_process import imported
 from tests.executor.test_importing import SCHEMA, mapping
+from tests.postgres_servers import PostgresServer, running
 
 PEOPLE = pa.table({"id": ["a", "b"], "name": ["Ada", "Bob"]})
 N = Keyword("n")
@@ -73,6 +74,12 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def data(made: Path, tmp_path: Path) -> Path:
     return shutil.copytree(made, tmp_path / "data")
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[PostgresServer]:
+    with running() as server:
+        yield server
 
 
 @pytest.fixture
@@ -826,3 +833,59 @@ def test_a_backup_ends_when_nobody_wants_it(data: Path, place: Folder) -> None:
     with source_of(str(data)) as source:
         refused(lambda: take(source, place, watching=Gone()), Code.CANCELLED)
     assert files(place) == {"lock", "adalog-backups.json"}
+
+
+# PostgreSQL
+
+
+def test_a_server_there_and_back(data: Path, place: Folder, tmp_path: Path, postgres: PostgresServer) -> None:
+    back_up(data, place)
+    address, segments = postgres.new_database(), str(tmp_path / "segments")
+    refused(lambda: restore_to_server(place, address), Code.ARG_INVALID, "ADALOG_SEGMENTS")
+    restored = restore_to_server(place, address, segments=segments)
+    assert restored.t == 11
+    with Database.open(address, segments=segments) as database, Database.open(str(data)) as original:
+        assert database.identity == original.identity
+        assert database.history_mark(11) == original.history_mark(11)
+        assert database.transaction_of("once") == 11
+        assert held_in(database) == held_in(original)
+        database.transact("[[:db/add 1 :n 500]]")
+        # Which continues the folder's backups.
+        assert take(database.source(), place).t == 12
+        expected = held_in(database)
+    refused(lambda: restore_to_server(place, address, segments=segments), Code.ARG_INVALID, "there is a database")
+    assert check_backups(place, deep=True).findings == []
+    restore(place, tmp_path / "restored")
+    assert held(tmp_path / "restored") == expected
+    refused(lambda: back_up_at(address, place), Code.BACKEND_UNAVAILABLE, "with --url")
+    refused(lambda: check_folder(address), Code.ARG_INVALID, "back it up")
+
+
+def test_a_server_without_imports(place: Folder, tmp_path: Path, postgres: PostgresServer) -> None:
+    with Database.open(postgres.new_database()) as database:
+        for number in range(3):
+            grow(database, number)
+        assert take(database.source(), place).t == 3
+    other = postgres.new_database()
+    assert restore_to_server(place, other, moment=2).t == 2
+    with Database.open(other) as restored:
+        grow(restored, 7)
+        refused(lambda: take(restored.source(), place), Code.BASIS_CONFLICT, "another transaction 3")
+    assert back_up_at(other, Folder(tmp_path / "more")).t == 3
+
+
+def test_a_restore_to_a_server_that_fails_leaves_it_empty(
+    data: Path, place: Folder, tmp_path: Path, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chunks, "_FULL", 500)
+    back_up(data, place)
+    flipped(place.path / catalogue(place).backups[0].chunks[-1].file)
+    address, segments = postgres.new_database(), str(tmp_path / "segments")
+    refused(lambda: restore_to_server(place, address, segments=segments), Code.INTERNAL, "is damaged")
+    with Database.open(address) as database:
+        assert database.snapshot().t == 0
+
+
+def back_up_at(address: str, place: Place) -> Taken:
+    with source_of(address) as source:
+        return take(source, place)

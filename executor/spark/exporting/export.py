@@ -6,6 +6,7 @@ import pickle
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -13,19 +14,18 @@ from pathlib import Path
 from typing import Final, Protocol, TypeVar
 from uuid import uuid4
 
+from executor.spark.addresses import is_address
 from executor.spark.exporting.folder import (
     MANIFEST,
     SCHEMA,
     ExportedAttribute,
     File,
     Listing,
-    check_target,
     folder_names,
-    remove_strays,
-    unfinished,
 )
 from executor.spark.exporting.parts import ExportJob, Share, write_shares
 from executor.spark.exporting.schema import idents_of, schema_text
+from executor.spark.exporting.target import Writing, check, writing
 from executor.spark.exporting.values import tags_of
 from executor.spark.shipping import Shipped
 from store import bootstrap
@@ -64,22 +64,20 @@ class Outcome:
     seconds: float
 
 
-def export(snapshot: Snapshot, runner: Runner, to: Path, form: str, rows: int = ROWS) -> Outcome:
-    """Writes a view, which may be a history, into a folder that is not there yet, or empty.
+def export(snapshot: Snapshot, runner: Runner, to: Path | str, form: str, rows: int = ROWS) -> Outcome:
+    """Writes a view, which may be a history, into a folder or to an address where nothing is yet.
 
     Raises ARG_INVALID for a folder with something in it.
     """
     began = time.monotonic()
-    to = to.absolute()
-    check_target(to)
-    with unfinished(to) as folder:
+    to = str(to)
+    check(to)
+    with writing(to) as place, _database_folder(place) as database:
         attributes = _exported(snapshot)
         names = folder_names(each.ident for each in attributes)
         for name in names.values():
-            (folder / name).mkdir(FOLDER_MODE)
-        database = folder / _DATABASE
-        database.mkdir(FOLDER_MODE)
-        job = ExportJob(str(folder), form, snapshot.is_history)
+            place.make(name)
+        job = ExportJob(place, form, snapshot.is_history)
         manifest = snapshot.manifest()
         shares = [
             share
@@ -90,7 +88,6 @@ def export(snapshot: Snapshot, runner: Runner, to: Path, form: str, rows: int = 
         for written in runner.each("writing", partial(write_shares, job), _tasks(snapshot, shares, rows)):
             for attribute, file in written:
                 files[attribute].append(file)
-        shutil.rmtree(database)
         exported = tuple(
             ExportedAttribute(
                 str(each.ident),
@@ -100,11 +97,14 @@ def export(snapshot: Snapshot, runner: Runner, to: Path, form: str, rows: int = 
             )
             for each in attributes
         )
-        remove_strays(folder, exported)
+        for each in exported:
+            place.remove_strays(each.folder, {file.name for file in each.files})
         idents = idents_of(snapshot)
-        _write(folder / SCHEMA, schema_text(snapshot, idents).encode())
+        with place.file(SCHEMA) as stream:
+            stream.write(schema_text(snapshot, idents).encode())
         named = {str(ident): e for ident, e in idents.items()}
-        _write(folder / MANIFEST, Listing(form, snapshot.t, snapshot.is_history, exported, named).written())
+        with place.file(MANIFEST) as stream:
+            stream.write(Listing(form, snapshot.t, snapshot.is_history, exported, named).written())
     every = [file for each in exported for file in each.files]
     return Outcome(
         snapshot.t,
@@ -127,7 +127,19 @@ def _exported(snapshot: Snapshot) -> list[Attribute]:
     ]
 
 
-def _shipped(manifest: Manifest, attribute: Attribute, folder: Path) -> Shipped:
+@contextmanager
+def _database_folder(place: Writing) -> Iterator[Path | None]:
+    """Where tasks find what they need of the database: beside what they write; None: it goes with them."""
+    if is_address(place.place):
+        yield None
+        return
+    path = Path(place.place) / _DATABASE
+    path.mkdir(FOLDER_MODE)
+    yield path
+    shutil.rmtree(path)
+
+
+def _shipped(manifest: Manifest, attribute: Attribute, folder: Path | None) -> Shipped:
     """What an attribute's tasks need of the database: a worker checks what it opens, and need not check all."""
     # Once it may have been of another type.
     tags = set(manifest.blocks) if manifest.history else tags_of(str(attribute.value_type))
@@ -139,8 +151,11 @@ def _shipped(manifest: Manifest, attribute: Attribute, folder: Path) -> Shipped:
         blocks={tag: each for tag, each in manifest.blocks.items() if tag in tags},
         young={tag: each for tag, each in manifest.young.items() if tag in tags},
     )
+    if folder is None:
+        return Shipped(uuid4().hex, pickle.dumps(own.located(), protocol=5), None, afar=True)
     path = folder / str(attribute.id)
-    _write(path, pickle.dumps(own, protocol=5))
+    with open(path, "wb", opener=opener) as file:
+        pickle.dump(own, file, protocol=5)
     return Shipped(uuid4().hex, None, str(path))
 
 
@@ -167,8 +182,3 @@ def _tasks(snapshot: Snapshot, shares: Sequence[Share], rows: int) -> list[tuple
             tasks.append(tuple(held))
             held, size = [], 0
     return [*tasks, tuple(held)] if held else tasks
-
-
-def _write(path: Path, content: bytes) -> None:
-    with open(path, "wb", opener=opener) as file:
-        file.write(content)

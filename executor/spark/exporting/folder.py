@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
@@ -179,12 +179,3 @@ def unfinished(to: Path) -> Iterator[Path]:
         ) from None
     finally:
         shutil.rmtree(path, ignore_errors=True)
-
-
-def remove_strays(folder: Path, attributes: Sequence[ExportedAttribute]) -> None:
-    """Removes the files of attempts at a task that another attempt has done."""
-    for attribute in attributes:
-        named = {file.name for file in attribute.files}
-        for path in (folder / attribute.folder).iterdir():
-            if path.name not in named:
-                path.unlink()

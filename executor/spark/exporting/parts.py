@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, BinaryIO, Final, NamedTuple
 from uuid import uuid4
 
@@ -16,12 +14,12 @@ import pyarrow.parquet as pq
 from datalog.edn_writer import write
 from datalog.errors import AdalogError, Code
 from executor.spark.exporting.folder import File
+from executor.spark.exporting.target import Writing
 from executor.spark.exporting.texts import lines_of, texts_of
 from executor.spark.exporting.values import OtherType, TooLarge, column_of, type_of
 from executor.spark.shipping import Shipped
 from store.codes import Codes
 from store.columns import Columns
-from store.private import opener
 
 ATTRIBUTE_KEY: Final = "adalog.attribute"
 TYPE_KEY: Final = "adalog.type"
@@ -36,7 +34,7 @@ _NO_DICTIONARY: Final = frozenset({"long", "ref", "double", "float", "instant", 
 class ExportJob:
     """What the tasks of an export share."""
 
-    folder: str
+    to: Writing
     format: str
     history: bool
 
@@ -63,15 +61,13 @@ def write_shares(job: ExportJob, shares: Sequence[Share]) -> list[tuple[int, Fil
         rows = snapshot.columns_between(share.attribute, share.low, share.high)
         # Another attempt at this task may write, too.
         name = f"part-{share.number:05}-{uuid4().hex[:8]}.{job.format}"
-        path = Path(job.folder) / share.folder / name
-        with open(path, "wb", opener=opener) as file:
+        with job.to.file(f"{share.folder}/{name}") as file:
             if job.format == "parquet":
                 _write_parquet(file, job, share, rows, snapshot.codes)
             else:
                 _write_edn(file, share, rows, snapshot.codes)
-            file.flush()
-            os.fsync(file.fileno())
-        written.append((share.attribute, File(name, len(rows), path.stat().st_size)))
+            size = file.tell()
+        written.append((share.attribute, File(name, len(rows), size)))
     return written
 
 

@@ -16,8 +16,8 @@ from executor.spark.pipeline.chunks import Reason, Rejects, places_of, write_rej
 from executor.spark.pipeline.claims import NOTHING, AttributesJob, Claims, Pairs, among, claims_of, settled
 from executor.spark.pipeline.ids import marks
 from executor.spark.pipeline.keys import MISSING
-from executor.spark.pipeline.staged import Arrays, read_staged, write_staged
 from executor.spark.pipeline.typed import Int64s
+from executor.spark.staged import Arrays, read_staged, write_staged
 from store.attribute import Attribute
 from store.base import Base
 from store.codes import Codes

@@ -18,8 +18,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from executor.spark.pipeline.staged import Arrays, read_staged, write_staged
 from executor.spark.pipeline.typed import INLINE, Int32s, Int64s, Part, Typed, typed
+from executor.spark.staged import Arrays, read_staged, write_staged
 from store import layout
 from store.dictionary import hashes_of
 

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from executor.spark.pipeline.chunks import Chunk, Wanted
 from executor.spark.pipeline.keys import MISSING, Names, Numbering
-from executor.spark.pipeline.staged import Arrays, read_staged, write_staged
 from executor.spark.pipeline.typed import INLINE, Int32s, Int64s
 from executor.spark.shipping import Shipped
+from executor.spark.staged import Arrays, read_staged, write_staged
 from store.attribute import Attribute
 from store.columns import Bools
 from store.segment import Segment

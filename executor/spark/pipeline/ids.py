@@ -13,8 +13,8 @@ from typing import Final
 import numpy as np
 
 from executor.spark.exporting.schema import movable
-from executor.spark.pipeline.staged import read_staged
 from executor.spark.pipeline.typed import Int64s
+from executor.spark.staged import read_staged
 from store.attribute import FIRST_OWN_IDENT, SCHEMA_BASE
 from store.trie import distinct
 

@@ -18,9 +18,9 @@ import pyarrow as pa
 
 from executor.spark.pipeline.chunks import CREATED, NAMED, Chunk, binary_arrays, binary_of
 from executor.spark.pipeline.ids import IDS, NOBODY, Ids, marks
-from executor.spark.pipeline.staged import Arrays, read_staged, write_staged
 from executor.spark.pipeline.typed import INLINE, Int64s
 from executor.spark.shipping import Shipped
+from executor.spark.staged import Arrays, read_staged, write_staged
 from store import layout
 from store.dictionary import Block
 from store.segment import Segment, write_segment

@@ -41,8 +41,8 @@ from executor.spark.pipeline.claims import (
 )
 from executor.spark.pipeline.keys import MISSING
 from executor.spark.pipeline.runner import Runner
-from executor.spark.pipeline.staged import Arrays, read_staged, write_staged
 from executor.spark.pipeline.typed import Int64s
+from executor.spark.staged import Arrays, read_staged, write_staged
 from store.attribute import Attribute
 from store.columns import Bools, Columns
 from store.compactor import PAIR_BYTES, pairs_in

@@ -1,0 +1,53 @@
+"""File systems by address, where there is no folder that all see: whatever PyArrow knows (`s3://`, `gs://`, `hdfs://`,
+`abfss://`)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from pyarrow import fs
+
+from datalog.errors import AdalogError, Code
+
+_ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+# What comes after it may be a key.
+_SECRETS: Final = re.compile(r"//[^/@]*@|\?.*")
+
+
+def is_address(text: str) -> bool:
+    """Whether it is an address, not a path."""
+    return _ADDRESS.match(text) is not None
+
+
+def shown(address: str) -> str:
+    """The address as it may be said: without keys and parameters."""
+    return _SECRETS.sub(lambda found: "//" if found[0].startswith("//") else "", address)
+
+
+def opened(address: str) -> tuple[fs.FileSystem, str]:
+    """The file system of an address, and the path there. Raises ARG_INVALID."""
+    try:
+        system, path = fs.FileSystem.from_uri(address)
+    except (ValueError, OSError, NotImplementedError) as error:
+        raise AdalogError(
+            Code.ARG_INVALID,
+            f"{shown(address)} is no address that PyArrow reads and writes: {str(error).splitlines()[0]}",
+        ) from None
+    if not path.strip("/"):
+        raise AdalogError(Code.ARG_INVALID, f"{shown(address)} names no place there; it is as s3://bucket/folder")
+    return system, path.rstrip("/")
+
+
+@contextmanager
+def reached(address: str) -> Iterator[None]:
+    """Says of what the file system refuses where that was."""
+    try:
+        yield
+    except OSError as error:
+        reason = (error.strerror or str(error) or type(error).__name__).splitlines()[0]
+        raise AdalogError(
+            Code.BACKEND_UNAVAILABLE, f"{shown(address)} cannot be used: {reason}", retryable=False
+        ) from None

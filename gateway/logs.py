@@ -1,0 +1,72 @@
+"""The log's lines, as text or as JSON: each with the number of the request that it belongs to, if it does.
+
+Values of arguments and tokens are in none of them.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import Any, Final
+
+import orjson
+
+from datalog import tracing
+from executor.bounds.client import ASKING
+from gateway.config import Settings
+
+# What every record has; all else was given as `extra`.
+_COMMON: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+
+
+def start_logging(settings: Settings) -> None:
+    """Has the process's log written to standard error as the settings say."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(JsonLines() if settings.log_format == "json" else TextLines())
+    root = logging.getLogger()
+    for old in root.handlers[:]:
+        root.removeHandler(old)
+    root.addHandler(handler)
+    root.setLevel(settings.log_level.upper())
+
+
+class TextLines(logging.Formatter):
+    """A line for people. What follows its first line is indented, so that no text from outside looks like a line of
+    the log."""
+
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(name)s %(message)s")
+
+    def format(self, record: logging.LogRecord) -> str:
+        text = super().format(record)
+        plan = getattr(record, "plan", None)
+        if plan is not None:
+            text = f"{text}\n{plan}"
+        request = ASKING.get().id
+        first, *rest = text.splitlines() or [""]
+        if request:
+            first = f"{first} [{request}]"
+        return "\n    ".join([first, *rest])
+
+
+class JsonLines(logging.Formatter):
+    """One JSON object a line, for programs."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        client, ids = ASKING.get(), tracing.ids()
+        line: dict[str, Any] = {
+            "time": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created)) + f".{record.msecs:03.0f}Z",
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        if client.id:
+            line |= {"requestId": client.id, "principal": client.principal}
+        if ids is not None:
+            line |= {"traceId": ids[0], "spanId": ids[1]}
+        line |= {name: value for name, value in vars(record).items() if name not in _COMMON}
+        if record.exc_info:
+            line["exception"] = self.formatException(record.exc_info)
+        if record.stack_info:
+            line["stack"] = self.formatStack(record.stack_info)
+        return orjson.dumps(line, default=str, option=orjson.OPT_NON_STR_KEYS).decode(errors="replace")

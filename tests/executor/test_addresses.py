@@ -1,0 +1,88 @@
+"""Exports to an object store: the same files as in a folder, and nothing where it fails."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from datalog.errors import AdalogError, Code
+from executor.spark.addresses import opened, shown
+from executor.spark.exporting.export import export
+from store.database import Database
+from tests.executor.exports_in_process import in_edn, in_parquet, said
+from tests.executor.pipeline_in_process import InProcess
+from tests.executor.test_exporting import Failing, Twice
+from tests.executor.test_importing import SCHEMA
+from tests.s3_server import Objects, s3_server
+
+
+@pytest.fixture
+def s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[Objects]:
+    with s3_server(monkeypatch) as objects:
+        yield objects
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    with Database.open(str(tmp_path / "data")) as database:
+        database.transact(SCHEMA)
+        database.transact(
+            """[{:person/id "a" :person/name "Ada" :person/age 36 :person/tag [:x :y]
+                 :person/knows {:person/id "b"}}
+                {:person/id "ü" :person/born #inst "1815-12-10" :person/score 1.5}]"""
+        )
+        database.compact()
+        database.transact('[[:db/retract [:person/id "a"] :person/age 36] {:person/id "c" :person/name "Cy"}]')
+        yield database
+
+
+def fetched(objects: Objects, prefix: str, to: Path) -> Path:
+    for name, content in objects.held.items():
+        path = to / name.removeprefix(f"{prefix}/")
+        if name.startswith(f"{prefix}/") and not name.endswith("/"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+    return to
+
+
+@pytest.mark.parametrize(("form", "runner"), [("parquet", InProcess), ("edn", InProcess), ("parquet", Twice)])
+def test_an_export_to_an_object_store(
+    s3: Objects, database: Database, tmp_path: Path, form: str, runner: Any
+) -> None:
+    view = database.snapshot().history()
+    outcome = export(view, runner({}), s3.address("back/up"), form, 2)
+    read = in_parquet if form == "parquet" else in_edn
+    assert read(fetched(s3, "back/up", tmp_path / "here")) == said(view)
+    assert outcome.files == sum("/part-" in name for name in s3.held)
+    with pytest.raises(AdalogError, match="is not empty") as caught:
+        export(view, InProcess({}), s3.address("back/up"), form)
+    assert caught.value.code is Code.ARG_INVALID
+    assert "endpoint" not in caught.value.message
+
+
+def test_what_fails_leaves_nothing(s3: Objects, database: Database) -> None:
+    s3.held["other"] = b"stays"
+    with pytest.raises(AdalogError, match="gone"):
+        export(database.snapshot(), Failing({}), s3.address("backup"), "parquet")
+    assert {name for name in s3.held if not name.endswith("/")} == {"other"}
+
+
+def test_what_the_store_refuses_is_said(s3: Objects, database: Database) -> None:
+    s3.refused = True
+    with pytest.raises(AdalogError, match=r"s3://bucket/backup cannot be used") as caught:
+        export(database.snapshot(), InProcess({}), s3.address("backup"), "parquet")
+    assert caught.value.code is Code.BACKEND_UNAVAILABLE
+
+
+@pytest.mark.parametrize("address", ["nowhere://bucket/x", "s3://"])
+def test_what_is_no_address_is_refused(address: str) -> None:
+    with pytest.raises(AdalogError) as caught:
+        opened(address)
+    assert caught.value.code is Code.ARG_INVALID
+
+
+def test_keys_are_not_said() -> None:
+    assert shown("s3://key:secret@bucket/a/b?scheme=http&access_key=x") == "s3://bucket/a/b"

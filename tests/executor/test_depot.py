@@ -1,0 +1,128 @@
+"""Workers that do not see the data folder: segments come from an object store, once, and are what was put there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from datalog.errors import AdalogError, Code
+from executor.pool import Pool
+from executor.question.request import Request
+from executor.spark import depot as depots
+from executor.spark import shipping
+from store.database import Database
+from tests.executor.spark_in_process import forget, spark_in_process
+from tests.s3_server import Objects, s3_server
+from tests.support import pool_on
+
+QUERY = "[:find ?x (count ?a) :where [?a :n/value ?x] [?a :n/name ?n]]"
+
+
+@pytest.fixture
+def s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[Objects]:
+    with s3_server(monkeypatch) as objects:
+        yield objects
+
+
+@pytest.fixture
+def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """The temporary folder of workers."""
+    (tmp_path / "worker").mkdir()
+    monkeypatch.setattr(depots.tempfile, "gettempdir", lambda: str(tmp_path / "worker"))
+    return tmp_path / "worker"
+
+
+@pytest.fixture(params=["s3", "file"])
+def world(
+    request: pytest.FixtureRequest, s3: Objects, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[tuple[Database, Pool]]:
+    address = s3.address("segments") if request.param == "s3" else (tmp_path / "depot").as_uri()
+    with (
+        Database.open(str(tmp_path / "data")) as database,
+        spark_in_process(monkeypatch, "spark://elsewhere:7077", segments=address) as engine,
+        pool_on(database, engine) as pool,
+    ):
+        database.transact("[" + " ".join(f'{{:n/value {i % 7} :n/name "n{i}"}}' for i in range(3000)) + "]")
+        database.compact()
+        yield database, pool
+
+
+def answer(pool: Pool, engine: str) -> list[tuple[object, ...]]:
+    forget()
+    shipping._opened.clear()
+    return sorted(pool.run(Request(QUERY, engine=engine)).rows())
+
+
+def kept(cache: Path) -> set[str]:
+    return {path.name for path in cache.rglob("*.seg")}
+
+
+def test_segments_come_once_and_young_datoms_with_the_query(
+    world: tuple[Database, Pool], cache: Path, tmp_path: Path
+) -> None:
+    database, pool = world
+    assert answer(pool, "SPARK") == answer(pool, "LOCAL")
+    first = kept(cache)
+    assert first
+    assert all(path.stat().st_mode & 0o077 == 0 for path in cache.iterdir())
+    database.transact('[{:n/value 1 :n/name "young"}]')
+    assert answer(pool, "SPARK") == answer(pool, "LOCAL")
+    assert kept(cache) == first
+    for path in cache.rglob("*.seg"):
+        path.write_bytes(path.read_bytes()[:-9] + b"damaged!!")
+    assert answer(pool, "SPARK") == answer(pool, "LOCAL")
+    database.compact()
+
+
+def test_what_is_not_what_was_put_there_is_not_read(s3: Objects, world: tuple[Database, Pool], cache: Path) -> None:
+    _, pool = world
+    assert answer(pool, "SPARK") == answer(pool, "LOCAL")
+    if not s3.held:
+        return
+    names = [name for name in s3.held if name.endswith(".seg")]
+    assert len(names) == len(set(names)) == len(kept(cache))
+    for name in names:
+        s3.held[name] = bytes(len(s3.held[name]))
+    for path in cache.rglob("*.seg"):
+        path.unlink()
+    with pytest.raises(AdalogError, match="it is not what was put there"):
+        answer(pool, "SPARK")
+    assert not kept(cache)
+
+
+def test_what_was_removed_there_is_put_there_again(
+    s3: Objects, world: tuple[Database, Pool], cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, pool = world
+    monkeypatch.setattr(depots, "_KNOWN_SECONDS", 0.0)
+    assert answer(pool, "SPARK") == answer(pool, "LOCAL")
+    s3.held.clear()
+    for path in cache.rglob("*.seg"):
+        path.unlink()
+    assert answer(pool, "SPARK") == answer(pool, "LOCAL")
+
+
+def test_a_store_that_cannot_be_written_is_said(
+    s3: Objects, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    s3.refused = True
+    with (
+        Database.open(str(tmp_path / "data")) as database,
+        spark_in_process(monkeypatch, segments=s3.address("x")) as engine,
+        pool_on(database, engine) as pool,
+    ):
+        database.transact("[" + " ".join(f'{{:n/value {i} :n/name "n{i}"}}' for i in range(3000)) + "]")
+        database.compact()
+        with pytest.raises(AdalogError, match="s3://bucket/x cannot be used") as caught:
+            answer(pool, "SPARK")
+        assert caught.value.code is Code.BACKEND_UNAVAILABLE
+
+
+def test_the_folder_of_a_stranger_is_not_used(cache: Path) -> None:
+    folder = cache / f"adalog-segments-{depots.os.getuid()}"
+    folder.mkdir()
+    folder.chmod(0o755)
+    with pytest.raises(AdalogError, match="not this user's alone"):
+        depots._folder()

@@ -1,0 +1,212 @@
+"""Numbers of requests, and lines of the log: as text and as JSON, of requests and of slow queries."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import httpx
+import pytest
+from websockets.sync.client import connect
+
+from executor.bounds.client import ASKING, Client
+from gateway.config import Settings
+from gateway.logs import JsonLines, TextLines
+from gateway.opening import open_database, start_pool
+from schema.limits import Limits
+from tests.gateway.support import FAMILY, SCHEMA, Gateway, gateway, served
+
+Q = "query ($query: EDN!, $args: [JSON!]) { q(query: $query, args: $args) { rows } }"
+BORN = "[:find ?n :in $ ?word :where [?p :person/name ?n] [(not= ?n ?word)]]"
+HEAVY = "[:find (count ?a) . :where [?a :n ?x] [?b :n ?y] [?c :n ?z] [(+ ?x ?y ?z) ?s] [(< ?s 0)]]"
+NUMBERS = "[" + " ".join(f"{{:n {number}}}" for number in range(250)) + "]"
+
+
+class Lines:
+    """What is logged meanwhile, by one formatter."""
+
+    def __init__(self, formatter: logging.Formatter) -> None:
+        self._stream = io.StringIO()
+        self.handler = logging.StreamHandler(self._stream)
+        self.handler.setFormatter(formatter)
+
+    @property
+    def text(self) -> str:
+        return self._stream.getvalue()
+
+    def of(self, logger: str) -> list[dict[str, Any]]:
+        found = [json.loads(line) for line in self.text.splitlines()]
+        return [each for each in found if each["logger"] == logger]
+
+
+@contextmanager
+def logged(formatter: logging.Formatter) -> Iterator[Lines]:
+    lines = Lines(formatter)
+    root = logging.getLogger()
+    level = root.level
+    root.addHandler(lines.handler)
+    root.setLevel(logging.INFO)
+    try:
+        yield lines
+    finally:
+        root.removeHandler(lines.handler)
+        root.setLevel(level)
+
+
+@contextmanager
+def opened_with(*transactions: str, **more: Any) -> Iterator[Gateway]:
+    """A gateway whose pool, too, is as the settings say."""
+    settings = Settings(data=":memory:", **more).checked()
+    with open_database(settings) as database:
+        pool = start_pool(database, settings, spark=False)
+        try:
+            for text in transactions:
+                database.transact(text)
+            opened = Gateway(database, pool, settings)
+            with opened.app.state.hub:
+                yield opened
+            opened.http.close()
+        finally:
+            pool.close()
+
+
+# Numbers
+
+
+@pytest.fixture(scope="module")
+def plain() -> Iterator[Gateway]:
+    with gateway(Settings(data=":memory:"), SCHEMA, FAMILY) as found:
+        yield found
+
+
+@pytest.mark.parametrize("given", ["a", "req-1", "4bf92f3577b34da6", "a:b/c=d.e_f+g", "x" * 128])
+def test_an_answer_repeats_the_number_of_its_request(plain: Gateway, given: str) -> None:
+    for path in ("/graphql?query={__typename}", "/graphql?query={", "/healthz", "/nowhere"):
+        assert plain.http.get(path, headers={"X-Request-Id": given}).headers["x-request-id"] == given
+
+
+@pytest.mark.parametrize("given", ["", " ", "a b", "x" * 129, "a\tb", '"a"', "é", "-a", "{}", "a\x1b[2J"])
+def test_what_is_no_number_is_replaced(plain: Gateway, given: str) -> None:
+    headers = [(b"x-request-id", given.encode())]
+    first, second = (plain.http.get("/healthz", headers=headers).headers["x-request-id"] for _ in range(2))
+    assert first != second
+    assert len(first) == 16
+    assert int(first, 16) >= 0
+
+
+def test_refusals_and_handshakes_have_numbers(plain: Gateway) -> None:
+    refused = plain.http.get("/healthz", headers={"Host": "evil.example", "X-Request-Id": "n1"})
+    assert (refused.status_code, refused.headers["x-request-id"]) == (403, "n1")
+    with served(plain.app) as address:
+        url = address.replace("http", "ws", 1) + "/graphql"
+        given = {"X-Request-Id": "n2"}
+        with connect(url, subprotocols=["graphql-transport-ws"], additional_headers=given) as socket:  # type: ignore[list-item]
+            assert socket.response is not None
+            assert socket.response.headers["x-request-id"] == "n2"
+        assert httpx.get(f"{address}/graphql", headers=given).headers["x-request-id"] == "n2"
+
+
+# Lines
+
+
+def test_requests_are_logged_if_asked_for_and_without_their_arguments() -> None:
+    with opened_with(SCHEMA, FAMILY, log_requests=True) as opened, logged(JsonLines()) as lines:
+        for number in range(2):
+            asked = {"query": BORN, "args": ["a secret argument"]}
+            body = {"query": Q, "variables": asked}
+            opened.http.post("/graphql", json=body, headers={"X-Request-Id": f"r{number}"})
+        opened.http.post("/graphql", json={"query": "{ nope }"}, headers={"X-Request-Id": "bad"})
+    first, second, bad = lines.of("adalog.requests")
+    assert (first["requestId"], second["requestId"], bad["requestId"]) == ("r0", "r1", "bad")
+    assert (first["fields"], first["codes"], bad["codes"]) == (["q"], ["OK"], ["QUERY_INVALID"])
+    assert first["principal"] == "127.0.0.1"
+    assert first["level"] == "info"
+    assert first["seconds"] > 0
+    assert "secret argument" not in lines.text
+    with gateway(Settings(data=":memory:")) as quiet, logged(JsonLines()) as lines:
+        quiet.post("{ __typename }")
+    assert not lines.of("adalog.requests")
+
+
+def test_unforeseen_errors_are_logged_with_the_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    with opened_with(SCHEMA) as opened, logged(JsonLines()) as lines:
+
+        def broken(*_: Any) -> None:
+            raise ZeroDivisionError("a bug")
+
+        monkeypatch.setattr(opened.pool.engine, "rows", broken)
+        monkeypatch.setattr(opened.pool.engine, "run", broken)
+        body = {"query": Q, "variables": {"query": BORN, "args": [""]}}
+        answer = opened.http.post("/graphql", json=body, headers={"X-Request-Id": "oops"})
+    assert answer.json()["errors"][0]["extensions"]["code"] == "INTERNAL"
+    (line,) = lines.of("adalog.graphql")
+    assert line["requestId"] == "oops"
+    assert "ZeroDivisionError" in line["exception"]
+
+
+def test_no_text_from_outside_looks_like_a_line_of_the_log() -> None:
+    record = logging.makeLogRecord({"msg": "a query:\n2026-01-01 ERROR adalog forged", "levelname": "INFO"})
+    ASKING.set(Client("ada", 1, id="r1"))
+    try:
+        first, *rest = TextLines().format(record).split("\n")
+        assert first.endswith("a query: [r1]")
+        assert rest == ["    2026-01-01 ERROR adalog forged"]
+        assert json.loads(JsonLines().format(record))["message"].endswith("forged")
+        assert "\n" not in JsonLines().format(record)
+    finally:
+        ASKING.set(Client())
+
+
+# Slow queries
+
+
+def test_slow_queries_are_logged_with_their_plan() -> None:
+    with opened_with(SCHEMA, FAMILY, slow_query_seconds=0.000_001) as opened:
+        with logged(JsonLines()) as lines:
+            for number in range(2):
+                # The second is answered from the cache, which takes no time.
+                asked = {"query": BORN, "args": ["hunter2"]}
+                opened.http.post(
+                    "/graphql", json={"query": Q, "variables": asked}, headers={"X-Request-Id": f"r{number}"}
+                )
+        with logged(TextLines()) as text:
+            opened.q(BORN + " ", "other")
+    (line,) = lines.of("adalog.slow")
+    assert line["requestId"] == "r0"
+    assert (line["query"], line["arguments"], line["rows"]) == (BORN, 1, 4)
+    assert (line["engine"], line["cache"], line["code"], line["basisT"]) == ("LOCAL", "miss", "OK", 2)
+    assert line["seconds"] > 0
+    assert line["waitedSeconds"] >= 0
+    assert line["lane"] == "LIGHT"
+    assert "?p :person/name ?n" in line["plan"]
+    assert "hunter2" not in lines.text
+    assert "\n    1. ?p" in text.text or "?p :person/name ?n" in text.text
+
+
+def test_a_slow_query_that_fails_is_logged_too() -> None:
+    limits = Limits(timeout_ms=100)
+    with opened_with(NUMBERS, slow_query_seconds=0.05, limits=limits) as opened, logged(JsonLines()) as lines:
+        answer = opened.post(Q, query=HEAVY).json()
+        assert answer["errors"][0]["extensions"]["code"] == "TIMEOUT"
+        while not lines.of("adalog.slow"):
+            opened.post("{ __typename }")
+    (line,) = lines.of("adalog.slow")
+    # Whoever waited may have given up first.
+    assert line["code"] in ("TIMEOUT", "CANCELLED")
+    assert line["rows"] is None
+    assert "?a :n ?x" in line["plan"]
+
+
+def test_long_texts_are_shortened_and_quick_queries_are_not_logged() -> None:
+    long = '[:find ?n :where [?p :person/name ?n] [(not= ?n "' + "x" * 5_000 + '")]]'
+    with opened_with(SCHEMA, FAMILY, slow_query_seconds=0.000_001) as opened, logged(JsonLines()) as lines:
+        opened.q(long)
+    (line,) = lines.of("adalog.slow")
+    assert len(line["query"]) < 2_100
+    with opened_with(SCHEMA, FAMILY, slow_query_seconds=3600.0) as opened, logged(JsonLines()) as lines:
+        opened.q(BORN, "a")
+    assert not lines.of("adalog.slow")

@@ -313,6 +313,15 @@ def test_signed_tokens() -> None:
     assert "a token of the Secret adalog-tokens or a JSON Web Token of yours:" in both.notes
 
 
+def test_traces() -> None:
+    assert not any(name.startswith("OTEL") for name in rendered(TOKENS).environment)
+    made = rendered(TOKENS, {"telemetry": {"endpoint": "http://collector:4318", "headersSecret": "collector"}})
+    assert made.environment["OTEL_EXPORTER_OTLP_ENDPOINT"] == "http://collector:4318"
+    assert made.environment["OTEL_EXPORTER_OTLP_HEADERS"]["secretKeyRef"]["name"] == "collector"
+    egress = made.one("NetworkPolicy")["spec"]["egress"]
+    assert 4318 in [port["port"] for each in egress for port in each["ports"]]
+
+
 def test_segments_are_shared_and_copied() -> None:
     made = rendered(TOKENS, POSTGRESQL, {"segments": {"volume": {"enabled": True}}})
     mounts = {each["mountPath"]: each["name"] for each in made.gateway["volumeMounts"]}

@@ -13,11 +13,11 @@ ARG DEBIAN=bookworm
 
 FROM python:${PYTHON}-slim-${DEBIAN} AS libraries
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=ignore PYTHONWARNINGS=ignore
-COPY requirements/build.lock requirements/run.lock /build/
+COPY requirements/build.lock requirements/otel.lock /build/
 # Those of the build are for packages that come as sources; the environment does not keep them.
 RUN python -m venv --without-pip /opt/libraries \
     && pip --python /opt/libraries/bin/python install --require-hashes --requirement /build/build.lock \
-    && pip --python /opt/libraries/bin/python install --require-hashes --no-build-isolation --requirement /build/run.lock \
+    && pip --python /opt/libraries/bin/python install --require-hashes --no-build-isolation --requirement /build/otel.lock \
     && pip --python /opt/libraries/bin/python uninstall --yes --requirement /build/build.lock \
     && rm -r /opt/libraries/lib/python3*/site-packages/pyspark/examples \
     && ln -s /opt/libraries/lib/python3*/site-packages/pyspark /opt/libraries/spark

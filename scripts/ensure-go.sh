@@ -7,7 +7,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 source "$root/scripts/package-manager.sh"
 
 packages=(golang-go golang-github-masterminds-sprig-dev golang-k8s-sigs-yaml-dev)
-sources=${ADALOG_GO_SOURCES:-/usr/share/gocode/src}
+sources=${GO_SOURCES:-/usr/share/gocode/src}
 
 have_go() {
     command -v go >/dev/null && [ -d "$sources/github.com/Masterminds/sprig" ] && [ -d "$sources/sigs.k8s.io/yaml" ]

@@ -32,8 +32,11 @@ VERSIONS = [OLDEST, "1.33", "1.37"]
 TOKENS = {"auth": {"tokens": {"existingSecret": "adalog-tokens"}}}
 # Other people's kinds, which no version of Kubernetes has a schema for.
 FOREIGN = {"ServiceMonitor", "PrometheusRule"}
-# Variables that other programs read: libpq, Spark's driver, and a password that stands in an address.
-OTHERS = {"PGPASSWORD", "PGSSLROOTCERT", "POD_IP", "POD_NAME", "REDIS_PASSWORD"}
+# Variables that others read: libpq, OpenTelemetry, Spark's driver; and a password that stands in an address.
+OTHERS = {
+    *("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_HEADERS", "OTEL_RESOURCE_ATTRIBUTES", "OTEL_SERVICE_NAME"),
+    *("PGPASSWORD", "PGSSLROOTCERT", "POD_IP", "POD_NAME", "REDIS_PASSWORD"),
+}
 
 
 VALID: set[tuple[str, str]] = set()
@@ -129,7 +132,7 @@ GIVEN = {
     # What the cases say is in the cluster already.
     "Secret": {
         *("adalog-tokens", "db", "authority", "cache", "cache-signing", "prometheus", "reader", "registry"),
-        *("one", "two", "bucket", "issuer", "jwt-signing", "admin"),
+        *("one", "two", "bucket", "issuer", "jwt-signing", "admin", "collector"),
     },
     "ConfigMap": {"more"},
     "PersistentVolumeClaim": {"old-data", "in"},

@@ -12,6 +12,7 @@ import pytest
 
 from gateway import ending
 from gateway.config import Settings
+from gateway.sources import names
 from helm import readme
 from helm.tests.chart import CHART, Refused, defaults, loaded, rendered, schema
 
@@ -117,6 +118,13 @@ def test_refusals(name: str) -> None:
     values, said = REFUSED[name]
     with pytest.raises(Refused, match=f"(?s){said}"):
         rendered(values)
+
+
+def test_what_the_chart_keeps_to_itself_are_settings() -> None:
+    text = (CHART / "templates" / "_checks.tpl").read_text(encoding="utf-8")
+    (words,) = re.findall(r"\$own := dict (.*) -\}\}", text)
+    kept = re.findall(r'"([^"]*)"', words)[::2]
+    assert {"data", "auth", "redis_url"} <= set(kept) <= names()
 
 
 # The schema, and the README
@@ -303,6 +311,15 @@ def test_signed_tokens() -> None:
     assert both.environment["ADALOG_AUTH"]
     assert both.environment["ADALOG_JWT_SECRET"] == {"secretKeyRef": {"name": "s", "key": "secret"}}
     assert "a token of the Secret adalog-tokens or a JSON Web Token of yours:" in both.notes
+
+
+def test_traces() -> None:
+    assert not any(name.startswith("OTEL") for name in rendered(TOKENS).environment)
+    made = rendered(TOKENS, {"telemetry": {"endpoint": "http://collector:4318", "headersSecret": "collector"}})
+    assert made.environment["OTEL_EXPORTER_OTLP_ENDPOINT"] == "http://collector:4318"
+    assert made.environment["OTEL_EXPORTER_OTLP_HEADERS"]["secretKeyRef"]["name"] == "collector"
+    egress = made.one("NetworkPolicy")["spec"]["egress"]
+    assert 4318 in [port["port"] for each in egress for port in each["ports"]]
 
 
 def test_segments_are_shared_and_copied() -> None:

@@ -113,3 +113,18 @@ def test_spark_is_done_without_in_one_line(tmp_path: Path) -> None:
     assert not ended.stdout
     (line,) = ended.stderr.splitlines()
     assert line.startswith("no Java 17 or newer: queries run on the local engine alone")
+
+
+def test_the_chart_is_not_rendered_where_there_is_no_go(tmp_path: Path) -> None:
+    """One line says what would be needed."""
+    ended = subprocess.run(
+        [ROOT / "scripts" / "ensure-go.sh"],
+        env={"PATH": os.environ["PATH"], "ADALOG_NO_SYSTEM_PACKAGES": "1", "GO_SOURCES": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0
+    assert not ended.stdout
+    (line,) = ended.stderr.splitlines()
+    assert line.startswith("no Go with Sprig: the tests of the Helm chart will be skipped")

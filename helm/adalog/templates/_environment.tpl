@@ -27,6 +27,19 @@
   value: {{ . | quote }}
 {{- end }}
 {{ include "adalog.sparkEnvironment" . }}
+{{- with .Values.telemetry }}
+{{- if .endpoint }}
+- name: OTEL_EXPORTER_OTLP_ENDPOINT
+  value: {{ .endpoint | quote }}
+- name: OTEL_SERVICE_NAME
+  value: {{ include "adalog.name" $ }}
+- name: OTEL_RESOURCE_ATTRIBUTES
+  value: k8s.namespace.name={{ $.Release.Namespace }}
+{{- if .headersSecret }}
+{{ include "adalog.fromSecret" (list "OTEL_EXPORTER_OTLP_HEADERS" .headersSecret .headersSecretKey) }}
+{{- end }}
+{{- end }}
+{{- end }}
 {{- range $name, $value := .Values.settings }}
 - name: ADALOG_{{ upper $name }}
   value: {{ include "adalog.text" $value | quote }}

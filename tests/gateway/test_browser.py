@@ -106,6 +106,7 @@ def test_a_subscription_shows_what_a_transaction_changes(browser: webdriver.Chro
         def begun(_: object) -> bool:
             # GraphiQL learns the operation's name a moment after its text; nobody clicks as quickly as this.
             if "Unknown operation named" in result(browser):
+                browser.get_log("browser")  # type: ignore[no-untyped-call]
                 press("Execute query")
             return shown().get("kind") == "SNAPSHOT"
 

@@ -30,9 +30,11 @@ class Backend(Protocol):
 
 
 class Remote:
-    """A served adalog. `url`: with or without a scheme, and with or without `/graphql` at its end."""
+    """A served adalog. `url`: with or without a scheme, and with or without `/graphql` at its end; a colon and a port
+    are this machine's."""
 
     def __init__(self, url: str, token: str | None) -> None:
+        url = f"127.0.0.1{url}" if url.startswith(":") else url
         base = (url if "://" in url else f"http://{url}").rstrip("/")
         self._base = base.removesuffix("/graphql")
         self._url = self._base + "/graphql"

@@ -30,8 +30,10 @@ class Backend(Protocol):
 
 
 class Remote:
-    """A served adalog. `url`: with or without a scheme, and with or without `/graphql` at its end; `:8080` is on this
-    machine."""
+    """A served adalog. `url`: with or without a scheme, and with or without `/graphql` at its end.
+
+    `:8080` is a port of this machine.
+    """
 
     def __init__(self, url: str, token: str | None) -> None:
         url = f"127.0.0.1{url}" if url.startswith(":") else url

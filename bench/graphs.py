@@ -23,7 +23,7 @@ _SEED: Final = 1
 
 # Draws a scale, before self-loops and duplicates are dropped:
 #   scale 16: 913,473 edges, 21,341,738 triangles a→b, a→c, b→c;  scale 14: 177,749 edges, 2,623,495 triangles.
-_DRAWS: Final = {10: 8_000, 12: 40_000, 14: 200_000, 16: 1_000_000, 18: 5_000_000}
+_DRAWS: Final = {10: 8_000, 12: 40_000, 14: 200_000, 16: 1_000_000, 18: 5_000_000, 20: 17_500_000}
 
 
 @dataclass(frozen=True, eq=False)

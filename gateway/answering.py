@@ -40,8 +40,8 @@ Gone = Callable[[], Coroutine[Any, Any, None]]
 # Most queries are answered sooner; only then is it worth watching whether the client is still there.
 _PATIENCE: Final = 0.02
 _REQUESTS: Final = logging.getLogger("adalog.requests")
-# What any request costs, one that is answered from a cache too.
-_REQUEST_UNITS: Final = 1_000.0
+REQUEST_UNITS: Final = 1_000.0
+"""What any request costs, one that is answered from a cache too."""
 _CUT: Final = AdalogError(
     Code.BACKEND_UNAVAILABLE,
     "the server was shut down before the transaction was answered, and it is unknown whether it was applied; with "
@@ -114,7 +114,7 @@ class Answering:
         """The request's document. Raises FORBIDDEN for a mutation by somebody who may not, and RATE_LIMITED."""
         meter = ASKING.get().meter
         if meter is not None:
-            meter.admit(_REQUEST_UNITS)
+            meter.admit(REQUEST_UNITS)
         prepared = await self.operations.aprepare(request.query)
         operation = prepared.operation(request.operation_name)
         if operation is None or prepared.refusal:

@@ -17,7 +17,7 @@ from executor.bounds.meter import Buckets
 from executor.live.hub import Hub
 from gateway.answering import Answering
 from gateway.auth import Tokens, tokens_of
-from gateway.backup_endpoint import BackupEndpoint
+from gateway.backup_endpoint import backups_asked_for
 from gateway.backups import Backups
 from gateway.compression import Compression
 from gateway.config import Settings
@@ -27,8 +27,9 @@ from gateway.examples import live_page
 from gateway.explorer import Explorer, load
 from gateway.graphql import GraphQLEndpoint, refusal
 from gateway.guards import SECURITY_HEADERS, Guard, SecurityHeaders
-from gateway.import_endpoint import ImportEndpoint
+from gateway.import_endpoint import imports_asked_for
 from gateway.imports import Imports
+from gateway.job_endpoint import JobEndpoint
 from gateway.metrics import CONTENT_TYPE, Metrics
 from gateway.origins import Origins
 from gateway.request_ids import HEADER, RequestIds, request_id
@@ -58,9 +59,9 @@ def create_app(
     wire: Wire | None = None,
     workers: Workers | None = None,
 ) -> Starlette:
-    """The app over an open database and a running pool; it owns neither, but `app.state.hub`, `app.state.imports`
-    and `app.state.backups`, which are to be closed before them. `prepared`: whether it is fast yet. `wire`: that of
-    the server, where there is one already. `workers`: those of which this is one."""
+    """The app over an open database and a running pool; it owns neither, but `app.state.hub` and the jobs of
+    `app.state.imports` and `app.state.backups`, which are to be closed before them. `prepared`: whether it is fast
+    yet. `wire`: that of the server, where there is one already. `workers`: those of which this is one."""
     tokens = tokens_of(settings)
     origins = Origins.of(settings.allowed_origins)
     explorer = Explorer(load())
@@ -89,6 +90,7 @@ def create_app(
     answering = Answering(
         operations, services, tokens, metrics, stop, _buckets(settings, metrics), log_requests=settings.log_requests
     )
+    jobs = imports_asked_for(imports, settings), backups_asked_for(backups, settings)
     graphql = GraphQLEndpoint(answering, explorer, origins, settings)
     probes = _Probes(database, pool, tokens, metrics, prepared, workers)
 
@@ -106,8 +108,7 @@ def create_app(
         routes=[
             Route("/graphql", graphql),
             WebSocketRoute("/graphql", SocketEndpoint(answering, origins, settings)),
-            Route("/import", ImportEndpoint(imports, tokens, stop, settings)),
-            Route("/backup", BackupEndpoint(backups, tokens, stop, settings)),
+            *(Route(kind.path, JobEndpoint(kind, answering, settings)) for kind in jobs),
             Route("/", root),
             Route("/explorer/{name:path}", explorer_file),
             Route("/examples/live/{name:path}", example_file),

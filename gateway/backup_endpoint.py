@@ -1,84 +1,50 @@
-"""POST /backup: one backup of the database to a place that the server may write to, told until its end.
+"""POST /backup: one backup of the database to a place that the server may write to.
 
 The body is JSON: `to`, an absolute path or an address, and `keep`, how many backups stay there, if not all. Events
 are `progress` {stage, done, total, rows}, done and total in bytes, and at the end `done` with what was taken, or
-`error` with GraphQL's `errors`. The backup ends when the client goes away.
+`error` with GraphQL's `errors`.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Final
 
-import orjson
-from starlette.requests import ClientDisconnect, Request
-from starlette.types import Receive, Scope, Send
+from starlette.types import Scope
 
 from datalog.errors import AdalogError, Code
-from gateway.auth import ANYONE, Principal, Tokens, check_backup
+from gateway.auth import Principal, check_backup
 from gateway.backup_places import BackupPlaces
 from gateway.backups import Backups, Wanted
 from gateway.config import Settings
-from gateway.ending import Stop
-from gateway.peer import is_own_user
-from gateway.telling import body, check_form, refusal, tell
+from gateway.job_endpoint import Kind, asks_as_owner, members
+from gateway.outbox import Outbox
 from schema.background import elsewhere
 
-
-class BackupEndpoint:
-    """An ASGI app."""
-
-    def __init__(self, backups: Backups, tokens: Tokens, stop: Stop, settings: Settings) -> None:
-        self._backups = backups
-        self._tokens = tokens
-        self._stop = stop
-        self._settings = settings
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        request = Request(scope, receive)
-        try:
-            outbox = self._backups.begin(await self._wanted(request))
-        except AdalogError as error:
-            await refusal(error)(scope, receive, send)
-            return
-        except ClientDisconnect:
-            return
-        try:
-            await tell(outbox, self._stop, self._settings.ping_seconds, receive, send)
-        finally:
-            outbox.close(AdalogError(Code.CANCELLED, "the client went away, and no backup was taken"))
-
-    async def _wanted(self, request: Request) -> Wanted:
-        """The backup that a request asks for. Raises what is wrong with it, or with who asks."""
-        principal = await self._tokens.principal(request.headers.get("authorization"))
-        check_backup(principal)
-        check_form(request, "/backup", "backup")
-        said = members(await body(request, self._settings.request_bytes))
-        to = await elsewhere(lambda _: self._places(principal, request.scope).checked(said["to"]))
-        return Wanted(to, said.get("keep"))
-
-    def _places(self, principal: Principal, scope: Scope) -> BackupPlaces:
-        """Where backups may lie. Without a setting: nowhere, unless who asks runs as the server's own user, and so
-        may write and read the same files."""
-        named = self._settings.backup_folders
-        if named is not None:
-            return BackupPlaces.of(named)
-        return BackupPlaces.anywhere() if principal is ANYONE and is_own_user(scope) else BackupPlaces()
+_MEMBERS: Final[Mapping[str, tuple[type, str]]] = {
+    "to": (str, "an absolute path or an address"),
+    "keep": (int, "a whole number, at least 1"),
+}
 
 
-def members(text: bytes) -> dict[str, Any]:
-    """The members of a request that are not null. Raises ARG_INVALID for anything else than a request."""
-    try:
-        said = orjson.loads(text)
-    except orjson.JSONDecodeError as error:
-        raise AdalogError(Code.ARG_INVALID, f"the request is not JSON: {error.msg}") from None
-    if not isinstance(said, dict) or not isinstance(said.get("to"), str) or not said["to"]:
-        raise AdalogError(
-            Code.ARG_INVALID, "the request is a JSON object with `to`, an absolute path or an address"
-        )
-    given = {name: value for name, value in said.items() if value is not None}
-    for name in given:
-        if name not in ("to", "keep"):
-            raise AdalogError(Code.ARG_INVALID, f"a backup has no {name!r}; it has to, keep")
-    if "keep" in given and (type(given["keep"]) is not int or given["keep"] < 1):
-        raise AdalogError(Code.ARG_INVALID, "`keep` is a whole number, at least 1")
-    return given
+def backups_asked_for(backups: Backups, settings: Settings) -> Kind:
+    """The jobs of /backup."""
+
+    async def begin(text: bytes, principal: Principal, scope: Scope) -> Outbox:
+        said = members(text, _MEMBERS, "a backup")
+        if not said["to"]:
+            raise AdalogError(Code.ARG_INVALID, f"`to` is {_MEMBERS['to'][1]}")
+        if said.get("keep", 1) < 1:
+            raise AdalogError(Code.ARG_INVALID, f"`keep` is {_MEMBERS['keep'][1]}")
+        to = await elsewhere(lambda _: _places(settings, principal, scope).checked(said["to"]))
+        return backups.begin(Wanted(to, said.get("keep")))
+
+    return Kind("backup", "no backup was taken", check_backup, begin)
+
+
+def _places(settings: Settings, principal: Principal, scope: Scope) -> BackupPlaces:
+    """Where backups may lie; without a setting nowhere, unless the server's own user asks."""
+    named = settings.backup_folders
+    if named is not None:
+        return BackupPlaces.of(named)
+    return BackupPlaces.anywhere() if asks_as_owner(principal, scope) else BackupPlaces()

@@ -1,8 +1,4 @@
-"""Imports that clients ask a server for: one at a time, on its Spark session, each in a thread of its own.
-
-What there is to say of one goes through an `Outbox` to the event loop. A client that leaves, or a server that
-stops, ends the import within a moment; nothing is left of it then, unless it was done already.
-"""
+"""Imports that clients ask a server for, on its Spark session or on that of another worker."""
 
 from __future__ import annotations
 
@@ -10,7 +6,6 @@ import asyncio
 import logging
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from dataclasses import asdict, dataclass
@@ -25,6 +20,8 @@ from executor.spark.pipeline.mapping import Plan
 from executor.spark.pipeline.reading import SparkRunner, Watching
 from executor.spark.pipeline.runner import Runner
 from gateway.config import Settings
+from gateway.jobs import AnyOutbox, Jobs
+from gateway.outbox import LAST, Event, Outbox, ThreadsOutbox, Told
 from schema.errors import describe, internal
 from store.database import Database
 
@@ -32,99 +29,10 @@ _log = logging.getLogger("adalog.server")
 
 _SPARK_SECONDS: Final = 240.0
 _LOOK_SECONDS: Final = 0.1
-# Events that wait for a client, but for progress, of which only the latest waits.
-_WAITING: Final = 16
 # Of rejected rows in one event.
 _PIECE: Final = 1 << 16
-# How long the end of a server waits for that of an import.
-_END_SECONDS: Final = 2.0
-
-LAST: Final = ("done", "error")
-Event = tuple[str, Any]
-"""Its kind, `progress`, `rejected`, `done` or `error`, and what is said, as JSON has it."""
-
 
 Elsewhere = Callable[["Wish"], Generator[Event | None]]
-
-
-class Outbox:
-    """Events from the thread of an import to a task of the event loop. `reason`: why nobody wants them any more."""
-
-    def __init__(self) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._changed = asyncio.Event()
-        self._events: deque[Event] = deque()
-        self._room = threading.Condition()
-        self.reason: AdalogError | None = None
-
-    def put(self, kind: str, said: Any) -> None:
-        """Has an event sent; waits where many wait. Raises the reason why nobody wants it."""
-        with self._room:
-            self.check()
-            if kind == "progress" and self._events and self._events[-1][0] == kind:
-                self._events.pop()
-            self._room.wait_for(lambda: len(self._events) < _WAITING or self.reason is not None)
-            self.check()
-            self._events.append((kind, said))
-        self._tell()
-
-    def end(self, kind: str, said: Any) -> None:
-        """The last event, which waits for nothing."""
-        with self._room:
-            self._events.append((kind, said))
-        self._tell()
-
-    def check(self) -> None:
-        """Raises the reason why nobody wants anything any more, if there is one."""
-        if self.reason is not None:
-            raise AdalogError(self.reason.code, self.reason.message, retryable=self.reason.retryable)
-
-    def close(self, reason: AdalogError) -> None:
-        """Nobody wants anything any more."""
-        with self._room:
-            self.reason = self.reason or reason
-            self._room.notify_all()
-
-    async def taken(self, seconds: float) -> list[Event]:
-        """The events that wait, of which there may be none after so many seconds."""
-        try:
-            async with asyncio.timeout(seconds):
-                await self._changed.wait()
-        except TimeoutError:
-            return []
-        self._changed.clear()
-        with self._room:
-            events = list(self._events)
-            self._events.clear()
-            self._room.notify_all()
-        return events
-
-    def _tell(self) -> None:
-        # A loop that is closed has nobody left to tell.
-        if not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._changed.set)
-
-
-class ThreadsOutbox(Outbox):
-    """The same to a thread."""
-
-    def __init__(self) -> None:
-        self._events = deque()
-        self._room = threading.Condition()
-        self.reason = None
-
-    def waited(self, seconds: float) -> list[Event]:
-        """The events that wait, of which there may be none after so many seconds."""
-        with self._room:
-            self._room.wait_for(lambda: bool(self._events), seconds)
-            events = list(self._events)
-            self._events.clear()
-            self._room.notify_all()
-        return events
-
-    def _tell(self) -> None:
-        with self._room:
-            self._room.notify_all()
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +62,7 @@ class Imports:
         self._settings = settings
         self.runner = runner or self._spark_runner
         self._elsewhere = elsewhere
-        self._lock = threading.Lock()
-        self._running: tuple[Outbox, threading.Thread] | None = None
+        self.jobs = Jobs("import")
 
     async def abegin(self, wish: Wish) -> Outbox:
         """Begins an import; what it says. Raises RATE_LIMITED while another one runs, and BACKEND_UNAVAILABLE
@@ -182,50 +89,19 @@ class Imports:
         finally:
             outbox.close(AdalogError(Code.CANCELLED, "the client went away, and nothing was imported"))
 
-    def begin(self, wish: Wish, outbox: Outbox) -> Outbox:
+    def begin(self, wish: Wish, outbox: AnyOutbox) -> AnyOutbox:
         """Begins an import here, as `abegin`."""
         if self._pool.spark is None and self.runner == self._spark_runner:
             raise AdalogError(
                 Code.BACKEND_UNAVAILABLE, "this server has no Spark (ADALOG_SPARK is off)", retryable=False
             )
-        with self._lock:
-            if self._running is not None:
-                raise AdalogError(
-                    Code.RATE_LIMITED, "another import runs; try again when it has ended", retry_after=5
-                )
-            thread = threading.Thread(target=self._run, args=(wish, outbox), name="adalog-import", daemon=True)
-            self._running = outbox, thread
-            thread.start()
-        return outbox
+        return self.jobs.begin(lambda outbox: self._imported(wish, outbox), outbox)
 
-    def close(self, reason: AdalogError) -> None:
-        """Ends the import that runs, if any, without waiting for its end."""
-        running = self._running
-        if running is not None:
-            running[0].close(reason)
-
-    def join(self) -> None:
-        """Waits a moment for the end of what was closed."""
-        running = self._running
-        if running is not None:
-            running[1].join(_END_SECONDS)
-
-    # The thread
-
-    def _run(self, wish: Wish, outbox: Outbox) -> None:
-        try:
-            said: Event = ("done", self._imported(wish, outbox))
-        except AdalogError as error:
-            said = ("error", {"errors": [describe(error)]})
-        except Exception as error:  # noqa: BLE001 - it goes to the log, and its number to the client
-            said = ("error", {"errors": [internal(error)]})
-        with self._lock:
-            self._running = None
-        outbox.end(*said)
+    # On the job's thread
 
     def _imported(self, wish: Wish, outbox: Outbox) -> dict[str, Any]:
         with self._database.unfinished() as aside:
-            told = _Told(outbox)
+            told = Told(outbox)
             told.stage("starting Spark")
             rejected = aside / "rejected"
             outcome = load(
@@ -286,22 +162,3 @@ def _tell_rejected(folder: Path, outbox: Outbox) -> None:
         with path.open(encoding="utf-8") as file:
             while lines := file.readlines(_PIECE):
                 outbox.put("rejected", {"file": path.name, "text": "".join(lines)})
-
-
-class _Told:
-    """Stages of an import as events; whoever tells of them hears that nobody wants to know."""
-
-    def __init__(self, outbox: Outbox) -> None:
-        self._outbox = outbox
-        self._stage = ""
-
-    def stage(self, name: str) -> None:
-        """Another stage begins."""
-        self._stage = name
-        self._outbox.put("progress", {"stage": name})
-
-    def tasks(self, done: int, total: int, rows: int) -> None:
-        """So many of the stage's tasks are done."""
-        self._outbox.check()
-        if total:
-            self._outbox.put("progress", {"stage": self._stage, "done": done, "total": total, "rows": rows})

@@ -1,4 +1,4 @@
-"""How far a job on Spark is, as a progress bar on standard error."""
+"""How far a job is, as a progress bar on standard error."""
 
 from __future__ import annotations
 
@@ -52,3 +52,7 @@ class Shown:
         seconds = max(time.monotonic() - self._began, 0.001)
         pace = f"{rows / seconds:,.0f} rows/s" if rows else ""
         self._bar.update(self._task, completed=done, total=total, pace=pace)
+
+    def bytes(self, done: int, total: int) -> None:
+        """So many of the stage's bytes are done."""
+        self.tasks(done, total, 0)

@@ -213,9 +213,10 @@ class Start:
         opening.callback(pool.close)
         app = create_app(database, pool, settings, lambda: rehearsal.over, self.front.wire, self._workers)
         opening.enter_context(app.state.hub)
-        for jobs in (app.state.imports, app.state.backups):
+        kinds = (app.state.imports.jobs, app.state.backups.jobs)
+        for jobs in kinds:
             opening.callback(jobs.join)
-        for jobs in (app.state.imports, app.state.backups):
+        for jobs in kinds:
             opening.callback(jobs.close, stopping())
         self.front.wire.fit(descriptors.free())
         self.front.open(app)

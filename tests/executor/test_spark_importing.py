@@ -244,7 +244,7 @@ def test_a_server_imports_on_its_session(session: Session, tmp_path: Path) -> No
                 again = CliRunner().invoke(main, [*command, "--url", address])
             opened.http.close()
         finally:
-            opened.app.state.imports.join()
+            opened.app.state.imports.jobs.join()
             pool.close()
         assert done.exit_code == 0, done.output
         told = json.loads(done.stdout.splitlines()[-1])

@@ -5,13 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
+import jwt
 import pytest
+from pydantic import SecretStr
 
 from datalog.errors import AdalogError, Code
 from executor.bounds.cancel import stopping
@@ -27,6 +30,7 @@ from tests.gateway.support import Gateway, served
 from tests.gateway.test_imports import read
 
 SECONDS = 30.0
+SECRET = "a secret of more than thirty-two bytes"
 
 
 def data_in(path: Path) -> Path:
@@ -138,7 +142,7 @@ def serving(tmp_path: Path, **settings: Any) -> Iterator[Serving]:
                 yield Serving(opened, address, out)
             opened.http.close()
         finally:
-            opened.app.state.backups.join()
+            opened.app.state.backups.jobs.join()
             pool.close()
 
 
@@ -242,7 +246,7 @@ def test_one_at_a_time_and_none_is_left_when_the_client_goes(
             # Whoever writes is not in its way.
             server.database.transact("[[:db/add 1 :n 5]]")
         assert gate.ended.wait(SECONDS)
-        server.opened.app.state.backups.join()
+        server.opened.app.state.backups.jobs.join()
         assert catalogue(Folder(server.out)).backups == []
         gate.go_on.set()
         assert server.events()[-1][1]["t"] == 4
@@ -254,10 +258,37 @@ def test_a_server_that_stops_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyP
         asked = {"to": str(server.out)}
         with httpx.stream("POST", f"{server.address}/backup", json=asked, timeout=SECONDS) as stream:
             assert gate.reached.wait(SECONDS)
-            server.opened.app.state.backups.close(stopping())
+            server.opened.app.state.backups.jobs.close(stopping())
             events = list(read("".join(stream.iter_text())))
         assert events[-1][0] == "error"
         assert events[-1][1]["errors"][0]["extensions"]["code"] == "BACKEND_UNAVAILABLE"
+
+
+def test_a_backup_ends_with_the_token_that_asked_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gate = Gate(monkeypatch)
+    signed = {"jwt_algorithms": "HS256", "jwt_secret": SecretStr(SECRET), "jwt_clock_skew_seconds": 0.0}
+    with serving(tmp_path, **signed) as server:
+        claims = {"sub": "ada", "roles": ["admin"]}
+        token = jwt.encode({**claims, "exp": time.time() + 1.5}, SECRET, "HS256")
+        headers = {"Authorization": f"Bearer {token}"}
+        [(kind, said)] = server.events(headers=headers)[-1:]
+        assert kind == "error"
+        assert said["errors"][0]["extensions"]["code"] == "UNAUTHENTICATED"
+        assert "no backup was taken" in said["errors"][0]["message"]
+        assert gate.ended.is_set()
+        assert server.ask(headers=headers).status_code == 401
+        gate.go_on.set()
+        longer = jwt.encode({**claims, "exp": time.time() + 600}, SECRET, "HS256")
+        assert server.events(headers={"Authorization": f"Bearer {longer}"})[-1][0] == "done"
+
+
+def test_a_backup_costs_whoever_asks_for_it(tmp_path: Path) -> None:
+    with serving(tmp_path, rate_units=1.0, rate_burst_units=3_000.0) as server:
+        assert server.events()[-1][0] == "done"
+        refused = server.ask()
+        assert (refused.status_code, int(refused.headers["retry-after"]) > 0) == (429, True)
+        assert "ADALOG_RATE_UNITS" in refused.json()["errors"][0]["message"]
+        assert [each.number for each in catalogue(Folder(server.out)).backups] == [1]
 
 
 # Places

@@ -138,7 +138,7 @@ def importing(tmp_path: Path, **settings: Any) -> Iterator[Importing]:
                 yield Importing(opened, address, inbox)
             opened.http.close()
         finally:
-            opened.app.state.imports.join()
+            opened.app.state.imports.jobs.join()
             pool.close()
 
 
@@ -243,7 +243,7 @@ def test_one_at_a_time_and_none_is_left_when_the_client_goes(server: Importing) 
         assert second.json()["errors"][0]["extensions"]["code"] == "RATE_LIMITED"
         assert "retry-after" in second.headers
     assert server.gate.ended.wait(SECONDS)
-    server.opened.app.state.imports.join()
+    server.opened.app.state.imports.jobs.join()
     assert server.database.snapshot().t == 1
     assert not (Path(server.opened.settings.data) / "importing").exists()
     server.gate.open()
@@ -255,7 +255,7 @@ def test_a_server_that_stops_says_so(tmp_path: Path) -> None:
         server.gate.close()
         with httpx.stream("POST", f"{server.address}/import", json=server.wish(), timeout=SECONDS) as stream:
             assert server.gate.reached.wait(SECONDS)
-            server.opened.app.state.imports.close(_stopping())
+            server.opened.app.state.imports.jobs.close(_stopping())
             events = list(read("".join(stream.iter_text())))
         assert events[-1][0] == "error"
         assert events[-1][1]["errors"][0]["extensions"]["code"] == "BACKEND_UNAVAILABLE"
@@ -372,7 +372,7 @@ def test_a_link_leads_nowhere_else(server: Importing, tmp_path: Path) -> None:
     [
         (b"{", "the request is not JSON"),
         (b"[]", "with `mapping`"),
-        (b'{"mapping": 1}', "`mapping` is text"),
+        (b'{"mapping": 1}', "`mapping` is the text of a mapping"),
         (b'{"mapping": "", "data": "x"}', "an import has no 'data'"),
         (b'{"mapping": "sources: [", "maxErrors": 1}', "/mapping.yaml, line 1"),
         (b'{"mapping": "", "maxErrors": -1}', "`maxErrors` is 0 or more"),

@@ -16,8 +16,9 @@ from gateway.stages import Shown, bar_on
 from schema.basis import read_instant
 from store.attribute import TX_BASE
 from store.backup.catalogue import catalogue
-from store.backup.checking import Checked, Finding, check_folder
+from store.backup.checking import check_data
 from store.backup.checking_backups import check_backups
+from store.backup.findings import Checked, Finding
 from store.backup.restoring import restore, restore_to_server
 from store.backup.taking import take
 from store.folder import is_address
@@ -28,27 +29,12 @@ from store.reading import source_of
 _SILENCE_SECONDS = 120.0
 
 
-class _Bar:
-    """The stages of a job as a progress bar."""
-
-    def __init__(self, shown: Shown) -> None:
-        self._shown = shown
-
-    def stage(self, name: str) -> None:
-        """Another stage begins."""
-        self._shown.stage(name)
-
-    def bytes(self, done: int, total: int) -> None:
-        """So many of the stage's bytes are done."""
-        self._shown.tasks(done, total, 0)
-
-
 def run_backup(settings: Settings, to: str, keep: int | None, out: Console, err: Console) -> None:
     """Backs up a folder, beside whoever serves it, and prints what was taken."""
     began = time.monotonic()
     place = place_of(to)
-    with source_of(settings.data) as source, bar_on(err) as bar:
-        taken = take(source, place, keep, _Bar(Shown(bar)))
+    with source_of(settings.data, segments_of(settings)) as source, bar_on(err) as bar:
+        taken = take(source, place, keep, Shown(bar))
     _print(told(taken, time.monotonic() - began), out, err)
 
 
@@ -103,20 +89,21 @@ def _instant(milliseconds: int) -> str:
 
 
 def run_restore(
-    place: str, data: str, segments: str | None, moment: str | None, number: int | None, out: Console, err: Console
+    place: str, settings: Settings, moment: str | None, number: int | None, out: Console, err: Console
 ) -> None:
-    """Restores into a folder or server, and prints what is in it. segments: of a server's gateways."""
+    """Restores into the settings' folder or server, and prints what is in it."""
     began = time.monotonic()
     when = None if moment is None else _moment(moment)
     backups = place_of(place)
     with bar_on(err) as bar:
-        bars = _Bar(Shown(bar))
-        if is_address(data):
+        bars = Shown(bar)
+        if is_address(settings.data):
+            segments = segments_of(settings)
             restored = restore_to_server(
-                backups, data, moment=when, number=number, segments=segments, watching=bars
+                backups, settings.data, moment=when, number=number, segments=segments, watching=bars
             )
         else:
-            restored = restore(backups, Path(data), moment=when, number=number, watching=bars)
+            restored = restore(backups, Path(settings.data), moment=when, number=number, watching=bars)
     if restored.replayed is not None:
         err.print(
             f"adalog: {restored.replayed}. It was made again from the log, and nothing is lost",
@@ -140,20 +127,28 @@ def _moment(text: str) -> int | datetime:
     return number - TX_BASE if number >= TX_BASE else number
 
 
-def run_check(location: str, out: Console, err: Console, *, backups: bool, deep: bool) -> bool:
-    """Checks a data folder, or a place of backups, and prints what is damaged; whether nothing is."""
+def segments_of(settings: Settings) -> str | None:
+    """Where gateways on a server share files, if the settings say."""
+    return None if settings.segments is None else settings.segments.get_secret_value()
+
+
+def run_check(settings: Settings, place: str | None, out: Console, err: Console, *, deep: bool) -> bool:
+    """Checks the settings' database, or a place of backups, and prints what is damaged; whether nothing is."""
     began = time.monotonic()
 
     def tell(finding: Finding) -> None:
         out.out(f"{finding.where}: {finding.what}\n  → {finding.remedy}", highlight=False)
 
     with bar_on(err) as bar:
-        watching = _Bar(Shown(bar))
+        watching = Shown(bar)
         checked: Checked
-        if backups:
-            checked = check_backups(place_of(location), tell, deep=deep, watching=watching)
+        if place is not None:
+            checked = check_backups(place_of(place), tell, deep=deep, watching=watching)
         else:
-            checked = check_folder(location, tell, deep=deep, watching=watching)
+            segments = segments_of(settings)
+            checked = check_data(settings.data, tell, segments=segments, deep=deep, watching=watching)
+    if checked.unread is not None:
+        err.print(f"adalog: {checked.unread}", markup=False, soft_wrap=True)
     said = {
         "t": checked.t,
         "files": checked.files,

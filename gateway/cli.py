@@ -35,6 +35,7 @@ from gateway.options import (
     engine_option,
     format_option,
     option,
+    segments_option,
     timeout_option,
     where_options,
 )
@@ -422,6 +423,7 @@ def export(folder: str, form: str, as_of: str | None, history: bool, **_: Any) -
 
 @main.command()
 @where_options
+@segments_option
 @option(
     "--keep",
     metavar="N",
@@ -440,6 +442,7 @@ def backup(
     token: str | None,
     keep: int | None,
     listed: bool,
+    **_: Any,
 ) -> None:
     """Back up the database to OUT: a folder, or an address such as s3://bucket/backups.
 
@@ -469,10 +472,11 @@ def backup(
 
 @main.command()
 @option("--data", metavar="DIR", required=True, help="Where to: a new or empty folder, or database of a server.")
+@segments_option
 @option("--t", metavar="T", help="As of this transaction number or instant.  [default: the newest there is]")
 @option("--backup", "number", metavar="N", type=click.IntRange(1), help="This backup.  [default: the newest]")
 @click.argument("place", metavar="OUT")
-def restore(place: str, data: str, t: str | None, number: int | None) -> None:
+def restore(place: str, data: str, t: str | None, number: int | None, **_: Any) -> None:
     """Restore a database from the backups in OUT into the folder DIR, as it was at any transaction.
 
     All that is read is verified. The last line printed is JSON: {"backup", "t", "datoms", "seconds"}.
@@ -487,24 +491,21 @@ def restore(place: str, data: str, t: str | None, number: int | None) -> None:
 
         if data == ":memory:":
             raise click.UsageError("a database in memory ends with the command; name a folder with --data")
-        segments = None
-        if is_address(data):
-            shared = _settings().segments
-            segments = None if shared is None else shared.get_secret_value()
-        else:
+        if not is_address(data):
             check_is_folder(data)
-        run_restore(place, data, segments, t, number, out, err)
+        run_restore(place, _settings(), t, number, out, err)
 
 
 @main.command()
 @data_option
+@segments_option
 @option("--deep", is_flag=True, help="Replay the log, too, and compare the segments with it.")
 @click.argument("place", metavar="[OUT]", required=False)
 @click.pass_context
 def check(ctx: click.Context, /, place: str | None, deep: bool, **_: Any) -> None:
-    """Read everything of a data folder, or of the backups in OUT, and say what is damaged and what to do.
+    """Read everything of a database, or of the backups in OUT, and say what is damaged and what to do.
 
-    Nothing is changed, and the folder may be served meanwhile. Exit code 1 where something is damaged. The last
+    Nothing is changed, and the database may be served meanwhile. Exit code 1 where something is damaged. The last
     line printed is JSON: {"t", "files", "bytes", "damaged", "seconds"}.
 
     \b
@@ -521,7 +522,7 @@ def check(ctx: click.Context, /, place: str | None, deep: bool, **_: Any) -> Non
         settings = _settings()
         if place is None:
             check_exists(settings)
-        sound = run_check(place or settings.data, out, err, backups=place is not None, deep=deep)
+        sound = run_check(settings, place, out, err, deep=deep)
     if not sound:
         sys.exit(1)
 

@@ -253,6 +253,9 @@ where_options = options(
     option("--url", metavar="URL", help="A served adalog, e.g. http://127.0.0.1:8080."),
     option("--token", metavar="TOKEN", help="The bearer token for --url."),
 )
+segments_option = option(
+    "--segments", metavar="PLACE", help="Where gateways on a server share segments and the files of imports."
+)
 basis_options = options(
     option("--as-of", metavar="T", help="Read as of this transaction number or instant."),
     option("--since", metavar="T", type=click.IntRange(0), help="Read only what was asserted after transaction T."),

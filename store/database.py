@@ -27,6 +27,7 @@ from store.columns import Columns
 from store.compactor import FOLD_BYTES, Compactor, Elsewhere, Folded, Moment
 from store.copies import copy_folder
 from store.datom import Datom, TxReport
+from store.files import FolderFiles
 from store.folder import Folder, check_is_folder, is_address
 from store.folding import Alone, Folding, Neighbours
 from store.following import Following
@@ -201,7 +202,8 @@ class Database:
 
     def source(self) -> Source:
         """What a backup is made from: all that is durable now. Used until the database is closed."""
-        return Source(self._log, self._folder, self._snapshot.t)
+        files = None if self._folder is None else FolderFiles(self._folder, self._log.bring)
+        return Source(self._log, files, self._snapshot.t)
 
     def stop(self) -> None:
         """Refuse the transactions that have not begun, so that `close` is quick. Does not wait."""

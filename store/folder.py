@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import re
+import shutil
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -182,6 +183,8 @@ class Folder(Layout):
             if name.endswith(".tmp"):
                 with suppress(OSError):
                     (self.path / name).unlink()
+        # The log, which is there, comes last: nothing of it is needed any more.
+        shutil.rmtree(self.restoring, ignore_errors=True)
 
     def close(self) -> None:
         """Let another process in. Once is enough; the number of a closed file may be another's."""

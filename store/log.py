@@ -488,7 +488,7 @@ class Log:
         """Makes an empty log the copy of the one with this identity, all or nothing. Raises INTERNAL for entries
         that do not continue each other, and BACKEND_UNAVAILABLE where the disk or server refuses.
 
-        Idempotency keys that are forgotten by now are left out.
+        Idempotency keys are remembered with the time of their use: for how long is said by whoever opens the log.
         """
         checksum, t = 0, 0
         try:
@@ -500,8 +500,6 @@ class Log:
                         if copy.entry.t != t or copy.checksum != checksum:
                             raise _damaged("the copy of the log", f"its transaction {t} is not what was written")
                     self._insert(connection, piece)
-                oldest = self._oldest(t)
-                connection.execute(sa.delete(KEYS).where(FORGOTTEN), oldest)
         except sa.exc.SQLAlchemyError as error:
             raise AdalogError(
                 Code.BACKEND_UNAVAILABLE, f"the log could not be written ({error.__cause__ or error})"
@@ -541,13 +539,14 @@ class Log:
             connection.execute(FILES.insert(), files)
 
     def faults(self) -> list[str]:
-        """What SQLite finds wrong with its file, every page of which it reads."""
+        """What whoever keeps it finds wrong with it: SQLite reads every page of its file."""
         try:
             with self._connection() as connection:
                 found = connection.exec_driver_sql("PRAGMA integrity_check(20)").scalars().all()
         except sa.exc.SQLAlchemyError as error:
-            return [str(error.__cause__)]
-        return [] if found == ["ok"] else [line for each in found for line in str(each).splitlines()]
+            return [f"SQLite says: {error.__cause__}"]
+        lines = [line for each in found for line in str(each).splitlines()]
+        return [] if found == ["ok"] else [f"SQLite says: {line}" for line in lines]
 
     def use_of(self, idempotency_key: str, last: int) -> tuple[int, UsedKey] | None:
         """The transaction that a key was used for, if that is remembered. last: the newest transaction."""

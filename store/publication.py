@@ -39,6 +39,13 @@ class Published(NamedTuple):
         return f"{self.t}-{self.token}.json"
 
 
+def published(engine: sa.Engine) -> list[Published]:
+    """The checkpoints that gateways on the engine's server share, the newest first."""
+    query = sa.select(_COLUMNS.t, _COLUMNS.token).order_by(_COLUMNS.t.desc(), _COLUMNS.token.desc())
+    with engine.connect() as connection:
+        return [Published(t, token) for t, token in connection.execute(query)]
+
+
 class Publication:
     """For one gateway. A thread renews its lease while it has one."""
 
@@ -76,9 +83,7 @@ class Publication:
 
     def published(self) -> list[Published]:
         """The checkpoints that are shared, the newest first."""
-        query = sa.select(_COLUMNS.t, _COLUMNS.token).order_by(_COLUMNS.t.desc(), _COLUMNS.token.desc())
-        with self._engine.connect() as connection:
-            return [Published(t, token) for t, token in connection.execute(query)]
+        return published(self._engine)
 
     def publish(self, published: Published, keep: int) -> bool:
         """Names a checkpoint, all of whose files are where they are shared, and forgets all but the newest `keep`.

@@ -13,8 +13,11 @@ from pathlib import Path
 
 from datalog.errors import AdalogError, Code
 from store import leases
+from store.files import Files, FolderFiles, shared_files
 from store.folder import Layout, check_is_folder, holds_database, is_address
 from store.log import Log
+from store.place import place_of
+from store.publication import published
 from store.replay import opened
 from store.server import ServerLog
 from store.snapshot import Snapshot
@@ -39,22 +42,34 @@ def read_folder(location: str) -> Snapshot:
 
 @dataclass(frozen=True)
 class Source:
-    """A database's log up to transaction t, and its folder, if it has one."""
+    """A database's log up to transaction t, and the files beside it, where there are any at hand."""
 
     log: Log
-    folder: Layout | None
+    files: Files | None
     t: int
 
 
 @contextmanager
-def source_of(location: str) -> Iterator[Source]:
-    """The database of a folder or server as it is now. Raises as `read_folder` does, but reads no segment."""
-    folder = None if is_address(location) else held_folder(location)
-    log = ServerLog(location) if folder is None else Log.reading(folder.log, folder.imported)
-    try:
-        yield Source(log, folder, log.newest())
-    finally:
-        log.close()
+def source_of(location: str, segments: str | None = None) -> Iterator[Source]:
+    """The database of a folder or server as it is now. segments: where a server's gateways share files.
+
+    Raises as `read_folder` does, but reads no segment.
+    """
+    with ExitStack() as opening:
+        if not is_address(location):
+            folder = held_folder(location)
+            log = Log.reading(folder.log, folder.imported)
+            opening.callback(log.close)
+            yield Source(log, FolderFiles(folder), log.newest())
+            return
+        server = ServerLog(location)
+        opening.callback(server.close)
+        files = None
+        if segments is not None:
+            place = place_of(segments, server.identity)
+            files = opening.enter_context(shared_files(place, lambda: published(server.engine)))
+            server.files_folder = files.imported
+        yield Source(server, files, server.newest())
 
 
 def held_folder(location: str) -> Layout:

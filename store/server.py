@@ -358,6 +358,10 @@ class ServerLog(Log):
                 )
             yield connection
 
+    def faults(self) -> list[str]:
+        """The server looks after its own pages."""
+        return []
+
     # Others
 
     def listen(self) -> _Notified:

@@ -10,7 +10,6 @@ The log alone is the truth: where the place is away, or holds damaged files, eve
 from __future__ import annotations
 
 import logging
-import os
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,7 +17,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
-from zlib import crc32
 
 import sqlalchemy as sa
 
@@ -26,20 +24,16 @@ from datalog.errors import AdalogError, Code
 from store.checkpoint import Checkpoint
 from store.folder import Folder
 from store.place import Place
-from store.private import FOLDER_MODE, opener
+from store.private import FOLDER_MODE
 from store.publication import Publication, Published
-from store.segment import CHECKSUM_BYTES, DamagedSegment, Segment
+from store.segment import Segment
+from store.shared_files import AT_ONCE, CHECKPOINTS, FILES, IMPORTED, fetch, pieces
 
 _LOGGER: Final = logging.getLogger("adalog.store")
-_FILES: Final = "files"
-_CHECKPOINTS: Final = "checkpoints"
-_IMPORTED: Final = "imported"
 # Whoever begins to fetch a checkpoint has until it is the third newest.
 _KEPT: Final = 2
 # What nothing names and is younger may be on its way into the next checkpoint.
 _LEFT_SECONDS: Final = 3600.0
-_AT_ONCE: Final = 4
-_PIECE: Final = 1 << 20
 
 
 class Sharing:
@@ -84,8 +78,8 @@ class Sharing:
             return
         published = Published(checkpoint.counters.t, self._token)
         try:
-            self._send(_FILES, [self._folder.segments / name for name in sorted(checkpoint.files())], self._sent)
-            self._place.write(f"{_CHECKPOINTS}/{published.file}", [self._folder.checkpoint.read_bytes()])
+            self._send(FILES, [self._folder.segments / name for name in sorted(checkpoint.files())], self._sent)
+            self._place.write(f"{CHECKPOINTS}/{published.file}", [self._folder.checkpoint.read_bytes()])
             self._place.settle()
             if not self._publication.publish(published, _KEPT):
                 _LOGGER.warning("the checkpoint of t = %d was not shared: another gateway folds now", published.t)
@@ -106,8 +100,8 @@ class Sharing:
             return
         there = self._place.sizes(folder)
         missing = [path for path in paths if there.get(path.name) != path.stat().st_size]
-        with ThreadPoolExecutor(_AT_ONCE, "adalog-sending") as threads:
-            list(threads.map(lambda path: self._place.write(f"{folder}/{path.name}", _pieces(path)), missing))
+        with ThreadPoolExecutor(AT_ONCE, "adalog-sending") as threads:
+            list(threads.map(lambda path: self._place.write(f"{folder}/{path.name}", pieces(path)), missing))
         sent.update(path.name for path in paths)
 
     def _remove_old(self) -> None:
@@ -117,7 +111,7 @@ class Sharing:
         for published in known:
             files |= self._checkpoint(published).files()
         before = time.time() - _LEFT_SECONDS
-        for folder, named in ((_CHECKPOINTS, {each.file for each in known}), (_FILES, files)):
+        for folder, named in ((CHECKPOINTS, {each.file for each in known}), (FILES, files)):
             for name in self._place.older(folder, before):
                 if name not in named:
                     self._place.remove(f"{folder}/{name}")
@@ -155,28 +149,22 @@ class Sharing:
         self.newest()
 
     def _checkpoint(self, published: Published) -> Checkpoint:
-        text = self._place.read(f"{_CHECKPOINTS}/{published.file}").decode()
+        text = self._place.read(f"{CHECKPOINTS}/{published.file}").decode()
         return Checkpoint.parsed(text, self._folder.segments, published.file)
 
     def _fetched(self, published: Published) -> Checkpoint:
         checkpoint = self._checkpoint(published)
-        self._fetch(_FILES, checkpoint.segments())
+        fetch(self._place, FILES, checkpoint.segments())
         checkpoint.save(self._folder)
         self._sent |= checkpoint.files()
         return checkpoint
-
-    def _fetch(self, folder: str, segments: Iterable[Segment]) -> None:
-        """Has segments be where they say."""
-        missing = [segment for segment in segments if not Path(segment.path).exists()]
-        with ThreadPoolExecutor(_AT_ONCE, "adalog-fetching") as threads:
-            list(threads.map(lambda segment: _copy(self._place, f"{folder}/{segment.file}", segment), missing))
 
     # Imports
 
     def keep_imported(self, files: Sequence[Segment]) -> None:
         """Shares files that the log is about to name. Raises BACKEND_UNAVAILABLE where that cannot be done."""
         try:
-            self._send(_IMPORTED, [Path(each.path) for each in files], set())
+            self._send(IMPORTED, [Path(each.path) for each in files], set())
             self._place.settle()
         except OSError as error:
             raise AdalogError(
@@ -186,7 +174,7 @@ class Sharing:
     def bring_imported(self, files: Sequence[Segment]) -> None:
         """Has files that the log names be in this gateway's folder. Raises BACKEND_UNAVAILABLE."""
         self._folder.imported.mkdir(FOLDER_MODE, exist_ok=True)
-        self._fetch(_IMPORTED, files)
+        fetch(self._place, IMPORTED, files)
 
     def close(self) -> None:
         """Lets the next gateway fold."""
@@ -196,34 +184,6 @@ class Sharing:
         if what and what != self._away:
             _LOGGER.warning("%s", what)
         self._away = what
-
-
-def _pieces(path: Path) -> Iterable[bytes]:
-    with path.open("rb") as file:
-        while piece := file.read(_PIECE):
-            yield piece
-
-
-def _copy(place: Place, name: str, segment: Segment) -> None:
-    """A file appears as a whole, and as it was written. Raises DamagedSegment where it is not."""
-    to = Path(segment.path)
-    temporary = to.with_name(f".{to.name}.{threading.get_ident()}.tmp")
-    try:
-        with open(temporary, "wb", opener=opener) as file:
-            checksum, last = 0, b""
-            near = place.local(name)
-            for piece in place.pieces(name) if near is None else _pieces(near):
-                file.write(piece)
-                whole = last + piece
-                # A segment ends with its checksum.
-                checksum, last = crc32(memoryview(whole)[:-CHECKSUM_BYTES], checksum), whole[-CHECKSUM_BYTES:]
-        if checksum != segment.checksum:
-            raise DamagedSegment(segment.file, "its checksum is wrong")
-        os.replace(temporary, to)
-    except BaseException:
-        with suppress(OSError):
-            temporary.unlink()
-        raise
 
 
 def _reason(error: BaseException) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from hashlib import sha256
 from typing import Any, Final
 from uuid import uuid4
@@ -42,11 +42,12 @@ class KeptFile:
 class Backup:
     """A database as of transaction t, made at `instant`; both instants in milliseconds since 1970.
 
-    number: of the backups in a place, from 1. log_checksum: the log's at t. chunks: its log from the first entry.
-    checkpoint: the text of the folder's, which is of transaction `checkpoint_t`, None without one. files: those
-    that the checkpoint and the log name.
+    name: of its file. number: of the backups in a place, from 1. log_checksum: the log's at t. chunks: its log from
+    the first entry. checkpoint: the text of the folder's, which is of transaction `checkpoint_t`, None without one.
+    files: those that the checkpoint and the log name.
     """
 
+    name: str
     number: int
     made: int
     identity: str
@@ -57,7 +58,6 @@ class Backup:
     checkpoint: str | None
     checkpoint_t: int
     files: Sequence[KeptFile]
-    name: str = field(default="", compare=False)
 
     @property
     def file(self) -> str:
@@ -78,8 +78,16 @@ class Catalogue:
 
     @property
     def newest(self) -> Backup | None:
-        """The one that was made last."""
+        """The one that was made last, of those that can be read."""
         return self.backups[-1] if self.backups else None
+
+    def damaged_after(self, number: int) -> DamagedBackup | None:
+        """What cannot be read and was made after the backup of this number, or may have been."""
+        for name, error in self.damaged.items():
+            match = _NAME.fullmatch(name)
+            if match is None or int(match[1]) > number:
+                return error
+        return None
 
     @property
     def next_number(self) -> int:
@@ -89,10 +97,14 @@ class Catalogue:
         return max(numbers, default=0) + 1
 
     def one(self, number: int, shown: str) -> Backup:
-        """The backup of a number. Raises ARG_INVALID."""
+        """The backup of a number. Raises ARG_INVALID where there is none, INTERNAL where it cannot be read."""
         for backup in self.backups:
             if backup.number == number:
                 return backup
+        for name, error in self.damaged.items():
+            match = _NAME.fullmatch(name)
+            if match is not None and int(match[1]) == number:
+                raise error
         known = ", ".join(str(backup.number) for backup in self.backups[-20:])
         raise AdalogError(Code.ARG_INVALID, f"there is no backup {number} in {shown}; there are {known}")
 
@@ -100,11 +112,12 @@ class Catalogue:
 def catalogue(place: Place) -> Catalogue:
     """The backups of a place. Raises ARG_INVALID for one that holds something else, or nothing."""
     found = place.top()
-    if OWNER not in found:
+    names = sorted(place.sizes("backups"))
+    if OWNER not in found and not any(map(_NAME.fullmatch, names)):
         what = "it holds something else" if set(found) - set(FOLDERS) else "it is empty, or not there"
         raise AdalogError(Code.ARG_INVALID, f"there are no backups in {place.shown}: {what}")
     backups, damaged = [], {}
-    for name in sorted(place.sizes("backups")):
+    for name in names:
         try:
             backups.append(_read(place, name))
         except DamagedBackup as error:
@@ -113,9 +126,11 @@ def catalogue(place: Place) -> Catalogue:
 
 
 def owner(place: Place) -> str:
-    """The identity of the database whose backups a place holds."""
+    """The identity of the database whose backups a place holds. Raises DamagedBackup where that cannot be read."""
     try:
         identity = json.loads(place.read(OWNER))["identity"]
+    except AdalogError as error:
+        raise DamagedBackup(place.shown, OWNER, error.message) from None
     except (ValueError, KeyError, TypeError) as error:
         raise DamagedBackup(place.shown, OWNER, f"it does not say whose backups these are ({error})") from None
     if not isinstance(identity, str):
@@ -137,6 +152,10 @@ def check_owner(place: Place, identity: str) -> bool:
                 f"{place.shown} holds the backups of another database ({held}, not {identity}); name another place",
             )
         return True
+    if any(map(_NAME.fullmatch, place.sizes("backups"))):
+        raise DamagedBackup(
+            place.shown, OWNER, "it is gone, though there are backups; `adalog check` says what to write into it"
+        )
     if found:
         raise AdalogError(
             Code.ARG_INVALID,
@@ -154,16 +173,29 @@ def claim(place: Place, identity: str) -> None:
     place.write(OWNER, [json.dumps(whose).encode()])
 
 
-def publish(place: Place, backup: Backup) -> Backup:
-    """Makes a backup one that is there, all of whose files are."""
-    name = f"{backup.number:06}-{uuid4().hex[:8]}.json"
+def new_name(number: int) -> str:
+    """A name for the file of a backup of that number, which no other backup has."""
+    return f"{number:06}-{uuid4().hex[:8]}.json"
+
+
+def publish(place: Place, backup: Backup) -> None:
+    """Makes a backup one that is there, all of whose files are. Where that fails it may be there or not."""
     said = asdict(backup)
     del said["name"]
     body = json.dumps(said)
     whole = {"version": _VERSION, "checksum": sha256(body.encode()).hexdigest(), "body": body}
-    place.write(f"backups/{name}", [json.dumps(whole).encode()])
+    place.write(backup.file, [json.dumps(whole).encode()])
     place.settle()
-    return Backup(**{**backup.__dict__, "name": name})
+
+
+def withdrawn(place: Place, backup: Backup) -> bool:
+    """Whether a backup that could not be published is sure not to be there."""
+    try:
+        place.remove(backup.file)
+        place.settle()
+        return backup.name not in place.sizes("backups")
+    except AdalogError:
+        return False
 
 
 def _read(place: Place, name: str) -> Backup:

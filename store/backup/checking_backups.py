@@ -8,9 +8,10 @@ from pathlib import Path
 
 from datalog.errors import AdalogError
 from store.backup import restoring
-from store.backup.catalogue import Backup, Catalogue, KeptFile, catalogue, owner
-from store.backup.checking import Checked, Finding, Tell, check_folder
+from store.backup.catalogue import OWNER, Backup, Catalogue, KeptFile, catalogue, owner
+from store.backup.checking import check_data
 from store.backup.chunks import Chunk, DamagedBackup, read
+from store.backup.findings import Checked, Finding, Tell
 from store.backup.taking import UNWATCHED, Watching
 from store.place import Place
 
@@ -69,11 +70,15 @@ class _Check:
             self.checked.t = backups[-1].t
 
     def _owner(self) -> str | None:
+        """Whose backups the place says that it holds, None where it does not say, or not what they all say."""
+        known = {backup.identity for backup in self._catalogue.backups}
+        whose = next(iter(known)) if len(known) == 1 else "IDENTITY"
         try:
-            return owner(self._place)
+            said = owner(self._place)
+            if len(known) != 1 or said in known:
+                return said
+            raise DamagedBackup(self._place.shown, OWNER, f"it says {said!r}, and all backups are of {whose!r}")
         except DamagedBackup as error:
-            newest = self._catalogue.newest
-            whose = "IDENTITY" if newest is None else newest.identity
             self._found(error, f'write {{"identity": "{whose}"}} into it')
             return None
 
@@ -130,7 +135,7 @@ class _Check:
             path = Path(folder) / "restored"
             try:
                 restoring.restore(self._place, path, watching=self._watching)
-                inner = check_folder(str(path), deep=True, watching=self._watching)
+                inner = check_data(str(path), deep=True, watching=self._watching)
             except AdalogError as error:
                 self._found(DamagedBackup(self._place.shown, "backups", error.message), "back up again")
                 return

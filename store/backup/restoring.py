@@ -26,12 +26,14 @@ from store.folder import Folder, Layout
 from store.log import Copied, Log
 from store.place import Place, place_of
 from store.private import FOLDER_MODE, opener
+from store.private_folder import PrivateFolder
 from store.segment import sync_folder, write_text
 from store.server import ServerLog
 from store.wire import milliseconds
 
 # What may lie in a folder that is empty otherwise: a new file system has one.
 _NOTHING: Final = frozenset({"lock", "lost+found"})
+_PREFIX: Final = "adalog-restore-"
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,6 @@ def restore(
         found = catalogue(place)
         backup = _chosen(found, place, moment, number)
         t = _reached(place, backup, moment)
-        _check_empty(path, place)
         with _staged(path) as staging:
             replayed = _Restoring(place, found, backup, t, staging, watching).run()
             watching.stage("opening it")
@@ -81,7 +82,8 @@ def restore_to_server(
     watching: Watching = UNWATCHED,
 ) -> Restored:
     """The same into a PostgreSQL server that has no database yet, all or nothing. segments: where gateways share
-    checkpoints and the files of imports, without which a backup with imports is refused.
+    checkpoints and the files of imports, without which a backup with imports is refused; with it a checkpoint is
+    shared, so that the first gateway replays no more than any other.
 
     No gateway may run on it meanwhile: it would know it by another identity.
     """
@@ -90,25 +92,49 @@ def restore_to_server(
         backup = _chosen(found, place, moment, number)
         t = _reached(place, backup, moment)
         files = None if segments is None else place_of(segments, backup.identity)
-        with closing(ServerLog(address)) as log:
-            log.fill(backup.identity, _Restoring(place, found, backup, t, None, watching).to_server(files))
-        watching.stage("opening it")
-        with Database.open(address, segments=segments) as database:
-            return Restored(backup.number, database.snapshot().t, database.datom_count)
+        with closing(ServerLog(address)) as log, _private() as staging:
+            restoring = _Restoring(place, found, backup, t, staging, watching)
+            log.fill(backup.identity, restoring.to_server(files))
+            replayed = restoring.checkpoint()
+            watching.stage("opening it")
+            with Database.open(address, segments=segments, copy=str(staging.path)) as database:
+                if segments is not None:
+                    watching.stage("sharing a checkpoint")
+                    database.compact()
+                return Restored(backup.number, database.snapshot().t, database.datom_count, replayed)
+
+
+@contextmanager
+def _private() -> Iterator[Layout]:
+    """A folder for what is not to stay."""
+    own = PrivateFolder(_PREFIX)
+    try:
+        # The folder itself is locked already.
+        staging = Layout(own.path / "copy")
+        for path in (staging.path, staging.segments, staging.imported):
+            path.mkdir(FOLDER_MODE)
+        yield staging
+    finally:
+        own.remove()
 
 
 def _chosen(found: Catalogue, place: Place, moment: int | datetime | None, number: int | None) -> Backup:
     if number is not None:
         return found.one(number, place.shown)
-    if found.newest is None:
-        damaged = next(iter(found.damaged.values()), None)
-        if damaged is not None:
-            raise damaged
-        raise AdalogError(Code.ARG_INVALID, f"there is no backup in {place.shown} yet: the first one did not end")
-    if isinstance(moment, int):
+    newest = found.newest
+    if newest is not None and isinstance(moment, int):
         # The first one that has it: the fewer files are needed.
-        return next((each for each in found.backups if each.t >= moment), found.newest)
-    return found.newest
+        first = next((each for each in found.backups if each.t >= moment), None)
+        if first is not None:
+            return first
+    # An older state is restored to whoever asks for it, and not for lack of a newer one.
+    damaged = found.damaged_after(0 if newest is None else newest.number)
+    if damaged is not None:
+        instead = "" if newest is None else f"; --backup {newest.number} restores the newest that can be read"
+        raise AdalogError(damaged.code, f"{damaged.message}{instead}. Nothing was restored")
+    if newest is None:
+        raise AdalogError(Code.ARG_INVALID, f"there is no backup in {place.shown} yet: the first one did not end")
+    return newest
 
 
 def _reached(place: Place, backup: Backup, moment: int | datetime | None) -> int:
@@ -140,7 +166,7 @@ def _last_until(place: Place, chunks: Sequence[Chunk], instant: int) -> int:
 # The folder
 
 
-def _check_empty(path: Path, place: Place) -> None:
+def _check_empty(path: Path) -> None:
     """Raises ARG_INVALID for a folder with anything in it but what a killed restore left."""
     try:
         found = set(os.listdir(path)) - _NOTHING
@@ -169,16 +195,19 @@ def _staged(path: Path) -> Iterator[Layout]:
     """A folder within a data folder, whose files are moved to their places at the end. All of it goes where that is
     not reached."""
     is_new = not path.exists()
+    _check_empty(path)
     with ExitStack() as undo:
         folder = Folder(path)
         undo.callback(folder.close)
+        # Another restore may have ended before this one had the lock.
+        _check_empty(path)
         staging = Layout(folder.restoring)
-        with _telling(path):
-            _clear(folder)
-            staging.path.mkdir(FOLDER_MODE)
-            # Whatever wants to be opened meanwhile is refused for it.
-            sync_folder(path)
         try:
+            with _telling(path):
+                _clear(folder)
+                staging.path.mkdir(FOLDER_MODE)
+                # Whatever wants to be opened meanwhile is refused for it.
+                sync_folder(path)
             staging.segments.mkdir(FOLDER_MODE)
             staging.imported.mkdir(FOLDER_MODE)
             yield staging
@@ -186,6 +215,8 @@ def _staged(path: Path) -> Iterator[Layout]:
                 _moved(staging, folder)
         except BaseException:
             with suppress(OSError):
+                # The folder was empty, so it is this one's, and without the others no database.
+                folder.log.unlink(missing_ok=True)
                 _clear(folder)
                 folder.segments.rmdir()
                 (path / "lock").unlink()
@@ -217,7 +248,7 @@ def _moved(staging: Layout, folder: Folder) -> None:
     sync_folder(folder.path)
     staging.log.rename(folder.log)
     sync_folder(folder.path)
-    shutil.rmtree(staging.path)
+    shutil.rmtree(staging.path, ignore_errors=True)
 
 
 @contextmanager
@@ -246,20 +277,15 @@ class _Restoring:
     """One restore under way, into a layout that is empty but for the folders."""
 
     def __init__(
-        self, place: Place, found: Catalogue, backup: Backup, t: int, staging: Layout | None, watching: Watching
+        self, place: Place, found: Catalogue, backup: Backup, t: int, staging: Layout, watching: Watching
     ) -> None:
         self._place = place
         self._found = found
         self._backup = backup
         self._t = t
-        self._layout = staging
+        self._staging = staging
         self._watching = watching
         self._named: set[str] = set()
-
-    @property
-    def _staging(self) -> Layout:
-        assert self._layout is not None, "a server has no folder"
-        return self._layout
 
     def to_server(self, files: Place | None) -> Iterator[Copied]:
         """The log's entries, and at their end the files that they name are in a place."""
@@ -279,12 +305,11 @@ class _Restoring:
                 files.settle()
 
     def run(self) -> str | None:
-        """Writes the log, the files it names, and a checkpoint with its segments; why there is none, if it is not
-        that no backup has one."""
+        """Writes the log, the files it names, and a checkpoint; as `checkpoint`."""
         self._log()
         self._watching.stage("restoring the files of imports")
         self._files(self._imported())
-        return self._checkpoint()
+        return self.checkpoint()
 
     def _imported(self) -> list[KeptFile]:
         """The files that the restored part of the log names."""
@@ -365,8 +390,9 @@ class _Restoring:
 
     # The checkpoint
 
-    def _checkpoint(self) -> str | None:
-        """The newest one that knows nothing later."""
+    def checkpoint(self) -> str | None:
+        """Writes the newest checkpoint that knows nothing later, with its segments; why there is none, if it is not
+        that no backup has one."""
         fits = [
             each for each in self._found.backups if each.checkpoint is not None and each.checkpoint_t <= self._t
         ]

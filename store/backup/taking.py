@@ -10,18 +10,27 @@ from __future__ import annotations
 import hashlib
 import time
 import zlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
 from datalog.errors import AdalogError, Code
-from store import leases
-from store.backup.catalogue import Backup, Catalogue, KeptFile, catalogue, check_owner, claim, publish
+from store.backup.catalogue import (
+    Backup,
+    Catalogue,
+    KeptFile,
+    catalogue,
+    check_owner,
+    claim,
+    new_name,
+    publish,
+    withdrawn,
+)
 from store.backup.chunks import Chunk, kept, packed
 from store.checkpoint import Checkpoint
-from store.folder import Layout
+from store.files import Files, segments_of, size_of
 from store.log import Copied, Log, chained
 from store.place import FOLDERS, PIECE, Folder, Place
 from store.reading import Source
@@ -75,15 +84,14 @@ def take(source: Source, place: Place, keep: int | None = None, watching: Watchi
     are of another history, RATE_LIMITED where another backup is under way there, BACKEND_UNAVAILABLE where it
     cannot be written or the database not be read, INTERNAL where the log is damaged.
     """
-    _check_apart(source.folder, place)
+    _check_apart(source.files, place)
     # Before anything is made of it.
     check_owner(place, source.log.identity)
     with place.alone():
         claim(place, source.log.identity)
         found = catalogue(place)
         _check_same_history(source.log, found, place)
-        segments = None if source.folder is None else source.folder.segments
-        with nullcontext() if segments is None or not segments.is_dir() else leases.all_held(segments):
+        with nullcontext() if source.files is None else source.files.held():
             backup, written, files, left_out = _Taking(source, place, found, watching).run()
         watching.stage("removing older backups")
         removed = [] if keep is None else prune(place, keep)
@@ -110,14 +118,14 @@ def prune(place: Place, keep: int) -> list[int]:
     return [backup.number for backup in gone]
 
 
-def _check_apart(folder: Layout | None, place: Place) -> None:
-    if folder is None or not isinstance(place, Folder):
+def _check_apart(files: Files | None, place: Place) -> None:
+    if files is None or files.path is None or not isinstance(place, Folder):
         return
-    data, own = folder.path.resolve(), place.path.resolve()
+    data, own = files.path.resolve(), place.path.resolve()
     if own == data or data in own.parents:
         raise AdalogError(
             Code.ARG_INVALID,
-            f"{place.shown} lies in the data folder {folder.path}, with which it would be lost; name a place "
+            f"{place.shown} lies in the data folder {files.path}, with which it would be lost; name a place "
             "outside of it, best on another disk or machine",
         )
 
@@ -147,7 +155,7 @@ class _Taking:
 
     def __init__(self, source: Source, place: Place, found: Catalogue, watching: Watching) -> None:
         self._log = source.log
-        self._folder = source.folder
+        self._files = source.files
         # What a backup has was durable.
         self._t = max(source.t, 0 if found.newest is None else found.newest.t)
         self._place = place
@@ -163,6 +171,7 @@ class _Taking:
             chunks, instant, checksum, imported = self._chunks()
             files += self._imported(imported)
             backup = Backup(
+                name=new_name(self._found.next_number),
                 number=self._found.next_number,
                 made=int(time.time() * 1000),
                 identity=self._log.identity,
@@ -176,9 +185,15 @@ class _Taking:
             )
             self._place.settle()
             self._check_present(backup)
-            backup = publish(self._place, backup)
         except BaseException:
             self._take_back()
+            raise
+        try:
+            publish(self._place, backup)
+        except BaseException:
+            # It may be there all the same, and what it names has to stay then.
+            if withdrawn(self._place, backup):
+                self._take_back()
             raise
         return backup, sum(self._new.values()), len(self._new), left_out
 
@@ -192,16 +207,16 @@ class _Taking:
     # The checkpoint
 
     def _checkpoint(self) -> tuple[tuple[str, Checkpoint] | None, list[KeptFile], str | None]:
-        folder = self._folder
-        if folder is None or not folder.checkpoint.exists():
+        if self._files is None:
             return None, [], None
         try:
-            text = folder.checkpoint.read_text(encoding="utf-8")
-            checkpoint = Checkpoint.load(folder)
-            assert checkpoint is not None
+            found = self._files.checkpoint()
+            if found is None:
+                return None, [], None
+            checkpoint = found[1]
             if self._log.checksum_at(checkpoint.counters.t) != checkpoint.log_checksum:
-                raise DamagedSegment(folder.checkpoint.name, "it is not of this log")
-            files = self._files("segments", checkpoint.segments())
+                raise DamagedSegment("the checkpoint", "it is not of this log")
+            files = self._kept("segments", checkpoint.segments())
         except (DamagedSegment, OSError) as error:
             # The log has everything; only restoring takes longer.
             self._take_back()
@@ -209,11 +224,11 @@ class _Taking:
             return None, [], why.partition(";")[0]
         # What a checkpoint has is durable.
         self._t = max(self._t, checkpoint.counters.t)
-        return (text, checkpoint), files, None
+        return found, files, None
 
     def _imported(self, segments: Collection[Segment]) -> list[KeptFile]:
         try:
-            return self._files("imported", segments)
+            return self._kept("imported", segments)
         except DamagedSegment as error:
             raise AdalogError(
                 Code.INTERNAL,
@@ -221,7 +236,7 @@ class _Taking:
                 "says more; restore the data folder from an earlier backup",
             ) from None
 
-    def _files(self, folder: str, segments: Collection[Segment]) -> list[KeptFile]:
+    def _kept(self, folder: str, segments: Collection[Segment]) -> list[KeptFile]:
         known = {
             (file.folder, file.name, file.checksum): file for backup in self._found.backups for file in backup.files
         }
@@ -232,17 +247,29 @@ class _Taking:
                 files.append(file)
             else:
                 missing.append(segment)
-        total = sum(_size(segment) for segment in missing)
+        if not missing:
+            return files
+        assert self._files is not None, "where there are segments"
+        total = sum(self._files.size(segment) for segment in missing)
         self._watching.stage("copying files")
         done = 0
         for segment in missing:
-            file = self._copied(folder, segment, done, total)
+            try:
+                self._files.bring([segment])
+            except AdalogError as error:
+                if folder == "imported":
+                    raise
+                raise DamagedSegment(segment.file, error.message) from None
+            try:
+                file = self._copied(folder, segment, done, total)
+            finally:
+                self._files.drop(segment)
             done += file.size
             files.append(file)
         return files
 
     def _copied(self, folder: str, segment: Segment, done: int, total: int) -> KeptFile:
-        digest, size = _digest(segment)
+        digest, size = _digest(segment, lambda: self._watching.bytes(done, total))
         file = KeptFile(folder, segment.file, segment.checksum, digest, size)
         if self._present.get(file.file) != size:
             self._write(file.file, size, self._told(_pieces(segment), done, total))
@@ -307,24 +334,17 @@ class _Taking:
 
     def _named(self) -> list[Segment]:
         """The files that the log names up to t."""
-        names = sorted(self._log.files(self._t))
-        folder = self._log.files_folder
-        if names and folder is None:
+        names = self._log.files(self._t)
+        if not names:
+            return []
+        if self._files is None:
             raise AdalogError(
                 Code.BACKEND_UNAVAILABLE,
-                f"the log names {names[0]}, which is with the gateways' segments (ADALOG_SEGMENTS); have one of "
-                "them take the backup, with --url",
+                f"the log names {min(names)}, which is where the gateways share files: say where that is, with "
+                "--segments or ADALOG_SEGMENTS, or have one of them take the backup, with --url",
                 retryable=False,
             )
-        assert folder is not None or not names
-        found = [
-            Segment(str(folder / name), int(name.removesuffix(".seg").rpartition("-")[2], 16))
-            for name in names
-            if folder
-        ]
-        if found and self._log.bring is not None:
-            self._log.bring(found)
-        return found
+        return segments_of(names, self._files.imported)
 
     def _check_present(self, backup: Backup) -> None:
         """Raises BACKEND_UNAVAILABLE where somebody removed what was there."""
@@ -350,13 +370,6 @@ def _damaged(t: int) -> AdalogError:
     )
 
 
-def _size(segment: Segment) -> int:
-    try:
-        return Path(segment.path).stat().st_size
-    except OSError as error:
-        raise DamagedSegment(segment.file, f"it cannot be read ({error.strerror})") from None
-
-
 def _pieces(segment: Segment) -> Iterator[bytes]:
     try:
         with Path(segment.path).open("rb", buffering=0) as file:
@@ -366,11 +379,15 @@ def _pieces(segment: Segment) -> Iterator[bytes]:
         raise DamagedSegment(segment.file, f"it cannot be read ({error.strerror})") from None
 
 
-def _digest(segment: Segment) -> tuple[str, int]:
-    """SHA-256 and the bytes of a segment's file. Raises DamagedSegment where its own checksum is wrong."""
-    size = _size(segment)
+def _digest(segment: Segment, look: Callable[[], None]) -> tuple[str, int]:
+    """SHA-256 and the bytes of a segment's file. look: called now and then, may raise.
+
+    Raises DamagedSegment where the file's own checksum is wrong.
+    """
+    size = size_of(segment)
     digest, checksum, left = hashlib.sha256(), 0, size - _TRAILER
     for piece in _pieces(segment):
+        look()
         digest.update(piece)
         # A slice of all of it is the piece itself, and no copy.
         checksum = zlib.crc32(piece[: max(left, 0)], checksum)

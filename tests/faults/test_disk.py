@@ -174,7 +174,7 @@ def lives(writers: Writers, folder: Path, dice: random.Random, told: Told, life:
     return came
 
 
-def check_folder(folder: Path, told: Told) -> None:
+def check_data(folder: Path, told: Told) -> None:
     """All that was answered is there, once; nothing is there in part; what was refused as not applied is not."""
     with Database.open(str(folder / "data")) as database:
         snapshot = database.snapshot()
@@ -223,7 +223,7 @@ def test_writers_killed_on_a_failing_disk(
             for life in range(2):
                 lives(writers, folder, dice, told, life)
             with caplog.at_level(logging.WARNING):
-                check_folder(folder, told)
+                check_data(folder, told)
             assert "rebuilding from the log" not in caplog.text
             caplog.clear()
         except BaseException as error:

@@ -20,7 +20,7 @@ from executor.pool import Pool
 from store import compactor, relation
 from store.backup import chunks
 from store.backup.catalogue import catalogue
-from store.backup.checking import check_folder
+from store.backup.checking import check_data
 from store.backup.checking_backups import check_backups
 from store.backup.restoring import restore
 from store.backup.taking import prune, take
@@ -146,7 +146,7 @@ def _check_restored(history: History, place: Place, dice: random.Random, folder:
     for t in {last, dice.randint(0, last), dice.randint(0, last)}:
         path = folder / f"restored-{t}"
         assert restore(place, path, moment=t).t == t
-        assert check_folder(str(path), deep=True).findings == []
+        assert check_data(str(path), deep=True).findings == []
         with Database.open(str(path)) as restored:
             history.check(restored, t)
 

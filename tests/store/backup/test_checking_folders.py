@@ -1,0 +1,199 @@
+"""`adalog check` of a data folder: each damaged file and each wrong content is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import sqlalchemy as sa
+
+from datalog.errors import Code
+from store.backup import soundness
+from store.backup.catalogue import catalogue
+from store.backup.checking import check_data
+from store.backup.findings import Checked
+from store.backup.restoring import restore
+from store.base import Base
+from store.checkpoint import Checkpoint
+from store.database import Database
+from store.folder import Layout
+from store.place import Folder
+from store.relation import Relation
+from store.run import Run
+from store.stored import load_base, save_relation
+from store.trie import Csr
+from tests.store.backup.support import FAULTS, back_up, flipped, held, refused, unreadable
+
+
+def one_file(data: Path, pattern: str) -> Path:
+    return next(iter(sorted(data.glob(pattern))))
+
+
+def findings(data: Path, *, deep: bool = False) -> list[tuple[str, str]]:
+    checked: Checked = check_data(str(data), deep=deep)
+    assert all(each.remedy for each in checked.findings)
+    return [(each.where, each.what) for each in checked.findings]
+
+
+def test_a_sound_folder(data: Path) -> None:
+    before = sorted(path.name for path in data.rglob("*") if not path.name.endswith(("-wal", "-shm")))
+    checked = check_data(str(data), deep=True)
+    assert (checked.t, checked.findings) == (11, [])
+    assert checked.files == len(list(data.glob("segments/*"))) + len(list(data.glob("imported/*"))) + 2
+    assert before == sorted(path.name for path in data.rglob("*") if not path.name.endswith(("-wal", "-shm")))
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize(
+    ("pattern", "is_lost"),
+    [
+        ("segments/attribute-*", False),
+        ("segments/dictionary-*", False),
+        ("segments/young-*", False),
+        ("imported/*", True),
+    ],
+)
+def test_damaged_files_are_told(data: Path, pattern: str, is_lost: bool, fault: Callable[[Path], None]) -> None:
+    path = one_file(data, pattern)
+    fault(path)
+    [(where, _)] = findings(data)
+    assert where == str(path.relative_to(data))
+    if is_lost:
+        refused(lambda: back_up(data, Folder(data.parent / "out")), Code.INTERNAL, path.name)
+        return
+    taken = back_up(data, Folder(data.parent / "out"))
+    assert taken.left_out is not None
+    assert path.name in taken.left_out
+    # Opening it is the remedy, and so is restoring.
+    restore(Folder(data.parent / "out"), data.parent / "restored")
+    if fault is not unreadable:
+        with Database.open(str(data)) as database:
+            database.compact()
+        assert findings(data, deep=True) == []
+        assert held(data) == held(data.parent / "restored")
+
+
+def test_a_damaged_checkpoint(data: Path) -> None:
+    flipped(data / "checkpoint.json")
+    assert [where for where, _ in findings(data)] == ["checkpoint.json"]
+
+
+def changed(data: Path, *statements: str) -> None:
+    engine = sa.create_engine(f"sqlite:///{data / 'log.sqlite'}")
+    with engine.connect() as connection:
+        for statement in statements:
+            connection.execute(sa.text(statement))
+        connection.commit()
+    engine.dispose()
+
+
+@pytest.mark.parametrize(
+    ("statement", "what"),
+    [
+        ("DELETE FROM transactions WHERE t = 4", "transaction 4 is missing"),
+        ("DELETE FROM transactions WHERE t IN (9, 10)", "transactions 9 to 10 are missing"),
+        ("DELETE FROM transactions WHERE t > 5", "it lacks transaction 7, which the checkpoint has seen"),
+        ("UPDATE transactions SET instant = instant + 1 WHERE t = 5", "transaction 5 is not what was written"),
+        ("UPDATE transactions SET payload = x'00ff' WHERE t = 9", "transaction 9 is not what was written"),
+        ("DELETE FROM files", "its list of files and its entries differ in imported-"),
+    ],
+)
+def test_a_damaged_log(data: Path, statement: str, what: str) -> None:
+    changed(data, statement)
+    found = findings(data)
+    assert any(where == "log.sqlite" and what in said for where, said in found), found
+    if "transactions" in statement and "> 5" not in statement:
+        refused(lambda: back_up(data, Folder(data.parent / "out")), Code.INTERNAL, "no backup can be taken")
+        assert [*catalogue(Folder(data.parent / "out")).backups] == []
+
+
+def test_a_log_whose_pages_are_damaged(data: Path) -> None:
+    path = data / "log.sqlite"
+    content = bytearray(path.read_bytes())
+    content[5000:9000] = bytes(4000)
+    path.write_bytes(content)
+    assert {where for where, _ in findings(data)} == {"log.sqlite"}
+    path.write_bytes(b"no database at all" * 100)
+    assert {where for where, _ in findings(data)} == {"log.sqlite"}
+
+
+def test_a_cursor_key_of_another_length(data: Path) -> None:
+    (data / "cursor.key").write_bytes(b"short")
+    assert findings(data) == [("cursor.key", "it has 5 bytes, not 32")]
+
+
+def rewritten(data: Path, change: Callable[[Base], Base]) -> None:
+    """Makes the checkpoint one with the changed base of an attribute, every checksum right."""
+    folder = Layout(data)
+    checkpoint = Checkpoint.load(folder)
+    assert checkpoint is not None
+    with Database.open(":memory:") as database:
+        del database
+    attribute = max(checkpoint.relations, key=lambda each: load_base(checkpoint.relations[each][0]).count)
+    base, *runs = checkpoint.relations[attribute]
+    made = save_relation(folder.segments, attribute, Relation(change(load_base(base))))
+    assert made.base.segment is not None
+    relations = {**checkpoint.relations, attribute: [made.base.segment, *runs]}
+    Checkpoint(checkpoint.counters, checkpoint.log_checksum, relations, checkpoint.blocks, checkpoint.young).save(
+        folder
+    )
+
+
+def _base(base: Base, **more: Any) -> Base:
+    return Base(**{**{name: getattr(base, name) for name in ("ev", "ve", "since", "closed", "t", "last")}, **more})
+
+
+def test_wrong_content_of_whole_files_is_told(data: Path) -> None:
+    def other_direction(base: Base) -> Base:
+        values = base.ve.values.copy()
+        values[0] += 1
+        return _base(base, ve=Csr(base.ve.keys, base.ve.offsets, values))
+
+    rewritten(data, other_direction)
+    [(where, what)] = findings(data)
+    assert where.startswith("segments/attribute-")
+    assert "its two directions differ" in what
+
+
+def test_what_the_log_does_not_say_is_told_when_it_is_replayed(data: Path) -> None:
+    def without_one(base: Base) -> Base:
+        e, v = base.ev.pairs()
+        return _base(
+            base,
+            ev=Csr.from_sorted(e[1:], v[1:]),
+            ve=Csr.from_pairs(v[1:], e[1:]),
+            since=base.since[1:],
+        )
+
+    rewritten(data, without_one)
+    assert findings(data) == []
+    [(where, what)] = findings(data, deep=True)
+    assert where.startswith("segments/attribute-")
+    assert "and the log" in what
+
+
+def test_runs_are_differences() -> None:
+    below = Relation(
+        Base(
+            ev=Csr.from_sorted(_ids(1, 2), _ids(5, 6)),
+            ve=Csr.from_sorted(_ids(5, 6), _ids(1, 2)),
+            since=_ids(1, 1),
+            t=1,
+            last=1,
+        )
+    )
+    from store.columns import Columns
+
+    events = Columns(_ids(1, 3), _ids(5, 7), _ids(2, 2), np.array([False, True]))
+    run = Run.of(events, 2, (below.ev, below.ve))
+    assert list(soundness.relation_faults(Relation(below.base, (run,)))) == []
+    other = Relation(Base())
+    faults = [fault for _, fault in soundness.relation_faults(Relation(other.base, (run,)))]
+    assert any("retracts what did not" in fault for fault in faults), faults
+
+
+def _ids(*numbers: int) -> Any:
+    return np.array(numbers, np.int64)

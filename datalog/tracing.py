@@ -32,6 +32,8 @@ class Tracer(Protocol):
 
     def remote(self, headers: Mapping[str, str]) -> Any: ...
 
+    def headers(self) -> Mapping[str, str]: ...
+
     def ids(self) -> tuple[str, str] | None: ...
 
 
@@ -79,6 +81,11 @@ def attached(context: Any) -> AbstractContextManager[Span]:
 def remote(headers: Mapping[str, str]) -> Any:
     """The context that a request's headers name."""
     return None if _tracer is None else _tracer.remote(headers)
+
+
+def headers() -> Mapping[str, str]:
+    """Headers that name the present context to another process; none without a tracer."""
+    return {} if _tracer is None else _tracer.headers()
 
 
 def ids() -> tuple[str, str] | None:

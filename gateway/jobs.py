@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextvars import copy_context
 from typing import Any, Final, TypeVar
 
 from datalog.errors import AdalogError, Code
@@ -37,9 +38,9 @@ class Jobs:
                     f"another {self._kind} is under way; try again when it has ended",
                     retry_after=5,
                 )
-            thread = threading.Thread(
-                target=self._run, args=(work, outbox), name=f"adalog-{self._kind}", daemon=True
-            )
+            # Logs and traces say whose it is.
+            target, name = copy_context().run, f"adalog-{self._kind}"
+            thread = threading.Thread(target=target, args=(self._run, work, outbox), name=name, daemon=True)
             self._running = outbox, thread
             thread.start()
         return outbox

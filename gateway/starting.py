@@ -31,6 +31,7 @@ from gateway.guards import Guard, SecurityHeaders
 from gateway.opening import open_database, start_pool
 from gateway.origins import Origins
 from gateway.rehearsal import Rehearsal
+from gateway.request_ids import RequestIds
 from gateway.wire import Wire
 from schema.errors import describe
 from store.progress import OpeningStopped, Progress
@@ -66,6 +67,7 @@ class Front:
         self._before = Starlette(
             routes=[Route("/healthz", self._health), Route("/readyz", self._ready), Mount("/", self._refuse)],
             middleware=[
+                Middleware(RequestIds),
                 Middleware(SecurityHeaders, origins=origins),
                 *origins.middleware(),
                 Middleware(Guard, settings=settings),

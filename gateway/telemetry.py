@@ -126,6 +126,11 @@ class _OpenTelemetry:
     def remote(self, headers: Mapping[str, str]) -> Any:
         return self._propagator.extract(dict(headers), self._context.Context())
 
+    def headers(self) -> Mapping[str, str]:
+        named: dict[str, str] = {}
+        self._propagator.inject(named)
+        return named
+
     def ids(self) -> tuple[str, str] | None:
         found = self._trace.get_current_span().get_span_context()
         return (f"{found.trace_id:032x}", f"{found.span_id:016x}") if found.is_valid else None

@@ -7,12 +7,14 @@ Pickled, as both ends are the same program, and nobody else can have a line.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Generator, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection as Line
-from typing import Any
+from typing import Any, NamedTuple
 
+from datalog import tracing
 from datalog.errors import AdalogError, Code
+from executor.bounds.client import ASKING, Client
 from gateway.workers.worker import Post
 
 _ANSWER, _END, _REFUSED = "answer", "end", "refused"
@@ -60,7 +62,7 @@ class Calls:
             raise _away(worker)
         with line:
             try:
-                line.send((name, arguments))
+                line.send((name, arguments, _Asking.now()))
                 while True:
                     if seconds is not None and not line.poll(seconds):
                         raise _away(worker)
@@ -78,10 +80,11 @@ class Calls:
 
     def _answer(self, line: Line) -> None:
         with line, suppress(EOFError, OSError):
-            name, arguments = line.recv()
+            name, arguments, asking = line.recv()
             try:
-                for said in self._services[name](lambda: _is_left(line), *arguments):
-                    line.send((_ANSWER, said))
+                with asking.continued():
+                    for said in self._services[name](lambda: _is_left(line), *arguments):
+                        line.send((_ANSWER, said))
                 line.send((_END, None))
             except AdalogError as error:
                 line.send((_REFUSED, error))
@@ -90,6 +93,29 @@ class Calls:
             except Exception:  # noqa: BLE001 - the caller hears that it failed, the log of what
                 _log.exception("a call of another worker failed")
                 line.send((_REFUSED, AdalogError(Code.INTERNAL, "another worker failed; the log says why")))
+
+
+class _Asking(NamedTuple):
+    """For whom a call is made: who asks, by name and request, and the span that it is a part of."""
+
+    principal: str
+    request_id: str
+    headers: Mapping[str, str]
+
+    @classmethod
+    def now(cls) -> _Asking:
+        client = ASKING.get()
+        return cls(client.principal, client.id, tracing.headers())
+
+    @contextmanager
+    def continued(self) -> Iterator[None]:
+        """The same on this thread, which is in another process."""
+        with tracing.attached(tracing.remote(self.headers)):
+            before = ASKING.set(Client(self.principal, id=self.request_id))
+            try:
+                yield
+            finally:
+                ASKING.reset(before)
 
 
 def _is_left(line: Line) -> bool:

@@ -81,7 +81,7 @@ class Process:
         """Of a process that has ended, the connections that it was given and had not taken."""
         found = []
         while (taken := channel.take(self._theirs)) is not None and taken[0]:
-            what, descriptor = taken
+            what, _, descriptor = taken
             if descriptor is None:
                 continue
             if what == channel.CLIENT:

@@ -7,7 +7,6 @@ worker with the thread that started it, however that one ends.
 from __future__ import annotations
 
 import logging
-import os
 import selectors
 import signal
 import socket
@@ -26,13 +25,12 @@ from gateway.cursor_key import cursor_key
 from gateway.ending import GONE
 from gateway.workers import channel
 from gateway.workers.board import Board
+from gateway.workers.door import Door
 from gateway.workers.process import Process
 from gateway.workers.shares import own, share_of
 from store.folder import Folder, is_address
 
 _LOOK_SECONDS: Final = 0.25
-# A worker that says nothing for so long gets no connection while others do.
-_QUIET_SECONDS: Final = 2.0
 # A process that has said nothing yet has so long.
 _BIRTH_SECONDS: Final = 60.0
 # Until the next try with a worker that ends again and again, and after how long it is a new story.
@@ -41,7 +39,6 @@ _FIRST_PAUSE, _LONGEST_PAUSE, _FORGOTTEN = 0.1, 10.0, 60.0
 _TRIES: Final = 5
 # After the time that workers give themselves.
 _MARGIN: Final = 0.7
-_ACCEPTED_AT_ONCE: Final = 64
 
 _log = logging.getLogger("adalog.server")
 
@@ -91,13 +88,12 @@ class Supervisor:
         """share: the settings of each worker. lock: the descriptor by which the folder is locked."""
         self._settings = settings
         self._share = share
-        self._listener = listener
         self._lock = lock
         self._opened = opened
         self._board = Board(settings.workers)
         self._selector = selectors.DefaultSelector()
+        self._door = Door(listener, self._selector, self._up)
         self._seats = [_Seat(number) for number in range(settings.workers)]
-        self._listening = False
         self._served = False
         self._failure: AdalogError | SettingError | None = None
         self._stopping: float | None = None
@@ -127,7 +123,6 @@ class Supervisor:
     def run(self) -> int:
         """Until all workers have ended; the exit code. Raises why no worker can start."""
         self._selector.register(self._bell, selectors.EVENT_READ)
-        self._listener.setblocking(False)
         now = time.monotonic()
         # The first makes what there is to be made, a checkpoint and compiled kernels too, and answers meanwhile.
         self._seats[0].due = now
@@ -138,6 +133,7 @@ class Supervisor:
                     self._heed(key.fileobj)
                 self._reap()
                 self._look()
+                self._door.turn()
                 if self._signals and self._stopping is None:
                     self._stop()
                 if len(self._signals) > 1:
@@ -160,8 +156,8 @@ class Supervisor:
         if source is self._bell:
             with suppress(BlockingIOError):
                 self._bell.recv(4096)
-        elif source is self._listener:
-            self._accept()
+        elif source is self._door.listener:
+            self._door.accept()
         else:
             for seat in self._seats:
                 if seat.process is not None and seat.process.channel is source:
@@ -195,6 +191,8 @@ class Supervisor:
         word, _, rest = said.partition(" ")
         if word == channel.UP:
             process.is_up = True
+        elif word == channel.DOWN:
+            process.is_up = False
         elif word == channel.OPENED:
             if not self._served:
                 self._served = True
@@ -208,7 +206,7 @@ class Supervisor:
         elif word == channel.COUNT:
             process.open, process.taken = map(int, rest.split())
         elif word == channel.CALL:
-            self._connect(process, int(rest))
+            self._connect(process, *map(int, rest.split()))
         elif word == channel.FAILED:
             self._fail(seat, rest)
         self._count()
@@ -241,8 +239,7 @@ class Supervisor:
             self._count()
             if self._stopping is None:
                 self._restart(seat, process, code or 0, now)
-            for connection in left:
-                self._place(connection)
+            self._door.hold(left)
 
     def _restart(self, seat: _Seat, process: Process, code: int, now: float) -> None:
         if now - process.started > _FORGOTTEN:
@@ -288,73 +285,32 @@ class Supervisor:
         least = 0.0 if process.has_spoken else _BIRTH_SECONDS
         return max(self._settings.worker_seconds, least)
 
+    def _up(self) -> list[Process]:
+        return [seat.process for seat in self._seats if seat.process is not None and seat.process.is_up]
+
     def _count(self) -> None:
         ready = sum(1 for seat in self._seats if seat.process is not None and seat.process.is_ready)
         self._board.count(ready, self._restarts)
-        self._listen(self._stopping is None and any(seat.process and seat.process.is_up for seat in self._seats))
 
-    # Connections
-
-    def _listen(self, wanted: bool) -> None:
-        """Takes connections, or leaves them in the kernel's queue while nobody is there to serve them."""
-        if wanted != self._listening:
-            self._listening = wanted
-            if wanted:
-                self._selector.register(self._listener, selectors.EVENT_READ)
-            else:
-                self._selector.unregister(self._listener)
-
-    def _accept(self) -> None:
-        for _ in range(_ACCEPTED_AT_ONCE):
-            if not self._listening:
-                return
-            try:
-                connection, _ = self._listener.accept()
-            except BlockingIOError:
-                return
-            except OSError as error:
-                # Too many open files, say: the next connections wait until there is room.
-                _log.warning("a connection cannot be taken: %s", error.strerror)
-                return
-            self._place(connection.detach())
-
-    def _place(self, connection: int) -> None:
-        """Hands a connection to the worker that has fewest, and forgets it."""
-        now = time.monotonic()
-        up = [seat.process for seat in self._seats if seat.process is not None and seat.process.is_up]
-        up.sort(key=lambda each: (now - each.heard > _QUIET_SECONDS, not each.is_ready, each.load, each.given_at))
-        try:
-            for process in up:
-                if channel.give(process.channel, channel.CLIENT, connection):
-                    process.given += 1
-                    process.given_at = now
-                    return
-        finally:
-            os.close(connection)
-
-    def _connect(self, caller: Process, number: int) -> None:
+    def _connect(self, caller: Process, call: int, number: int) -> None:
         """Gives two workers a line between them."""
         called = self._seats[number].process if 0 <= number < len(self._seats) else None
         if called is None or not called.is_up:
-            channel.give(caller.channel, channel.NOBODY, None)
+            channel.give(caller.channel, channel.NOBODY, None, call)
             return
-        ends = socket.socketpair()
-        try:
-            known = channel.give(called.channel, channel.CALLED, ends[0].fileno())
-            channel.give(
-                caller.channel, *((channel.CALLING, ends[1].fileno()) if known else (channel.NOBODY, None))
-            )
-        finally:
-            for end in ends:
-                end.close()
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            if channel.give(called.channel, channel.CALLED, theirs.fileno()):
+                channel.give(caller.channel, channel.CALLING, ours.fileno(), call)
+            else:
+                channel.give(caller.channel, channel.NOBODY, None, call)
 
     # The end
 
     def _stop(self) -> None:
         """Has all workers end in order."""
         self._stopping = time.monotonic() + GONE + _MARGIN
-        self._listen(False)
-        self._listener.close()
+        self._door.close()
         for seat in self._seats:
             seat.due = None
             if seat.process is not None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import pickle
 import signal
 import socket
 import sys
 import threading
-from collections import deque
 from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import suppress
 from multiprocessing.connection import Connection as Line
 from typing import Final
@@ -73,8 +74,9 @@ class Post:
         self.answer: Answerer = lambda line: line.close()
         self._saying = threading.Lock()
         self._unsaid = b""
-        self._calling = threading.Lock()
-        self._called: deque[_Call] = deque()
+        self._numbers = itertools.count(1)
+        # Calls by their numbers: who waits for a line to another worker.
+        self._called: dict[int, Future[Line | None]] = {}
         self._open = self._taken = 0
         self._told = False
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -140,23 +142,26 @@ class Post:
         if self._loop is not None:
             self._loop.remove_reader(self._end)
             self._loop = None
+            self.say(channel.DOWN)
 
     def _heed(self) -> None:
         while (taken := channel.take(self._end)) is not None:
-            what, descriptor = taken
+            what, call, descriptor = taken
             if not what:
                 os._exit(_ORPHANED)
-            if what == channel.CLIENT and descriptor is not None:
+            if what == channel.CLIENT:
                 self._taken += 1
                 self.counted(self._open)
-                self._take(socket.socket(fileno=descriptor))
+                # Without one there are too many open files, and the connection is lost.
+                if descriptor is not None:
+                    self._take(socket.socket(fileno=descriptor))
             elif what == channel.CALLED and descriptor is not None:
                 thread = threading.Thread(
                     target=self.answer, args=(Line(descriptor),), name="adalog-call", daemon=True
                 )
                 thread.start()
             elif what in (channel.CALLING, channel.NOBODY):
-                self._got(descriptor)
+                self._got(call, descriptor)
             elif descriptor is not None:
                 os.close(descriptor)
 
@@ -175,23 +180,22 @@ class Post:
 
     def call(self, number: int) -> Line | None:
         """A line to another worker; None where there is none now. On any thread but the event loop's."""
-        call = _Call()
-        with self._calling:
-            self._called.append(call)
-            if not self.say(f"{channel.CALL} {number}"):
-                self._called.remove(call)
-                return None
-        return call.line if call.done.wait(_CALL_SECONDS) else None
+        answer: Future[Line | None] = Future()
+        call = next(self._numbers)
+        self._called[call] = answer
+        try:
+            if self.say(f"{channel.CALL} {call} {number}"):
+                return answer.result(_CALL_SECONDS)
+        except TimeoutError:
+            pass
+        finally:
+            del self._called[call]
+        return None
 
-    def _got(self, descriptor: int | None) -> None:
-        call = self._called.popleft()
-        call.line = None if descriptor is None else Line(descriptor)
-        call.done.set()
-
-
-class _Call:
-    """Somebody who waits for a line."""
-
-    def __init__(self) -> None:
-        self.done = threading.Event()
-        self.line: Line | None = None
+    def _got(self, call: int, descriptor: int | None) -> None:
+        line = None if descriptor is None else Line(descriptor)
+        answer = self._called.get(call)
+        if answer is not None:
+            answer.set_result(line)
+        elif line is not None:
+            line.close()

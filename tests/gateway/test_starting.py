@@ -99,7 +99,9 @@ def test_what_is_answered_meanwhile(folder: Path, monkeypatch: pytest.MonkeyPatc
         assert f"replaying the log: {done} of about" in error["message"]
         assert asked.headers["X-Content-Type-Options"] == "nosniff"
         for path in ("/", "/metrics", "/import", "/nothing"):
-            assert httpx.get(address + path).status_code == 503
+            answer = httpx.get(address + path, headers={"X-Request-Id": "r1"})
+            assert (answer.status_code, answer.headers["X-Request-Id"]) == (503, "r1")
+        assert re.fullmatch("[0-9a-f]{16}", asked.headers["X-Request-Id"])
         assert httpx.get(f"{address}/readyz", headers={"Host": "evil.example"}).status_code == 403
         with (
             pytest.raises(InvalidStatus) as refused,

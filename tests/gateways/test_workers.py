@@ -130,6 +130,38 @@ def test_a_pause_that_is_short_is_forgiven(fleet: Fleet) -> None:
     assert fleet.workers() == workers
 
 
+def test_no_connection_is_lost_while_there_is_no_room_for_it(fleet: Fleet) -> None:
+    workers = fleet.workers()
+    for worker in workers:
+        os.kill(worker, signal.SIGSTOP)
+    # More than the channels to both of them hold.
+    with asked(fleet, 700) as connections:
+        for worker in workers:
+            os.kill(worker, signal.SIGCONT)
+        assert [connection.getresponse().status for connection in connections] == [200] * 700
+    fleet.until_ready(2)
+
+
+def test_connections_of_workers_that_are_killed_together_wait_for_the_next(fleet: Fleet) -> None:
+    workers = fleet.workers()
+    for worker in workers:
+        os.kill(worker, signal.SIGSTOP)
+    with asked(fleet, 8) as connections:
+        for worker in workers:
+            os.kill(worker, signal.SIGKILL)
+        assert [connection.getresponse().status for connection in connections] == [200] * 8
+    fleet.until_ready(2)
+
+
+def test_a_worker_that_is_told_to_end_is_replaced_and_loses_nobody(fleet: Fleet) -> None:
+    first, second = fleet.workers()
+    os.kill(first, signal.SIGTERM)
+    assert [fleet.get("/healthz").status_code for _ in range(8)] == [200] * 8
+    fleet.said.wait_for(f"(process {first}) ended with exit code 0; another is started")
+    fleet.until_ready(2)
+    assert second in fleet.workers()
+
+
 def test_the_folder_belongs_to_one_server(fleet: Fleet, folder: Path) -> None:
     answer = _run("serve", "--port", "0", "--data", str(folder), "--workers", "2")
     assert answer.returncode == 3

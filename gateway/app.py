@@ -88,7 +88,13 @@ def create_app(
     stop = Stop(database, pool, hub)
     operations = Operations(build_schema(), settings.limits)
     answering = Answering(
-        operations, services, tokens, metrics, stop, _buckets(settings, metrics), log_requests=settings.log_requests
+        operations,
+        services,
+        tokens,
+        metrics,
+        stop,
+        _buckets(settings, metrics, workers),
+        log_requests=settings.log_requests,
     )
     jobs = imports_asked_for(imports, settings), backups_asked_for(backups, settings)
     graphql = GraphQLEndpoint(answering, explorer, origins, settings)
@@ -197,12 +203,13 @@ class _Probes:
         return Response(text, headers={"Content-Type": CONTENT_TYPE})
 
 
-def _buckets(settings: Settings, metrics: Metrics) -> Buckets | None:
+def _buckets(settings: Settings, metrics: Metrics, workers: Workers | None) -> Buckets | None:
     """What principals may use; None where nothing limits it."""
     if not settings.rate_units:
         return None
     burst = settings.rate_burst_units or _BURST_SECONDS * settings.rate_units
-    buckets = Buckets(settings.rate_units, burst, settings.threads)
+    fills = None if workers is None else workers.fills
+    buckets = Buckets(settings.rate_units, burst, settings.threads, fills=fills)
     metrics.gauge("adalog_rate_principals", "Principals that used units lately.", lambda: len(buckets))
     metrics.count(
         "adalog_rate_refused", "Work refused as its principal had used its units.", lambda: buckets.refused

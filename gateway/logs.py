@@ -1,4 +1,5 @@
-"""The log's lines, as text or as JSON: each with the number of the request that it belongs to, if it does.
+"""The log's lines, as text or as JSON: each with the number of the request that it belongs to, if it does, and of
+the worker that writes it, where there are several.
 
 Values of arguments and tokens are in none of them.
 """
@@ -19,10 +20,10 @@ from gateway.config import Settings
 _COMMON: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
 
-def start_logging(settings: Settings) -> None:
-    """Has the process's log written to standard error as the settings say."""
+def start_logging(settings: Settings, worker: int | None = None) -> None:
+    """Has the process's log written to standard error as the settings say. worker: its number, if it is one."""
     handler = logging.StreamHandler()
-    handler.setFormatter(JsonLines() if settings.log_format == "json" else TextLines())
+    handler.setFormatter((JsonLines if settings.log_format == "json" else TextLines)(worker))
     root = logging.getLogger()
     for old in root.handlers[:]:
         root.removeHandler(old)
@@ -34,8 +35,9 @@ class TextLines(logging.Formatter):
     """A line for people. What follows its first line is indented, so that no text from outside looks like a line of
     the log."""
 
-    def __init__(self) -> None:
-        super().__init__("%(asctime)s %(levelname)s %(name)s %(message)s")
+    def __init__(self, worker: int | None = None) -> None:
+        whose = "" if worker is None else f" worker {worker}:"
+        super().__init__(f"%(asctime)s %(levelname)s %(name)s{whose} %(message)s")
 
     def format(self, record: logging.LogRecord) -> str:
         text = super().format(record)
@@ -52,12 +54,17 @@ class TextLines(logging.Formatter):
 class JsonLines(logging.Formatter):
     """One JSON object a line, for programs."""
 
+    def __init__(self, worker: int | None = None) -> None:
+        super().__init__()
+        self._whose = {} if worker is None else {"worker": worker}
+
     def format(self, record: logging.LogRecord) -> str:
         client, ids = ASKING.get(), tracing.ids()
         line: dict[str, Any] = {
             "time": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created)) + f".{record.msecs:03.0f}Z",
             "level": record.levelname.lower(),
             "logger": record.name,
+            **self._whose,
             "message": record.getMessage(),
         }
         if client.id:

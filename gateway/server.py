@@ -149,12 +149,12 @@ def serve_as_worker(settings: Settings, post: Post, siblings: Siblings) -> None:
     """Serves what the supervisor hands over."""
     from gateway.workers.workers import Workers
 
-    _set_up(settings)
+    _set_up(settings, post.number)
     _serve(settings, Handed(post), siblings, Workers(post))
 
 
-def _set_up(settings: Settings) -> None:
-    start_logging(settings)
+def _set_up(settings: Settings, worker: int | None = None) -> None:
+    start_logging(settings, worker)
     os.umask(0o077)
     descriptors.allow_many()
     sys.setswitchinterval(_SWITCH_SECONDS)

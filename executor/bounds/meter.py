@@ -19,6 +19,8 @@ UNITS_PER_SECOND: Final = 1e7
 """Of one thread that computes all the time."""
 _MOST_BUCKETS: Final = 65_536
 _LOOKED_AT: Final = 16
+# Of units, what may be lost on the way from units to seconds and back.
+_ROUNDING: Final = 1e-6
 
 
 class OverdrawnError(AdalogError):
@@ -67,26 +69,69 @@ class Charge:
         self._meter.pay(self._spent - self._expected)
 
 
+class Fills(Protocol):
+    """When the buckets of principals will be full: all there is to know of them. In seconds of the clock."""
+
+    def __len__(self) -> int: ...
+
+    def get(self, principal: str) -> float:
+        """The past for a bucket that is full."""
+
+    def put(self, principal: str, full: float, now: float) -> None: ...
+
+
+class OwnFills:
+    """Those of one process. Not thread-safe."""
+
+    def __init__(self) -> None:
+        # Whoever cost something last comes last.
+        self._full: OrderedDict[str, float] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._full)
+
+    def get(self, principal: str) -> float:
+        return self._full.get(principal, -math.inf)
+
+    def put(self, principal: str, full: float, now: float) -> None:
+        if full <= now:
+            self._full.pop(principal, None)
+            return
+        self._full[principal] = full
+        self._full.move_to_end(principal)
+        # Those that are full by now tell nothing.
+        while self._full and next(iter(self._full.values())) <= now:
+            self._full.popitem(last=False)
+        if len(self._full) > _MOST_BUCKETS:
+            oldest = [each for each, _ in zip(self._full, range(_LOOKED_AT), strict=False)]
+            del self._full[min(oldest, key=self._full.__getitem__)]
+
+
 class Buckets:
-    """The buckets of all principals, full where there is none. Thread-safe.
+    """The buckets of all principals. Thread-safe.
 
     `rate`: units a second; `burst`: of a full bucket. What costs more than half of that wants a bucket half full.
     """
 
     def __init__(
-        self, rate: float, burst: float, threads: int, clock: Callable[[], float] = time.monotonic
+        self,
+        rate: float,
+        burst: float,
+        threads: int,
+        clock: Callable[[], float] = time.monotonic,
+        fills: Fills | None = None,
     ) -> None:
+        """fills: None where nobody else has them."""
         self.rate = rate
         self.burst = burst
         self.threads = threads
         self.refused = 0
         self._clock = clock
         self._lock = threading.Lock()
-        # (units, since when); whoever cost something last comes last.
-        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._fills = OwnFills() if fills is None else fills
 
     def __len__(self) -> int:
-        return len(self._buckets)
+        return len(self._fills)
 
     def of(self, principal: str) -> Bucket:
         """Refuses what the principal has not the units for."""
@@ -104,7 +149,7 @@ class Buckets:
             now = self._clock()
             level = self._level(principal, now)
             needed = min(units, self.burst / 2)
-            if level < needed:
+            if level < needed - _ROUNDING:
                 self.refused += 1
                 raise OverdrawnError(
                     f"this costs about {units:,.0f} units, and {max(level, 0):,.0f} are left of those that "
@@ -115,24 +160,10 @@ class Buckets:
             self._put(principal, level - units, now)
 
     def _level(self, principal: str, now: float) -> float:
-        held = self._buckets.get(principal)
-        return self.burst if held is None else min(self.burst, held[0] + (now - held[1]) * self.rate)
+        return self.burst - max(0.0, self._fills.get(principal) - now) * self.rate
 
     def _put(self, principal: str, level: float, now: float) -> None:
-        if level >= self.burst:
-            self._buckets.pop(principal, None)
-            return
-        self._buckets[principal] = level, now
-        self._buckets.move_to_end(principal)
-        # Those that are full by now tell nothing.
-        while self._buckets:
-            first = next(iter(self._buckets))
-            if self._level(first, now) < self.burst:
-                break
-            del self._buckets[first]
-        if len(self._buckets) > _MOST_BUCKETS:
-            oldest = [each for each, _ in zip(self._buckets, range(_LOOKED_AT), strict=False)]
-            del self._buckets[max(oldest, key=lambda each: self._level(each, now))]
+        self._fills.put(principal, now + (self.burst - level) / self.rate, now)
 
 
 class Bucket:

@@ -1,6 +1,8 @@
-"""A page of memory that the supervisor and its workers share: who is there, and the newest transaction each knows.
+"""Memory that the supervisor and its workers share: who is there, the newest transaction that each knows, and what
+principals have used.
 
-Each number has one writer, and is written in one piece; whoever reads sees an older one or the newest.
+Each of the first numbers has one writer, and is written in one piece; whoever reads sees an older one or the
+newest.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import tempfile
 import numpy as np
 
 from executor.spark.seen import STATES, Seen
+from gateway.workers.fills import SharedFills
 
 # Numbers before those of the workers: how many are ready, how many were started again, and of the Spark session its
 # state, cores, tasks and microseconds of a job that does nothing.
@@ -21,18 +24,22 @@ _STRIDE = 8
 
 
 class Board:
-    """The page, in the process that made it or in one that was given its descriptor."""
+    """The memory, in the process that made it or in one that was given its descriptor.
+
+    `fills`: when the buckets of principals will be full, for all workers.
+    """
 
     def __init__(self, workers: int, descriptor: int | None = None) -> None:
         self.workers = workers
-        size = 8 * (_OWN + _STRIDE * workers)
+        own = 8 * (_OWN + _STRIDE * workers)
         if descriptor is None:
             with tempfile.TemporaryFile(prefix="adalog-") as file:
-                file.truncate(size)
+                file.truncate(own + SharedFills.nbytes())
                 descriptor = os.dup(file.fileno())
         self.descriptor = descriptor
-        self._page = mmap.mmap(descriptor, size)
-        self._numbers = np.frombuffer(self._page, np.int64)
+        page = memoryview(mmap.mmap(descriptor, own + SharedFills.nbytes()))
+        self._numbers = np.frombuffer(page[:own], np.int64)
+        self.fills = SharedFills(page[own:])
 
     @property
     def ready(self) -> int:

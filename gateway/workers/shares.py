@@ -17,9 +17,6 @@ DIVIDED: Final = (
     *("queries_at_once", "heavy_queries_at_once", "queries_waiting", "transactions_waiting"),
 )
 
-# Not rounded. Nobody is let do more than all workers may; whose connections are few may find less.
-RATES: Final = ("rate_units", "rate_burst_units")
-
 
 def own(share: Settings, number: int) -> Settings:
     """A share as one worker has it: what copies it keeps of shared files are in a folder of its own."""
@@ -32,8 +29,7 @@ def share_of(settings: Settings) -> Settings:
     """The settings of each of the workers. Raises SettingError where a share is too small."""
     count = settings.workers
     whole = {name: -(-getattr(settings, name) // count) for name in DIVIDED}
-    rates = {name: getattr(settings, name) / count for name in RATES}
-    share = replace(settings, **whole, **rates)
+    share = replace(settings, **whole)
     try:
         return share.checked()
     except SettingError as error:

@@ -30,6 +30,7 @@ class Workers:
 
     def __init__(self, post: Post) -> None:
         self.board = post.board
+        self.fills = post.board.fills
         self._number = post.number
         self._services: dict[str, Service] = {}
         self._calls = Calls(post, self._services)

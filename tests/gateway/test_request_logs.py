@@ -161,6 +161,14 @@ def test_no_text_from_outside_looks_like_a_line_of_the_log() -> None:
         ASKING.set(Client())
 
 
+def test_a_line_says_which_worker_writes_it() -> None:
+    record = logging.makeLogRecord({"msg": "said", "levelname": "INFO", "name": "adalog"})
+    assert TextLines(2).format(record).endswith("INFO adalog worker 2: said")
+    assert json.loads(JsonLines(2).format(record))["worker"] == 2
+    assert TextLines().format(record).endswith("INFO adalog said")
+    assert "worker" not in json.loads(JsonLines().format(record))
+
+
 # Slow queries
 
 

@@ -19,7 +19,7 @@ import pytest
 
 from datalog.errors import AdalogError
 from gateway.config import SettingError, Settings
-from gateway.workers.shares import DIVIDED, RATES, share_of
+from gateway.workers.shares import DIVIDED, share_of
 from store.database import Database
 from tests.gateways.clients import until
 from tests.gateways.fleet import Fleet, serving
@@ -246,10 +246,9 @@ def test_what_cannot_be_shared_is_refused_before_anything_starts() -> None:
 
 
 def test_a_share_is_rounded_up_and_the_rest_is_as_it_was() -> None:
-    whole = Settings(data="x", workers=3, rate_units=9.0, rate_burst_units=6.0)
+    whole = Settings(data="x", workers=3, rate_units=9.0)
     share = share_of(whole)
     changed = {name for name in Settings.__dataclass_fields__ if getattr(whole, name) != getattr(share, name)}
-    assert changed == set(DIVIDED) | set(RATES)
+    assert changed == set(DIVIDED)
     assert Counter(getattr(share, name) * 3 >= getattr(whole, name) for name in DIVIDED) == {True: len(DIVIDED)}
-    assert (share.rate_units, share.rate_burst_units) == (3.0, 2.0)
     assert share.memory_bytes == -(-whole.memory_bytes // 3)

@@ -192,7 +192,7 @@ class _Probes:
 
     async def metrics_text(self, request: Request) -> Response:
         try:
-            await self.tokens.principal(request.headers.get("authorization"))
+            await self.tokens.asking(request.scope)
         except AdalogError as error:
             status, headers = refusal(error)
             return JSONResponse({"errors": [describe(error)]}, status, headers)

@@ -27,7 +27,16 @@ from gateway.setting import SettingError
 if TYPE_CHECKING:
     from gateway.jwt_tokens import JsonWebTokens
 
-__all__ = ["ANYONE", "Principal", "Tokens", "address_of", "check_import", "check_write", "tokens_of"]
+__all__ = [
+    "ANYONE",
+    "Principal",
+    "Tokens",
+    "address_of",
+    "authorizations",
+    "check_import",
+    "check_write",
+    "tokens_of",
+]
 
 _LOGGER: Final = logging.getLogger("adalog.server")
 
@@ -59,6 +68,15 @@ class Tokens:
     def required(self) -> bool:
         return self._entries is not None or self._signed is not None
 
+    async def asking(self, scope: Scope) -> Principal:
+        """Who asks over HTTP. Raises as `principal` does."""
+        given = authorizations(scope)
+        if self.required and len(given) > 1:
+            # Each program on the way may choose another one.
+            self.failures["malformed"] += 1
+            raise RefusedTokenError("malformed", "there is more than one Authorization header")
+        return await self.principal(given[0] if given else None)
+
     async def principal(self, authorization: str | None) -> Principal:
         """Who the Authorization header names. Raises UNAUTHENTICATED; FORBIDDEN for somebody without a role."""
         if not self.required:
@@ -84,6 +102,11 @@ class Tokens:
             if hmac.compare_digest(digest, expected):
                 found = principal
         return found
+
+
+def authorizations(scope: Scope) -> list[str]:
+    """The Authorization headers of a request."""
+    return [value.decode("latin-1") for name, value in scope["headers"] if name == b"authorization"]
 
 
 def tokens_of(settings: Settings) -> Tokens:

@@ -77,7 +77,7 @@ class GraphQLEndpoint:
                     406,
                     f"answers are {GRAPHQL_JSON}, application/json or {EVENTS}; {quoted(accept)} takes none",
                 )
-            principal = await self.answering.tokens.principal(_text(headers.get(b"authorization")))
+            principal = await self.answering.tokens.asking(scope)
             self.answering.introduce(principal, scope)
             request = await self._read(scope, receive, headers)
             asked = await self.answering.read(request, principal)

@@ -71,7 +71,7 @@ class JobEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         kind, request = self._kind, Request(scope, receive)
         try:
-            principal = await self._answering.tokens.principal(request.headers.get("authorization"))
+            principal = await self._answering.tokens.asking(scope)
             kind.check(principal)
             self._check_form(request)
             self._answering.introduce(principal, scope)

@@ -6,10 +6,11 @@ its headers jku, x5u, jwk and x5c are not read.
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import math
 import re
 import threading
-from asyncio import wrap_future
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -59,6 +60,9 @@ class Keys(Protocol):
     async def renewed(self) -> bool:
         """Has keys renewed now, if that was not just done; whether there are others."""
 
+    def missing(self) -> int | None:
+        """Seconds after which keys may be there, if none could be had so far; None where there are some."""
+
     def age(self) -> None:
         """Has keys renewed that are old, in the background."""
 
@@ -75,6 +79,9 @@ class FixedKeys:
 
     async def renewed(self) -> bool:
         return False
+
+    def missing(self) -> int | None:
+        return None
 
     def age(self) -> None:
         pass
@@ -101,10 +108,6 @@ class RemoteKeys:
         self._asking: Future[bool] | None = None
         self._lock = threading.Lock()
 
-    @property
-    def are_known(self) -> bool:
-        return bool(self._keys)
-
     def fitting(self, algorithm: str, kid: str | None) -> list[Key]:
         return _fitting(self._keys, algorithm, kid)
 
@@ -114,7 +117,12 @@ class RemoteKeys:
 
     async def renewed(self) -> bool:
         asking = self._ask()
-        return asking is not None and await wrap_future(asking)
+        return asking is not None and await asyncio.wrap_future(asking)
+
+    def missing(self) -> int | None:
+        if self._keys:
+            return None
+        return max(1, math.ceil(self._asked_at + self._pause - self._clock()))
 
     def _ask(self) -> Future[bool] | None:
         """The request on the way, or a new one; None if it is too early for that."""
@@ -127,13 +135,13 @@ class RemoteKeys:
             self._asking = asking = Future[bool]()
             # From here on nobody who stops waiting cancels it for the others.
             asking.set_running_or_notify_cancel()
-        threading.Thread(target=self._renew, args=(asking,), name="adalog-keys", daemon=True).start()
+        threading.Thread(target=lambda: asyncio.run(self._renew(asking)), name="adalog-keys", daemon=True).start()
         return asking
 
-    def _renew(self, asking: Future[bool]) -> None:
+    async def _renew(self, asking: Future[bool]) -> None:
         changed = False
         try:
-            keys = read_keys(_fetched(self._url, self._timeout))
+            keys = read_keys(await _fetched(self._url, self._timeout))
             changed = [_content(key) for key in keys] != [_content(key) for key in self._keys]
             self._keys = keys
             self.generation += changed
@@ -169,7 +177,8 @@ def read_keys(content: bytes) -> list[Key]:
     keys = _of_pem(content) if b"-----BEGIN" in content else _of_jwks(content)
     if not keys:
         raise ValueError(
-            "it holds no key that verifies signatures: RSA of 2048 bits, P-256, P-384, P-521, or Ed25519"
+            "it holds no key that verifies signatures: a public one of RSA with 2048 bits, P-256, P-384, "
+            "P-521, Ed25519 or Ed448"
         )
     return keys
 
@@ -192,18 +201,28 @@ def _of_jwks(content: bytes) -> list[Key]:
         raise ValueError('it is no JWKS: an object with "keys", a list')
     keys = []
     for each in listed[:_MOST_KEYS]:
-        # A secret among public keys is nothing that anybody should have published.
-        if not isinstance(each, dict) or each.get("kty") == "oct" or each.get("use", "sig") != "sig":
-            continue
-        kid, algorithm = each.get("kid"), each.get("alg")
-        try:
-            value = PyJWK({name: text for name, text in each.items() if name not in ("alg", "d")}).key
-        except (PyJWTError, ValueError, TypeError, UnsupportedAlgorithm):
-            continue
-        key = _key(kid if isinstance(kid, str) else None, value, algorithm if isinstance(algorithm, str) else None)
+        key = _of_jwk(each) if isinstance(each, dict) else None
         if key is not None:
             keys.append(key)
     return keys
+
+
+def _of_jwk(found: dict[str, Any]) -> Key | None:
+    """A key of a JWKS, if it is one that verifies signatures."""
+    kid, algorithm, uses = found.get("kid"), found.get("alg"), found.get("key_ops", ["verify"])
+    if not isinstance(kid, str | None) or not isinstance(algorithm, str | None) or not isinstance(uses, list):
+        return None
+    if found.get("use", "sig") != "sig" or "verify" not in uses:
+        return None
+    # A secret, or a private key, among public ones is nothing that anybody should have published.
+    if found.get("kty") == "oct" or "d" in found:
+        return None
+    public = {name: text for name, text in found.items() if name != "alg"}
+    try:
+        value = PyJWK(public, "EdDSA" if found.get("kty") == "OKP" else None).key
+    except (PyJWTError, ValueError, TypeError, UnsupportedAlgorithm):
+        return None
+    return _key(kid, value, algorithm)
 
 
 def _key(kid: str | None, value: object, algorithm: str | None) -> Key | None:
@@ -227,22 +246,26 @@ def _fitting(keys: list[Key], algorithm: str, kid: str | None) -> list[Key]:
     ]
 
 
-def _fetched(url: str, timeout: float) -> bytes:
+async def _fetched(url: str, seconds: float) -> bytes:
     """What is at the address, within the time and at most so many bytes; no redirection is followed."""
     import httpx
 
-    late = monotonic() + timeout
     content = bytearray()
-    with (
-        httpx.Client(timeout=timeout, follow_redirects=False) as client,
-        client.stream("GET", url, headers={"Accept": "application/jwk-set+json, application/json"}) as response,
-    ):
-        if response.status_code != 200:
-            raise ValueError(f"it answers {response.status_code}")
-        for chunk in response.iter_bytes():
-            content += chunk
-            if len(content) > _MOST_BYTES:
-                raise ValueError(f"it answers with more than {_MOST_BYTES:,} bytes")
-            if monotonic() > late:
-                raise ValueError(f"it takes longer than {timeout:g} seconds")
+    # A few compressed bytes may be many, so none are asked for, and none taken apart.
+    headers = {"Accept": "application/jwk-set+json, application/json", "Accept-Encoding": "identity"}
+    try:
+        # The client's own limit is on each wait, of which somebody may cause any number.
+        async with (
+            httpx.AsyncClient(timeout=None, follow_redirects=False) as client,
+            asyncio.timeout(seconds),
+            client.stream("GET", url, headers=headers) as response,
+        ):
+            if response.status_code != 200:
+                raise ValueError(f"it answers {response.status_code}")
+            async for chunk in response.aiter_raw():
+                content += chunk
+                if len(content) > _MOST_BYTES:
+                    raise ValueError(f"it answers with more than {_MOST_BYTES:,} bytes")
+    except TimeoutError:
+        raise ValueError(f"it takes longer than {seconds:g} seconds") from None
     return bytes(content)

@@ -9,21 +9,30 @@ from __future__ import annotations
 import hashlib
 from collections import OrderedDict
 from collections.abc import Mapping
-from time import time
+from math import isfinite
 from typing import Any, Final
 
 import jwt
+from jwt.types import Options
 
 from datalog.errors import AdalogError, Code, quoted
 from gateway.config import Settings
 from gateway.jwt_keys import FixedKeys, Key, Keys, RemoteKeys, keys_of_file
 from gateway.kinds import ROLES, jwt_algorithms, jwt_roles
-from gateway.principal import Principal, RefusedTokenError
+from gateway.principal import Principal, RefusedTokenError, now
 from gateway.setting import PREFIX, SettingError
 
 MOST_BYTES: Final = 16 * 1024
 _MOST_NAME: Final = 256
 _MOST_REMEMBERED: Final = 1024
+# The time of a token is ours to check: by one clock, which says when its streams end, too.
+_CHECKED: Final[Options] = {
+    "require": ["exp", "sub"],
+    "enforce_minimum_key_length": True,
+    "verify_exp": False,
+    "verify_nbf": False,
+    "verify_iat": False,
+}
 _SECRET_BYTES: Final = {"HS256": 32, "HS384": 48, "HS512": 64}
 
 
@@ -83,7 +92,7 @@ class JsonWebTokens:
             self._generation = self._keys.generation
             self._remembered.clear()
         known = self._remembered.get(digest)
-        if known is None or known.has_expired(time()):
+        if known is None or known.has_expired:
             self._remembered.pop(digest, None)
             return None
         self._remembered.move_to_end(digest)
@@ -95,11 +104,12 @@ class JsonWebTokens:
             self._remembered.popitem(last=False)
 
     def _check_reachable(self) -> None:
-        if isinstance(self._keys, RemoteKeys) and not self._keys.are_known:
+        seconds = self._keys.missing()
+        if seconds is not None:
             raise AdalogError(
                 Code.BACKEND_UNAVAILABLE,
                 "the keys that tokens are verified with cannot be had at the moment; the server's log says why",
-                retry_after=1,
+                retry_after=seconds,
             )
 
     def _claims(self, token: str, algorithm: str, keys: list[Key]) -> dict[str, Any] | None:
@@ -112,15 +122,10 @@ class JsonWebTokens:
                     algorithms=[algorithm],
                     audience=self._audience,
                     issuer=self._issuer,
-                    leeway=self._skew,
-                    options={"require": ["exp", "sub"], "enforce_minimum_key_length": True},
+                    options=_CHECKED,
                 )
             except jwt.InvalidSignatureError:
                 continue
-            except jwt.ExpiredSignatureError:
-                raise RefusedTokenError("expired", "the token has expired; get a new one") from None
-            except jwt.ImmatureSignatureError:
-                raise RefusedTokenError("claims", "the token is not valid yet") from None
             except jwt.InvalidAudienceError:
                 raise RefusedTokenError("claims", "the token is for another audience") from None
             except jwt.InvalidIssuerError:
@@ -129,21 +134,35 @@ class JsonWebTokens:
                 raise RefusedTokenError("claims", f"the token has no claim {missing.claim!r}") from None
             except (jwt.PyJWTError, ValueError, TypeError, OverflowError, RecursionError):
                 raise RefusedTokenError("malformed", "the token is no JSON Web Token that can be read") from None
+            self._check_time(claims)
             return claims
         return None
 
+    def _check_time(self, claims: Mapping[str, Any]) -> None:
+        """Raises UNAUTHENTICATED for a token that is not good yet, or any more."""
+        times = {name: claims[name] for name in ("exp", "nbf", "iat") if name in claims}
+        for name, value in times.items():
+            if type(value) not in (int, float) or (isinstance(value, float) and not isfinite(value)):
+                raise RefusedTokenError("claims", f"the token's {name!r} is no number of seconds since 1970")
+        # Numbers of any size are compared, and none of them is added to.
+        if now() - self._skew >= times.pop("exp"):
+            raise RefusedTokenError("expired", "the token has expired; get a new one")
+        if any(value > now() + self._skew for value in times.values()):
+            raise RefusedTokenError("claims", "the token is not valid yet")
+
     def _from(self, claims: Mapping[str, Any]) -> Principal:
         name = claims["sub"]
-        if not name or len(name) > _MOST_NAME or not name.isprintable():
+        if not name.strip() or len(name) > _MOST_NAME or not name.isprintable():
             raise RefusedTokenError(
                 "claims", f"the token's `sub` is no printable text of 1 to {_MOST_NAME} characters"
             )
         given = {self._roles[each] for each in _texts(_at(claims, self._claim)) if each in self._roles}
         if not given:
-            raise AdalogError(
-                Code.FORBIDDEN,
+            raise RefusedTokenError(
+                "role",
                 f"{quoted(name)} has no role here: the token's claim {self._claim!r} has none of those that "
                 f"{PREFIX}JWT_ROLES lists",
+                Code.FORBIDDEN,
             )
         try:
             expires = float(claims["exp"]) + self._skew

@@ -10,8 +10,13 @@ from typing import Final
 
 from datalog.errors import AdalogError, Code
 
-# A timer of the event loop is not set for longer.
-_LONGEST_WAIT: Final = 86_400.0
+# The clock on the wall may be set, or the machine sleep, so it is looked at that often.
+_LONGEST_WAIT: Final = 60.0
+
+
+def now() -> float:
+    """Seconds since 1970: what tokens expire by."""
+    return time()
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,19 +41,20 @@ class Principal:
         """Whether they may have the server write all that it knows somewhere."""
         return self.role == "admin"
 
-    def has_expired(self, now: float) -> bool:
+    @property
+    def has_expired(self) -> bool:
         """Whether the token is not good any more."""
-        return self.expires is not None and now >= self.expires
+        return self.expires is not None and now() >= self.expires
 
 
 ANYONE: Final = Principal("anyone", "admin")
 
 
 class RefusedTokenError(AdalogError):
-    """UNAUTHENTICATED. `why`: in a word, to count."""
+    """UNAUTHENTICATED, or FORBIDDEN for a good token without a role. `why`: in a word, to count."""
 
-    def __init__(self, why: str, message: str) -> None:
-        super().__init__(Code.UNAUTHENTICATED, message)
+    def __init__(self, why: str, message: str, code: Code = Code.UNAUTHENTICATED) -> None:
+        super().__init__(code, message)
         self.why = why
 
 
@@ -69,11 +75,10 @@ class Expiry:
         expires = self._principal.expires
         if expires is None:
             return
-        if self._principal.has_expired(time()):
+        if self._principal.has_expired:
             self._then()
             return
-        # The clock on the wall may be set meanwhile, so it is looked at again.
-        wait = min(max(expires - time(), 0.001), _LONGEST_WAIT)
+        wait = min(max(expires - now(), 0.001), _LONGEST_WAIT)
         self._timer = asyncio.get_running_loop().call_later(wait, self._wait)
 
 

@@ -23,6 +23,7 @@ from executor.live.event import Message
 from executor.live.subscription import Subscription
 from gateway import negotiation
 from gateway.answering import Answering, Asked, StoppedError, chunks
+from gateway.auth import authorizations
 from gateway.config import Settings
 from gateway.direct import direct_way, send_events
 from gateway.graphql import refusal
@@ -72,11 +73,10 @@ class SocketEndpoint:
             message = "a page of another site may not use this database; ADALOG_ALLOWED_ORIGINS lists more"
             await _refusal(403, AdalogError(Code.FORBIDDEN, message))(scope, receive, send)
             return
-        authorization = header(scope, b"authorization")
         principal = None
-        if authorization is not None or not self.answering.tokens.required:
+        if authorizations(scope) or not self.answering.tokens.required:
             try:
-                principal = await self.answering.tokens.principal(_text(authorization))
+                principal = await self.answering.tokens.asking(scope)
             except AdalogError as refused:
                 await _refusal(refusal(refused)[0], refused)(scope, receive, send)
                 return
@@ -411,10 +411,6 @@ def _name(message: dict[str, Any]) -> str:
 
 def _shown(kind: object) -> str:
     return kind[:40] if isinstance(kind, str) else "none"
-
-
-def _text(value: bytes | None) -> str | None:
-    return None if value is None else value.decode("latin-1")
 
 
 def _refusal(status: int, error: AdalogError) -> JSONResponse:

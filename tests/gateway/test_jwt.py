@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
+import gzip
 import hashlib
 import hmac
 import json
@@ -17,15 +19,16 @@ from typing import Any
 import httpx
 import jwt
 import pytest
-from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from cryptography.hazmat.primitives.asymmetric import ec, ed448, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 from pydantic import SecretStr
 from websockets.exceptions import ConnectionClosedError
 from websockets.sync.client import connect
 
+from gateway import principal
 from gateway.config import SettingError, Settings
-from gateway.jwt_keys import read_keys
+from gateway.jwt_keys import RemoteKeys, read_keys
 from tests.gateway.support import FAMILY, SCHEMA, Gateway, gateway, served
 
 READ = "{ database { basisT } }"
@@ -144,9 +147,17 @@ def test_tokens_of_a_secret(tmp_path: Path, algorithm: str) -> None:
         ({"iat": int(time.time()) + 3600}, "not valid yet"),
         ({"exp": "soon"}, ""),
         ({"exp": float("inf")}, ""),
-        ({"exp": [1]}, ""),
+        ({"exp": [1]}, "'exp' is no number"),
+        ({"exp": float("nan")}, "'exp' is no number"),
+        ({"exp": "4000000000"}, "'exp' is no number"),
+        ({"exp": True}, "'exp' is no number"),
+        ({"nbf": float("nan")}, "'nbf' is no number"),
+        ({"iat": "0"}, "'iat' is no number"),
+        ({"exp": -(10**400)}, "expired"),
+        ({"nbf": 10**400}, "not valid yet"),
         ({"sub": 7}, ""),
         ({"sub": ""}, "`sub`"),
+        ({"sub": "  "}, "`sub`"),
         ({"sub": "a\nb"}, "`sub`"),
         ({"sub": "a" * 257}, "`sub`"),
     ],
@@ -157,10 +168,41 @@ def test_claims_that_are_not_right(opened: Gateway, more: dict[str, Any], says: 
     refused(opened, text, says)
 
 
-def test_a_clock_may_be_off_a_little(opened: Gateway) -> None:
-    assert ask(opened, token(exp=int(time.time()) - 10)).status_code == 200
-    assert ask(opened, token(nbf=int(time.time()) + 10)).status_code == 200
-    assert ask(opened, token(exp=10**40)).status_code == 200
+class Clock:
+    """The clock that tokens expire by. `now`: seconds since 1970."""
+
+    def __init__(self) -> None:
+        self.now = float(int(time.time()))
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """A clock that stands still, and is looked at all the time. Tokens are made by another one, so they have no `iat`."""
+    found = Clock()
+    monkeypatch.setattr(principal, "time", found)
+    monkeypatch.setattr(principal, "_LONGEST_WAIT", 0.005)
+    return found
+
+
+def test_a_clock_may_be_off_a_little(opened: Gateway, clock: Clock) -> None:
+    """By 30 seconds, at which a token is good from the first moment on and not at the last."""
+    start = clock.now
+    limited, early = token(iat=None, exp=start + 100.5), token(iat=None, nbf=start + 200.5, exp=start + 900)
+    issued = token(iat=start + 200.5, exp=start + 900)
+    for then, good in ((130.4, True), (130.5, False), (1e9, False), (0, True)):
+        clock.now = start + then
+        # Twice, as tokens that were good are remembered.
+        assert [ask(opened, limited).status_code for _ in range(2)] == [200 if good else 401] * 2
+    for text in (early, issued):
+        for then, good in ((170.4, False), (170.5, True), (929.9, True), (930, False)):
+            clock.now = start + then
+            assert ask(opened, text).status_code == (200 if good else 401)
+    clock.now = start
+    for forever in (10**40, 10**400, 1e300):
+        assert ask(opened, token(iat=None, exp=forever)).status_code == 200
 
 
 @pytest.mark.parametrize("algorithm", ["none", "None", "NONE", "nOnE", "", None, 7, ["RS256"]])
@@ -283,6 +325,25 @@ def test_roles_by_a_mapping_of_ones_own(tmp_path: Path) -> None:
         assert ask(opened, token(roles=["admin"])).status_code == 403
 
 
+def test_there_is_one_authorization(opened: Gateway) -> None:
+    """Of several headers a proxy may look at another one than the server."""
+    good = ("Authorization", f"Bearer {token(roles=['admin'])}")
+    for headers in ([good, ("Authorization", "Bearer x")], [("Authorization", "Bearer x"), good], [good, good]):
+        for method, path in (("POST", "/graphql"), ("GET", "/metrics"), ("POST", "/import"), ("POST", "/backup")):
+            response = opened.http.request(method, path, json={"query": READ}, headers=headers)
+            assert response.status_code == 401, (path, response.text)
+            assert "more than one Authorization header" in response.json()["errors"][0]["message"]
+    metrics = opened.http.get("/metrics", headers=[good]).text
+    assert 'adalog_authentication_failures_total{why="malformed"} 12.0' in metrics
+
+
+def test_tokens_without_a_role_are_counted(opened: Gateway) -> None:
+    for _ in range(2):
+        assert ask(opened, token(roles=[])).status_code == 403
+    metrics = opened.http.get("/metrics", headers={"Authorization": f"Bearer {token()}"}).text
+    assert 'adalog_authentication_failures_total{why="role"} 2.0' in metrics
+
+
 def test_a_file_of_tokens_beside_them(tmp_path: Path) -> None:
     path = tmp_path / "tokens"
     path.write_text(f"ann:read:{hashlib.sha256(b'red').hexdigest()}\n")
@@ -363,17 +424,26 @@ def test_keys_of_a_set_verify_what_they_are_for() -> None:
             {"kty": "RSA", "n": "AQAB", "e": "AQAB", "kid": "e"},
             "nonsense",
             jwk(ED, kid="f", alg="RS256"),
+            jwk(OTHER_RSA, kid="g", key_ops=["encrypt"]),
+            jwk(OTHER_RSA, kid="h", key_ops="verify"),
+            # What has no name that could be one is no key that goes with any name.
+            jwk(OTHER_RSA, kid=7),
+            {**OKPAlgorithm.to_jwk(ED, as_dict=True), "kid": "a private one"},
+            {**jwk(RSA, kid="i"), "kty": "EC"},
+            jwk(ED, kid="j", alg="EdDSA", key_ops=["verify"]),
+            jwk(ed448.Ed448PrivateKey.generate(), kid="k"),
         ]
     }
     found = {key.kid: key.algorithms for key in read_keys(json.dumps(content).encode())}
-    assert found == {"a": {"RS256"}, "c": {"ES256"}}
+    assert found == {"a": {"RS256"}, "c": {"ES256"}, "j": {"EdDSA"}, "k": {"EdDSA"}}
 
 
 # Keys at an address
 
 
 class KeyServer(ThreadingHTTPServer):
-    """`behaviour`: good, away (500), slow, endless, elsewhere, or nonsense."""
+    """`behaviour`: good, away (500), slow, trickling (a header without end), endless, packed (few bytes that
+    become many), elsewhere, or nonsense."""
 
     daemon_threads = True
 
@@ -404,12 +474,22 @@ class _KeyHandler(BaseHTTPRequestHandler):
                 return
             case "slow":
                 server.release.wait(20)
+            case "trickling":
+                with suppress(OSError):
+                    self.wfile.write(b"HTTP/1.1 200 OK\r\nX: ")
+                    while not server.release.wait(0.01):
+                        self.wfile.write(b"x")
+                return
+            case "packed":
+                body = gzip.compress(body)
             case "nonsense":
                 body = b"<html>"
             case "endless":
                 body = b" " * 300_000 + body
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
+        if server.behaviour == "packed":
+            self.send_header("Content-Encoding", "gzip")
         self.end_headers()
         with suppress(OSError):
             self.wfile.write(body)
@@ -484,9 +564,9 @@ def test_keys_without_names_are_tried_and_renewed(server: KeyServer) -> None:
         refused(opened, token(), "signature")
 
 
-@pytest.mark.parametrize("behaviour", ["away", "elsewhere", "nonsense", "endless", "slow"])
+@pytest.mark.parametrize("behaviour", ["away", "elsewhere", "nonsense", "endless", "packed", "slow", "trickling"])
 def test_known_keys_are_used_while_the_address_is_away(server: KeyServer, behaviour: str) -> None:
-    settings = by_address(server, jwt_keys_seconds=0.001, jwt_keys_timeout_seconds=0.05)
+    settings = by_address(server, jwt_keys_seconds=0.001, jwt_keys_timeout_seconds=0.2)
     with gateway(settings) as opened:
         server.behaviour = behaviour
         # Nobody is taken for granted before there are keys.
@@ -532,20 +612,40 @@ def test_others_are_served_while_keys_are_on_the_way(server: KeyServer) -> None:
 # Streams
 
 
+def test_who_waits_as_long_as_told_finds_keys(server: KeyServer) -> None:
+    now = [1000.0]
+    keys = RemoteKeys(server.url, 300, 7.5, 20, clock=lambda: now[0])
+    server.behaviour = "away"
+    assert not asyncio.run(keys.renewed())
+    server.behaviour = "good"
+    for later, told in ((0, 8), (2.0, 6), (7.2, 1)):
+        now[0] = 1000.0 + later
+        assert not asyncio.run(keys.renewed())
+        assert keys.missing() == told
+    now[0] = 1000.0 + 8
+    assert asyncio.run(keys.renewed())
+    assert keys.missing() is None
+
+
 @pytest.fixture
-def short_lived(tmp_path: Path) -> Iterator[str]:
+def short_lived(tmp_path: Path, clock: Clock) -> Iterator[str]:
     settings = settings_for(tmp_path, jwt_clock_skew_seconds=0.0, port=0)
     with gateway(settings, SCHEMA, FAMILY) as opened, served(opened.app, settings) as address:
         yield address
 
 
-def test_a_stream_of_events_ends_when_its_token_expires(short_lived: str) -> None:
-    text = token(exp=int(time.time()) + 3)
+def test_a_stream_of_events_ends_when_its_token_expires(short_lived: str, clock: Clock) -> None:
+    text = token(iat=None)
     headers = {"Authorization": f"Bearer {text}", "Accept": "text/event-stream"}
     with httpx.stream(
         "POST", f"{short_lived}/graphql", json={"query": LIVE}, headers=headers, timeout=20
     ) as response:
-        lines = [line for line in response.iter_lines() if line.startswith(("event", "data: {"))]
+        lines = []
+        for line in response.iter_lines():
+            if line.startswith(("event", "data: {")):
+                lines.append(line)
+            if '"SNAPSHOT"' in line:
+                clock.now += 700
     assert '"SNAPSHOT"' in lines[1]
     assert lines[-1] == "event: complete"
     last = json.loads(lines[-2].removeprefix("data: "))
@@ -556,8 +656,8 @@ def test_a_stream_of_events_ends_when_its_token_expires(short_lived: str) -> Non
 
 
 @pytest.mark.parametrize("place", ["header", "payload"])
-def test_a_websocket_is_closed_when_its_token_expires(short_lived: str, place: str) -> None:
-    given = {"Authorization": f"Bearer {token(exp=int(time.time()) + 3)}"}
+def test_a_websocket_is_closed_when_its_token_expires(short_lived: str, clock: Clock, place: str) -> None:
+    given = {"Authorization": f"Bearer {token(iat=None)}"}
     url = short_lived.replace("http", "ws", 1) + "/graphql"
     headers = given if place == "header" else None
     with connect(url, subprotocols=["graphql-transport-ws"], additional_headers=headers) as socket:  # type: ignore[list-item]
@@ -565,6 +665,7 @@ def test_a_websocket_is_closed_when_its_token_expires(short_lived: str, place: s
         assert json.loads(socket.recv(20))["type"] == "connection_ack"
         socket.send(json.dumps({"id": "1", "type": "subscribe", "payload": {"query": LIVE}}))
         assert "SNAPSHOT" in str(socket.recv(20))
+        clock.now += 700
         with pytest.raises(ConnectionClosedError, match=r"4401 .* token has expired"):
             list(socket)
 

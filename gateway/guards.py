@@ -1,6 +1,8 @@
-"""What stands around every endpoint: the Host header on loopback, and the security headers of every answer."""
+"""What stands around every endpoint: the Host header, and the security headers of every answer."""
 
 from __future__ import annotations
+
+import ipaddress
 
 from starlette.datastructures import MutableHeaders
 from starlette.responses import JSONResponse
@@ -59,6 +61,8 @@ class Guard:
         extra = {name.strip().lower() for name in settings.allowed_hosts.split(",") if name.strip()}
         # On other interfaces a token is required of everyone, so any name may lead here.
         self.hosts = extra if settings.on_loopback or extra else None
+        # There, Prometheus and load balancers ask by address, and an address is no name that could be rebound.
+        self.takes_addresses = not settings.on_loopback
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "lifespan" and self.hosts is not None and not self._expected(scope):
@@ -69,7 +73,7 @@ class Guard:
     def _expected(self, scope: Scope) -> bool:
         assert self.hosts is not None
         name = host_name(scope)
-        return is_loopback(name) or name in self.hosts
+        return is_loopback(name) or name in self.hosts or (self.takes_addresses and _is_address(name))
 
 
 def host_name(scope: Scope) -> str:
@@ -80,6 +84,14 @@ def host_name(scope: Scope) -> str:
     return host.partition(":")[0]
 
 
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
 def header(scope: Scope, name: bytes) -> bytes | None:
     """The first header of that name."""
     return next((value for key, value in scope["headers"] if key == name), None)
@@ -87,7 +99,7 @@ def header(scope: Scope, name: bytes) -> bytes | None:
 
 def _misdirected(scope: Scope) -> JSONResponse:
     message = (
-        f"this server answers to localhost only, not to {quoted(host_name(scope))}; "
+        f"this server answers to localhost, and not to {quoted(host_name(scope))}; "
         "ADALOG_ALLOWED_HOSTS lists further names, separated by commas"
     )
     error = {"message": message, "extensions": {"code": Code.FORBIDDEN.value, "retryable": False}}

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+from pathlib import Path
+
 import pytest
 
 from gateway.config import Settings
@@ -30,6 +33,19 @@ def test_further_names_can_be_allowed() -> None:
     with gateway(Settings(data=":memory:", allowed_hosts="db.example, other.example")) as opened:
         assert opened.http.get("/healthz", headers={"Host": "db.example:80"}).status_code == 200
         assert opened.http.get("/healthz", headers={"Host": "evil.example"}).status_code == 403
+
+
+def test_on_other_interfaces_addresses_lead_here_whatever_names_are_allowed(tmp_path: Path) -> None:
+    """Prometheus and the health checks of load balancers ask by address."""
+    tokens = tmp_path / "tokens"
+    tokens.write_text(f"app:read:{hashlib.sha256(b'x').hexdigest()}\n")
+    given = Settings(data=":memory:", host="0.0.0.0", auth=str(tokens), allowed_hosts="db.example").checked()
+    with gateway(given) as opened:
+        asked = {"Authorization": "Bearer x"}
+        for host in ("10.1.2.3:8080", "10.1.2.3", "[fd00::1]:8080", "db.example", "localhost"):
+            assert opened.http.get("/metrics", headers={"Host": host, **asked}).status_code == 200, host
+        for host in ("evil.example", "10.1.2.3.evil.example", "10.1.2", "0x7f.1", "fd00::1", ""):
+            assert opened.http.get("/metrics", headers={"Host": host, **asked}).status_code == 403, host
 
 
 @pytest.mark.parametrize(

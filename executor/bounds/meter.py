@@ -143,8 +143,11 @@ class Buckets:
             now = self._clock()
             self._put(principal, self._level(principal, now) - units, now)
 
-    def take_if_there(self, principal: str, units: float) -> None:
-        """Takes units if there are as many, or half a bucket. Raises OverdrawnError otherwise."""
+    def take_if_there(self, principal: str, units: float, taken: float = 0.0) -> None:
+        """Takes units if there are as many, or half a bucket. Raises OverdrawnError otherwise.
+
+        `taken`: by the same request before, which will take them again when it comes again.
+        """
         with self._lock:
             now = self._clock()
             level = self._level(principal, now)
@@ -155,7 +158,7 @@ class Buckets:
                     f"this costs about {units:,.0f} units, and {max(level, 0):,.0f} are left of those that "
                     f"{principal!r} may use: {self.rate:,.0f} a second, up to {self.burst:,.0f} at once; "
                     "ADALOG_RATE_UNITS and ADALOG_RATE_BURST_UNITS move this limit",
-                    (needed - level) / self.rate,
+                    (min(needed + taken, self.burst) - level) / self.rate,
                 )
             self._put(principal, level - units, now)
 
@@ -167,16 +170,18 @@ class Buckets:
 
 
 class Bucket:
-    """One principal's."""
+    """One principal's, for one request."""
 
-    __slots__ = ("_buckets", "_principal")
+    __slots__ = ("_admitted", "_buckets", "_principal")
 
     def __init__(self, buckets: Buckets, principal: str) -> None:
         self._buckets = buckets
         self._principal = principal
+        self._admitted = 0.0
 
     def admit(self, units: float) -> None:
-        self._buckets.take_if_there(self._principal, units)
+        self._buckets.take_if_there(self._principal, units, self._admitted)
+        self._admitted += units
 
     def pay(self, units: float) -> None:
         self._buckets.take(self._principal, units)

@@ -31,7 +31,7 @@ def buckets(clock: Clock) -> Buckets:
 
 def test_a_bucket_is_emptied_and_refilled(buckets: Buckets, clock: Clock) -> None:
     ada, bob = buckets.of("ada"), buckets.of("bob")
-    ada.admit(70)
+    buckets.of("ada").admit(70)
     with pytest.raises(OverdrawnError, match=r"30 are left .* 'ada' may use: 10 a second, up to 100") as refused:
         ada.admit(45)
     assert (refused.value.code, refused.value.retry_after, buckets.refused) == (Code.RATE_LIMITED, 2, 1)
@@ -46,9 +46,9 @@ def test_a_bucket_is_emptied_and_refilled(buckets: Buckets, clock: Clock) -> Non
 
 
 def test_what_is_larger_than_half_a_bucket_wants_half_of_one(buckets: Buckets, clock: Clock) -> None:
+    buckets.of("ada").admit(50)
+    buckets.of("ada").admit(1000)
     ada = buckets.of("ada")
-    ada.admit(50)
-    ada.admit(1000)
     with pytest.raises(OverdrawnError) as refused:
         ada.admit(1)
     # Out of a debt of 950, and one more.
@@ -59,6 +59,33 @@ def test_what_is_larger_than_half_a_bucket_wants_half_of_one(buckets: Buckets, c
     assert refused.value.retry_after == 1
     clock.now = 100
     ada.admit(1000)
+
+
+@pytest.mark.parametrize("rate", [0.7, 3, 10, 1_000.1, 1e7])
+@pytest.mark.parametrize("costs", [(10, 30), (10, 30, 40), (10, 39, 1_000), (1, 1, 1, 1, 90)])
+def test_a_request_that_waits_as_long_as_told_is_admitted(
+    clock: Clock, rate: float, costs: tuple[float, ...]
+) -> None:
+    """What of it was admitted before a part of it was refused costs again. Each part tells for itself, once."""
+    buckets = Buckets(rate, 100, 1, clock)
+    buckets.take("ada", 95)
+    told = []
+
+    def ask() -> None:
+        ada = buckets.of("ada")
+        for cost in costs:
+            ada.admit(cost)
+
+    while len(told) <= len(costs):
+        try:
+            ask()
+        except OverdrawnError as refused:
+            assert refused.retry_after is not None
+            told.append(refused.retry_after)
+            clock.now += refused.retry_after
+        else:
+            break
+    assert len(told) <= len(costs), told
 
 
 def test_work_is_settled_for_what_it_did(buckets: Buckets) -> None:

@@ -35,6 +35,7 @@ from gateway.kinds import (
     Span,
     SparkConf,
     SparkMaster,
+    SparkSegmentsPlace,
     Workers,
     import_places,
     is_loopback,
@@ -101,7 +102,7 @@ class Settings:
     fold_bytes: Positive = FOLD_BYTES
     backup_folders: BackupList | None = None
     spark_conf: SparkConf = _NOTHING
-    spark_segments: str | None = None
+    spark_segments: SparkSegmentsPlace | None = None
     threads: int = 2
     queries_at_once: int = 4
     heavy_queries_at_once: int = 2

@@ -79,6 +79,16 @@ def _segments_place(text: str) -> None:
         ) from None
 
 
+def _spark_segments_place(text: str) -> None:
+    # What it is stays unsaid: there may be a key in it.
+    from executor.spark.addresses import opened
+
+    try:
+        opened(text)
+    except AdalogError:
+        raise ValueError("name an address that PyArrow reads and writes, as s3://bucket/adalog") from None
+
+
 def _redis_address(text: str) -> None:
     # What it is stays unsaid: there may be a password in it.
     if not text.startswith(_REDIS_SCHEMES):
@@ -188,6 +198,7 @@ BackupList = Annotated[str, _Listed, _read_by(BackupPlaces.of)]
 SparkMaster = Annotated[str, _read_by(_spark_master)]
 SparkConf = Annotated[SecretStr, BeforeValidator(_properties), _secret_read_by(parsed)]
 SegmentsPlace = Annotated[SecretStr, _secret_read_by(_segments_place)]
+SparkSegmentsPlace = Annotated[SecretStr, _secret_read_by(_spark_segments_place)]
 RedisAddress = Annotated[SecretStr, _secret_read_by(_redis_address)]
 SigningSecret = Annotated[SecretStr, _secret_read_by(_signing_secret)]
 AlgorithmList = Annotated[str, _Listed, _read_by(jwt_algorithms)]

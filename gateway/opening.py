@@ -104,8 +104,11 @@ def start_pool(database: Database, settings: Settings, *, spark: bool, workers: 
     from executor.spark.engine import SparkEngine
     from executor.spark.folding import folding_on
 
+    place = settings.spark_segments
     engine = SparkEngine(
-        settings.spark_master, properties=settings.spark_properties, segments=settings.spark_segments
+        settings.spark_master,
+        properties=settings.spark_properties,
+        segments=None if place is None else place.get_secret_value(),
     )
     database.have_folded(folding_on(engine.session), settings.fold_bytes)
     pool = Pool(database, sizes, engine, cache)

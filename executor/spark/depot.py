@@ -1,7 +1,10 @@
 """Segments in an object store, for workers that do not see the data folder; what they read they keep on their disk.
 
 Files are named by what is in them (BLAKE2b), so that nobody ever writes another content under a name: the driver
-puts there what is missing, a worker takes what it has not. Nothing is removed there by adalog.
+puts there what is missing, a worker takes what it has not. Nothing is removed from an object store by adalog.
+
+In its place may be a folder that all see (`file://`): there a file appears as a whole, as several drivers may put
+the same one, and goes when no driver wanted it for a week.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ import shutil
 import tempfile
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 from uuid import uuid4
@@ -28,6 +32,8 @@ _AT_ONCE: Final = 1 << 23
 _DIGEST: Final = 20
 # For how long a file that was there is taken to be there.
 _KNOWN_SECONDS: Final = 60.0
+# For how long a folder keeps what no driver wants; each says so as often as it looks whether a file is there.
+_KEPT_SECONDS: Final = 7 * 86_400.0
 # What is left of a worker's disk.
 _FREE: Final = 0.05
 
@@ -54,15 +60,34 @@ class Depot:
                 found = self._system.get_file_info(f"{self._path}/{name}")
                 if found.type != fs.FileType.File or found.size != size:
                     self._written(Path(segment.path), name)
+                elif self._is_folder:
+                    os.utime(f"{self._path}/{name}")
                 self._seen[name] = time.monotonic()
         return Segment(name, segment.checksum)
 
+    @property
+    def _is_folder(self) -> bool:
+        return isinstance(self._system, fs.LocalFileSystem)
+
     def _written(self, path: Path, name: str) -> None:
-        if isinstance(self._system, fs.LocalFileSystem):
+        to = written = f"{self._path}/{name}"
+        if self._is_folder:
             self._system.create_dir(self._path)
-        to = f"{self._path}/{name}"
-        with path.open("rb") as file, self._system.open_output_stream(to) as stream:
+            self._tidy()
+            # A store's objects appear as a whole by themselves.
+            written = f"{to}.{uuid4().hex}.tmp"
+        with path.open("rb") as file, self._system.open_output_stream(written) as stream:
             shutil.copyfileobj(file, stream, _AT_ONCE)
+        if written != to:
+            self._system.move(written, to)
+
+    def _tidy(self) -> None:
+        """Removes from the folder what nobody wanted for long."""
+        before = time.time() - _KEPT_SECONDS
+        for path in Path(self._path).iterdir():
+            with suppress(FileNotFoundError):
+                if path.suffix in (".seg", ".tmp") and path.stat().st_mtime < before:
+                    path.unlink()
 
 
 def taken(address: str, segment: Segment) -> Segment:

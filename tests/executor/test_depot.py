@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +15,9 @@ from executor.pool import Pool
 from executor.question.request import Request
 from executor.spark import depot as depots
 from executor.spark import shipping
+from executor.spark.depot import Depot
 from store.database import Database
+from store.segment import Segment
 from tests.executor.spark_in_process import forget, spark_in_process
 from tests.s3_server import Objects, s3_server
 from tests.support import pool_on
@@ -102,6 +107,35 @@ def test_what_was_removed_there_is_put_there_again(
     for path in cache.rglob("*.seg"):
         path.unlink()
     assert answer(pool, "SPARK") == answer(pool, "LOCAL")
+
+
+def test_several_gateways_put_into_one_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name stands for a whole file at any moment, and what no gateway wants any more goes after a week."""
+    monkeypatch.setattr(depots, "_KNOWN_SECONDS", 0.0)
+    folder, week = tmp_path / "depot", 7 * 86_400
+    segments = []
+    for number in range(3):
+        (tmp_path / f"{number}").write_bytes(bytes([number]) * 1000)
+        segments.append(Segment(str(tmp_path / f"{number}"), number))
+    first, second = Depot(folder.as_uri()), Depot(folder.as_uri())
+    copied = depots.shutil.copyfileobj
+    named: list[list[str]] = []
+
+    def watched(*args: Any) -> None:
+        copied(*args)
+        named.append(sorted(path.name for path in folder.glob("*.seg")))
+
+    monkeypatch.setattr(depots.shutil, "copyfileobj", watched)
+    used, left = first.put(segments[0]), first.put(segments[1])
+    assert named == [[], [used.path]]
+    (folder / "killed.seg.0.tmp").touch()
+    for path in folder.iterdir():
+        os.utime(path, (time.time() - week - 60,) * 2)
+    assert second.put(segments[0]) == used
+    new = second.put(segments[2])
+    assert {path.name for path in folder.iterdir()} == {used.path, new.path}
+    assert first.put(segments[1]) == left
+    assert len(list(folder.iterdir())) == 3
 
 
 def test_a_store_that_cannot_be_written_is_said(

@@ -106,14 +106,19 @@ def renderer() -> Path:
 
 
 def rendered(
-    *values: str | Mapping[str, Any], kubernetes: str = OLDEST, served: tuple[str, ...] = (), upgrade: bool = False
+    *values: str | Mapping[str, Any],
+    kubernetes: str = OLDEST,
+    served: tuple[str, ...] = (),
+    upgrade: bool = False,
+    release: str = RELEASE,
+    namespace: str = NAMESPACE,
 ) -> Rendered:
     """The release with these values, the later before the earlier. Raises Refused."""
     texts = [each if isinstance(each, str) else yaml.safe_dump(dict(each)) for each in values]
     asked = {
         "Values": texts,
-        "Release": RELEASE,
-        "Namespace": NAMESPACE,
+        "Release": release,
+        "Namespace": namespace,
         "KubeVersion": kubernetes,
         "APIVersions": list(served),
         "Upgrade": upgrade,

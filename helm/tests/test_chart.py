@@ -87,11 +87,15 @@ def test_names_and_labels(path: Path) -> None:
         assert said["labels"]["app.kubernetes.io/managed-by"] == "Helm"
 
 
-def test_long_names_have_room_for_suffixes() -> None:
-    long = rendered(
-        TOKENS, {"fullnameOverride": "a" * 80, "database": BUNDLED, "redis": {"bundled": {"enabled": True}}}
-    )
-    assert max(len(each["metadata"]["name"]) for each in long.objects) <= 63
+@pytest.mark.parametrize("override", ["fullnameOverride", "nameOverride"])
+def test_long_names_have_room_for_suffixes(override: str) -> None:
+    backup = {"enabled": True, "tokenSecret": "admin", "address": "s3://bucket/backups"}
+    more = {"redis": {"bundled": {"enabled": True}}, "backup": backup, "spark": {"mode": "kubernetes"}}
+    long = rendered(TOKENS, {override: "a" * 80, "database": BUNDLED, **more})
+    for each in long.objects:
+        # A CronJob's pods have eleven characters more.
+        assert len(each["metadata"]["name"]) <= (52 if each["kind"] == "CronJob" else 63)
+        assert all(len(value) <= 63 for value in each["metadata"]["labels"].values())
 
 
 BUNDLED = {"kind": "postgresql", "postgresql": {"bundled": {"enabled": True}}}

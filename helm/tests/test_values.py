@@ -52,10 +52,19 @@ REFUSED = {
         {**TOKENS, **POSTGRESQL, "segments": {"address": "s3://bucket/a", "volume": {"enabled": True}}},
         "segments.address and segments.volume.enabled are both set",
     ),
-    "executors without segments": (
-        {**TOKENS, **POSTGRESQL, **SPARK, "segments": {"volume": {"enabled": True}}},
-        "executors cannot read a gateway's own copy",
+    "a secret for public keys": (
+        {"auth": {"jwt": {"algorithms": ["RS256"], "signingSecret": "a"}}},
+        "auth.jwt.algorithms has RS256: HS256, HS384 and HS512, and only these",
     ),
+    "public keys for a secret": (
+        {"auth": {"jwt": {"algorithms": ["HS256"], "keySecret": "a", "issuer": "i", "audience": "a"}}},
+        "auth.jwt.algorithms has HS256",
+    ),
+    "keys that anybody could send": (
+        {"auth": {"jwt": {"algorithms": ["RS256"], "keysUrl": "http://a", "issuer": "i", "audience": "a"}}},
+        "auth.jwt.keysUrl",
+    ),
+    "a role of two claims": ({"auth": {"jwt": {"roles": {"a,b": "read"}}}}, "auth.jwt.roles.*a,b"),
     "backups without a token": ({**TOKENS, "backup": {"enabled": True}}, "set backup.tokenSecret"),
     "backups by any of several": (
         {**TOKENS, **POSTGRESQL, "backup": {"enabled": True, "tokenSecret": "a"}},
@@ -94,6 +103,20 @@ REFUSED = {
         {**TOKENS, **POSTGRESQL, "autoscaling": {"enabled": True, "targetCPU": None}},
         "autoscaling.targetCPU or autoscaling.targetMemory",
     ),
+    "scaled by a part of nothing": (
+        {**TOKENS, **POSTGRESQL, "autoscaling": {"enabled": True}, "resources": {"requests": {"cpu": None}}},
+        "resources.requests.cpu is not set",
+    ),
+    "a variable that is set": ({**TOKENS, "extraEnv": [{"name": "ADALOG_PORT", "value": "1"}]}, "has ADALOG_PORT"),
+    "a setting twice": (
+        {**TOKENS, "settings": {"rows": 1}, "extraEnv": [{"name": "ADALOG_ROWS", "value": "2"}]},
+        "extraEnv has ADALOG_ROWS",
+    ),
+    "a variable twice": (
+        {**TOKENS, "extraEnv": [{"name": "A", "value": "1"}, {"name": "A", "value": "2"}]},
+        "has A,",
+    ),
+    "a number as a name": ({**TOKENS, "fullnameOverride": "1"}, 'called "1", and names of Services begin with'),
     "a setting of the chart's": (
         {**TOKENS, "settings": {"redis_url": "redis://a"}},
         "settings.redis_url.*use redis",
@@ -107,6 +130,13 @@ REFUSED = {
     "a role": ({"auth": {"tokens": {"list": [{"name": "a", "role": "root", "sha256": DIGEST}]}}}, "root"),
     "a password in an address": ({**TOKENS, "redis": {"url": "redis://:secret@cache"}}, "redis.url"),
     "a property": ({**TOKENS, "spark": {"conf": {"driver.memory": "1g"}}}, "driver.memory"),
+    "no setting": ({**TOKENS, "settings": {"timout_ms": 1}}, "settings.*timout_ms"),
+    "a variable that is a number": ({**TOKENS, "extraEnv": [{"name": "A", "value": 1}]}, "extraEnv.*value"),
+    "a label of the chart's": ({**TOKENS, "podLabels": {"app.kubernetes.io/name": "x"}}, "podLabels"),
+    "a long label": ({**TOKENS, "commonLabels": {"team": "x" * 64}}, "commonLabels.team"),
+    "a proxy by name": ({**TOKENS, "ingress": {"trustedProxies": "proxy"}}, "ingress.trustedProxies"),
+    "memory": ({**TOKENS, "resources": {"limits": {"memory": "lots"}}}, "resources.limits.memory"),
+    "half a spread": ({**TOKENS, "topologySpreadConstraints": [{"maxSkew": 1}]}, "topologyKey"),
     "a setting in capitals": ({**TOKENS, "settings": {"ADALOG_ROWS": 1}}, "ADALOG_ROWS"),
     "none": ({**TOKENS, "replicas": 0}, "replicas"),
     "a size": ({**TOKENS, "database": {"folder": {"size": "20 GB"}}}, "database.folder.size"),
@@ -128,6 +158,10 @@ def test_what_the_chart_keeps_to_itself_are_settings() -> None:
 
 
 # The schema, and the README
+
+
+def test_the_schema_knows_the_settings() -> None:
+    assert schema()["properties"]["settings"]["propertyNames"]["enum"] == sorted(names())
 
 
 def test_the_schema_has_just_the_values_there_are() -> None:
@@ -190,6 +224,42 @@ def test_large_numbers_stay_numbers() -> None:
     assert made.environment["ADALOG_ROWS"] == "1000000"
     assert made.environment["ADALOG_MEMORY_BYTES"] == "8589934592"
     assert made.environment["ADALOG_IDLE_SECONDS"] == "80.5"
+
+
+def test_lists_are_separated_by_commas() -> None:
+    made = rendered(TOKENS, {"settings": {"allowed_origins": ["https://a.example.org", "https://b.example.org"]}})
+    assert made.environment["ADALOG_ALLOWED_ORIGINS"] == "https://a.example.org,https://b.example.org"
+
+
+def test_names_that_yaml_takes_for_something_else() -> None:
+    """Helm takes them, and so does Kubernetes; nothing becomes a number on the way."""
+    odd = {"fullnameOverride": "e1", "commonLabels": {"a": "12", "b": "true"}, "priorityClassName": "12"}
+    values = {**odd, "auth": {"tokens": {"existingSecret": "7"}}, "serviceAccount": {"name": "3"}}
+    made = rendered(values, release="2024", namespace="12")
+    for each in made.objects:
+        said = each["metadata"]
+        assert said["namespace"] == "12"
+        assert (said["labels"]["app.kubernetes.io/instance"], said["labels"]["a"]) == ("2024", "12")
+    (pod,) = (each["spec"]["template"]["spec"] for each in made.objects if each["kind"] == "Deployment")
+    assert (pod["priorityClassName"], pod["serviceAccountName"]) == ("12", "3")
+    assert {"name": "tokens", "secret": {"secretName": "7", "defaultMode": 0o440}} in pod["volumes"]
+    with pytest.raises(Refused, match='called "2024-adalog"'):
+        rendered(TOKENS, release="2024")
+
+
+def test_a_label_stands_once() -> None:
+    """Whoever else gives it: its pods' and objects' own ones before those of all."""
+    monitor = {"serviceMonitor": {"enabled": True, "tokenSecret": "a", "labels": {"release": "own"}}}
+    given = {
+        "commonLabels": {"release": "all", "team": "data"},
+        "podLabels": {"release": "pods"},
+        "metrics": monitor,
+    }
+    made = rendered(TOKENS, given)
+    assert made.one("ServiceMonitor")["metadata"]["labels"]["release"] == "own"
+    assert made.one("Deployment")["spec"]["template"]["metadata"]["labels"]["release"] == "pods"
+    assert made.one("Service")["metadata"]["labels"]["release"] == "all"
+    assert {each["metadata"]["labels"]["team"] for each in made.objects} == {"data"}
 
 
 def test_a_folder_is_one_gateways_and_stays() -> None:
@@ -337,6 +407,46 @@ def test_segments_are_shared_and_copied() -> None:
     assert "/segments" not in {each["mountPath"] for each in made.gateway["volumeMounts"]}
 
 
+@pytest.mark.parametrize(
+    ("segments", "place"),
+    [
+        ({"volume": {"enabled": True}}, "file:///segments/adalog/spark"),
+        ({"address": "s3://bucket/adalog"}, "s3://bucket/adalog/spark"),
+        ({"address": "s3://bucket/a/b/?region=x&scheme=http"}, "s3://bucket/a/b/spark?region=x&scheme=http"),
+    ],
+)
+def test_executors_find_segments_within_the_place_of_gateways(segments: dict[str, Any], place: str) -> None:
+    """Gateways put there what executors read, who keep it on their scratch disk."""
+    made = rendered(TOKENS, POSTGRESQL, SPARK, {"segments": segments, "objectStore": {"existingSecret": "bucket"}})
+    assert made.environment["ADALOG_SPARK_SEGMENTS"] == place
+    (pod,) = loaded(made.one("ConfigMap", "-spark")["data"]["executor.yaml"])
+    (executor,) = pod["spec"]["containers"]
+    mounts = {each["mountPath"]: each for each in executor["volumeMounts"]}
+    (kept,) = (each["value"] for each in executor["env"] if each["name"] == "TMPDIR")
+    assert kept in mounts
+    if "volume" in segments:
+        (own,) = (each for each in made.gateway["volumeMounts"] if each["name"] == "segments")
+        assert mounts["/segments"] == {**own, "readOnly": True}
+    else:
+        assert "/segments" not in mounts
+    # With the keys, or the cloud's identity, of the gateways.
+    assert executor["envFrom"] == [{"secretRef": {"name": "bucket"}}]
+    gateways = made.one("Deployment")["spec"]["template"]["spec"]
+    assert pod["spec"]["serviceAccountName"] == gateways["serviceAccountName"]
+    assert pod["spec"]["automountServiceAccountToken"] is False
+    ports = {
+        port["port"]
+        for rule in made.one("NetworkPolicy", "-spark")["spec"]["egress"]
+        for port in rule.get("ports", ())
+    }
+    assert 443 in ports
+
+
+def test_executors_need_no_place_where_they_are_processes_of_the_pod() -> None:
+    made = rendered(TOKENS, POSTGRESQL, {"spark": {"mode": "local"}, "segments": {"volume": {"enabled": True}}})
+    assert "ADALOG_SPARK_SEGMENTS" not in made.environment
+
+
 def test_who_may_talk() -> None:
     shut = rendered(TOKENS, {"networkPolicy": {"from": []}}).one("NetworkPolicy")["spec"]
     (rule,) = shut["ingress"]
@@ -381,13 +491,14 @@ def test_spark_of_ones_own() -> None:
     assert (settings["spark.driver.port"], settings["spark.x"]) == ("9000", "true")
 
 
-def test_executors_read_the_folder_where_the_gateway_has_it() -> None:
+def test_executors_have_the_folder_where_the_gateway_has_it() -> None:
+    """Tasks of imports write there."""
     shared = {"database": {"folder": {"accessModes": ["ReadWriteMany"]}}}
     made = rendered(TOKENS, SPARK, shared)
     (pod,) = loaded(made.one("ConfigMap", "-spark")["data"]["executor.yaml"])
     (own,) = (each for each in pod["spec"]["containers"][0]["volumeMounts"] if each["name"] == "data")
     (gateways,) = (each for each in made.gateway["volumeMounts"] if each["name"] == "data")
-    assert own == {**gateways, "readOnly": True}
+    assert own == gateways
 
 
 def test_the_dashboard_is_what_lies_in_its_folder() -> None:

@@ -180,7 +180,7 @@ class Clock:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """A clock that stands still, and is looked at all the time. Tokens are made by another one, so they have no `iat`."""
+    """A clock that stands still, and is looked at all the time. Tokens, made by another one, need no `iat`."""
     found = Clock()
     monkeypatch.setattr(principal, "time", found)
     monkeypatch.setattr(principal, "_LONGEST_WAIT", 0.005)

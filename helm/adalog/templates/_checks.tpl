@@ -2,6 +2,10 @@
 {{- define "adalog.check" -}}
 {{- $v := .Values -}}
 
+{{- if not (regexMatch "^[a-z]([-a-z0-9]*[a-z0-9])?$" (include "adalog.name" .)) -}}
+{{- fail (printf "objects would be called %q, and names of Services begin with a letter: set fullnameOverride to small letters, digits and hyphens" (include "adalog.name" .)) -}}
+{{- end -}}
+
 {{- if not (or $v.auth.tokens.existingSecret $v.auth.tokens.list $v.auth.jwt.algorithms) -}}
 {{- fail "no authentication is set up, and the gateway listens for other machines. Set auth.tokens.existingSecret to a Secret with a file of bearer tokens (a line `name:role:sha256hex` each; the role is read, write or admin), or auth.tokens.list to such entries, or auth.jwt.algorithms and what verifies JSON Web Tokens" -}}
 {{- end -}}
@@ -12,6 +16,11 @@
 {{- end -}}
 {{- if and $ways (not .algorithms) -}}
 {{- fail "auth.jwt names keys, and no algorithm: set auth.jwt.algorithms, as [RS256]" -}}
+{{- end -}}
+{{- range .algorithms -}}
+{{- if ne (hasPrefix "HS" .) (empty $v.auth.jwt.signingSecret | not) -}}
+{{- fail (printf "auth.jwt.algorithms has %s: HS256, HS384 and HS512, and only these, go with auth.jwt.signingSecret, the others with public keys" .) -}}
+{{- end -}}
 {{- end -}}
 {{- if and (or .keysUrl .keySecret) (not (and .issuer .audience)) -}}
 {{- fail "auth.jwt.issuer and auth.jwt.audience are needed with public keys: who has them signs tokens for other services, too" -}}
@@ -24,9 +33,6 @@
 {{- $segments := eq (include "adalog.hasSegments" .) "true" -}}
 {{- if and $v.segments.address $v.segments.volume.enabled -}}
 {{- fail "segments.address and segments.volume.enabled are both set; gateways share one place" -}}
-{{- end -}}
-{{- if and $segments (eq $v.spark.mode "kubernetes") -}}
-{{- fail "spark.mode is kubernetes, and executors cannot read a gateway's own copy of shared segments: set spark.mode to local or none, or leave segments out, and what a query reads travels with it" -}}
 {{- end -}}
 
 {{- if eq $v.database.kind "folder" -}}
@@ -57,6 +63,11 @@
 {{- end -}}
 {{- if and $v.autoscaling.enabled (not $v.autoscaling.targetCPU) (not $v.autoscaling.targetMemory) -}}
 {{- fail "autoscaling.enabled is set without autoscaling.targetCPU or autoscaling.targetMemory, so that nothing tells it when to scale" -}}
+{{- end -}}
+{{- range $resource, $value := dict "cpu" "targetCPU" "memory" "targetMemory" -}}
+{{- if and $v.autoscaling.enabled (index $v.autoscaling $value) (not (dig "requests" $resource "" (default (dict) $v.resources))) -}}
+{{- fail (printf "autoscaling.%s is a part of what a gateway requests, and resources.requests.%s is not set: set it, or autoscaling.%s to null" $value $resource $value) -}}
+{{- end -}}
 {{- end -}}
 
 {{- if gt (len (compact (list $v.redis.url $v.redis.existingSecret ($v.redis.bundled.enabled | ternary "bundled" "")))) 1 -}}
@@ -89,5 +100,13 @@
 {{- if hasKey $own $name -}}
 {{- fail (printf "settings.%s is for the chart to set: use %s" $name (index $own $name)) -}}
 {{- end -}}
+{{- end -}}
+
+{{- $seen := dict -}}
+{{- range include "adalog.environment" . | fromYamlArray -}}
+{{- if hasKey $seen .name -}}
+{{- fail (printf "extraEnv has %s, which the chart sets, or settings, or extraEnv itself: leave one out" .name) -}}
+{{- end -}}
+{{- $_ := set $seen .name true -}}
 {{- end -}}
 {{- end -}}

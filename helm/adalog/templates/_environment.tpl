@@ -2,11 +2,11 @@
 
 {{- define "adalog.fromSecret" -}}
 {{- /* (list NAME SECRET KEY) */ -}}
-- name: {{ index . 0 }}
+- name: {{ index . 0 | quote }}
   valueFrom:
     secretKeyRef:
-      name: {{ index . 1 }}
-      key: {{ index . 2 }}
+      name: {{ index . 1 | quote }}
+      key: {{ index . 2 | quote }}
 {{- end -}}
 
 {{- define "adalog.environment" -}}
@@ -32,7 +32,7 @@
 - name: OTEL_EXPORTER_OTLP_ENDPOINT
   value: {{ .endpoint | quote }}
 - name: OTEL_SERVICE_NAME
-  value: {{ include "adalog.name" $ }}
+  value: {{ include "adalog.name" $ | quote }}
 - name: OTEL_RESOURCE_ATTRIBUTES
   value: k8s.namespace.name={{ $.Release.Namespace }}
 {{- if .headersSecret }}
@@ -84,7 +84,11 @@
 {{- end }}
 {{- with .roles }}
 - name: ADALOG_JWT_ROLES
-  value: {{ range $n, $claimed := keys . | sortAlpha }}{{ if $n }},{{ end }}{{ $claimed }}={{ index $.Values.auth.jwt.roles $claimed }}{{ end }}
+  {{- $roles := list }}
+  {{- range $claimed, $role := . }}
+  {{- $roles = append $roles (printf "%s=%s" $claimed $role) }}
+  {{- end }}
+  value: {{ join "," $roles | quote }}
 {{- end }}
 {{- end }}
 {{- end }}
@@ -99,9 +103,13 @@
 {{- define "adalog.segmentsEnvironment" -}}
 {{- if eq (include "adalog.hasSegments" .) "true" }}
 - name: ADALOG_SEGMENTS
-  value: {{ default "/segments/adalog" .Values.segments.address | quote }}
+  value: {{ include "adalog.segmentsPlace" . | quote }}
 - name: ADALOG_SEGMENTS_COPY
   value: /copy/adalog
+{{- if eq .Values.spark.mode "kubernetes" }}
+- name: ADALOG_SPARK_SEGMENTS
+  value: {{ include "adalog.sparkSegments" . | quote }}
+{{- end }}
 {{- end }}
 {{- end -}}
 
@@ -188,9 +196,9 @@ Each gateway is a driver of its own, in client mode. Executors find it by its po
 stand for all gateways. Spark makes the secret of their connections for each session and hands it to the executors.
 */}}
 {{- define "adalog.sparkOnKubernetes" -}}
-spark.kubernetes.namespace: {{ .Release.Namespace }}
-spark.kubernetes.container.image: {{ include "adalog.image" . }}
-spark.kubernetes.container.image.pullPolicy: {{ .Values.image.pullPolicy }}
+spark.kubernetes.namespace: {{ .Release.Namespace | quote }}
+spark.kubernetes.container.image: {{ include "adalog.image" . | quote }}
+spark.kubernetes.container.image.pullPolicy: {{ .Values.image.pullPolicy | quote }}
 {{- with .Values.imagePullSecrets }}
 spark.kubernetes.container.image.pullSecrets: {{ range $n, $each := . }}{{ if $n }},{{ end }}{{ $each.name }}{{ end }}
 {{- end }}
@@ -205,8 +213,8 @@ spark.driver.blockManager.port: "7079"
 spark.adalog.port: "7080"
 spark.executor.instances: {{ int64 .Values.spark.executors.instances | quote }}
 spark.executor.cores: {{ int64 .Values.spark.executors.cores | quote }}
-spark.executor.memory: {{ .Values.spark.executors.memory }}
-spark.executor.memoryOverhead: {{ .Values.spark.executors.memoryOverhead }}
+spark.executor.memory: {{ .Values.spark.executors.memory | quote }}
+spark.executor.memoryOverhead: {{ .Values.spark.executors.memoryOverhead | quote }}
 spark.authenticate: "true"
 spark.network.crypto.enabled: "true"
 {{- end -}}

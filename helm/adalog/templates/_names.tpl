@@ -7,36 +7,40 @@
 {{- define "adalog.name" -}}
 {{- $name := default .Chart.Name .Values.nameOverride -}}
 {{- $full := contains $name .Release.Name | ternary .Release.Name (printf "%s-%s" .Release.Name $name) -}}
-{{- /* Room for the suffixes: names of Services have 63 characters at most. */ -}}
-{{- default $full .Values.fullnameOverride | trunc 48 | trimSuffix "-" -}}
+{{- /* Room for suffixes: names of CronJobs have 52 characters at most, those of Services 63. */ -}}
+{{- default $full .Values.fullnameOverride | trunc 45 | trimSuffix "-" -}}
 {{- end -}}
 
 {{- define "adalog.selector" -}}
 {{- $top := index . 0 -}}
-app.kubernetes.io/name: {{ include "adalog.chartName" $top }}
-app.kubernetes.io/instance: {{ $top.Release.Name }}
-app.kubernetes.io/component: {{ index . 1 }}
+app.kubernetes.io/name: {{ include "adalog.chartName" $top | quote }}
+app.kubernetes.io/instance: {{ $top.Release.Name | quote }}
+app.kubernetes.io/component: {{ index . 1 | quote }}
 {{- end -}}
 
+{{/* Labels: (list . "gateway"), and more of them: (list . "gateway" .Values.podLabels). A label stands once, whoever else names it. */}}
 {{- define "adalog.labels" -}}
 {{- $top := index . 0 -}}
-{{ include "adalog.selector" . }}
-app.kubernetes.io/version: {{ $top.Chart.AppVersion | quote }}
-app.kubernetes.io/part-of: adalog
-app.kubernetes.io/managed-by: {{ $top.Release.Service }}
-helm.sh/chart: {{ printf "%s-%s" $top.Chart.Name $top.Chart.Version | replace "+" "_" }}
-{{- with $top.Values.commonLabels }}
-{{ toYaml . }}
-{{- end }}
+{{- $more := dict -}}
+{{- if gt (len .) 2 -}}
+{{- $more = index . 2 -}}
+{{- end -}}
+{{- $own := include "adalog.selector" . | fromYaml -}}
+{{- $about := dict "app.kubernetes.io/version" $top.Chart.AppVersion "app.kubernetes.io/part-of" "adalog" "app.kubernetes.io/managed-by" $top.Release.Service "helm.sh/chart" (printf "%s-%s" $top.Chart.Name $top.Chart.Version | replace "+" "_") -}}
+{{ toYaml (mergeOverwrite (dict) $top.Values.commonLabels $more $about $own) }}
 {{- end -}}
 
-{{/* An object's name and labels: (list . "gateway" "-suffix of its name"). */}}
+{{/* An object's name and labels: (list . "gateway" "-suffix of its name"), and more labels as a fourth. */}}
 {{- define "adalog.metadata" -}}
 {{- $top := index . 0 -}}
-name: {{ include "adalog.name" $top }}{{ index . 2 }}
-namespace: {{ $top.Release.Namespace }}
+{{- $more := dict -}}
+{{- if gt (len .) 3 -}}
+{{- $more = index . 3 -}}
+{{- end -}}
+name: {{ printf "%s%s" (include "adalog.name" $top) (index . 2) | quote }}
+namespace: {{ $top.Release.Namespace | quote }}
 labels:
-  {{- include "adalog.labels" (list $top (index . 1)) | nindent 2 }}
+  {{- include "adalog.labels" (list $top (index . 1) $more) | nindent 2 }}
 {{- end -}}
 
 {{- define "adalog.image" -}}
@@ -57,6 +61,10 @@ labels:
 {{- default (printf "%s-data" (include "adalog.name" .)) .Values.database.folder.existingClaim -}}
 {{- end -}}
 
+{{- define "adalog.segmentsClaim" -}}
+{{- default (printf "%s-segments" (include "adalog.name" .)) .Values.segments.volume.existingClaim -}}
+{{- end -}}
+
 {{- define "adalog.tokensSecret" -}}
 {{- default (printf "%s-tokens" (include "adalog.name" .)) .Values.auth.tokens.existingSecret -}}
 {{- end -}}
@@ -69,6 +77,17 @@ labels:
 {{/* "true" where gateways share checkpoints. */}}
 {{- define "adalog.hasSegments" -}}
 {{- or .Values.segments.address .Values.segments.volume.enabled | empty | not -}}
+{{- end -}}
+
+{{/* The place at which gateways share checkpoints. */}}
+{{- define "adalog.segmentsPlace" -}}
+{{- default "/segments/adalog" .Values.segments.address -}}
+{{- end -}}
+
+{{/* Within it, where executors of Spark on Kubernetes find what they read. An address may end with options. */}}
+{{- define "adalog.sparkSegments" -}}
+{{- $place := ternary .Values.segments.address "file:///segments/adalog" (empty .Values.segments.address | not) -}}
+{{- regexReplaceAll "^([^?]*[^?/])/*([?].*)?$" $place "${1}/spark${2}" -}}
 {{- end -}}
 
 {{/* The number of gateways. */}}
@@ -91,7 +110,9 @@ labels:
 
 {{/* A value as the text of a variable of the environment. Numbers of YAML arrive as floats, 1000000 as 1e+06. */}}
 {{- define "adalog.text" -}}
-{{- if and (kindIs "float64" .) (eq (floor .) .) -}}
+{{- if kindIs "slice" . -}}
+{{- join "," . -}}
+{{- else if and (kindIs "float64" .) (eq (floor .) .) -}}
 {{- int64 . -}}
 {{- else -}}
 {{- . -}}

@@ -56,10 +56,13 @@ class Tokens:
     def load(cls, path: str | None, signed: JsonWebTokens | None = None) -> Tokens:
         if path is None:
             return cls(None, signed)
-        entries = []
+        entries: list[tuple[Principal, bytes]] = []
         for number, line in enumerate(_text(path).splitlines(), 1):
             if line.strip() and not line.lstrip().startswith("#"):
-                entries.append(_entry(path, number, line.strip()))
+                principal, digest = _entry(path, number, line.strip())
+                if any(digest == each for _, each in entries):
+                    raise SettingError(f"{path}, line {number}: the token of {principal.name!r} stands there twice")
+                entries.append((principal, digest))
         if not entries:
             raise SettingError(f"{path} holds no token; a line is `name:role:sha256hex`")
         return cls(entries, signed)

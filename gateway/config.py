@@ -5,19 +5,21 @@ Where their values come from is a matter of `gateway.sources`. Nothing here star
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import SecretStr
 
+from datalog.errors import quoted
 from executor.live.settings import LiveSettings
 from executor.spark.properties import parsed
 from gateway.kinds import (
     AlgorithmList,
     BackupList,
     DataPlace,
+    HostList,
     KeysAddress,
     LogLevel,
     NameList,
@@ -36,6 +38,8 @@ from gateway.kinds import (
     SparkConf,
     SparkMaster,
     SparkSegmentsPlace,
+    Threads,
+    Units,
     Workers,
     import_places,
     is_loopback,
@@ -77,7 +81,7 @@ class Settings:
     jwt_keys_seconds: Seconds = 300.0
     jwt_keys_pause_seconds: Seconds = 10.0
     jwt_keys_timeout_seconds: Seconds = 5.0
-    allowed_hosts: NameList = ""
+    allowed_hosts: HostList = ""
     allowed_origins: OriginList = ""
     trusted_proxies: NetworkList = ""
     connections: Positive = 5_000
@@ -103,13 +107,13 @@ class Settings:
     backup_folders: BackupList | None = None
     spark_conf: SparkConf = _NOTHING
     spark_segments: SparkSegmentsPlace | None = None
-    threads: int = 2
-    queries_at_once: int = 4
-    heavy_queries_at_once: int = 2
+    threads: Threads = 2
+    queries_at_once: Positive = 4
+    heavy_queries_at_once: Positive = 2
     queries_waiting: int = 256
     transactions_waiting: int = 1024
-    rate_units: Span = 0.0
-    rate_burst_units: Span = 0.0
+    rate_units: Units = 0.0
+    rate_burst_units: Units = 0.0
     idempotency_seconds: Positive = 86_400
     idempotency_transactions: Positive = 1_000_000
     follow_seconds: Seconds = 1.0
@@ -218,8 +222,8 @@ class Settings:
                 "to a file of bearer tokens (one `name:role:sha256hex` a line; the role is read, write or admin), "
                 f"or {PREFIX}JWT_ALGORITHMS and what verifies them, or serve on 127.0.0.1"
             )
-        if self.auth and not Path(self.auth).is_file():
-            raise SettingError(f"{PREFIX}AUTH names {self.auth!r}, which is no file of bearer tokens")
+        if self.auth and not os.path.isfile(self.auth):
+            raise SettingError(f"{PREFIX}AUTH names {quoted(self.auth)}, which is no file of bearer tokens")
         if self.workers > 1 and self.in_memory:
             raise SettingError(
                 f"{PREFIX}WORKERS is {self.workers}, and a database in memory belongs to one process; name "

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import ipaddress
-
 from starlette.datastructures import MutableHeaders
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from datalog.errors import Code, quoted
-from gateway.config import Settings, is_loopback
+from gateway.config import Settings
+from gateway.kinds import host_names, is_address_of_host, is_loopback
 from gateway.origins import Origins
 
 CONTENT_SECURITY_POLICY = (
@@ -58,7 +57,7 @@ class Guard:
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self.app = app
-        extra = {name.strip().lower() for name in settings.allowed_hosts.split(",") if name.strip()}
+        extra = host_names(settings.allowed_hosts)
         # On other interfaces a token is required of everyone, so any name may lead here.
         self.hosts = extra if settings.on_loopback or extra else None
         # There, Prometheus and load balancers ask by address, and an address is no name that could be rebound.
@@ -73,7 +72,7 @@ class Guard:
     def _expected(self, scope: Scope) -> bool:
         assert self.hosts is not None
         name = host_name(scope)
-        return is_loopback(name) or name in self.hosts or (self.takes_addresses and _is_address(name))
+        return is_loopback(name) or name in self.hosts or (self.takes_addresses and is_address_of_host(name))
 
 
 def host_name(scope: Scope) -> str:
@@ -82,14 +81,6 @@ def host_name(scope: Scope) -> str:
     if host.startswith("["):
         return host.partition("]")[0].lstrip("[")
     return host.partition(":")[0]
-
-
-def _is_address(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True
 
 
 def header(scope: Scope, name: bytes) -> bytes | None:

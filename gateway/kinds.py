@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import re
 from collections.abc import Callable
 from typing import Annotated, Final, Literal
 from urllib.parse import urlsplit
@@ -14,7 +15,7 @@ from urllib.parse import urlsplit
 from annotated_types import Ge, Gt, Le
 from pydantic import AfterValidator, BeforeValidator, SecretStr
 
-from datalog.errors import AdalogError
+from datalog.errors import AdalogError, quoted
 from executor.spark.pipeline.places import Places
 from executor.spark.properties import parsed
 from gateway.backup_places import BackupPlaces
@@ -28,6 +29,13 @@ ALGORITHMS: Final = (
     *("ES256", "ES384", "ES512", "EdDSA"),
 )
 _LEAST_MEMORY = 16 * 1024 * 1024
+# What everything takes that counts in 64 bits; and some thirty years, for which every timer can be set.
+MOST: Final = 2**63 - 1
+_LONGEST: Final = 10**9
+_HOST: Final = re.compile(
+    r"(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*\.?", re.IGNORECASE
+)
+_MASTER: Final = re.compile(r"local(\[.+\])?|local-cluster\[.+\]|(spark|k8s)://.+|yarn")
 _REDIS_SCHEMES = ("redis://", "rediss://", "unix://")
 _SECRET_LETTERS = 32
 
@@ -64,7 +72,29 @@ def _data_place(text: str) -> None:
 
 def _spark_master(text: str) -> None:
     if text.startswith("sc://"):
-        raise ValueError(f"{text!r} is an address of Spark Connect, which cannot be used; name the cluster")
+        raise ValueError(f"{quoted(text)} is an address of Spark Connect, which cannot be used; name the cluster")
+    if not _MASTER.fullmatch(text):
+        raise ValueError(
+            f"{quoted(text)} is none; it is as local[*], spark://host:7077, k8s://https://host, or yarn"
+        )
+
+
+def host_names(text: str) -> frozenset[str]:
+    """Names and addresses of hosts separated by commas. Raises ValueError for anything else."""
+    names = frozenset(part.strip().lower().strip("[]") for part in text.split(",") if part.strip())
+    for name in names:
+        if not _HOST.fullmatch(name) and not is_address_of_host(name):
+            raise ValueError(f"{quoted(name)} is no name of a host, which has neither a scheme nor a port")
+    return names
+
+
+def is_address_of_host(text: str) -> bool:
+    """Whether it is an address of IPv4 or IPv6, not a name."""
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _segments_place(text: str) -> None:
@@ -102,7 +132,7 @@ def _keys_address(text: str) -> None:
     on_loopback = found.scheme == "http" and is_loopback(found.hostname or "")
     if not found.hostname or not (found.scheme == "https" or on_loopback):
         raise ValueError(
-            f"{text!r} is no address of keys; it begins with https://, or on this machine with http://localhost"
+            f"{quoted(text)} is no address of keys; it begins with https://, or on this machine with http://localhost"
         )
 
 
@@ -111,7 +141,7 @@ def jwt_algorithms(text: str) -> tuple[str, ...]:
     named = tuple(part.strip() for part in text.split(",") if part.strip())
     for name in named:
         if name not in ALGORITHMS:
-            raise ValueError(f"{name!r} is no algorithm of tokens here; there are {', '.join(ALGORITHMS)}")
+            raise ValueError(f"{quoted(name)} is no algorithm of tokens here; there are {', '.join(ALGORITHMS)}")
     return named
 
 
@@ -121,9 +151,9 @@ def jwt_roles(text: str) -> dict[str, str]:
     for part in filter(None, (each.strip() for each in text.split(","))):
         claim, equals, role = part.rpartition("=")
         if not equals or not claim:
-            raise ValueError(f"{part!r} is not `claim=role`")
+            raise ValueError(f"{quoted(part)} is not `claim=role`")
         if role not in ROLES:
-            raise ValueError(f"the role {role!r} of {claim!r} is not read, write or admin")
+            raise ValueError(f"the role {quoted(role)} of {quoted(claim)} is not read, write or admin")
         roles[claim] = role
     if not roles:
         raise ValueError("it names no role: write `claim=role`, separated by commas")
@@ -183,14 +213,17 @@ def _lower(value: object) -> object:
 
 _Listed = BeforeValidator(_joined)
 
-Positive = Annotated[int, Ge(1)]
-Seconds = Annotated[float, Gt(0)]
-Span = Annotated[float, Ge(0)]
+Positive = Annotated[int, Ge(1), Le(MOST)]
+Threads = Annotated[int, Ge(1), Le(256)]
+Seconds = Annotated[float, Gt(0), Le(_LONGEST)]
+Span = Annotated[float, Ge(0), Le(_LONGEST)]
+Units = Annotated[float, Ge(0)]
 Port = Annotated[int, Ge(0), Le(65535)]
 Workers = Annotated[int, Ge(1), Le(256)]
-QueryMemory = Annotated[int, Ge(_LEAST_MEMORY)]
+QueryMemory = Annotated[int, Ge(_LEAST_MEMORY), Le(MOST)]
 DataPlace = Annotated[str, _read_by(_data_place)]
 NameList = Annotated[str, _Listed]
+HostList = Annotated[str, _Listed, _read_by(host_names)]
 OriginList = Annotated[str, _Listed, _read_by(_origins)]
 NetworkList = Annotated[str, _Listed, _read_by(networks)]
 PlaceList = Annotated[str, _Listed, _read_by(import_places)]

@@ -6,6 +6,7 @@ Errors say each wrong setting's name where it stands, its value unless that is s
 from __future__ import annotations
 
 import dataclasses
+import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
-from annotated_types import Ge
+from annotated_types import Ge, Le
 from pydantic import SecretStr, ValidationError, create_model
 from pydantic_core import ErrorDetails
 from pydantic_settings import (
@@ -27,13 +28,15 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
-from datalog.errors import quoted
+from datalog.errors import quoted, shown
 from gateway.config import Settings
+from gateway.kinds import MOST
 from gateway.setting import PREFIX, SettingError, config_file
 from schema.limits import Limits
 
 # Set by Kubernetes for a Service of the name adalog, one of them under the name of a setting.
 _SERVICE_LINK = "://"
+_MOST_SAID = 1_000
 _SERVICE_LINKS = (f"{PREFIX}SERVICE_", f"{PREFIX}PORT_")
 
 
@@ -136,8 +139,8 @@ def _check_keys(file: str | None, found: Mapping[str, Any], known: set[str]) -> 
 
 def _secrets(folder: str) -> dict[str, Any]:
     """What files of a folder say, each named as a variable of the environment, in letters of either case."""
-    if not Path(folder).is_dir():
-        raise SettingError(f"{variable('secrets_dir')} names {folder!r}, which is no folder")
+    if not os.path.isdir(folder):
+        raise SettingError(f"{variable('secrets_dir')} names {quoted(folder)}, which is no folder")
     try:
         with warnings.catch_warnings():
             # The library warns of what it leaves out, of which nobody would hear.
@@ -193,7 +196,7 @@ def _settings(values: Mapping[str, Any]) -> Settings:
 def _hints() -> dict[str, Any]:
     hints = get_type_hints(Settings, include_extras=True) | get_type_hints(Limits, include_extras=True)
     del hints["limits"]
-    return {name: Annotated[hint, Ge(0)] if hint in (int, float) else hint for name, hint in hints.items()}
+    return {name: Annotated[int, Ge(0), Le(MOST)] if hint is int else hint for name, hint in hints.items()}
 
 
 @cache
@@ -223,7 +226,7 @@ def _told(error: ErrorDetails, origins: list[_Origin]) -> str:
     name = _name(str(error["loc"][0]))
     label = next(origin.label(name) for origin in origins if name in origin.values)
     if error["type"] == "value_error":
-        return f"{label}: {error['ctx']['error']}"
+        return f"{label}: {shown(str(error['ctx']['error']), _MOST_SAID)}"
     value = "not right" if name in secret_names() else _shown(error)
     said = f"{label} is {value}; {_right(name, error)}"
     if name == "port" and _SERVICE_LINK in str(error["input"]):
@@ -255,7 +258,7 @@ def _right(name: str, error: ErrorDetails) -> str:
         case "greater_than_equal":
             return f"it is at least {ctx['ge']:,}"
         case "less_than_equal":
-            return f"it is at most {ctx['le']:,}"
+            return f"it is at most {int(ctx['le']):,}{' seconds' if name.endswith('seconds') else ''}"
         case "greater_than":
             return f"it is more than {ctx['gt']:g}{' seconds' if name.endswith('seconds') else ''}"
         case "literal_error":

@@ -15,6 +15,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from datalog.errors import quoted, shown
+
 _log = logging.getLogger("adalog.spark")
 
 REQUIRED: Final[Mapping[str, str]] = {
@@ -52,7 +54,7 @@ def parsed(text: str) -> dict[str, str]:
     given = _object(text) if text.lstrip().startswith("{") else _pairs(text)
     for name, value in given.items():
         if not name.startswith("spark."):
-            raise ValueError(f"{name!r} is no property of Spark's: their names begin with spark.")
+            raise ValueError(f"{quoted(name)} is no property of Spark's: their names begin with spark.")
         if name in _OTHERWISE:
             raise ValueError(f"{name} cannot be set here: {_OTHERWISE[name]}")
         if name in REQUIRED and value != REQUIRED[name]:
@@ -67,7 +69,9 @@ def _pairs(text: str) -> dict[str, str]:
             continue
         name, equals, value = part.partition("=")
         if not equals:
-            raise ValueError(f"{part.strip()!r} has no value: it is written spark.name=value, with commas between")
+            # What it is stays unsaid unless it looks like a name: there may be a password in it.
+            named = part.strip() if part.strip().startswith("spark.") else "a part of it"
+            raise ValueError(f"{shown(named)} has no value: it is written spark.name=value, with commas between")
         given[name.strip()] = value.strip()
     return given
 
@@ -82,7 +86,7 @@ def _object(text: str) -> dict[str, str]:
         if isinstance(value, bool):
             value = str(value).lower()
         if not isinstance(value, str | int | float):
-            raise ValueError(f"{name} is {json.dumps(value)}: a property is text, a number, true or false")
+            raise ValueError(f"{name} is none of text, a number, true or false, which a property is")
         given[name] = str(value)
     return given
 

@@ -329,7 +329,7 @@ def test_the_lines_of_tokens(tmp_path: Any) -> None:
 
     entries = [
         {"name": "app", "role": "write", "sha256": DIGEST},
-        {"name": "ops", "role": "admin", "sha256": DIGEST},
+        {"name": "ops", "role": "admin", "sha256": DIGEST[::-1]},
     ]
     made = rendered({"auth": {"tokens": {"list": entries}}})
     file = tmp_path / "tokens"

@@ -129,6 +129,33 @@ def test_a_link_of_kubernetes_is_told_from_a_port() -> None:
     assert read(links, {}).unknown == ()
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("TIMEOUT_MS", "9" * 30, "it is at most 9,223,372,036,854,775,807"),
+        ("MEMORY_BYTES", "9" * 30, "it is at most 9,223,372,036,854,775,807"),
+        ("IDLE_SECONDS", "1e300", "it is at most 1,000,000,000 seconds"),
+        ("THREADS", "0", "it is at least 1"),
+        ("QUERIES_AT_ONCE", "0", "it is at least 1"),
+        ("ALLOWED_HOSTS", "db.example.org:443", "'db.example.org:443' is no name of a host"),
+        ("ALLOWED_HOSTS", "https://db.example.org", "is no name of a host"),
+        ("SPARK_MASTER", "cluster", "'cluster' is none; it is as local[*], spark://host:7077"),
+        ("SPARK_SEGMENTS", "s4://key:hunter2@bucket/x", "name an address that PyArrow reads and writes"),
+        ("AUTH", "a" * 5_000, "which is no file of bearer tokens"),
+        ("SECRETS_DIR", "a" * 5_000, "which is no folder"),
+        ("JWT_ALGORITHMS", "a" * 5_000, "is no algorithm of tokens here"),
+        ("ALLOWED_ORIGINS", "a" * 5_000, "ALLOWED_ORIGINS: "),
+    ],
+)
+def test_what_cannot_be_used_is_said_in_a_line(name: str, text: str, says: str) -> None:
+    with pytest.raises(SettingError) as refused:
+        read({f"ADALOG_{name}": text}, {}).settings.checked()
+    assert says in str(refused.value)
+    assert str(refused.value).startswith(f"ADALOG_{name}")
+    assert len(str(refused.value)) < 1_100
+    assert "hunter2" not in str(refused.value)
+
+
 def test_settings_made_in_code_are_checked_likewise() -> None:
     with pytest.raises(SettingError, match="ADALOG_CONNECTIONS is 0; it is at least 1"):
         Settings(connections=0).checked()

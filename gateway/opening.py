@@ -12,8 +12,8 @@ from executor.pool import Pool, PoolSettings
 from gateway.config import Settings
 from gateway.texts import shown_path
 from store.database import Database, Siblings
+from store.entry import KeyMemory
 from store.folder import holds_database, is_address
-from store.log import KeyMemory
 from store.progress import Progress
 from store.server import server_holds_database
 

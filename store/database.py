@@ -27,13 +27,14 @@ from store.columns import Columns
 from store.compactor import FOLD_BYTES, Compactor, Elsewhere, Folded, Moment
 from store.copies import copy_folder
 from store.datom import Datom, TxReport
+from store.entry import KeyMemory
 from store.files import FolderFiles
 from store.folder import Folder, check_is_folder, is_address
 from store.folding import Alone, Folding, Neighbours
 from store.following import Following
 from store.head import Head
 from store.hold import Hold
-from store.log import KeyMemory, Log
+from store.log import Log
 from store.payload import Logged
 from store.place import place_of
 from store.progress import Progress
@@ -44,6 +45,7 @@ from store.report import report_of
 from store.resolve import Transaction, resolve
 from store.server import ServerLog
 from store.setting import WAITING, Evaluation, Evaluator, SchemaMode, Setting, Watch
+from store.shared_log import SharedFileLog
 from store.sharing import Sharing
 from store.snapshot import Snapshot, Start
 from store.speculation import Fork, outcome
@@ -179,7 +181,7 @@ class Database:
                 undo.callback(folder.close)
                 folder.check_log()
                 log = (
-                    Log.shared_file(folder.log, folder.peers, keys, folder.imported)
+                    SharedFileLog.in_shared_file(folder.log, folder.peers, keys, folder.imported)
                     if folder.is_shared
                     else Log.in_file(folder.log, keys, folder.imported)
                 )

@@ -17,7 +17,7 @@ from gateway.config import Settings
 from gateway.stages import Shown, bar_on
 from schema.basis import read_instant
 from store.attribute import TX_BASE
-from store.database import check_moment
+from store.moments import check_moment
 from store.reading import read_folder
 from store.snapshot import Snapshot
 

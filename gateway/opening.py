@@ -11,9 +11,10 @@ from executor.cache.settings import CacheSettings, RedisSettings
 from executor.pool import Pool, PoolSettings
 from gateway.config import Settings
 from gateway.texts import shown_path
-from store.database import Database, Siblings
+from store.database import Database
+from store.entry import KeyMemory
 from store.folder import holds_database, is_address
-from store.log import KeyMemory
+from store.ground import Siblings
 from store.progress import Progress
 from store.server import server_holds_database
 

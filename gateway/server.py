@@ -34,7 +34,7 @@ from gateway.workers import channel
 if TYPE_CHECKING:
     from gateway.workers.worker import Post
     from gateway.workers.workers import Workers
-    from store.database import Siblings
+    from store.ground import Siblings
 
 # How long a thread keeps the interpreter from others that want it. Python's own 5 ms are counted for each change of
 # threads, and a light query has three of them.

@@ -38,7 +38,7 @@ from store.progress import OpeningStopped, Progress
 
 if TYPE_CHECKING:
     from gateway.workers.workers import Workers
-    from store.database import Siblings
+    from store.ground import Siblings
 
 # A request that comes while the database is opened waits so long: that is what opening mostly takes.
 _PATIENCE_SECONDS: Final = 2.0

@@ -14,7 +14,7 @@ from executor.question.arguments import Given
 from schema.basis import moment, read_instant, unwrapped
 from schema.encoding import NestingError, TagError, decode
 from schema.scalars import Long
-from store.database import check_moment
+from store.moments import check_moment
 
 if TYPE_CHECKING:
     from store.database import Database

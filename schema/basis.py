@@ -16,7 +16,7 @@ from datalog.errors import AdalogError, Code, quoted, shown
 from datalog.hints import nearest
 from executor.question.arguments import Given, Moment
 from schema.scalars import read_long
-from store.database import check_moment, number_of
+from store.moments import check_moment, number_of
 
 if TYPE_CHECKING:
     from store.database import Database

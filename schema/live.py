@@ -30,7 +30,7 @@ from schema.errors import describe
 from schema.limits import exceeded
 from schema.reaching import reached
 from schema.scalars import write_long
-from store.database import check_moment
+from store.moments import check_moment
 
 if TYPE_CHECKING:
     from executor.live.hub import Hub

@@ -8,7 +8,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -16,8 +15,7 @@ from typing import Any, Final, Protocol, TypeVar
 
 from datalog import edn
 from datalog.errors import AdalogError, Code
-from store.adoption import Adoption, Prepared, prepared, remove_unfinished, unfinished
-from store.attribute import TX_BASE
+from store.adoption import Adoption, Prepared, prepared, unfinished
 from store.bulk import BulkData
 from store.census import Census
 from store.checkpoint import Mapped
@@ -25,26 +23,25 @@ from store.clock import Clock
 from store.collecting import put_off
 from store.columns import Columns
 from store.compactor import FOLD_BYTES, Compactor, Elsewhere, Folded, Moment
-from store.copies import copy_folder
 from store.datom import Datom, TxReport
+from store.entry import KeyMemory
 from store.files import FolderFiles
-from store.folder import Folder, check_is_folder, is_address
-from store.folding import Alone, Folding, Neighbours
+from store.folder import is_address
+from store.folding import Alone
 from store.following import Following
+from store.ground import Ground, Siblings, in_folder, in_memory, on_server
 from store.head import Head
 from store.hold import Hold
-from store.log import KeyMemory, Log
+from store.idempotency import check_key
+from store.moments import check_moment, numbered
 from store.payload import Logged
-from store.place import place_of
 from store.progress import Progress
-from store.publication import Publication
 from store.reading import Source
 from store.replay import opened
 from store.report import report_of
 from store.resolve import Transaction, resolve
 from store.server import ServerLog
 from store.setting import WAITING, Evaluation, Evaluator, SchemaMode, Setting, Watch
-from store.sharing import Sharing
 from store.snapshot import Snapshot, Start
 from store.speculation import Fork, outcome
 from store.waiting import Waiting
@@ -68,24 +65,8 @@ IN_MEMORY: Final = ":memory:"
 # Past views are kept for those who page through them or ask again; each holds the tries that were read of it.
 _PAST_VIEWS: Final = 16
 _KEYS: Final = KeyMemory()
-_KEY_CHARACTERS: Final = 256
 # How often others' transactions are looked for where nobody says that there are any.
 FOLLOW_SECONDS: Final = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class Siblings:
-    """The processes of one server that share a database. lock: the descriptor of the folder's lock, which one holds
-    for all; None where the log is on a server. alone: no other has the folder open yet.
-
-    wrote: hears of each transaction that can be read here, before it is answered. newest: the newest that any of
-    them has said so of.
-    """
-
-    lock: int | None
-    alone: bool
-    wrote: Callable[[int], None]
-    newest: Callable[[], int]
 
 
 class Database:
@@ -94,14 +75,13 @@ class Database:
     def __init__(
         self,
         head: Head,
-        log: Log,
-        folder: Folder | None,
+        ground: Ground,
         setting: Setting,
-        named: Collection[str] | None = None,
-        follow_seconds: float = FOLLOW_SECONDS,
-        siblings: Siblings | None = None,
-        folding: Folding | None = None,
+        named: Collection[str] | None,
+        follow_seconds: float,
+        siblings: Siblings | None,
     ) -> None:
+        log, folder = ground.log, ground.folder
         self._siblings = siblings
         self._setting = setting
         self._log = log
@@ -118,7 +98,7 @@ class Database:
         # What was opened for it, and is closed with it.
         self._held = ExitStack()
         self._compactor = Compactor(
-            log, folder, folding or Alone(), self._moment, self._adopt, self._take_over_mapped, named
+            log, folder, ground.folding or Alone(), self._moment, self._adopt, self._take_over_mapped, named
         )
         self._waiting = Waiting(head.t)
         self._writer = Writer(head, log, setting, self._publish, self._compactor.make_room)
@@ -153,49 +133,24 @@ class Database:
         Raises BACKEND_UNAVAILABLE where another process has the folder, or the server cannot be reached, INTERNAL
         where the database is damaged, and OpeningStopped.
         """
-        setting = Setting(schema, limits, waiting)
-        if location == IN_MEMORY:
-            log = Log.in_memory(keys)
-            database = Database(Head.empty(), log, None, setting)
-            database._held.callback(log.close)
-            return database
         with ExitStack() as undo:
-            folder: Folder | None = None
-            folding: Folding | None = None
-            if is_address(location):
-                server = log = ServerLog(location, keys)
-                undo.callback(log.close)
-                if segments is not None or copy is not None:
-                    folder = undo.enter_context(copy_folder(copy, server.identity))
-                    log.files_folder = folder.imported
-                if folder is not None and segments is not None:
-                    folding = Sharing(Publication(server.engine), folder, place_of(segments, server.identity))
-                    undo.callback(folding.close)
-                    log.keep, log.bring = folding.keep_imported, folding.bring_imported
-                    folding.begin()
+            if location == IN_MEMORY:
+                ground = in_memory(keys, undo)
+            elif is_address(location):
+                ground = on_server(location, keys, siblings, undo, segments=segments, copy=copy)
             else:
-                check_is_folder(location)
-                folder = Folder(Path(location), shared=shared, lock=None if siblings is None else siblings.lock)
-                undo.callback(folder.close)
-                folder.check_log()
-                log = (
-                    Log.shared_file(folder.log, folder.peers, keys, folder.imported)
-                    if folder.is_shared
-                    else Log.in_file(folder.log, keys, folder.imported)
-                )
-                undo.callback(log.close)
-                if folder.is_shared:
-                    folding = Neighbours(folder)
-                if not folder.is_shared or (siblings is not None and siblings.alone):
-                    folder.remove_halves()
-                    remove_unfinished(folder, log)
+                ground = in_folder(location, keys, siblings, undo, shared=shared)
             # Whoever else folds may not remove a file before it is mapped here.
-            with nullcontext() if folding is None else folding.holding():
-                # Of several processes on one log others may be at it already.
-                is_alone = folding is None or (folder is not None and siblings is not None and siblings.alone)
-                saves = folder if is_alone else None
-                found = opened(folder, log, is_copy=is_address(location), progress=progress, saves=saves)
-            database = Database(found.head, log, folder, setting, found.named, follow_seconds, siblings, folding)
+            with nullcontext() if ground.folding is None else ground.folding.holding():
+                found = opened(
+                    ground.folder,
+                    ground.log,
+                    is_copy=ground.is_copy,
+                    progress=progress,
+                    saves=ground.folder if ground.is_alone else None,
+                )
+            setting = Setting(schema, limits, waiting)
+            database = Database(found.head, ground, setting, found.named, follow_seconds, siblings)
             database._held = undo.pop_all()
         database._compactor.wrote(found.unsaved)
         return database
@@ -326,7 +281,7 @@ class Database:
             raise AdalogError(Code.ARG_INVALID, "give t or asOf, not both")
         moment = as_of if t is None else t
         moment = now.as_of_instant(moment) if isinstance(moment, datetime) else moment
-        moment, since = _numbered(moment), _numbered(since)
+        moment, since = numbered(moment), numbered(since)
         for name, number in (("t", moment), ("since", since)):
             if number is not None:
                 check_moment(name, number)
@@ -415,7 +370,7 @@ class Database:
         the transaction that used it, and nothing is applied again: ARG_INVALID where that one was another.
         """
         if idempotency_key is not None:
-            _check_key(idempotency_key)
+            check_key(idempotency_key)
         request = Request(tx, expected_basis_t, idempotency_key)
         self._writer.submit(request)
         return request.future
@@ -496,7 +451,7 @@ class Database:
 
     def transaction_of(self, idempotency_key: str) -> int | None:
         """The transaction that a key was used for, if that is remembered. Raises ARG_INVALID for what is no key."""
-        _check_key(idempotency_key)
+        check_key(idempotency_key)
         found = self._log.use_of(idempotency_key, self._snapshot.t)
         return None if found is None else found[0]
 
@@ -632,47 +587,6 @@ class Database:
     def memory_bytes(self) -> int:
         """Bytes of tries and dictionaries, those of mapped files included."""
         return self._snapshot.nbytes()
-
-
-def check_moment(place: str, number: int) -> None:
-    """Refuses a number that no transaction has. `place`: where the number stands."""
-    if number < 0:
-        raise AdalogError(
-            Code.ARG_INVALID,
-            f"{place} is {number}; transactions are numbered from 1, and 0 is the moment before the first",
-        )
-
-
-def _check_key(idempotency_key: str) -> None:
-    if not idempotency_key.strip():
-        # An empty form field is no key: the second transaction sent with it would be lost.
-        raise AdalogError(
-            Code.ARG_INVALID,
-            "the idempotency key is empty; give each transaction one of its own, such as a uuid, or none",
-        )
-    if len(idempotency_key) > _KEY_CHARACTERS:
-        raise AdalogError(
-            Code.ARG_INVALID,
-            f"the idempotency key has {len(idempotency_key):,} characters; it has at most {_KEY_CHARACTERS}, such "
-            "as the 36 of a uuid",
-        )
-    if "\0" in idempotency_key:
-        raise AdalogError(
-            Code.ARG_INVALID, "the idempotency key holds the character U+0000, which keys do not have"
-        )
-    if not idempotency_key.isascii() and any("\ud800" <= letter <= "\udfff" for letter in idempotency_key):
-        raise AdalogError(
-            Code.ARG_INVALID, "the idempotency key holds half a surrogate pair, which is no character"
-        )
-
-
-def number_of(transaction: int) -> int:
-    """The number of a transaction that may be given by its entity id."""
-    return transaction - TX_BASE if transaction >= TX_BASE else transaction
-
-
-def _numbered(transaction: int | None) -> int | None:
-    return None if transaction is None else number_of(transaction)
 
 
 __all__ = ["Columns", "Database", "Datom", "TxReport"]

@@ -7,7 +7,7 @@ from typing import Final, overload
 
 from datalog.values import Keyword
 from store.datom import Datom, Telling, TxReport, nothing_to_tell
-from store.log import Entry
+from store.entry import Entry
 from store.payload import Logged
 from store.wire import instant
 

@@ -22,8 +22,10 @@ from psycopg import conninfo, errors, pq
 
 from datalog.errors import AdalogError, Code
 from store.dictionary import SECRET_BYTES
+from store.entry import Entry, KeyMemory, UsedKey, now_ms
 from store.folder import as_libpq
-from store.log import PAGE, Entry, InDoubtError, KeyMemory, Log, OvertakenError, Turn, UsedKey, now_ms
+from store.log import InDoubtError, Log, OvertakenError, Turn
+from store.log_reading import PAGE
 from store.tables import DICTIONARIES, prepare_server, secret_in
 
 _LOGGER: Final = logging.getLogger("adalog.store")

@@ -28,10 +28,12 @@ from store.bulk import BulkData
 from store.changes import BulkColumn
 from store.collecting import put_off
 from store.datom import TxReport
+from store.entry import Entry, UsedKey
 from store.folder import Folder
 from store.head import Head, Mark
 from store.hold import Hold
-from store.log import PAGE, Entry, InDoubtError, Log, OvertakenError, Turn, UsedKey
+from store.log import InDoubtError, Log, OvertakenError, Turn
+from store.log_reading import PAGE
 from store.payload import Logged, LoggedColumn
 from store.report import report_of
 from store.resolve import Transaction, digest_of, resolve

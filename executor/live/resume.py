@@ -20,7 +20,8 @@ import orjson
 from datalog.errors import AdalogError, Code
 from datalog.values import stable_text
 from executor.live.event import Position
-from store.database import Database, check_moment
+from store.database import Database
+from store.moments import check_moment
 
 _OWNER_BYTES: Final = 6
 _SIGNATURE_BYTES: Final = 12

@@ -46,7 +46,7 @@ def main(supervisor: int, number: int, alone: int, end: int, board: int, folder:
     code = 0
     try:
         from gateway.server import serve_as_worker
-        from store.database import Siblings
+        from store.ground import Siblings
 
         page = post.board
         siblings = Siblings(folder, bool(alone), lambda t: page.wrote(number, t), lambda: page.newest)

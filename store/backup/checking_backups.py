@@ -6,7 +6,7 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from datalog.errors import AdalogError
+from datalog.errors import AdalogError, Code
 from store.backup import restoring
 from store.backup.catalogue import OWNER, Backup, Catalogue, KeptFile, catalogue, owner
 from store.backup.checking import check_data
@@ -137,6 +137,9 @@ class _Check:
                 restoring.restore(self._place, path, watching=self._watching)
                 inner = check_data(str(path), deep=True, watching=self._watching)
             except AdalogError as error:
+                if error.code is not Code.INTERNAL:
+                    # No room for it, say: that is no damage.
+                    raise
                 self._found(DamagedBackup(self._place.shown, "backups", error.message), "back up again")
                 return
             for finding in inner.findings:

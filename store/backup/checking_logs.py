@@ -8,9 +8,10 @@ from pathlib import Path
 from datalog.errors import AdalogError
 from store.backup.findings import Findings, said, why
 from store.backup.taking import Watching
+from store.entry import Copied, chained
 from store.files import Files, size_of
 from store.imported import LoggedFile
-from store.log import Copied, Log, chained
+from store.log import Log
 from store.payload import Logged
 from store.segment import open_segment
 from store.shared_files import IMPORTED

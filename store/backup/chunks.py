@@ -18,7 +18,7 @@ import msgpack  # type: ignore[import-untyped]
 import pyarrow as pa
 
 from datalog.errors import AdalogError, Code
-from store.log import Copied, Entry, UsedKey, chained
+from store.entry import Copied, Entry, UsedKey, chained
 from store.place import Place
 
 _LENGTHS: Final = struct.Struct("<IQ")

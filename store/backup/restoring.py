@@ -22,8 +22,9 @@ from store.backup.catalogue import Backup, Catalogue, KeptFile, catalogue
 from store.backup.chunks import Chunk, DamagedBackup, read
 from store.backup.taking import UNWATCHED, Watching
 from store.database import Database
+from store.entry import Copied
 from store.folder import Folder, Layout
-from store.log import Copied, Log
+from store.log import Log
 from store.place import Place, place_of
 from store.private import FOLDER_MODE, opener
 from store.private_folder import PrivateFolder

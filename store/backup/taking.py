@@ -30,8 +30,9 @@ from store.backup.catalogue import (
 )
 from store.backup.chunks import Chunk, kept, packed
 from store.checkpoint import Checkpoint
+from store.entry import Copied, chained
 from store.files import Files, segments_of, size_of
-from store.log import Copied, Log, chained
+from store.log import Log
 from store.place import FOLDERS, PIECE, Folder, Place
 from store.reading import Source
 from store.segment import DamagedSegment, Segment

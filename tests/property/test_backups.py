@@ -143,10 +143,11 @@ def test_any_transaction_of_any_database_is_restored(steps: list[tuple[str, str]
 def _check_restored(history: History, place: Place, dice: random.Random, folder: Path) -> None:
     assert check_backups(place, deep=True).findings == []
     last = history.model.t
-    for t in {last, dice.randint(0, last), dice.randint(0, last)}:
+    for t in {last, dice.randint(0, last)}:
         path = folder / f"restored-{t}"
         assert restore(place, path, moment=t).t == t
-        assert check_data(str(path), deep=True).findings == []
+        # The newest one was looked at deeply already.
+        assert check_data(str(path), deep=t != last).findings == []
         with Database.open(str(path)) as restored:
             history.check(restored, t)
 

@@ -20,9 +20,9 @@ from typing import Any
 
 from datalog.errors import RETRYABLE, AdalogError, Code
 from datalog.values import Keyword
-from store import log, server
+from store import server, shared_log
 from store.database import Database
-from store.log import Entry
+from store.entry import Entry
 from tests.shared.logs import state
 
 PEOPLE = 5
@@ -88,7 +88,7 @@ def stop_in_the_turn(number: int) -> None:
         return stopped
 
     server.ServerLog._commit = stopping(server.ServerLog._commit)  # type: ignore[method-assign]
-    log.SharedFileLog._append_on = stopping(log.SharedFileLog._append_on)  # type: ignore[method-assign]
+    shared_log.SharedFileLog._append_on = stopping(shared_log.SharedFileLog._append_on)  # type: ignore[method-assign]
 
 
 def main(location: str, seed: str, threads: str, transactions: str, stop: str = "") -> None:

@@ -200,8 +200,8 @@ def test_opened_later_and_opened_again(databases: list[Database], open_one: Open
 
 
 def test_without_hints(open_one: Opening, monkeypatch: pytest.MonkeyPatch) -> None:
-    from store.log import SharedFileLog
     from store.server import ServerLog
+    from store.shared_log import SharedFileLog
 
     def deaf(_: object) -> None:
         raise OSError("no hints here")

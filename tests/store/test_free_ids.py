@@ -17,8 +17,9 @@ from datalog.values import Keyword
 from store import bootstrap, free_ids
 from store.attribute import FIRST_OWN_IDENT, MERGED, SCHEMA_BASE, TX_BASE
 from store.database import Database
+from store.entry import Entry
 from store.free_ids import FreeIds, Interval
-from store.log import Entry, Log
+from store.log import Log
 from store.payload import Logged
 
 LAST = SCHEMA_BASE - 1

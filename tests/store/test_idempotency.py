@@ -10,9 +10,9 @@ import pytest
 
 from datalog.errors import AdalogError, Code
 from datalog.values import Keyword
-from store import log
+from store import log, log_reading
 from store.database import Database
-from store.log import KeyMemory
+from store.entry import KeyMemory
 
 N = Keyword("n")
 
@@ -85,7 +85,8 @@ def test_a_key_that_cannot_be_kept_is_refused(key: str, message: str) -> None:
 
 def test_a_key_is_forgotten_after_some_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1_000_000_000_000
-    monkeypatch.setattr(log, "now_ms", lambda: now)
+    for module in (log, log_reading):
+        monkeypatch.setattr(module, "now_ms", lambda: now)
     memory = KeyMemory(seconds=60)
     with Database.open(str(tmp_path), keys=memory) as database:
         database.transact("[[:db/add 1 :n 1]]", idempotency_key="k")

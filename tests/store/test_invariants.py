@@ -13,7 +13,8 @@ from datalog.errors import AdalogError, Code
 from datalog.values import Keyword
 from store import compactor, relation
 from store.database import Database
-from store.log import Entry, Log
+from store.entry import Entry
+from store.log import Log
 from store.snapshot import Snapshot
 from tests.store.model import Model, check, check_moments
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from datalog.errors import AdalogError, Code
-from store.backup import chunks
+from store.backup import chunks, restoring
 from store.backup.catalogue import OWNER, Backup, KeptFile, catalogue
 from store.backup.checking_backups import check_backups
 from store.backup.chunks import Chunk
@@ -148,3 +150,13 @@ def test_whose_backups_these_are(data: Path, place: Folder, tmp_path: Path) -> N
     mark.write_text(f'{{"identity": "{identity}"}}')
     assert check_backups(place).findings == []
     assert back_up(data, place).number == 2
+
+
+def test_a_deep_check_without_room_is_no_damage(data: Path, place: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    back_up(data, place)
+
+    def full(*_: Any, **__: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(restoring, "write_text", full)
+    refused(lambda: check_backups(place, deep=True), Code.BACKEND_UNAVAILABLE, "No space left")

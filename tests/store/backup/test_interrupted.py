@@ -9,8 +9,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-import pytest
-
 from datalog.errors import Code
 from store.backup.catalogue import catalogue
 from store.backup.checking import check_data
@@ -67,70 +65,106 @@ def _stopping(_: Taken) -> None:
 
 
 _KILLED = """
-import os, sys
+import os, shutil, sys
 from pathlib import Path
-from store import place
+from store import database, place
 from store.backup import restoring, taking
 from store.reading import source_of
 
-what, at, data, out = sys.argv[1], int(sys.argv[2]), *sys.argv[3:5]
-left = at
+what, data, out = sys.argv[1:]
 
-def killed():
-    global left
-    left -= 1
-    if left < 0:
-        os._exit(9)
+def killing(at):
+    left = [at]
 
-if what == "backup":
-    fsync, rename = os.fsync, Path.rename
-    os.fsync = lambda descriptor: (killed(), fsync(descriptor))
-    Path.rename = lambda path, to: (killed(), rename(path, to))[1]
-    with source_of(data) as source:
-        taking.take(source, place.place_of(out))
-else:
-    rename, opened = Path.rename, restoring._opened
-    restoring._opened = lambda path, t: (killed(), opened(path, t))[1]
-    Path.rename = lambda path, to: (killed(), rename(path, to))[1]
-    restoring.restore(place.place_of(out), Path(data))
-print("done")
+    def first(real):
+        def step(*given, **more):
+            left[0] -= 1
+            if left[0] < 0:
+                os._exit(9)
+            return real(*given, **more)
+        return step
+
+    for owner, names in ((os, ["fsync", "fdatasync"]), (Path, ["rename", "mkdir", "unlink"]), (shutil, ["rmtree"])):
+        for name in names:
+            setattr(owner, name, first(getattr(owner, name)))
+
+def work(at):
+    killing(at)
+    if what == "backup":
+        with source_of(data) as source:
+            taking.take(source, place.place_of(f"{out}-{at}"))
+    else:
+        restoring.restore(place.place_of(out), Path(f"{data}-{at}"))
+
+for at in range(200):
+    if what == "backup":
+        shutil.copytree(out, f"{out}-{at}")
+    child = os.fork()
+    if not child:
+        work(at)
+        os._exit(0)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    assert code in (0, 9), code
+    if code == 0:
+        print(at)
+        break
 """
 
 
-def killed(what: str, at: int, path: Path, place: Folder) -> bool:
-    """Whether a process that does it was killed at that step."""
-    words = [sys.executable, "-c", _KILLED, what, str(at), str(path), str(place.path)]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60)
-    assert done.returncode in (0, 9), done.stderr
-    return done.returncode == 9
+def killed(what: str, path: Path, place: Folder) -> int:
+    """How many steps a backup or restore has; each was tried by a process that was killed before it, in a place or
+    folder of its own, whose name ends with the step's number."""
+    words = [sys.executable, "-c", _KILLED, what, str(path), str(place.path)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=200)
+    assert done.returncode == 0, done.stderr
+    return int(done.stdout)
 
 
-@pytest.mark.parametrize("at", [0, 3, 9])
-def test_a_backup_that_is_killed_is_not_there(data: Path, place: Folder, tmp_path: Path, at: int) -> None:
+def test_a_backup_that_is_killed_is_there_as_a_whole_or_not(data: Path, place: Folder, tmp_path: Path) -> None:
     back_up(data, place)
     with Database.open(str(data)) as database:
         grow(database, 9)
         database.compact()
-    assert killed("backup", at, data, place)
-    found = catalogue(place)
-    assert ([each.number for each in found.backups], found.damaged) == ([1], {})
-    assert check_backups(place).findings == []
-    assert restore(place, tmp_path / "restored").t == 11
-    # What it left is used, or goes.
-    assert back_up(data, place, keep=1).t == 12
-    assert not [name for name in files(place) if name.endswith(".tmp")]
-    assert {name for name in files(place) if name.startswith(("files/", "log/"))} == set(
-        catalogue(place).backups[0].parts()
-    )
+    steps = killed("backup", data, place)
+    assert steps > 15
+    there = []
+    for at in range(steps):
+        out = Folder(Path(f"{place.path}-{at}"))
+        found = catalogue(out)
+        assert found.damaged == {}
+        there.append([each.number for each in found.backups])
+        assert check_backups(out).findings == []
+        if at % 5 == 0:
+            assert restore(out, tmp_path / f"restored-{at}").t == (11 if there[-1] == [1] else 12)
+        # What it left is used, or goes.
+        assert back_up(data, out, keep=1).t == 12
+        [backup] = catalogue(out).backups
+        assert {name for name in files(out) if name.startswith(("files/", "log/"))} == set(backup.parts())
+        assert not [name for name in files(out) if name.endswith(".tmp")]
+    assert there == sorted(there)
+    assert there[0] == [1]
 
 
-@pytest.mark.parametrize("at", [0, 1, 4])
-def test_a_restore_that_is_killed_is_no_database(data: Path, place: Folder, tmp_path: Path, at: int) -> None:
+def test_a_restore_that_is_killed_is_a_whole_database_or_none(data: Path, place: Folder, tmp_path: Path) -> None:
     back_up(data, place)
-    path = tmp_path / "restored"
-    assert killed("restore", at, path, place)
-    refused(lambda: Database.open(str(path)), Code.INTERNAL, "did not come to its end")
-    refused(lambda: check_data(str(path)), Code.BACKEND_UNAVAILABLE, "no database")
-    assert restore(place, path).t == 11
-    assert held(path) == held(data)
-    assert not (path / "restoring").exists()
+    expected = held(data)
+    steps = killed("restore", tmp_path / "restored", place)
+    assert steps > 30
+    whole = 0
+    for at in range(steps):
+        path = tmp_path / f"restored-{at}"
+        if (path / "log.sqlite").exists():
+            whole += 1
+        elif path.exists():
+            if (path / "restoring").exists():
+                refused(lambda: Database.open(str(path)), Code.INTERNAL, "did not come to its end")  # noqa: B023
+            refused(lambda: check_data(str(path)), Code.BACKEND_UNAVAILABLE, "no database")  # noqa: B023
+            if at % 3:
+                continue
+            assert restore(place, path).t == 11
+        else:
+            continue
+        assert held(path) == expected
+        assert not (path / "restoring").exists()
+        assert check_data(str(path)).findings == []
+    assert 0 < whole < 10

@@ -18,9 +18,9 @@ from store.backup.restoring import restore
 from store.backup.taking import take
 from store.checkpoint import Checkpoint
 from store.database import Database
+from store.entry import KeyMemory
 from store.folder import Folder as LockedFolder
 from store.folder import Layout
-from store.log import KeyMemory
 from store.place import Folder
 from store.segment import sync_folder
 from tests.store.backup.support import back_up, grow, held, held_in_past, refused

@@ -13,6 +13,7 @@ from gateway.cli.exits import told
 from gateway.cli.options import (
     TEXT,
     Asking,
+    DurationType,
     argument_options,
     argument_variables,
     basis_options,
@@ -157,10 +158,20 @@ def attributes(prefix: str, where: Where, form: str, show: int | None, own: bool
 @option(
     "--from-t", metavar="T", type=click.IntRange(0), help="Begin after transaction T, and replay what came since."
 )
+@option(
+    "--away",
+    metavar="SPAN",
+    type=DurationType(),
+    default="5m",
+    show_default=True,
+    help="How long the server may be gone: then the exit code is 3.",
+)
 @format_option("table", "json", "edn", "csv", help="What to print; but for a table, a line for each event or row.")
 @show_option
 @click.argument("query", type=TEXT)
-def live(query: Text, where: Where, form: str, show: int | None, from_t: int | None, **given: Any) -> None:
+def live(
+    query: Text, where: Where, form: str, show: int | None, from_t: int | None, away: int, **given: Any
+) -> None:
     """Show the rows of QUERY, then those that enter (+) and leave (-), as transactions are made.
 
     With --url it goes on until it is interrupted, also when the server is started anew in between. A folder shows
@@ -181,7 +192,10 @@ def live(query: Text, where: Where, form: str, show: int | None, from_t: int | N
         "as": printer.encoding,
     }
     with told(query), where.place(reads=True) as place:
-        events = followed(place, variables, say) if isinstance(place, Remote) else replayed(place, variables)
+        if isinstance(place, Remote):
+            events = followed(place, variables, say, away / 1000)
+        else:
+            events = replayed(place, variables)
         for event in events:
             printer.event(event)
             sys.stdout.flush()

@@ -36,8 +36,7 @@ def serve(**_: Any) -> None:
         from gateway.server import run
 
         settings = present_settings().checked()
-        say_if_new(settings)
-        code = run(settings, out)
+        code = run(settings, out, lambda: say_if_new(settings))
     sys.exit(code)
 
 

@@ -111,7 +111,7 @@ def say_if_new(settings: Settings) -> None:
     """Says on standard error that a database is made, where there is none yet."""
     from gateway.opening import is_new
 
-    if is_new(settings):
+    if is_new(settings) and not os.path.isfile(settings.data):
         err.print(
             f"creating a new database in {shown_path(settings.data)}", style="dim", markup=False, soft_wrap=True
         )

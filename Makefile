@@ -13,6 +13,8 @@ PIP := PYTHONWARNINGS=ignore $(BIN)/python -m pip --disable-pip-version-check in
 # Exact versions, and files whose hashes are known (scripts/lock.sh).
 LOCKED := $(PIP) --require-hashes
 
+PACKAGES := datalog store planner executor schema gateway examples pyspark_adalog
+
 # A file keeps to one process: its fixtures are made once.
 PYTEST_ARGS ?= --numprocesses 2 --dist loadfile
 
@@ -74,6 +76,8 @@ $(STAMPS)/bench: requirements/bench.lock $(STAMPS)/app
 $(STAMPS)/kernels: $(wildcard executor/kernels/*.py) executor/warm.py $(STAMPS)/app
 	@echo "compiling the join's kernels"
 	@$(BIN)/python -m executor.warm
+	@# Where PYTHONDONTWRITEBYTECODE is set, each start would compile all modules anew.
+	@$(BIN)/python -m compileall -q $(PACKAGES)
 	@touch $@
 
 $(STAMPS)/java: scripts/ensure-java.sh scripts/java-home.sh | $(BIN)/python $(STAMPS)

@@ -44,21 +44,25 @@ def followed(
     remote: Remote,
     variables: Mapping[str, Any],
     say: Callable[[str], None],
+    away: float,
     wait: Callable[[float], None] = time.sleep,
+    clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[Event]:
     """The events of a served adalog, for ever. `say`: is told when the stream breaks off, and where it goes on.
+    `away`: the seconds for which a server that was there may be gone.
 
-    Raises what the server refuses, and BACKEND_UNAVAILABLE where it never answered.
+    Raises what the server refuses, and BACKEND_UNAVAILABLE where it never answered, or was gone for so long.
     """
     asked, last = dict(variables), None
     patience, began, gone_on_after = _FIRST_WAIT, False, None
+    lost_at: float | None = None
     while True:
         try:
             for answer in remote.events(_LIVE, asked, _SILENCE):
                 event = data_of(answer)["live"]
                 if gone_on_after is not None and event["kind"] != "RESET":
                     say(f"connected again, and going on after transaction {gone_on_after}")
-                patience, began, gone_on_after = _FIRST_WAIT, True, None
+                patience, began, gone_on_after, lost_at = _FIRST_WAIT, True, None, None
                 asked = {**variables, "resume": event["resume"], "fromT": None}
                 last = event["basisT"]
                 yield event
@@ -69,9 +73,22 @@ def followed(
             why = error.message
         if began:
             gone_on_after = last
+        lost_at = clock() if lost_at is None else lost_at
+        left = lost_at + away - clock()
+        if left <= 0:
+            told = "" if last is None else f", and what is shown is of transaction {last}"
+            raise AdalogError(
+                Code.BACKEND_UNAVAILABLE,
+                f"{why}. It has been so for {_span(away)}{told}; --away says how long to wait",
+            )
         say(f"{why}; trying again")
-        wait(patience)
+        wait(min(patience, left))
         patience = min(2 * patience, _LONGEST_WAIT)
+
+
+def _span(seconds: float) -> str:
+    minutes, rest = divmod(seconds, 60)
+    return f"{seconds:g} s" if rest or not minutes else f"{minutes:g} min"
 
 
 def replayed(settings: Settings, variables: Mapping[str, Any]) -> Iterator[Event]:

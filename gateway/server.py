@@ -122,11 +122,12 @@ async def _begin(server: Server, connection: socket.socket) -> None:
         connection.close()
 
 
-def run(settings: Settings, out: Console) -> int:
-    """Serves in this thread, or with workers; the exit code. Raises AdalogError when the folder or the port is
-    taken."""
+def run(settings: Settings, out: Console, begins: Callable[[], object] = lambda: None) -> int:
+    """Serves in this thread, or with workers; the exit code. `begins`: called when the port is taken, before the
+    database is opened. Raises AdalogError when the folder or the port is another's."""
     _set_up(settings)
     with listening(settings) as listener:
+        begins()
         host, port = listener.getsockname()[:2]
         settings = replace(settings, host=host, port=port)
 
@@ -280,8 +281,13 @@ def listening(settings: Settings) -> Iterator[socket.socket]:
     except OSError as error:
         raise AdalogError(
             Code.BACKEND_UNAVAILABLE,
-            f"cannot listen on {settings.host}:{settings.port}: {error.strerror}; "
+            f"cannot listen on {settings.host}:{settings.port}: {_reason(error)}; "
             "--port takes another one (0: any free)",
         ) from None
     with listener:
         yield listener
+
+
+def _reason(error: OSError) -> str | None:
+    # Of errors with a number Python says the address once more.
+    return os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror

@@ -314,6 +314,7 @@ class Operations:
         `from`. Raises RefusedError.
         """
         light = few(tuple(variables.values()) if variables else (), _INLINE_VALUES)
+        selected: Selected | None = None
         try:
             if light:
                 selected = self._selected(prepared, context, variables, operation_name)
@@ -322,7 +323,7 @@ class Operations:
             await caught_up(context.services.database)
             return await subscribed(context.services, selected, resume)
         except AdalogError as error:
-            raise RefusedError([describe(error)]) from None
+            raise RefusedError([_located(error, selected)]) from None
         except GraphQLError as error:
             raise RefusedError([format_error(error)]) from None
 
@@ -339,11 +340,12 @@ class Operations:
             return None
         if context.services.database.missed is not None:
             return None
+        selected: Selected | None = None
         try:
             selected = self._selected(prepared, context, variables, operation_name)
             return subscribed_at_once(context.services, selected, resume)
         except AdalogError as error:
-            raise RefusedError([describe(error)]) from None
+            raise RefusedError([_located(error, selected)]) from None
         except GraphQLError as error:
             raise RefusedError([format_error(error)]) from None
 
@@ -410,6 +412,12 @@ class Operations:
                 return Answer({"errors": [describe(error)]}, executed=False)
         outcome: Any = executor.execute_operation()
         return _answer(outcome if isinstance(outcome, ExecutionResult) else await outcome)
+
+
+def _located(error: AdalogError, selected: Selected | None) -> dict[str, Any]:
+    """A refusal, with the field that was refused where that is known: places in it are those of an argument then,
+    and not of the document."""
+    return describe(error) | ({} if selected is None else {"path": [selected.alias]})
 
 
 def _has_directives(document: DocumentNode) -> bool:

@@ -120,7 +120,7 @@ class Folder(Layout):
         except OSError as error:
             raise AdalogError(
                 Code.BACKEND_UNAVAILABLE,
-                f"the data folder {path} cannot be used: {error.strerror}",
+                f"the data folder {path} cannot be used: {_reason(path, error)}",
                 retryable=False,
             ) from None
         try:
@@ -169,12 +169,17 @@ class Folder(Layout):
                 f"a backup was being restored into {self.path}, which did not come to its end; restore it again, "
                 "or name another folder to begin a new database",
             )
-        if not (self.checkpoint.exists() or any(self.segments.iterdir())):
+        # Whatever no log names would be removed from these.
+        found = [each.name for each in (self.segments, self.imported, self.importing) if _holds_files(each)]
+        if self.checkpoint.exists():
+            found.append(self.checkpoint.name)
+        if not found:
             return
         raise AdalogError(
             Code.INTERNAL,
-            f"the data folder {self.path} has segments, but its log {self.LOG} is gone. Nothing was changed; "
-            f"restore {self.LOG} from a backup, or name another folder to begin a new database",
+            f"the data folder {self.path} has {' and '.join(found)}, but its log {self.LOG} is gone, or it never "
+            f"was adalog's. Nothing was changed; restore {self.LOG} from a backup, or name another folder to begin "
+            "a new database",
         )
 
     def remove_halves(self) -> None:
@@ -192,6 +197,14 @@ class Folder(Layout):
         for lock in locks:
             if lock >= 0:
                 os.close(lock)
+
+
+def _reason(path: Path, error: OSError) -> str | None:
+    return "it is a file" if path.is_file() else error.strerror
+
+
+def _holds_files(path: Path) -> bool:
+    return path.is_dir() and any(path.iterdir())
 
 
 def holds_database(path: Path) -> bool:

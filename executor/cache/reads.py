@@ -15,7 +15,7 @@ from datalog import ast
 from datalog.aggregates import CHANCE
 from datalog.builtins import BUILTINS
 from datalog.pull import DB_ID, PullAttribute, PullPattern
-from datalog.values import Keyword
+from datalog.values import EdnSet, Keyword
 from store import bootstrap
 from store.attribute import Attribute
 from store.snapshot import Snapshot
@@ -59,11 +59,11 @@ def reads_of(query: ast.Query) -> QueryReads:
 
 def lookups_in(value: Any) -> Iterator[Keyword]:
     """The attributes of the lookup refs in a value, or of vectors that look like lookup refs."""
-    if isinstance(value, tuple | list):
-        if len(value) == 2 and isinstance(value[0], Keyword):
-            yield value[0]
+    if isinstance(value, tuple | list) and len(value) == 2 and isinstance(value[0], Keyword):
+        yield value[0]
+    if isinstance(value, tuple | list | EdnSet):
         for item in value:
-            if isinstance(item, tuple | list):
+            if isinstance(item, tuple | list | EdnSet):
                 yield from lookups_in(item)
 
 
@@ -180,7 +180,7 @@ class _Query:
     def call(self, clause: ast.Predicate | ast.Function, source: str, entities: _Entities) -> None:
         self.constant_terms(clause.args, source)
         if isinstance(clause, ast.Function) and clause.query is not None:
-            self.within(clause, clause.query, source)
+            self.within(clause, clause.query, source, entities)
             return
         if not BUILTINS[clause.name].needs_database:
             return
@@ -199,8 +199,9 @@ class _Query:
         if isinstance(entity, ast.Var) and (entity.name, database) not in entities:
             reads.unique = True
 
-    def within(self, clause: ast.Function, inner: ast.Query, source: str) -> None:
+    def within(self, clause: ast.Function, inner: ast.Query, source: str, entities: _Entities) -> None:
         names: dict[str, str] = {}
+        variables: set[str] = set()
         given = iter(clause.args)
         for each in inner.inputs:
             if isinstance(each, ast.RulesInput):
@@ -208,7 +209,13 @@ class _Query:
             argument = next(given)
             if isinstance(each, ast.SourceInput) and isinstance(argument, ast.Source):
                 names[each.name] = self.name(argument.name, source)
+            elif isinstance(argument, ast.Var):
+                variables.add(argument.name)
         self.to.query(inner, names)
+        if variables - {name for name, _ in entities}:
+            # A row may hold lookup refs for them.
+            for database in names.values():
+                self.to.of(database).unique = True
         for element in inner.find.elements:
             if isinstance(element, ast.FindPull) and isinstance(element.pattern, PullPattern):
                 reads = self.to.of(names.get(element.source.name, source))

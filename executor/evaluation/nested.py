@@ -13,9 +13,23 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from datalog.ast import FindAggregate, FindElement, FindPull, FindVar, Var
+from datalog.ast import (
+    Binding,
+    BindingInput,
+    Blank,
+    CollectionBinding,
+    FindAggregate,
+    FindElement,
+    FindPull,
+    FindVar,
+    RelationBinding,
+    ScalarBinding,
+    TupleBinding,
+    Var,
+)
 from datalog.errors import AdalogError, Code, Position
 from datalog.values import EdnMap, EdnSet
+from datalog.watched import Watched
 from executor.answer.aggregates import aggregated
 from executor.answer.result import Result, place_of, sorted_rows
 from executor.bounds.budget import Held
@@ -26,11 +40,11 @@ from executor.join.driver import Driver
 from executor.join.generic_join import GenericJoin
 from executor.kernels import group_kernels
 from executor.pull.find import pull_shown
-from executor.question.inputs import Inputs, constant_codes, entity_named
+from executor.question.inputs import Inputs, constant_codes, entities_named
 from executor.rules.facts import Parts
 from planner.logical import WEIGHT, Subquery
 from planner.plan import Plan, inner_plan
-from store.layout import NIL
+from store.layout import NIL, tags_of
 from store.snapshot import Snapshot
 
 SEED = "#seed"
@@ -109,14 +123,20 @@ class NestedCall:
     _known: dict[tuple[int, ...], int] = field(default_factory=dict)
     _database: Snapshot | None = field(init=False)
     _join: GenericJoin | None = field(init=False)
+    # Of each argument, where idents and lookup refs in it name entities.
+    _bindings: tuple[Binding | None, ...] = field(init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
         self.plan = inner_plan(self.subquery)
         # Where idents and lookup refs are looked up; a query over lists alone has none.
         self._database = next(iter(self.inputs.databases.values()), None)
-        named = zip(self.subquery.inputs, self.arguments, strict=True)
-        self.arguments = tuple(self._named(name, argument) for name, argument in named)
+        bindings = (each.binding for each in self.subquery.query.inputs if isinstance(each, BindingInput))
+        self._bindings = tuple(each if self._has_entities(each) else None for each in bindings)
+        self.arguments = tuple(
+            argument if binding is None or isinstance(argument, str) else self._named(binding, argument)
+            for binding, argument in zip(self._bindings, self.arguments, strict=True)
+        )
         # Without rules it is the same for every first batch.
         self._join = None if self.plan.program.strata else self.bind(self.inputs.relations)
 
@@ -132,7 +152,10 @@ class NestedCall:
             with self._lock:
                 return np.full(batch.size, self._answers([self._constants()])[0], np.int64)
         columns = [
-            batch.columns[a] if isinstance(a, str) else np.full(batch.size, a, np.int64) for a in self.arguments
+            self._named_column(binding, batch.columns[a])
+            if isinstance(a, str)
+            else np.full(batch.size, a, np.int64)
+            for binding, a in zip(self._bindings, self.arguments, strict=True)
         ]
         group, first = group_kernels.group_rows(stack(columns), self.run.cancel.check)
         asked = list(zip(*(column[first].tolist() for column in columns), strict=True))
@@ -262,8 +285,27 @@ class NestedCall:
             return self._join
         return self.bind(self.derive(plan, self.inputs, start, self.run))
 
-    def _named(self, name: str, argument: Argument) -> Argument:
-        """A constant that is an ident or a lookup ref as an entity id where its input stands for an entity."""
-        if isinstance(argument, str) or name not in self.plan.entities or self._database is None:
-            return argument
-        return self.run.values.intern(entity_named(self._database, self.run.values.decode(argument)))
+    def _has_entities(self, binding: Binding) -> bool:
+        """Whether a variable of an input stands for entities within, so that an ident or a lookup ref will do."""
+        if self._database is None:
+            return False
+        match binding:
+            case ScalarBinding(target=target) | CollectionBinding(target=target):
+                targets: tuple[Var | Blank, ...] = (target,)
+            case TupleBinding(targets=targets) | RelationBinding(targets=targets):
+                pass
+        return any(isinstance(each, Var) and each.name in self.plan.entities for each in targets)
+
+    def _named(self, binding: Binding, code: int) -> int:
+        """The code of an argument with entities in place of what names them."""
+        assert self._database is not None
+        values, value = self.run.values, self.run.values.decode(code)
+        named = entities_named(self._database, self.plan.entities, binding, value)
+        return code if named is value else values.intern(named)
+
+    def _named_column(self, binding: Binding | None, column: Column) -> Column:
+        if binding is None or (isinstance(binding, ScalarBinding) and not tags_of(column).any()):
+            return column
+        codes, places = np.unique(column, return_inverse=True)
+        named = np.array([self._named(binding, code) for code in Watched(codes.tolist(), self.run.cancel.check)])
+        return named[places].astype(np.int64)

@@ -12,7 +12,7 @@ from datalog import ast
 from datalog.edn import write
 from datalog.errors import AdalogError, Code
 from datalog.parse_nested import input_name
-from datalog.values import Keyword, type_name
+from datalog.values import EdnSet, Keyword, type_name
 from datalog.watched import Watched
 from executor.join.batch import Batch, Column
 from executor.question.arguments import UNBOUND, matched, refusing
@@ -119,6 +119,30 @@ def entity_named(snapshot: Snapshot, value: Any) -> Any:
     ):
         found = snapshot.entid(tuple(value) if isinstance(value, list) else value)
         return value if found is None else found
+    return value
+
+
+def entities_named(snapshot: Snapshot, entities: frozenset[str], binding: ast.Binding, value: Any) -> Any:
+    """The argument of an input with entity ids in place of idents and lookup refs, wherever the binding hands them
+    to one of the variables `entities`. A value that the binding cannot take apart stays."""
+
+    def named(target: ast.Var | ast.Blank, item: Any) -> Any:
+        return entity_named(snapshot, item) if isinstance(target, ast.Var) and target.name in entities else item
+
+    def tuple_named(targets: Sequence[ast.Var | ast.Blank], items: Any) -> Any:
+        if not isinstance(items, tuple) or len(items) < len(targets):
+            return items
+        return (*map(named, targets, items), *items[len(targets) :])
+
+    match binding:
+        case ast.ScalarBinding(target=target):
+            return named(target, value)
+        case ast.TupleBinding(targets=targets):
+            return tuple_named(targets, value)
+        case ast.CollectionBinding(target=target) if isinstance(value, tuple | EdnSet):
+            return tuple(named(target, item) for item in value)
+        case ast.RelationBinding(targets=targets) if isinstance(value, tuple | EdnSet):
+            return tuple(tuple_named(targets, row) for row in value)
     return value
 
 

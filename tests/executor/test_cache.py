@@ -55,6 +55,11 @@ READING = {
     "or": ("[:find ?e :where (or [?e :age 37] [?e :town :rome])]", "[[:db/add 1 :age 37]]"),
     "or-join": ("[:find ?e :where [?e :name _] (or-join [?e] [?e :age 37])]", "[[:db/add 1 :age 37]]"),
     "a rule": ("[:find ?e :where (r ?e) :rules [[(r ?x) [?x :age ?n] [(> ?n 40)]]]]", "[[:db/add 1 :age 77]]"),
+    "a lookup ref that is made": (
+        """[:find ?a :where [(tuple :name "Dan") ?ref]
+            [(q [:find ?a :in $ ?e :where [?e :age ?a]] $ ?ref) [[?a]]]]""",
+        "[[:db/add 2 :name \"Dan\"]]",
+    ),
     "get-else": ("[:find ?a :where [?e :name _] [(get-else $ ?e :age 0) ?a]]", "[[:db/add 1 :age 37]]"),
     "get-some": ("[:find ?a :where [?e :name _] [(get-some $ ?e :log :age) ?a]]", "[[:db/add 1 :age 37]]"),
     "missing?": ("[:find ?e :where [?e :name _] [(missing? $ ?e :log)]]", "[[:db/add 1 :log 3]]"),

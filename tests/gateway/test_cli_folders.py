@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 from pathlib import Path
 
@@ -46,6 +47,21 @@ def test_a_new_database_is_announced(tmp_path: Path) -> None:
     assert result.stdout.startswith("t 1 · ")
     assert adalog("transact", "--data", path, EVE).stderr == ""
     assert adalog("query", "--data", path, "--format", "json", COUNT).stdout == "1\n"
+
+
+def test_what_is_not_made_is_not_announced(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    result = adalog("transact", "--data", str(file), EVE)
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert result.stderr == f"BACKEND_UNAVAILABLE the data folder {file} cannot be used: it is a file\n"
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        result = adalog("serve", "--data", str(tmp_path / "new"), "--port", str(port))
+    assert (result.exit_code, result.stdout) == (3, "")
+    where = f"127.0.0.1:{port}: Address already in use; --port takes another one (0: any free)"
+    assert result.stderr == f"BACKEND_UNAVAILABLE cannot listen on {where}\n"
+    assert sorted(tmp_path.iterdir()) == [file]
 
 
 def test_memory_is_not_announced() -> None:

@@ -153,6 +153,7 @@ def test_a_refusal_by_the_server_is_shown(url: tuple[Database, str]) -> None:
     shown = adalog("live", "--url", address, "[:find ?x :where [(> ?x 1)]]")
     assert shown.exit_code == 1
     assert "UNBOUND_VARIABLE" in shown.stderr
+    assert shown.stderr.splitlines()[1].endswith("[:find ?x :where [(> ?x 1)]]")
 
 
 class Breaking(Remote):
@@ -179,7 +180,7 @@ def test_a_stream_that_breaks_off_goes_on_where_it_was() -> None:
     remote = Breaking(["a", "b", gone], [gone], ["c"], [AdalogError(Code.ARG_INVALID, "no")])
     told: list[str] = []
     waits: list[float] = []
-    events = followed(remote, {"fromT": 3}, told.append, waits.append)
+    events = followed(remote, {"fromT": 3}, told.append, 60, waits.append)
     assert [next(events)["resume"] for _ in range(3)] == ["a", "b", "c"]
     with pytest.raises(AdalogError, match="no"):
         next(events)
@@ -197,11 +198,37 @@ def test_who_is_told_that_a_stream_starts_over_is_not_told_that_it_goes_on() -> 
     reset = {"data": {"live": {"kind": "RESET", "basisT": 9, "resume": "c"}}}
     remote = Breaking(["a"], [reset], [AdalogError(Code.ARG_INVALID, "no")])
     told: list[str] = []
-    events = followed(remote, {}, told.append, lambda _: None)
+    events = followed(remote, {}, told.append, 60, lambda _: None)
     assert [next(events)["kind"] for _ in range(2)] == ["PROGRESS", "RESET"]
     with pytest.raises(AdalogError, match="no"):
         next(events)
     assert told == ["the stream ended; trying again"] * 2
+
+
+def test_a_server_that_is_gone_for_too_long_is_given_up() -> None:
+    gone = AdalogError(Code.BACKEND_UNAVAILABLE, "no adalog answers at nowhere")
+    remote = Breaking(["a"], *([gone] for _ in range(20)))
+    waits: list[float] = []
+    events = followed(remote, {}, lambda _: None, 60, waits.append, lambda: sum(waits))
+    assert next(events)["resume"] == "a"
+    with pytest.raises(AdalogError, match=r"nowhere\. It has been so for 1 min, and .* transaction 1;") as given_up:
+        next(events)
+    assert given_up.value.code is Code.BACKEND_UNAVAILABLE
+    assert waits == [0.5, 1, 2, 4, 8, 15, 15, 14.5]
+
+
+def test_time_without_events_is_no_time_without_the_server() -> None:
+    now = [0.0]
+
+    def quiet() -> Iterator[Any]:
+        for token in "ab":
+            yield token
+            now[0] += 1000
+
+    gone = AdalogError(Code.BACKEND_UNAVAILABLE, "gone")
+    remote = Breaking(quiet(), [gone], ["c"])  # type: ignore[arg-type]
+    events = followed(remote, {}, lambda _: None, 60, lambda _: None, lambda: now[0])
+    assert [next(events)["resume"] for _ in range(3)] == ["a", "b", "c"]
 
 
 class Following:

@@ -145,9 +145,35 @@ def test_idents_and_lookup_refs_name_entities(shop):
     assert shop.q(query % '[:customer/name "Byron"]') == "#{[24]}"
     assert shop.q(query % "2") == "#{[24]}"
     assert shop.q(query % '[:customer/name "Nobody"]') == "#{}"
-    # An argument of the outer query is read as the inner one uses it; what rows hold are the values they are.
+    # An argument of the outer query is read as the inner one uses it.
     given = query.replace(":where [(q", ":in $ ?who :where [(q", 1) % "?who"
     assert shop.q(given, '[:customer/name "Byron"]') == "#{[24]}"
+
+
+def test_idents_and_lookup_refs_that_a_row_holds_name_entities(shop):
+    shop.tx("[[:db/add 2 :db/ident :customer/second]]")
+    totals = "[:find ?t :in $ %s :where [?o :order/by ?c] [?o :order/total ?t]]"
+    query = f"[:find ?n ?t :where [_ :customer/name ?n] %s [(q {totals} $ ?who) [[?t]]]]"
+    refs = "[(tuple :customer/name ?n) ?who]"
+    assert shop.q(query % (refs, "?c")) == '#{["Byron" 24] ["Ada" 30] ["Ada" 5]}'
+    idents = "[(ground [:customer/second 1 :customer/third]) [?who ...]]"
+    assert shop.q(query.replace("?n ?t", "?t", 1) % (idents, "?c")) == "#{[30] [24] [5]}"
+
+
+@pytest.mark.parametrize(
+    ("taken", "argument"),
+    [
+        ("[?c ...]", "[%s]"),
+        ("[?c _]", "[%s 7]"),
+        ("[[_ ?c]]", "[[7 %s]]"),
+    ],
+)
+def test_and_so_they_do_within_an_argument(shop, taken, argument):
+    totals = f"[:find ?t :in $ {taken} :where [?o :order/by ?c] [?o :order/total ?t]]"
+    constant = argument % '[:customer/name "Byron"]'
+    assert shop.q(f"[:find ?t :where [(q {totals} $ {constant}) [[?t]]]]") == "#{[24]}"
+    made = f"[(identity {constant}) ?who]"
+    assert shop.q(f"[:find ?t :where [_ :customer/name ?n] {made} [(q {totals} $ ?who) [[?t]]]]") == "#{[24]}"
 
 
 def test_a_bound_result_filters(shop):

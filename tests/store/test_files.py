@@ -190,10 +190,21 @@ def test_a_folder_that_lost_its_log_is_refused(tmp_path: Path, database: Databas
     for name in lost:
         (tmp_path / name).unlink()
     before = sorted(path.name for path in tmp_path.rglob("*"))
-    with pytest.raises(AdalogError, match=r"has segments, but its log log\.sqlite is gone") as refused:
+    with pytest.raises(AdalogError, match=r"has segments.*, but its log log\.sqlite is gone") as refused:
         Database.open(str(tmp_path))
     assert refused.value.code is Code.INTERNAL
     assert sorted(path.name for path in tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("name", ["importing", "imported", "segments"])
+def test_files_of_others_in_a_folder_of_that_name_stay(tmp_path: Path, name: str) -> None:
+    """A folder of tables that were imported, say, by somebody else's hands."""
+    theirs = tmp_path / name / "people.csv"
+    theirs.parent.mkdir()
+    theirs.touch()
+    with pytest.raises(AdalogError, match=f"has {name}, but its log log.sqlite is gone, or it never was adalog's"):
+        Database.open(str(tmp_path))
+    assert theirs.exists()
 
 
 def fail_when_garbage_is_left(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -211,14 +211,14 @@ def format_option(*formats: str, help: str | None = None) -> Decorator:
     )
 
 
-def argument_variables(ctx: click.Context, args: Sequence[Any], args_edn: Sequence[str]) -> dict[str, Any]:
+def argument_variables(args: Sequence[Any], args_edn: Sequence[str]) -> dict[str, Any]:
     """The variables args and argsEdn, which exclude each other: EDN among JSON is wrapped."""
     if not args_edn:
         return {"args": list(args) or None, "argsEdn": None}
     if not args:
         return {"args": None, "argsEdn": list(args_edn)}
     waiting = {"args": iter(args), "args_edn": iter({"#edn": text} for text in args_edn)}
-    ordered = [next(waiting[name]) for name in ctx.meta.get(_TYPED_ORDER, ())]
+    ordered = [next(waiting[name]) for name in click.get_current_context().meta.get(_TYPED_ORDER, ())]
     # What the environment gives follows what was typed.
     return {"args": [*ordered, *waiting["args"], *waiting["args_edn"]], "argsEdn": None}
 
@@ -247,11 +247,6 @@ data_option = options(
         callback=_read_file,
         help="Settings in TOML; options and variables go before them.",
     ),
-)
-where_options = options(
-    data_option,
-    option("--url", metavar="URL", help="A served adalog, e.g. http://127.0.0.1:8080."),
-    option("--token", metavar="TOKEN", help="The bearer token for --url."),
 )
 segments_option = option(
     "--segments", metavar="PLACE", help="Where gateways on a server share segments and the files of imports."

@@ -1,0 +1,38 @@
+"""The command line: `adalog serve query live pull attributes transact explain import stream export backup restore
+check sample` and `adalog settings`.
+
+Every option can be set as ADALOG_<OPTION>, or in a file. A command imports what it needs when it runs, so that help
+and completion are quick.
+"""
+
+from __future__ import annotations
+
+import click
+
+from gateway.cli.changing import sample, transact
+from gateway.cli.exits import Commands
+from gateway.cli.keeping import backup, check, restore
+from gateway.cli.loading import export, import_, stream
+from gateway.cli.reading import attributes, explain, live, pull, query
+from gateway.cli.serving import serve, settings
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="adalog")
+def main() -> None:
+    """A GraphQL gateway over a Datalog database.
+
+    QUERY, PATTERN and TX are EDN text, the name of a file that holds it, or `-` for standard input.
+
+    Exit codes: 0 done, 1 the request was refused, 2 wrong usage, 3 no database or server could be reached.
+    """
+
+
+for _command in (
+    *(serve, settings),
+    *(query, explain, pull, attributes, live),
+    *(transact, sample),
+    *(import_, stream, export),
+    *(backup, restore, check),
+):
+    main.add_command(_command)

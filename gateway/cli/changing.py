@@ -1,0 +1,54 @@
+"""The commands that write what they are given: `adalog transact sample`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from gateway.cli.exits import told
+from gateway.cli.options import TEXT, data_option, format_option, option
+from gateway.cli.where import Where, present_settings, where_options
+from gateway.console import err, out
+from gateway.texts import Text
+
+
+@click.command()
+@where_options
+@option(
+    "--expected-basis-t", metavar="T", type=click.IntRange(0), help="Only if T is still the newest transaction."
+)
+@option("--idempotency-key", metavar="KEY", help="Apply what comes with the same key once.")
+@format_option("text", "json")
+@click.argument("tx", type=TEXT)
+def transact(tx: Text, where: Where, expected_basis_t: int | None, idempotency_key: str | None, form: str) -> None:
+    """Apply the EDN transaction data TX: a file, `-` for standard input, or text.
+
+    \b
+        adalog transact changes.edn
+        adalog transact '[{:person/name "Ada" :person/born 1815}]'
+    """
+    from gateway import output
+
+    variables = {"tx": tx.text, "expectedBasisT": expected_basis_t, "idempotencyKey": idempotency_key}
+    with told(tx), where.backend(reads=False) as backend, output.working("applying the transaction", err):
+        from gateway.commands import run_transact
+
+        report, warnings = run_transact(backend, variables, form)
+    out.out(report, highlight=False)
+    output.print_warnings(warnings, err)
+
+
+@click.command()
+@data_option
+@option("--if-empty", is_flag=True, help="Do nothing when the database holds data already.")
+def sample(if_empty: bool, **_: Any) -> None:
+    """Load the sample data: Debian's package graph.
+
+    \b
+        adalog sample --data packages
+    """
+    with told():
+        from gateway.commands import load_sample
+
+        load_sample(present_settings(), out, err, if_empty=if_empty)

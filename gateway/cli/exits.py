@@ -1,0 +1,56 @@
+"""How a command ends: what a refusal, an interruption and a closed pipe say, and the exit code of each."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+from datalog.errors import AdalogError, Code
+from gateway.console import err, tolerate
+from gateway.setting import SettingError
+from gateway.texts import Text
+
+_REFUSED, _USAGE, _UNREACHABLE, _INTERRUPTED, _PIPE_CLOSED = 1, 2, 3, 130, 141
+
+
+class Commands(click.Group):
+    """The commands, of which an interrupted one and one that nobody reads any more end without a word."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        tolerate()
+        try:
+            done = super().invoke(ctx)
+            sys.stdout.flush()
+            return done
+        except KeyboardInterrupt:
+            ctx.exit(_INTERRUPTED)
+        except BrokenPipeError:
+            # What is left in the buffer would fail once more when the process ends.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            ctx.exit(_PIPE_CLOSED)
+
+
+@contextmanager
+def told(text: Text | None = None) -> Iterator[None]:
+    """Refusals as messages and exit codes; `text` is the EDN that positions point into."""
+    try:
+        yield
+    except AdalogError as error:
+        from gateway.output import print_error
+
+        print_error(error, text, err)
+        sys.exit(_UNREACHABLE if error.code is Code.BACKEND_UNAVAILABLE else _REFUSED)
+    except SettingError as error:
+        err.print(f"adalog: {error}", markup=False, soft_wrap=True)
+        sys.exit(_USAGE)
+
+
+def end_unless(done: bool) -> None:
+    """Ends the command as one that was refused, where what it had to say is said already."""
+    if not done:
+        sys.exit(_REFUSED)

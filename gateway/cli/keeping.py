@@ -1,0 +1,103 @@
+"""The commands that keep a database safe: `adalog backup restore check`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from gateway.cli.exits import end_unless, told
+from gateway.cli.options import data_option, option, segments_option
+from gateway.cli.where import Where, is_typed, present_settings, where_options
+from gateway.console import err, out
+
+
+@click.command()
+@where_options
+@segments_option
+@option(
+    "--keep",
+    metavar="N",
+    type=click.IntRange(1),
+    help="Then remove all but the newest N backups.  [default: all stay]",
+)
+@option("--list", "listed", is_flag=True, help="Take none; show those that there are.")
+@click.argument("to", metavar="OUT")
+def backup(to: str, where: Where, keep: int | None, listed: bool, **_: Any) -> None:
+    """Back up the database to OUT: a folder, or an address such as s3://bucket/backups.
+
+    The database may be served meanwhile, and written to. What OUT has already is not copied again. With --url the
+    server writes, where its ADALOG_BACKUP_FOLDERS allows it. The last line printed is JSON: {"backup", "t",
+    "bytes", "written", "files", "removed", "seconds"}.
+
+    \b
+        adalog backup --data family /mnt/backups/family --keep 30
+        adalog backup --url :8080 s3://bucket/family
+        adalog backup --list /mnt/backups/family
+    """
+    with told():
+        from gateway.backend import Remote
+        from gateway.backing_up import ask_for_backup, run_backup, run_list
+
+        if listed:
+            end_unless(run_list(to, out, err))
+            return
+        with where.place(reads=True) as place:
+            if isinstance(place, Remote):
+                ask_for_backup(place, to, keep, out, err)
+            else:
+                run_backup(place, to, keep, out, err)
+
+
+@click.command()
+@option("--data", metavar="DIR", required=True, help="Where to: a new or empty folder, or database of a server.")
+@segments_option
+@option("--t", metavar="T", help="As of this transaction number or instant.  [default: the newest there is]")
+@option("--backup", "number", metavar="N", type=click.IntRange(1), help="This backup.  [default: the newest]")
+@click.argument("place", metavar="OUT")
+def restore(place: str, data: str, t: str | None, number: int | None, **_: Any) -> None:
+    """Restore a database from the backups in OUT into the folder DIR, as it was at any transaction.
+
+    All that is read is verified. The last line printed is JSON: {"backup", "t", "datoms", "seconds"}.
+
+    \b
+        adalog restore /mnt/backups/family --data family
+        adalog restore s3://bucket/family --data before-the-mistake --t 4711
+    """
+    with told():
+        from gateway.backing_up import run_restore
+        from store.folder import check_is_folder, is_address
+
+        if data == ":memory:":
+            raise click.UsageError("a database in memory ends with the command; name a folder with --data")
+        if not is_address(data):
+            check_is_folder(data)
+        run_restore(place, present_settings(), t, number, out, err)
+
+
+@click.command()
+@data_option
+@segments_option
+@option("--deep", is_flag=True, help="Replay the log, too, and compare the segments with it.")
+@click.argument("place", metavar="[OUT]", required=False)
+def check(place: str | None, deep: bool, **_: Any) -> None:
+    """Read everything of a database, or of the backups in OUT, and say what is damaged and what to do.
+
+    Nothing is changed, and the database may be served meanwhile. Exit code 1 where something is damaged. The last
+    line printed is JSON: {"t", "files", "bytes", "damaged", "seconds"}.
+
+    \b
+        adalog check --data family --deep
+        adalog check /mnt/backups/family
+    """
+    if place is not None and is_typed("data"):
+        raise click.UsageError("--data and OUT are both given; name the folder or the backups")
+    with told():
+        from gateway.backing_up import run_check
+        from gateway.opening import check_exists
+
+        settings = present_settings()
+        if place is None:
+            check_exists(settings)
+        sound = run_check(settings, place, out, err, deep=deep)
+    end_unless(sound)

@@ -1,0 +1,231 @@
+"""The commands that ask: `adalog query explain pull attributes live`. They make no database."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gateway.cli.exits import told
+from gateway.cli.options import (
+    TEXT,
+    Asking,
+    DurationType,
+    argument_options,
+    argument_variables,
+    basis_options,
+    basis_variable,
+    engine_option,
+    format_option,
+    option,
+    timeout_option,
+)
+from gateway.cli.printing import check_binary, print_entities, print_relation, say
+from gateway.cli.where import Where, where_options
+from gateway.console import err, out
+from gateway.texts import Text
+
+if TYPE_CHECKING:
+    from gateway.backend import Backend
+
+rows_format_option = format_option("table", "expanded", "json", "edn", "csv", "arrow")
+show_option = option(
+    "--show", type=click.IntRange(0), metavar="N", help="Rows of a table; 0: all.  [default: 500 on a terminal]"
+)
+
+
+@click.command(cls=Asking)
+@where_options
+@basis_options
+@argument_options
+@engine_option
+@timeout_option
+@rows_format_option
+@show_option
+@option(
+    "--output",
+    "folder",
+    metavar="DIR",
+    type=click.Path(),
+    help="Write the rows as Parquet into this folder, new or empty; with --engine spark its tasks do.",
+)
+@click.argument("query", type=TEXT)
+def query(query: Text, where: Where, form: str, show: int | None, folder: str | None, **given: Any) -> None:
+    """Run an EDN Datalog QUERY: text, a file, or `-` for standard input.
+
+    \b
+        adalog query --arg '"git"' '[:find ?v . :in $ ?n :where [?p :package/name ?n] [?p :package/version ?v]]'
+        adalog query --as-of 2024-05-01 --format csv sizes.edn
+        adalog query --engine spark --output pairs '[:find ?p ?d :where [?p :package/depends ?d]]'
+    """
+    check_binary(form)
+    variables = _asked(query, **given)
+    spark = given["engine"] == "spark"
+    if folder is not None:
+        with _backend(query, where, "writing the rows", spark=spark) as backend:
+            from gateway.commands import run_write
+
+            said = run_write(backend, variables, folder)
+        out.out(said, highlight=False)
+        return
+    with _backend(query, where, "running the query", spark=spark) as backend:
+        from gateway.commands import run_query
+
+        relation = run_query(backend, variables, form)
+    print_relation(relation, form, show)
+
+
+@click.command(cls=Asking)
+@where_options
+@basis_options
+@argument_options
+@engine_option
+@timeout_option
+@option("--analyze", is_flag=True, help="Run the query too, and show what that did.")
+@format_option("text", "json")
+@click.argument("query", type=TEXT)
+def explain(query: Text, where: Where, form: str, analyze: bool, **given: Any) -> None:
+    """Show the plan of an EDN Datalog QUERY: text, a file, or `-` for standard input.
+
+    \b
+        adalog explain --analyze '[:find ?n :where [?p :package/depends ?d] [?d :package/name ?n]]'
+    """
+    variables = {**_asked(query, **given), "analyze": analyze}
+    with _backend(query, where, "planning", spark=given["engine"] == "spark") as backend:
+        from gateway.commands import run_explain
+
+        text, warnings = run_explain(backend, variables, form)
+    out.out(text, highlight=False)
+    from gateway.output import print_warnings
+
+    print_warnings(warnings, err)
+
+
+@click.command()
+@where_options
+@basis_options
+@timeout_option
+@format_option("text", "json", "edn", help="What to print; text is EDN over several lines.")
+@click.argument("pattern", type=TEXT)
+@click.argument("eids", metavar="EID...", nargs=-1, required=True)
+def pull(pattern: Text, eids: tuple[str, ...], where: Where, form: str, **given: Any) -> None:
+    """Show entities as nested maps: what the EDN PATTERN has of each EID.
+
+    PATTERN is text, a file, or `-` for standard input. An EID is an entity's number, an ident, or a lookup ref. An
+    entity that is not there, or has nothing of the pattern, is nil.
+
+    \b
+        adalog pull '[:package/name {:package/depends [:package/name]}]' '[:package/name "git"]'
+        adalog pull '[*]' 65824 :package/name
+    """
+    variables = {"pattern": pattern.text, "eids": list(eids), **_read_at(**given)}
+    with _backend(pattern, where, "pulling") as backend:
+        from gateway.commands import run_pull
+
+        found = run_pull(backend, variables, form)
+    print_entities(found, form)
+    missing = [eid for eid, each in zip(eids, found, strict=True) if each is None]
+    if missing:
+        say(f"nothing to show of {', '.join(missing)}")
+
+
+@click.command()
+@where_options
+@rows_format_option
+@show_option
+@option("--all", "own", is_flag=True, help="Those that adalog itself declares, too.")
+@click.argument("prefix", default="")
+def attributes(prefix: str, where: Where, form: str, show: int | None, own: bool) -> None:
+    """List the attributes: type, cardinality, uniqueness, datoms; those that begin with PREFIX.
+
+    \b
+        adalog attributes package/
+    """
+    check_binary(form)
+    with _backend(None, where, "reading the attributes") as backend:
+        from gateway.commands import run_attributes
+
+        relation = run_attributes(backend, prefix, form, own=own)
+    print_relation(relation, form, show)
+
+
+@click.command(cls=Asking)
+@where_options
+@argument_options
+@option(
+    "--from-t", metavar="T", type=click.IntRange(0), help="Begin after transaction T, and replay what came since."
+)
+@option(
+    "--away",
+    metavar="SPAN",
+    type=DurationType(),
+    default="5m",
+    show_default=True,
+    help="How long the server may be gone: then the exit code is 3.",
+)
+@format_option("table", "json", "edn", "csv", help="What to print; but for a table, a line for each event or row.")
+@show_option
+@click.argument("query", type=TEXT)
+def live(
+    query: Text, where: Where, form: str, show: int | None, from_t: int | None, away: int, **given: Any
+) -> None:
+    """Show the rows of QUERY, then those that enter (+) and leave (-), as transactions are made.
+
+    With --url it goes on until it is interrupted, also when the server is started anew in between. A folder shows
+    what there is: while it is open here nobody writes to it.
+
+    \b
+        adalog live --url :8080 '[:find ?n :where [?p :package/name ?n] [?p :package/vulnerable true]]'
+        adalog live --data packages --from-t 0 --format csv changes.edn
+    """
+    from gateway.backend import Remote
+    from gateway.live import Printer, followed, replayed
+
+    printer = Printer(form, out, say, show)
+    variables = {
+        "query": query.text,
+        **argument_variables(given["args"], given["args_edn"]),
+        "fromT": from_t,
+        "as": printer.encoding,
+    }
+    with told(query), where.place(reads=True) as place:
+        if isinstance(place, Remote):
+            events = followed(place, variables, say, away / 1000)
+        else:
+            events = replayed(place, variables)
+        for event in events:
+            printer.event(event)
+            sys.stdout.flush()
+
+
+@contextmanager
+def _backend(text: Text | None, where: Where, doing: str, *, spark: bool = False) -> Iterator[Backend]:
+    """Who is asked, while the terminal says what is being done. text: what places in refusals are places of."""
+    from gateway.output import working
+
+    with told(text), where.backend(reads=True, spark=spark) as backend, working(doing, err):
+        yield backend
+
+
+def _asked(query: Text, **given: Any) -> dict[str, Any]:
+    """The variables that a query and its explanation have in common."""
+    return {
+        "query": query.text,
+        **argument_variables(given["args"], given["args_edn"]),
+        **_read_at(given["as_of"], given["since"], given["history"], given["with_"], given["timeout"]),
+        "engine": given["engine"].upper(),
+    }
+
+
+def _read_at(
+    as_of: str | None, since: int | None, history: bool, with_: Text | None, timeout: int | None
+) -> dict[str, Any]:
+    """The variables of a database value, and how long its reading may take."""
+    return {
+        "basis": basis_variable(as_of, since, history),
+        "with": None if with_ is None else with_.text,
+        "timeoutMs": timeout,
+    }

@@ -1,0 +1,60 @@
+"""`adalog serve`, and `adalog settings`, which shows what it would take."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from gateway.cli.exits import told
+from gateway.cli.options import SettingOptions, data_option, format_option, option
+from gateway.cli.printing import print_relation
+from gateway.cli.where import present_settings, read_settings, say_if_new
+from gateway.console import out
+
+
+@click.command(cls=SettingOptions)
+@option("--host", metavar="H", help="The address to listen on.  [default: 127.0.0.1]")
+@option("--port", metavar="N", help="0 takes a free one.  [default: 8080]")
+@data_option
+@option(
+    "--workers",
+    metavar="N",
+    help="Processes behind the port, which share the bounds of memory and connections.  [default: 1]",
+)
+def serve(**_: Any) -> None:
+    """Serve the database over GraphQL, with the explorer.
+
+    Every other setting is an option, too: --query-depth 20 for ADALOG_QUERY_DEPTH. `adalog settings` lists them.
+
+    \b
+        adalog serve --data family --port 8081
+        adalog serve --config /etc/adalog.toml --log-level debug
+    """
+    with told():
+        from gateway.server import run
+
+        settings = present_settings().checked()
+        code = run(settings, out, lambda: say_if_new(settings))
+    sys.exit(code)
+
+
+@click.command(cls=SettingOptions)
+@data_option
+@format_option("table", "json", help="What to print.")
+def settings(form: str, **_: Any) -> None:
+    """Show every setting with its value, and where that comes from, as `adalog serve` would take them.
+
+    Values of secrets are not shown. A wrong one is refused.
+
+    \b
+        adalog settings --config /etc/adalog.toml
+    """
+    with told():
+        from gateway.commands import settings_relation
+
+        read = read_settings()
+        read.settings.checked()
+        relation = settings_relation(read)
+    print_relation(relation, form, 0)

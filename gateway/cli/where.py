@@ -1,0 +1,117 @@
+"""Where a command finds its database: a folder with the settings of the command, or a server."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from gateway.cli.options import CONFIG, OPTION_KEYS, data_option, option, options
+from gateway.console import err
+from gateway.texts import shown_path
+
+if TYPE_CHECKING:
+    from gateway.backend import Backend, Remote
+    from gateway.config import Settings
+    from gateway.sources import Read
+
+# Variables of `make`.
+_SET_UP = frozenset({"ADALOG_NO_SYSTEM_PACKAGES"})
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """What --url and --token of a command name, and --data among its settings."""
+
+    url: str | None
+    token: str | None
+
+    @contextmanager
+    def place(self, *, reads: bool) -> Iterator[Remote | Settings]:
+        """The server that is asked, or the settings of the folder. reads: the command makes no database."""
+        both = is_typed("data") and is_typed("url")
+        if both:
+            raise click.UsageError("--data and --url are both given; name the folder or the server")
+        if self.url and not is_typed("data"):
+            from gateway.backend import Remote
+
+            yield Remote(self.url, self.token)
+            return
+        settings = present_settings()
+        if reads:
+            from gateway.opening import check_exists
+
+            check_exists(settings)
+        else:
+            say_if_new(settings)
+        yield settings
+
+    @contextmanager
+    def backend(self, *, reads: bool, spark: bool = False) -> Iterator[Backend]:
+        """Who answers GraphQL for the place. spark: a folder's is answered by the second engine."""
+        from gateway.backend import Remote, opened
+
+        with self.place(reads=reads) as place:
+            if isinstance(place, Remote):
+                yield place
+                return
+            with opened(place, spark=spark) as local:
+                yield local
+
+
+_place_options = options(
+    data_option,
+    option("--url", metavar="URL", help="A served adalog, e.g. http://127.0.0.1:8080."),
+    option("--token", metavar="TOKEN", help="The bearer token for --url."),
+)
+
+
+def where_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """--data, --url and --token, which the command gets as one argument, `where`."""
+
+    @functools.wraps(command)
+    def given(*, data: str | None, url: str | None, token: str | None, **rest: Any) -> Any:
+        return command(where=Where(url, token), **rest)
+
+    return _place_options(given)
+
+
+def is_typed(name: str) -> bool:
+    """Whether an option of the present command stands on the command line."""
+    return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
+
+
+def present_settings() -> Settings:
+    """The settings of the present command. Raises SettingError."""
+    return read_settings().settings
+
+
+def read_settings() -> Read:
+    """The settings of the present command, where what was typed goes before all else. Raises SettingError."""
+    from gateway.sources import names, nearest, read, variable
+
+    ctx = click.get_current_context()
+    typed = {name: value for name, value in ctx.params.items() if name in names() and is_typed(name)}
+    if is_typed("config"):
+        typed["config"] = ctx.meta[CONFIG]
+    found = read(os.environ, typed, OPTION_KEYS)
+    for unknown in sorted(set(found.unknown) - _SET_UP):
+        known = [variable(name) for name in (*names(), *OPTION_KEYS)]
+        err.print(f"adalog: {unknown} is no setting{nearest(unknown, known)}", markup=False, soft_wrap=True)
+    return found
+
+
+def say_if_new(settings: Settings) -> None:
+    """Says on standard error that a database is made, where there is none yet."""
+    from gateway.opening import is_new
+
+    if is_new(settings) and not os.path.isfile(settings.data):
+        err.print(
+            f"creating a new database in {shown_path(settings.data)}", style="dim", markup=False, soft_wrap=True
+        )

@@ -26,6 +26,8 @@ from store.dictionary import hashes_of
 ROWS: Final = 1 << 19
 """Rows of a chunk."""
 _MOST_BYTES: Final = 1 << 28
+MALFORMED: Final = "malformed"
+"""A column of truth values, of rows that are not what their format says."""
 
 # What a key is wanted for, by some identity attribute: bits.
 NAMED: Final = 1
@@ -46,6 +48,7 @@ class Reason(IntEnum):
     TAKEN = 4
     NO_DATOM = 5
     OWN_ATTRIBUTE = 6
+    MALFORMED = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +203,11 @@ def _written(
 def _entities(rows: Rows, job: SourceJob) -> Read:
     read = [_read(column, rows) for column in job.columns]
     parts = [(number, part) for number, column in enumerate(read) for part in column.parts]
-    return Read(parts, _unreadable(read, rows.size), {})
+    malformed = np.empty(0, np.int32)
+    if MALFORMED in rows.columns:
+        wrong = rows.columns[MALFORMED].to_numpy(zero_copy_only=False)
+        malformed = np.flatnonzero(wrong).astype(np.int32)
+    return Read(parts, _unreadable(read, rows.size, malformed), {})
 
 
 def write_rejects(folder: str, stem: str, rejects: Rejects) -> str:
@@ -221,7 +228,7 @@ def _read(column: Wanted, rows: Rows) -> Typed:
     return typed(rows.columns[column.name], column.read_as, column.value_type, column.split)
 
 
-def _unreadable(read: Sequence[Typed], count: int) -> Rejects:
+def _unreadable(read: Sequence[Typed], count: int, malformed: Int32s) -> Rejects:
     found = [
         Rejects(column.bad, np.full(len(column.bad), number, np.int32), np.full(len(column.bad), Reason.UNREADABLE))
         for number, column in enumerate(read)
@@ -237,7 +244,18 @@ def _unreadable(read: Sequence[Typed], count: int) -> Rejects:
     nobody = np.flatnonzero(~has_entity).astype(np.int32)
     if len(nobody):
         found.append(Rejects(nobody, np.zeros(len(nobody), np.int32), np.full(len(nobody), Reason.NO_ENTITY)))
+    if len(malformed):
+        # Whatever else is wrong with such a row comes of it.
+        found = [_without(each, malformed) for each in found]
+        found.append(
+            Rejects(malformed, np.zeros(len(malformed), np.int32), np.full(len(malformed), Reason.MALFORMED))
+        )
     return Rejects(*(each.astype(np.int32) for each in rejects_of(found)))
+
+
+def _without(rejects: Rejects, rows: Int32s) -> Rejects:
+    kept = ~np.isin(rejects.rows, rows)
+    return Rejects(*(each[kept] for each in rejects))
 
 
 def _empty(part: Part) -> int | None:

@@ -277,4 +277,10 @@ def _reasons(resolved: _Resolved, schema: Schema) -> Reasons:
                 f"{name} is unique, and another entity has this value",
             ]
         )
+    # Of the row as a whole; what lies between is said of datoms.
+    what = {
+        "csv": "the line has more values than there are columns",
+        "jsonl": "the line is no JSON object of this form",
+    }
+    reasons[0] += ["", "", what.get(resolved.source.format, "")]
     return reasons

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,6 +16,7 @@ import pytest
 
 from datalog.errors import AdalogError, Code
 from executor.spark.engine import SparkEngine
+from executor.spark.pipeline import streaming
 from executor.spark.pipeline.loading import Outcome, load
 from executor.spark.pipeline.mapping import read_mapping
 from executor.spark.pipeline.reading import SparkRunner
@@ -127,6 +129,29 @@ def test_lines_that_are_not_what_the_format_says(database: Database, session: Se
     assert told == [(3, more), (5, more), (2, json_), (3, json_)]
 
 
+def test_a_part_of_many_need_not_have_every_key(database: Database, session: Session, tmp_path: Path) -> None:
+    (tmp_path / "1.jsonl").write_text('{"id": "a", "name": "A"}\n{"id": "b", "nick": null}\n')
+    (tmp_path / "2.jsonl").write_text('{bad\n{"name": "nobody"}\n')
+    (tmp_path / "3.jsonl").write_text('{"id": "c", "nick": 5}\n')
+    (tmp_path / "mapping.yaml").write_text(json.dumps({"sources": {"x": source("*.jsonl", "name", "nick")}}))
+    plan = read_mapping(tmp_path / "mapping.yaml", {})
+    rejected = 0
+    for number in (1, 2, 3):
+        part = plan.of_files({"x": [str(tmp_path / f"{number}.jsonl")]})
+        runner = SparkRunner(session.live(), Silent())
+        rejected += load(database, runner, part, max_errors=2, quarantine=tmp_path / "quarantine").rejected
+    assert rejected == 2
+    assert facts(database) == {"a": {"name": "A"}, "b": {}, "c": {"nick": 5}}
+
+
+def test_a_topics_values_are_lines(database: Database, session: Session, tmp_path: Path) -> None:
+    frame = session.live().spark.createDataFrame([(bytearray(b'{"id":\r\n"a"}\n'),), (None,)], "value BINARY")
+    assert sorted(row["value"] or "" for row in frame.selectExpr(streaming._VALUE).collect()) == [
+        "",
+        '{"id": "a"} ',
+    ]
+
+
 def test_numbers_of_json_are_exact(database: Database, session: Session, tmp_path: Path) -> None:
     (tmp_path / "x.jsonl").write_text(
         '{"id": "a", "long": 9007199254740993, "bigint": 1234567890123456789012345678901234567890, "bigdec": 0.1}\n'
@@ -152,6 +177,26 @@ def test_moments_that_nothing_can_show_are_rejected(database: Database, session:
     }
 
 
+def test_times_as_pandas_has_them(database: Database, session: Session, tmp_path: Path) -> None:
+    times = pa.array([1_500_000_999, None, -1], pa.timestamp("ns"))
+    zoned = pa.array([0, -1_000_000, -1_000_001], pa.timestamp("ns", "Europe/Berlin"))
+    table = pa.table({"id": ["a", "b", "c"], "at": times, "on": zoned, "n": [1, 2, 3]})
+    pq.write_table(table, tmp_path / "x.parquet")
+    keys = pa.array([bytes(range(16))], pa.binary(16))
+    pq.write_table(pa.table({"id": ["d"], "key": keys}), tmp_path / "y.parquet")
+    database.transact("[{:db/ident :p/key :db/valueType :db.type/uuid}]")
+    sources = {"x": source("x.parquet", "at", "on", "n"), "y": source("y.parquet", "key")}
+    imported(database, session, tmp_path, sources)
+    first = datetime(1970, 1, 1, tzinfo=UTC)
+    ms = timedelta(milliseconds=1)
+    assert facts(database) == {
+        "a": {"at": first + 1500 * ms, "on": first, "n": 1},
+        "b": {"on": first - ms, "n": 2},
+        "c": {"at": first - ms, "on": first - 2 * ms, "n": 3},
+        "d": {"key": UUID(bytes=bytes(range(16)))},
+    }
+
+
 @pytest.mark.parametrize(
     ("files", "options", "why"),
     [
@@ -160,6 +205,7 @@ def test_moments_that_nothing_can_show_are_rejected(database: Database, session:
         ({"1.csv.gz": b"\x1f\x8b\x08garbage"}, HEADER, "source x cannot be read"),
         ({"1.jsonl": b'[{"id": "a",\n"name": "A"}]\n'}, {}, "say `options: {multiLine: true}`"),
         ({"1.parquet": b"PAR1garbagePAR1"}, {}, "source x cannot be read"),
+        ({"_1.csv": b"id,name\na,A\n"}, HEADER, "whose names begin with _ or . are none"),
     ],
 )
 def test_what_cannot_be_read_is_refused(

@@ -15,11 +15,12 @@ from uuid import uuid4
 import numpy as np
 
 from executor.spark.pipeline.attributes import Written, referee, write_attribute
-from executor.spark.pipeline.chunks import Chunk, SourceJob, narrowed, read_rejects
+from executor.spark.pipeline.chunks import Chunk, SourceJob, read_rejects
 from executor.spark.pipeline.claims import AttributesJob, ids_meant
 from executor.spark.pipeline.found import Found, Intake
 from executor.spark.pipeline.ids import IDS
 from executor.spark.pipeline.keys import Bucket, KeysJob, Numbering, block_jobs, bucket_of, write_block
+from executor.spark.pipeline.narrowing import narrowed
 from executor.spark.pipeline.ranged import is_large, write_in_ranges
 from executor.spark.pipeline.runner import Runner
 from executor.spark.shipping import Shipped

@@ -162,7 +162,7 @@ def write_rejected(source: str, reasons: Reasons, folder: str, rejected: Rejecte
             places = [place for place in range(at, at + batch.num_rows) if place in said]
             rows = batch.take(pa.array([place - at for place in places], pa.int64())).to_pylist()
             for place, row in zip(places, rows, strict=True):
-                line = {"source": source, "file": rejected.part.path}
+                line: dict[str, Any] = {"source": source, "file": rejected.part.path}
                 if rejected.part.lines:
                     line |= {"line": place + 1, "row": {"value": row[LINE]}}
                 else:

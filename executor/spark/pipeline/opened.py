@@ -13,8 +13,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from datalog.errors import AdalogError, Code
 from executor.spark.pipeline.chunks import SourceJob
@@ -62,8 +64,10 @@ def opened(spark: SparkSession, source: AnySource) -> Opened:
         lines = reader.option("lineSep", "\n").text(_paths(source))
         return Opened(lines.where(lines["value"].rlike(r"\S") & ~lines["value"].startswith(";")), source)
     if source.format == "jsonl":
+        if isinstance(source, Source) and source.part:
+            return _part(reader, source)
         frame = reader.json(_paths(source))
-        corrupt = _named(source.options, "columnnameofcorruptrecord") or _CORRUPT
+        corrupt = _corrupt(source)
         if frame.columns == [corrupt]:
             raise AdalogError(
                 Code.ARG_INVALID,
@@ -71,7 +75,65 @@ def opened(spark: SparkSession, source: AnySource) -> Opened:
                 "them, say `options: {multiLine: true}`",
             )
         return Opened(frame, source, corrupt if corrupt in frame.columns else None)
-    return Opened(reader.parquet(*_paths(source)), source)
+    return Opened(_parquet(spark, source), source)
+
+
+def _part(reader: DataFrameReader, source: Source) -> Opened:
+    """JSON that is a part of many: keys that no row has a value for are none, but for that of the entity."""
+    frame = reader.option("dropFieldIfAllNull", "true").json(_paths(source))
+    entity, corrupt = str(source.entity.column), _corrupt(source)
+    if entity not in frame.columns:
+        frame = reader.schema(frame.schema.add(entity, "string")).json(_paths(source))
+    return Opened(frame, source, corrupt if corrupt in frame.columns else None)
+
+
+def _corrupt(source: AnySource) -> str:
+    return _named(source.options, "columnnameofcorruptrecord") or _CORRUPT
+
+
+def _parquet(spark: SparkSession, source: AnySource) -> DataFrame:
+    """The rows of Parquet. Spark knows nanoseconds, in which pandas has its times, as numbers only: which columns
+    have them is asked of files of this machine."""
+    from pyspark.sql import functions
+
+    reader = spark.read.options(**source.options)
+    try:
+        return reader.parquet(*_paths(source))
+    except Exception as error:
+        if "TIMESTAMP(NANOS" not in str(error):
+            raise
+    other = spark.newSession()
+    for name in (
+        "spark.sql.session.timeZone",
+        "spark.sql.ansi.enabled",
+        "spark.sql.execution.arrow.maxRecordsPerBatch",
+    ):
+        other.conf.set(name, str(spark.conf.get(name)))
+    other.conf.set("spark.sql.legacy.parquet.nanosAsLong", "true")
+    held = Opened(other.read.options(**source.options).parquet(*_paths(source)), source)
+    nanos = {name for address in held.frame.inputFiles() for name in _with_nanoseconds(source, address)}
+
+    def micros(name: str) -> Any:
+        column = held.column(name)
+        whole = functions.expr("`" + name.replace("`", "``") + "` div 1000")
+        before = functions.pmod(column, functions.lit(1000)).cast("boolean") & (column < 0)
+        return functions.timestamp_micros(whole - before.cast("long")).alias(name)
+
+    names = held.frame.columns
+    return held.frame.select(*(micros(name) if name in nanos else held.column(name) for name in names))
+
+
+def _with_nanoseconds(source: AnySource, address: str) -> list[str]:
+    """The columns of a file whose times are nanoseconds."""
+    parts = urlsplit(address)
+    if parts.scheme != "file":
+        raise AdalogError(
+            Code.ARG_INVALID,
+            f"source {source.name} cannot be read: {address} has times in nanoseconds, which Spark does not know; "
+            "write them in microseconds",
+        )
+    schema = pq.read_schema(unquote(parts.path))
+    return [each.name for each in schema if pa.types.is_timestamp(each.type) and each.type.unit == "ns"]
 
 
 def _paths(source: AnySource) -> list[str]:
@@ -99,8 +161,10 @@ def _csv(spark: SparkSession, source: AnySource) -> Opened:
     options.setdefault("enforceSchema", "false")
     if "multiline" not in given and "linesep" not in given:
         encoding = given.get("encoding", given.get("charset", "UTF-8")).upper()
+        # Of lines of wide letters Spark knows no end.
         wide = encoding.startswith(("UTF-16", "UTF-32"))
-        if wide or (encoding in ("UTF-8", "US-ASCII") and _has_breaks(spark, source, quote, given.get("escape"))):
+        plain = encoding in ("UTF-8", "UTF8", "US-ASCII", "ASCII")
+        if wide or _has_breaks(spark, source, quote, given.get("escape"), plain=plain):
             options["multiLine"] = "true"
     source = replace(source, options=options)
     frame = spark.read.options(**options).csv(_paths(source))
@@ -111,8 +175,8 @@ def _csv(spark: SparkSession, source: AnySource) -> Opened:
     return Opened(reader.csv(_paths(source)), source, _MALFORMED)
 
 
-def _has_breaks(spark: SparkSession, source: AnySource, quote: str, escape: str | None) -> bool:
-    """Whether values have line breaks: then the line in which one begins has an odd number of quotes. Raises
+def _has_breaks(spark: SparkSession, source: AnySource, quote: str, escape: str | None, *, plain: bool) -> bool:
+    """Whether values have line breaks: then the line in which one begins has an odd number of quotes. plain: raises
     ARG_INVALID for files that are not UTF-8."""
     from pyspark.sql import functions
 
@@ -123,7 +187,8 @@ def _has_breaks(spark: SparkSession, source: AnySource, quote: str, escape: str 
     if len(quote) == 1:
         without = functions.replace(counted, functions.lit(quote))
         odd = (functions.length(counted) - functions.length(without)) % 2 == 1
-    wrong = functions.when(~functions.is_valid_utf8(text), functions.input_file_name())
+    valid = functions.is_valid_utf8(text) if plain else functions.lit(True)
+    wrong = functions.when(~valid, functions.input_file_name())
     looked = lines.select(odd.alias("odd"), wrong.alias("wrong"))
     [found] = looked.agg(functions.bool_or("odd").alias("odd"), functions.min("wrong").alias("wrong")).collect()
     if found["wrong"] is not None:
@@ -238,10 +303,16 @@ def unreadable(error: Exception) -> str | None:
     from pyspark.errors import AnalysisException
 
     text = str(error)
+    if "UNABLE_TO_INFER_SCHEMA" in text:
+        return "there are no files of this format; those whose names begin with _ or . are none to Spark"
     if isinstance(error, AnalysisException):
         return text.split("\n")[0].split(" SQLSTATE")[0]
     if _CAUSES.search(text) is None:
         return None
+    file = re.search(r"\[FAILED_READ_FILE\S*\] Error while reading file ([^\n]+)", text)
     causes = re.findall(r"^Caused by: [\w.$]+: (.+?)(?=^\s+at |^Caused by|\Z)", text, re.MULTILINE | re.DOTALL)
-    said = " ".join((causes[-1] if causes else text).split())
-    return said.split(" SQLSTATE")[0][:500]
+    said = [] if file is None else [file[1]]
+    if not said or "_MISMATCH" not in text:
+        # The last one is what happened; of types that differ Spark itself says more.
+        said.append(causes[-1] if causes else text)
+    return " ".join(" ".join(said).replace("SQLSTATE: KD001", "").split())[:500]

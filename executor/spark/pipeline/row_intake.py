@@ -52,6 +52,8 @@ class RowIntake:
 
     def look(self) -> None:
         self._files = [self._runner.columns(source) for source in self._plan.sources]
+        sources = map(_with_what_is_there, self._plan.sources, self._files)
+        self._plan = replace(self._plan, sources=tuple(sources))
 
     def found(self, forms: Sequence[Any], hold: Hold | None) -> Found:
         prepared = self._prepared(forms, hold)
@@ -102,6 +104,14 @@ class RowIntake:
             rows = rejected_rows(number, chunks, rejected)
             if rows:
                 self._runner.quarantine(each.source, rows, _reasons(each, found.prepared.schema), to)
+
+
+def _with_what_is_there(source: Source, columns: Mapping[str, pa.DataType]) -> Source:
+    """A source of JSON without the attributes that none of its rows has, where it is a part of many; they may have
+    a type yet."""
+    if not source.part or source.format != "jsonl":
+        return source
+    return replace(source, columns=tuple(each for each in source.columns if each.column in {None, *columns}))
 
 
 def _declarations(plan: Plan, found: Sequence[Mapping[str, pa.DataType]], schema: Schema) -> list[EdnMap]:

@@ -52,6 +52,9 @@ def value_of(raw: Any, value_type: str) -> Any | None:
         raw = datetime(raw.year, raw.month, raw.day, tzinfo=UTC)
     elif value_type == "instant" and type(raw) is int:
         return instant_of(raw) if FIRST_MS <= raw <= LAST_MS else None
+    elif value_type == "uuid" and isinstance(raw, bytes):
+        # As Parquet has them.
+        return UUID(bytes=raw) if len(raw) == 16 else None
     if not isinstance(raw, bool | int | float | Decimal | bytes | datetime):
         return None
     return coerced(value_type, raw)

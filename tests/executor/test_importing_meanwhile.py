@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from datalog.errors import AdalogError, Code
-from store.backup.checking import check_folder
+from store.backup.checking import check_data
 from store.database import Database
 from tests.executor import pipeline_in_process
 from tests.executor.pipeline_in_process import InProcess, imported
@@ -103,7 +103,7 @@ def test_what_is_written_elsewhere_leaves_it_as_it_is(
     ]
     assert {d.t for d in report.datoms} == {4}
     database.close()
-    assert not check_folder(str(tmp_path / "data"), deep=True).findings
+    assert not check_data(str(tmp_path / "data"), deep=True).findings
 
 
 def test_a_value_that_others_bring_too_has_one_number(

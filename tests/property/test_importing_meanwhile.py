@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from datalog.errors import AdalogError
-from store.backup.checking import check_folder
+from store.backup.checking import check_data
 from store.database import Database, TxReport
 from store.hold import Hold
 from store.snapshot import Snapshot
@@ -149,7 +149,7 @@ def test_an_import_among_transactions(
         with Database.open(str(folder / "data")) as again:
             assert facts(again) == told
         # What was adopted is what the log says.
-        assert not check_folder(str(folder / "data"), deep=True).findings
+        assert not check_data(str(folder / "data"), deep=True).findings
     finally:
         shutil.rmtree(folder)
 

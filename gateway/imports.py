@@ -31,6 +31,8 @@ _SPARK_SECONDS: Final = 240.0
 _LOOK_SECONDS: Final = 0.1
 # Of rejected rows in one event.
 _PIECE: Final = 1 << 16
+# So many new entities may be made in others' transactions while an import is decided, and its ids stay as they are.
+_LEEWAY: Final = 1 << 16
 
 Elsewhere = Callable[["Wish"], Generator[Event | None]]
 
@@ -113,6 +115,7 @@ class Imports:
                 dry_run=wish.dry_run,
                 hold_seconds=self._settings.import_hold_seconds,
                 key=wish.key,
+                leeway=_LEEWAY,
             )
             _log.info("an import ended at t = %d: %s", outcome.t, outcome)
             if outcome.rejected:

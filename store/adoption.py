@@ -46,7 +46,8 @@ class Prepared:
     t: its number. snapshot: the database before it, whose files stay for as long as it is held. manifest: the
     database after the forms. schema: likewise. keys: by tag, how many keys there are then. secrets: by tag, of the
     dictionary's hashes. ids: those for new entities. changes: how many datoms the forms change. idents: the forms
-    may choose ids of entities with an ident that are below this one.
+    may choose ids of entities with an ident that are below this one. before: by tag, how many keys there were
+    before the forms.
     """
 
     forms: Sequence[Any]
@@ -59,6 +60,7 @@ class Prepared:
     ids: Interval
     changes: int
     idents: int = 0
+    before: Mapping[int, int] = field(default_factory=dict)
 
 
 def _nothing() -> Int64s:
@@ -71,7 +73,7 @@ class Adoption:
 
     relations: by attribute, the files of its relation, that of its base first, then its runs, the newest first: new
     ones, and those it had. blocks: by tag, (first number, file) in order. logged: the transaction's datoms.
-    entities: so many are new, with the first of the prepared ids. chosen: other ids in it that may be new, in
+    entities: so many are new, with ids from `first` on. chosen: other ids in it that may be new, in
     order; of ids that lie close together the first and the last are enough.
     """
 
@@ -81,13 +83,18 @@ class Adoption:
     logged: Sequence[LoggedFile]
     entities: int
     chosen: Int64s = field(default_factory=_nothing)
+    first: int | None = None
 
     @property
     def ids(self) -> Int64s:
         """Those that new entities must not get any more."""
-        start = self.prepared.ids.start
-        made = np.arange(start, start + self.entities)
-        return distinct(np.concatenate((made, self.chosen))) if len(self.chosen) else made
+        return distinct(np.concatenate((self.made, self.chosen))) if len(self.chosen) else self.made
+
+    @property
+    def made(self) -> Int64s:
+        """Those of the entities that are new."""
+        first = self.prepared.ids.start if self.first is None else self.first
+        return np.arange(first, first + self.entities)
 
 
 def prepared(forms: Sequence[Any], head: Head, setting: Setting, idents: int = 0) -> Prepared:
@@ -95,7 +102,7 @@ def prepared(forms: Sequence[Any], head: Head, setting: Setting, idents: int = 0
 
     idents: as in `Prepared`.
     """
-    snapshot, mark = head.published(), head.mark()
+    snapshot, mark, before = head.published(), head.mark(), _lengths(head)
     t = head.t + 1
     try:
         head.next_ident = max(head.next_ident, idents)
@@ -115,6 +122,7 @@ def prepared(forms: Sequence[Any], head: Head, setting: Setting, idents: int = 0
             # All but its instant.
             changes=len(effects) - 1,
             idents=idents,
+            before=before,
         )
     finally:
         head.rolled_back(mark)
@@ -132,6 +140,10 @@ def check_fits(adoption: Adoption, head: Head) -> None:
         raise AdalogError(
             Code.BASIS_CONFLICT,
             "the database was changed while the import ran, and nothing was imported; try again",
+        )
+    if len(head.free.among_sorted(adoption.made)) < adoption.entities:
+        raise AdalogError(
+            Code.LIMIT_EXCEEDED, f"no ids are left side by side for the import's {adoption.entities:,} new entities"
         )
     head.free.check_chosen(head.free.among_sorted(adoption.chosen))
 

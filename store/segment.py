@@ -138,12 +138,27 @@ def open_segment(segment: Segment, *, trusted: bool = False) -> dict[str, NDArra
     end = len(view) - _CHECKSUM.size
     if end < _PREFIX.size or not (trusted or zlib.crc32(view[:end]) == segment.checksum):
         raise DamagedSegment(segment.file, "its checksum is wrong")
+    return arrays_of(view)
+
+
+def arrays_of(view: memoryview[Any]) -> dict[str, NDArray[Any]]:
+    """The arrays of a file's content."""
     _, header_length = _PREFIX.unpack_from(view)
     described = msgpack.unpackb(view[_PREFIX.size : _PREFIX.size + header_length])
     start = _data_start(header_length)
     return {
         key: np.frombuffer(view, kind, length, start + place) for key, (kind, length, place) in described.items()
     }
+
+
+def reseal(mapped: mmap.mmap) -> int:
+    """Makes the checksum that of a file's content, which was changed, and has both on disk; the checksum."""
+    end = len(mapped) - _CHECKSUM.size
+    with memoryview(mapped) as view:
+        checksum = zlib.crc32(view[:end])
+    mapped[end:] = _CHECKSUM.pack(checksum)
+    mapped.flush()
+    return checksum
 
 
 class DamagedSegment(AdalogError):

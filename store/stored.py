@@ -25,6 +25,7 @@ _RUN: Final = "run"
 _LEVEL: Final = ("keys", "offsets", "values", "added", "counts")
 _DICTIONARY: Final = "dictionary"
 _DELTAS: Final = "young"
+_ALONE: Final = "alone"
 _NO_SECRET: Final = np.empty(0, np.uint8)
 
 
@@ -123,10 +124,17 @@ def save_blocks(folder: Path, t: int, blocks: Mapping[int, Iterable[Block]]) -> 
     }
 
 
+def save_block(folder: Path, tag: int, block: Block) -> Segment:
+    """Writes a block alone, into a file in which its first number does not stand: it may become another one."""
+    arrays = {f"{tag}.{_ALONE}.{part}": array for part, array in block.arrays._asdict().items()}
+    return write_segment(folder, f"{_DICTIONARY}-{tag}-{block.start}", arrays)
+
+
 def block_of(arrays: Arrays, tag: int, start: int, segment: Segment) -> Block:
-    """A block from the arrays of `save_blocks`, of older versions without a secret."""
-    parts = {part: arrays[f"{tag}.{start}.{part}"] for part in BlockArrays._fields if part != "secret"}
-    secret = arrays.get(f"{tag}.{start}.secret", _NO_SECRET)
+    """A block from the arrays of `save_blocks` or `save_block`, of older versions without a secret."""
+    name = f"{tag}.{start}" if f"{tag}.{start}.order" in arrays else f"{tag}.{_ALONE}"
+    parts = {part: arrays[f"{name}.{part}"] for part in BlockArrays._fields if part != "secret"}
+    secret = arrays.get(f"{name}.secret", _NO_SECRET)
     return Block(start, BlockArrays(**parts, secret=secret), segment)
 
 

@@ -1,4 +1,4 @@
-"""Answers to queries as data frames: one task asks, and hands on the rows.
+"""Answers to queries as data frames: tasks ask, each for its piece where the answer is large, and hand on the rows.
 
 The types of the columns are those of the attributes that their variables are bound by, known before anything is
 asked. What is bound by nothing but functions, rules or branches is EDN text.
@@ -20,17 +20,12 @@ from datalog.parser import parse_query
 from datalog.terms import Const, Var
 from datalog.values import Keyword
 from executor.answer.result import Result
-from executor.bounds.budget import Memory
-from executor.bounds.cancel import Cancel
-from executor.engine import Engine, Means
-from executor.question.question import Questions
-from executor.question.request import Request
+from executor.source.dividing import Asked, Piece, pieces
 from executor.source.kinds import EDN, arrow_column, spark_type
 from executor.source.opened import Place
 from store.snapshot import Snapshot
 
 _BATCH: Final = 1 << 16
-_PLAN_BYTES: Final = 1 << 20
 _ENTITY, _ATTRIBUTE, _VALUE, _TRANSACTION, _ADDED = range(5)
 
 
@@ -104,24 +99,26 @@ def _is_ident(value: Any) -> bool:
 
 
 class AnswerReader(DataSourceReader):
-    """`args`: EDN text of a vector of arguments."""
+    """`args`: EDN text of a vector of arguments. `rows`: of a partition, more or less."""
 
-    def __init__(self, place: Place, query: str, args: str, schema: types.StructType) -> None:
+    def __init__(self, place: Place, query: str, args: str, schema: types.StructType, rows: int) -> None:
         self._place = place
         self._query = query
-        self._args = args
+        self._asked = Asked(query, args)
         self._schema = schema
+        self._rows = rows
         known = schema_of(place, query).fieldNames()
         for name in schema.fieldNames():
             if name not in known:
                 raise AdalogError(Code.ARG_INVALID, f"the query has no column {name}; it has {', '.join(known)}")
 
     def partitions(self) -> list[InputPartition]:
-        return [InputPartition(None)]
+        return [InputPartition(piece) for piece in pieces(self._asked, self._place.open(), self._rows) or (None,)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         snapshot = self._place.open()
-        result = self._asked(snapshot)
+        piece: Piece | None = partition.value
+        result = self._asked.answered(snapshot) if piece is None else piece.answered(self._asked, snapshot)
         kinds = to_arrow_schema(self._schema, timezone="UTC")
         found = _types(parse_query(self._query), snapshot)
         places = [[name for name, _ in found].index(field.name) for field in kinds]
@@ -132,15 +129,6 @@ class AnswerReader(DataSourceReader):
                 for place, field in zip(places, kinds, strict=True)
             ]
             yield pa.record_batch(arrays, schema=kinds)
-
-    def _asked(self, snapshot: Snapshot) -> Result:
-        args = edn.read(self._args)
-        if type(args) is not tuple:
-            raise AdalogError(Code.ARG_INVALID, f"args is {self._args}; it is EDN of a vector of arguments")
-        cancel = Cancel()
-        question = Questions(_PLAN_BYTES).of(Request(self._query, args), snapshot, cancel)
-        engine = Engine(Means(1, None, strict=False), Memory(), _PLAN_BYTES)
-        return engine.run(question, cancel)
 
 
 def _column(result: Result, place: int, start: int, stop: int, value_type: str, kind: pa.DataType) -> pa.Array:

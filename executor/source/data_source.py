@@ -36,7 +36,7 @@ class AdalogSource(DataSource):
     def reader(self, schema: types.StructType) -> DataSourceReader:
         query, place = self.options.get("query"), self._place()
         if query is not None:
-            return answers.AnswerReader(place, query, self.options.get("args", "[]"), schema)
+            return answers.AnswerReader(place, query, self.options.get("args", "[]"), schema, self._rows())
         return self.datoms_reader(place, self._attribute(), schema, self._rows())
 
     def _place(self) -> Place:

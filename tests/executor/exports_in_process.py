@@ -13,6 +13,7 @@ from datalog import edn
 from datalog.values import BigInt, Float, Keyword, Uri, identity, instant
 from executor.spark.exporting.export import Outcome, export
 from executor.spark.exporting.folder import Listing, read_manifest
+from executor.spark.exporting.origin import Origin
 from executor.spark.exporting.schema import movable
 from executor.spark.pipeline.loading import Outcome as Loaded
 from store.database import Database
@@ -25,7 +26,7 @@ Said = set[tuple[Any, ...]]
 
 def exported(snapshot: Snapshot, to: Path, form: str = "parquet", rows: int = 1 << 21) -> tuple[Outcome, Listing]:
     outcome = export(snapshot, InProcess({}), to, form, rows)
-    return outcome, read_manifest(to)
+    return outcome, read_manifest(Origin(str(to)))
 
 
 def said(snapshot: Snapshot) -> Said:
@@ -74,7 +75,7 @@ _READERS: dict[str, Any] = {
 
 def in_parquet(folder: Path) -> Said:
     """What the files of an export say, read by PyArrow."""
-    manifest, found = read_manifest(folder), set()
+    manifest, found = read_manifest(Origin(str(folder))), set()
     for attribute in manifest.attributes:
         if attribute.attribute == ":db/txInstant":
             continue

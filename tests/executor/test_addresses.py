@@ -11,8 +11,10 @@ import pytest
 from datalog.errors import AdalogError, Code
 from executor.spark.addresses import opened, shown
 from executor.spark.exporting.export import export
+from executor.spark.pipeline.exported import read_export
+from executor.spark.pipeline.mapping import DatomSource
 from store.database import Database
-from tests.executor.exports_in_process import in_edn, in_parquet, said
+from tests.executor.exports_in_process import held, in_edn, in_parquet, loaded, said
 from tests.executor.pipeline_in_process import InProcess
 from tests.executor.test_exporting import Failing, Twice
 from tests.executor.test_importing import SCHEMA
@@ -59,6 +61,23 @@ def test_an_export_to_an_object_store(
     assert outcome.files == sum("/part-" in name for name in s3.held)
     with pytest.raises(AdalogError, match="is not empty") as caught:
         export(view, InProcess({}), s3.address("back/up"), form)
+    assert caught.value.code is Code.ARG_INVALID
+    assert "endpoint" not in caught.value.message
+
+
+@pytest.mark.parametrize("form", ["parquet", "edn"])
+def test_an_export_is_imported_from_there(s3: Objects, database: Database, tmp_path: Path, form: str) -> None:
+    export(database.snapshot(), InProcess({}), s3.address("back/up"), form, 2)
+    source = {"path": s3.address("back/up"), "format": "adalog", "ids": "keep"}
+    with Database.open(str(tmp_path / "again")) as again:
+        outcome, rejected = loaded(again, tmp_path, source)
+        assert (outcome.accepted, rejected) == (True, [])
+        assert held(again.snapshot()) == held(database.snapshot(), moved=True)
+        assert loaded(again, tmp_path, source)[0].datoms == 0
+    part = next(name for name in s3.held if "/part-" in name)
+    del s3.held[part]
+    with pytest.raises(AdalogError, match="the export is not whole") as caught:
+        read_export(DatomSource("all", s3.address("back/up"), "adalog", {}, keep=True))
     assert caught.value.code is Code.ARG_INVALID
     assert "endpoint" not in caught.value.message
 

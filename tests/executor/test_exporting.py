@@ -18,6 +18,7 @@ from datalog.errors import AdalogError, Code
 from datalog.values import Keyword, identity
 from executor.spark.exporting.export import export
 from executor.spark.exporting.folder import folder_names, read_manifest
+from executor.spark.exporting.origin import Origin
 from executor.spark.exporting.schema import movable
 from executor.spark.exporting.texts import texts_of
 from executor.spark.exporting.values import TooLarge, column_of
@@ -143,12 +144,16 @@ def test_values_of_another_time(tmp_path: Path) -> None:
         exported(database.snapshot(), tmp_path / "parquet")
         wanted = held(database.snapshot())
     with Database.open(str(tmp_path / "other")) as other:
-        outcome, rejected = loaded(
+        outcome, _ = loaded(
             other, tmp_path, {"format": "adalog", "path": str(tmp_path / "edn"), "ids": "keep"}, max_errors=2
         )
         # What it was before it was a long is not read; nothing of it holds.
         assert (outcome.rejected, held(other.snapshot())) == (2, wanted)
-        assert {reason for _, _, reason in rejected} == {":v: the value is not a long"}
+        [file] = (tmp_path / "quarantine").iterdir()
+        told = [json.loads(line) for line in file.read_text().splitlines()]
+        assert {each["reason"] for each in told} == {":v: the value is not a long"}
+        written = Path(told[0]["file"]).read_text().splitlines()
+        assert [each["row"]["value"] for each in told] == [written[each["line"] - 1] for each in told]
 
 
 @pytest.mark.parametrize("value_type", ["string", "bytes"])
@@ -314,5 +319,5 @@ def test_the_manifest_names_idents(database: Database, tmp_path: Path) -> None:
     _, manifest = exported(database.snapshot(), tmp_path / "out")
     assert manifest.idents[":five"] == 5
     assert manifest.idents[":open"] == database.snapshot().entid(Keyword("open"))
-    assert read_manifest(tmp_path / "out") == manifest
+    assert read_manifest(Origin(str(tmp_path / "out"))) == manifest
     assert identity(manifest.t) == 3

@@ -305,7 +305,7 @@ def test_what_is_told_of_a_mapping(database: Database, tmp_path: Path) -> None:
         assert message in caught.value.message
     file.write_text("sources:\n  s: {path: x.edn}\n")
     assert read_mapping(file, {"s": "s3a://b/y.edn"}).datoms[0].path == "s3a://b/y.edn"
-    with pytest.raises(AdalogError, match="an export is read from a folder that workers see"):
+    with pytest.raises(AdalogError, match="is no address that PyArrow reads and writes"):
         loaded(database, tmp_path, {"format": "adalog", "path": "s3a://bucket/out"})
 
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from datalog.errors import AdalogError, Code
+from store.backup.checking import check_data
 from store.database import Database
 from tests.executor import pipeline_in_process
 from tests.executor.pipeline_in_process import InProcess, imported
@@ -54,8 +55,8 @@ def test_what_depends_on_the_database_is_done_again(
     database: Database, tmp_path: Path, meanwhile: Callable[[str], list[str]]
 ) -> None:
     stages = meanwhile('[{:person/id "z" :person/name "Zed"}]')
-    outcome, _ = imported(database, tmp_path, mapping(NAME), {"people": PEOPLE})
-    assert stages.count("attributes") == 2
+    outcome, _ = imported(database, tmp_path, mapping(NAME), {"people": PEOPLE}, leeway=1)
+    assert (stages.count("keys"), stages.count("attributes")) == (1, 2)
     assert (outcome.t, outcome.datoms) == (3, 4)
     assert facts(database) == {
         (e, a, v)
@@ -66,6 +67,72 @@ def test_what_depends_on_the_database_is_done_again(
     assert before.datom_count < database.at(t=3).datom_count
     with pytest.raises(StopIteration):
         next(iter(database.at(t=2, since=2).datoms("EAVT")))
+
+
+MORE = {"person/name": "name", "person/tag": "tag", "person/boss": {"column": "boss", "ref": "person/id"}}
+TABLE = pa.table({"id": ["a", "b"], "name": ["Ada", "Bob"], "tag": ["new", "x"], "boss": ["b", "z"]})
+ELSEWHERE = """[[:db/add "n" :person/email "one"] [:db/add "n" :person/age 3] [:db/add "n" :person/score 2.5]
+ {:person/number 77 :person/email "two"}]"""
+
+
+def test_what_is_written_elsewhere_leaves_it_as_it_is(
+    database: Database, tmp_path: Path, meanwhile: Callable[[str], list[str]]
+) -> None:
+    database.transact('[{:person/id "z" :person/name "Zed" :person/tag :x} {:person/id "a" :person/name "Old"}]')
+    stages = meanwhile(ELSEWHERE)
+    outcome, _ = imported(database, tmp_path, mapping(MORE), {"people": TABLE}, leeway=2)
+    assert (stages.count("keys"), stages.count("attributes"), stages.count("numbering")) == (1, 2, 1)
+    known = facts_by_id(database)
+    assert known == {
+        ("a", ":person/name", "Ada"),
+        ("a", ":person/tag", ":new"),
+        ("a", ":person/boss", "b"),
+        ("b", ":person/name", "Bob"),
+        ("b", ":person/tag", ":x"),
+        ("b", ":person/boss", "z"),
+        ("z", ":person/name", "Zed"),
+        ("z", ":person/tag", ":x"),
+    }
+    assert outcome.t == 4
+    assert {d.v for d in database.at(t=3).datoms("AEVT", [pipeline_keyword("person/name")])} == {"Zed", "Old"}
+    [report] = database.transactions(4, 5, 1)
+    assert sorted((str(d.a), str(d.v)) for d in report.datoms if d.a.name == "person/name") == [
+        (":person/name", "Ada"),
+        (":person/name", "Bob"),
+        (":person/name", "Old"),
+    ]
+    assert {d.t for d in report.datoms} == {4}
+    database.close()
+    assert not check_data(str(tmp_path / "data"), deep=True).findings
+
+
+def test_a_value_that_others_bring_too_has_one_number(
+    database: Database, tmp_path: Path, meanwhile: Callable[[str], list[str]]
+) -> None:
+    stages = meanwhile('[[:db/add "n" :person/email "Ada"]]')
+    imported(database, tmp_path, mapping(NAME), {"people": PEOPLE}, leeway=9)
+    assert stages.count("keys") == 2
+    assert set(codes_of(database, "person/email")) < set(codes_of(database, "person/name"))
+
+
+def codes_of(database: Database, ident: str) -> list[int]:
+    snapshot = database.snapshot()
+    attribute = snapshot.attribute(pipeline_keyword(ident))
+    assert attribute is not None
+    codes: list[int] = snapshot.columns(attribute).v.tolist()
+    return codes
+
+
+def facts_by_id(database: Database) -> set[Any]:
+    """What is true of those who have a :person/id."""
+    snapshot = database.snapshot()
+    ids = {d.e: d.v for d in snapshot.datoms("AEVT", [pipeline_keyword("person/id")])}
+    shown = {"person/boss": ids.get, "person/tag": str}
+    return {
+        (ids[d.e], str(d.a), shown.get(d.a.name, str)(d.v))
+        for d in snapshot.datoms("EAVT")
+        if d.e in ids and d.a.name != "person/id"
+    }
 
 
 def test_an_entity_made_meanwhile_is_the_same(

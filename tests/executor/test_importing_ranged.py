@@ -12,7 +12,7 @@ import pytest
 
 from datalog.values import Keyword
 from executor.spark.folding import fold
-from executor.spark.pipeline import loading
+from executor.spark.pipeline import deciding
 from store.compactor import PAIR_BYTES
 from store.database import Database
 from tests.executor.exports_in_process import said
@@ -73,8 +73,8 @@ def test_ranges_make_no_difference(tmp_path: Path, seed: int, pairs: int, monkey
         ranged.append(args[2])
         return write_in_ranges(*args)
 
-    write_in_ranges = loading.write_in_ranges
-    monkeypatch.setattr(loading, "write_in_ranges", seen)
+    write_in_ranges = deciding.write_in_ranges
+    monkeypatch.setattr(deciding, "write_in_ranges", seen)
     rng, ended = Random(seed), set()
     with Database.open(str(tmp_path / "one")) as one, Database.open(str(tmp_path / "many")) as many:
         many.have_folded(lambda job: fold(InProcess({}), job), pairs * PAIR_BYTES)

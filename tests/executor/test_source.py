@@ -253,6 +253,32 @@ def test_answers(database: Database, query: str, schema: str) -> None:
     assert len(frame.rows) == len(expected)
 
 
+@pytest.mark.parametrize(
+    ("query", "args", "is_divided"),
+    [
+        ("[:find ?e ?n ?a :where [?e :p/name ?n] [?e :p/age ?a]]", "[]", True),
+        ("[:find ?n ?a :where [?e :p/name ?n] [?e :p/age ?a]]", "[]", True),
+        ("[:find ?n ?m :where [?e :p/name ?n] [?f :p/name ?m] [?e :p/tag ?t] [?f :p/tag ?t]]", "[]", None),
+        ("[:find ?e ?x :in $ ?least [?x ...] :where [?e :p/age ?a] [(> ?a ?least)]]", '[100 ["new" "x"]]', None),
+        ('[:find ?e ?b :where [?e :p/name ?n] [?e :p/age ?a] [(str ?n "!" ?a) ?b]]', "[]", True),
+        ("[:find ?a ?t :where [?e :p/age ?a] [?e :p/tag ?t]]", "[]", None),
+        ("[:find ?e ?n :where [?e :p/name ?n] (or [?e :p/age 5] [?e :p/tag :y] [?e :p/tag :x])]", "[]", None),
+        ("[:find (count ?e) :where [?e :p/name]]", "[]", False),
+        ("[:find ?e ?n :order-by [?n] :where [?e :p/name ?n]]", "[]", False),
+        ("[:find ?e :limit 250 :where [?e :p/name]]", "[]", False),
+        ("[:find ?e ?b :where (r ?e ?b) :rules [[(r ?e ?b) [?e :p/tag ?b]]]]", "[]", None),
+        ("[:find ?e (pull ?e [:p/name]) :where [?e :p/age]]", "[]", False),
+    ],
+)
+def test_a_large_answer_is_divided(database: Database, query: str, args: str, is_divided: bool | None) -> None:
+    whole = Frame(database, query=query, args=args)
+    for rows in ("20", "100"):
+        frame = Frame(database, query=query, args=args, rowsPerPartition=rows)
+        assert sorted(frame.rows, key=repr) == sorted(whole.rows, key=repr)
+        if is_divided is not None:
+            assert (len(frame.partitions) > 1) == is_divided
+
+
 def _shown(row: Sequence[Any], edn: Sequence[int]) -> tuple[Any, ...]:
     return tuple(
         write(value) if place in edn else str(value) if isinstance(value, UUID | Keyword) else value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -69,8 +70,27 @@ def test_a_batch_names_its_files_and_no_others(plan: Plan, tmp_path: Path) -> No
     stream(plan, tmp_path, sink, told)._hand_on(plan.sources[1], ["/staged/0"], 0, "key")
     [source] = sink.asked[-1][0].sources
     assert (source.format, source.options, source.files) == ("jsonl", {}, ("/staged/0",))
+    assert source.part
     stream(plan, tmp_path, sink, told)._hand_on(plan.sources[0], [], 4, "key")
     assert len(sink.asked) == 2
+
+
+def test_empty_files_are_passed_over(plan: Plan, tmp_path: Path) -> None:
+    sink = Sink(DONE)
+    rows: Any = SimpleNamespace(
+        collect=lambda: [{"path": f"file:///in/{name}", "length": length} for name, length in (("b", 9), ("a", 0))]
+    )
+    stream(plan, tmp_path, sink, [])._files(plan.sources[0], rows, 0, "key")
+    assert sink.asked[0][0].sources[0].files == ("/in/b",)
+
+
+@pytest.mark.parametrize("chosen", ["subscribe", "subscribePattern", "assign", None])
+def test_what_a_topic_is_read_with(plan: Plan, tmp_path: Path, chosen: str | None) -> None:
+    topic = plan.sources[1]
+    more = {} if chosen is None else {chosen: "others"}
+    options = {**topic.options, "startingOffsets": "earliest", "maxOffsetsPerTrigger": "5", **more}
+    found = stream(plan, tmp_path, Sink(), [])._options(replace(topic, options=options))
+    assert found == {**options, **({"subscribe": "people"} if chosen is None else {})}
 
 
 def test_what_may_pass_is_tried_again(plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

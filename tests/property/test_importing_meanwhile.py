@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from datalog.errors import AdalogError
+from store.backup.checking import check_data
 from store.database import Database, TxReport
 from store.hold import Hold
 from store.snapshot import Snapshot
@@ -27,7 +28,15 @@ from tests.property.test_importing import MAPPING, PEOPLE, PLACES, SCHEMA, Naive
 T = TypeVar("T")
 R = TypeVar("R")
 
+OTHER = "[{:db/ident :other/thing :db/valueType :db.type/string}]"
+
 names = st.sampled_from(["a", "b", "c", "d"])
+# Of nobody and nothing that rows tell of.
+apart = st.one_of(
+    st.builds('[{{:p/id "new {0}" :p/mail "new {0}" :p/near {{:q/id {0}}}}}]'.format, st.integers(10, 99)),
+    st.builds('[{{:other/thing "{}"}}]'.format, st.integers(0, 99)),
+    st.builds('[{{:other/thing "{}"}}]'.format, st.sampled_from("mno")),
+)
 writes = st.one_of(
     st.builds('[{{:p/id "{}"}}]'.format, names),
     st.builds('[{{:p/id "{}" :p/age {}}}]'.format, names, st.integers(1, 3)),
@@ -78,21 +87,26 @@ class At:
         return self._snapshot
 
 
-@settings(max_examples=examples(40))
+@settings(max_examples=examples(60))
 @given(
     before=people,
     people=people,
     places=places,
-    plan=st.lists(st.lists(writes, max_size=2), max_size=12),
+    plan=st.one_of(
+        st.lists(st.lists(writes, max_size=2), max_size=12),
+        st.lists(st.lists(apart, min_size=1, max_size=2), min_size=8, max_size=8),
+    ),
     rows=st.integers(1, 4),
+    leeway=st.sampled_from([0, 1, 50]),
 )
 def test_an_import_among_transactions(
-    before: list[Row], people: list[Row], places: list[Row], plan: list[list[str]], rows: int
+    before: list[Row], people: list[Row], places: list[Row], plan: list[list[str]], rows: int, leeway: int
 ) -> None:
     folder = Path(tempfile.mkdtemp())
     try:
         with Database.open(str(folder / "data")) as ours:
             ours.transact(SCHEMA)
+            ours.transact(OTHER)
             Naive(ours, before, []).load()
             base = ours.snapshot().t
             writers = Writers(ours, plan)
@@ -111,7 +125,9 @@ def test_an_import_among_transactions(
                 mock.patch.object(pipeline_in_process, "InProcess", Disturbed),
                 mock.patch.object(ours, "held", writers.held),
             ):
-                outcome, rejected = imported(ours, folder, MAPPING, tables, max_errors=100, rows=rows)
+                outcome, rejected = imported(
+                    ours, folder, MAPPING, tables, max_errors=100, rows=rows, leeway=leeway
+                )
             log = writers.log()
             numbers = [t for t, _ in log]
             assert len(set(numbers)) == len(numbers)
@@ -132,12 +148,15 @@ def test_an_import_among_transactions(
                 assert facts(ours) == told
         with Database.open(str(folder / "data")) as again:
             assert facts(again) == told
+        # What was adopted is what the log says.
+        assert not check_data(str(folder / "data"), deep=True).findings
     finally:
         shutil.rmtree(folder)
 
 
 def replay(database: Database, before: list[Row], log: list[str]) -> None:
     database.transact(SCHEMA)
+    database.transact(OTHER)
     Naive(database, before, []).load()
     for text in log:
         try:

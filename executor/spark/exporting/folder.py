@@ -20,6 +20,7 @@ import orjson
 
 from datalog.errors import AdalogError, Code
 from datalog.values import Keyword
+from executor.spark.exporting.origin import Origin
 from store.private import FOLDER_MODE
 
 MANIFEST: Final = "manifest.json"
@@ -72,11 +73,11 @@ class Listing:
         return orjson.dumps({"version": _VERSION, **asdict(self)}, option=orjson.OPT_INDENT_2) + b"\n"
 
 
-def read_manifest(folder: Path) -> Listing:
-    """What a folder says that it holds. Raises ARG_INVALID where it is no export, or not a whole one."""
-    path = folder / MANIFEST
+def read_manifest(origin: Origin) -> Listing:
+    """What a place says that it holds. Raises ARG_INVALID where it is no export, or not a whole one."""
+    path = origin.told(MANIFEST)
     try:
-        said = orjson.loads(path.read_bytes())
+        said = orjson.loads(origin.content(MANIFEST))
         if said.pop("version") != _VERSION:
             raise AdalogError(Code.ARG_INVALID, f"{path} is of another version of adalog")
         attributes = tuple(
@@ -88,7 +89,7 @@ def read_manifest(folder: Path) -> Listing:
             raise ValueError(f"format {manifest.format}, or an ident that is no entity's")
     except OSError as error:
         raise AdalogError(
-            Code.ARG_INVALID, f"{folder} is no folder that `adalog export` wrote: {MANIFEST}: {error.strerror}"
+            Code.ARG_INVALID, f"{origin} is no folder that `adalog export` wrote: {MANIFEST}: {error.strerror}"
         ) from None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise AdalogError(Code.ARG_INVALID, f"{path} does not say what an export holds ({error!r})") from None
@@ -97,13 +98,14 @@ def read_manifest(folder: Path) -> Listing:
             for name in (attribute.folder, file.name):
                 if not _NAME.fullmatch(name):
                     raise AdalogError(Code.ARG_INVALID, f"{path} names {name!r}, which is no name in an export")
-            _check_there(folder / attribute.folder / file.name, file)
+            _check_there(origin, f"{attribute.folder}/{file.name}", file)
     return manifest
 
 
-def _check_there(path: Path, file: File) -> None:
+def _check_there(origin: Origin, name: str, file: File) -> None:
+    path = origin.told(name)
     try:
-        size = path.stat().st_size
+        size = origin.size(name)
     except OSError as error:
         raise AdalogError(Code.ARG_INVALID, f"the export is not whole: {path}: {error.strerror}") from None
     if size != file.bytes:

@@ -26,6 +26,8 @@ from store.dictionary import hashes_of
 ROWS: Final = 1 << 19
 """Rows of a chunk."""
 _MOST_BYTES: Final = 1 << 28
+MALFORMED: Final = "malformed"
+"""A column of truth values, of rows that are not what their format says."""
 
 # What a key is wanted for, by some identity attribute: bits.
 NAMED: Final = 1
@@ -46,6 +48,7 @@ class Reason(IntEnum):
     TAKEN = 4
     NO_DATOM = 5
     OWN_ATTRIBUTE = 6
+    MALFORMED = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +203,11 @@ def _written(
 def _entities(rows: Rows, job: SourceJob) -> Read:
     read = [_read(column, rows) for column in job.columns]
     parts = [(number, part) for number, column in enumerate(read) for part in column.parts]
-    return Read(parts, _unreadable(read, rows.size), {})
+    malformed = np.empty(0, np.int32)
+    if MALFORMED in rows.columns:
+        wrong = rows.columns[MALFORMED].to_numpy(zero_copy_only=False)
+        malformed = np.flatnonzero(wrong).astype(np.int32)
+    return Read(parts, _unreadable(read, rows.size, malformed), {})
 
 
 def write_rejects(folder: str, stem: str, rejects: Rejects) -> str:
@@ -221,7 +228,7 @@ def _read(column: Wanted, rows: Rows) -> Typed:
     return typed(rows.columns[column.name], column.read_as, column.value_type, column.split)
 
 
-def _unreadable(read: Sequence[Typed], count: int) -> Rejects:
+def _unreadable(read: Sequence[Typed], count: int, malformed: Int32s) -> Rejects:
     found = [
         Rejects(column.bad, np.full(len(column.bad), number, np.int32), np.full(len(column.bad), Reason.UNREADABLE))
         for number, column in enumerate(read)
@@ -237,7 +244,18 @@ def _unreadable(read: Sequence[Typed], count: int) -> Rejects:
     nobody = np.flatnonzero(~has_entity).astype(np.int32)
     if len(nobody):
         found.append(Rejects(nobody, np.zeros(len(nobody), np.int32), np.full(len(nobody), Reason.NO_ENTITY)))
+    if len(malformed):
+        # Whatever else is wrong with such a row comes of it.
+        found = [_without(each, malformed) for each in found]
+        found.append(
+            Rejects(malformed, np.zeros(len(malformed), np.int32), np.full(len(malformed), Reason.MALFORMED))
+        )
     return Rejects(*(each.astype(np.int32) for each in rejects_of(found)))
+
+
+def _without(rejects: Rejects, rows: Int32s) -> Rejects:
+    kept = ~np.isin(rejects.rows, rows)
+    return Rejects(*(each[kept] for each in rejects))
 
 
 def _empty(part: Part) -> int | None:
@@ -355,60 +373,6 @@ def binary_of(name: str, arrays: Arrays) -> pa.LargeBinaryArray:
     offsets, heap = arrays[f"{name}.offsets"], arrays[f"{name}.heap"]
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(heap)]
     return pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(offsets) - 1, buffers)
-
-
-def narrowed(chunk: Chunk, columns: Sequence[Wanted], job: SourceJob, rejects: Rejects) -> Chunk:
-    """The chunk without the values of some rows: new files, with the keys that are still wanted."""
-    old, keys = read_staged(chunk.values_path), read_staged(chunk.keys_path)
-    gone = np.zeros(chunk.rows, np.bool_)
-    gone[rejects.rows] = True
-    values = {name: array for name, array in old.items() if not name[0].isdigit()}
-    for name in [name.removesuffix(".rows") for name in old if name.endswith(".rows")]:
-        which = ~gone[old[f"{name}.rows"]]
-        values[f"{name}.rows"] = old[f"{name}.rows"][which]
-        values[f"{name}.values"] = old[f"{name}.values"][which]
-    kept: Arrays = {}
-    for domain in {name.split(".")[1] for name in old if name.startswith("size.")}:
-        size = int(old[f"size.{domain}"][0])
-        used = np.zeros(size, np.bool_)
-        usage: dict[int, NDArray[np.uint8]] = {}
-        for number, column in enumerate(columns):
-            index = values.get(f"{number}.{domain}.values")
-            if index is None:
-                continue
-            used[index] = True
-            if column.identity is not None:
-                flags = usage.setdefault(column.identity, np.zeros(size, np.uint8))
-                flags[index] |= np.uint8(NAMED if number == 0 else CREATED if column.create else 0)
-        for name in [f"{bucket}.{domain}" for bucket in range(job.buckets) if f"{bucket}.{domain}.index" in keys]:
-            index = keys[f"{name}.index"]
-            which = used[index]
-            if not which.any():
-                continue
-            kept[f"{name}.index"] = index[which]
-            if int(domain) == INLINE:
-                kept[f"{name}.keys"] = keys[f"{name}.keys"][which]
-            else:
-                kept |= binary_arrays(name, binary_of(name, keys).take(pa.array(np.flatnonzero(which))))
-                kept[f"{name}.hashes"] = keys[f"{name}.hashes"][which]
-            for identity, flags in usage.items():
-                kept[f"{name}.usage.{identity}"] = flags[index[which]]
-    stem = "-".join(map(str, chunk.order))
-    counts = [0] * len(columns)
-    for name, array in values.items():
-        if name.endswith(".rows"):
-            counts[int(name.split(".")[0])] += len(array)
-    return replace_chunk(
-        chunk,
-        write_staged(job.folder, f"values-{stem}", values),
-        write_staged(job.folder, f"keys-{stem}", kept),
-        tuple(counts),
-    )
-
-
-def replace_chunk(chunk: Chunk, values_path: str, keys_path: str, values: tuple[int, ...]) -> Chunk:
-    """The chunk with other files."""
-    return chunk._replace(values_path=values_path, keys_path=keys_path, values=values)
 
 
 def places_of(values: Arrays, rows: Int32s) -> tuple[Int64s, Int64s, Int64s]:

@@ -59,16 +59,11 @@ class DatomIntake:
         self.keep = sources[0].keep
         self._exported = read_export(sources[0]) if sources[0].format == "adalog" else None
         self._sources = list(sources)
-        if self._exported is not None and self._exported.has_lines:
-            # Each folder, each file: no names that mean something to Spark.
-            path = f"{_escaped(str(self._exported.folder))}/*/part-*.edn"
-            self._sources = [replace(sources[0], path=path, format="edn", files=())]
         self._named: dict[str, set[str]] = {}
         self._columns: tuple[Wanted, ...] = ()
         self._places: dict[str, Place] = {}
         self._attributes: list[Attribute] = []
         self._parts = () if self._exported is None else self._exported.files
-        self._lines = self._exported is None or self._exported.has_lines
         runner.buckets = max(runner.buckets, len(self._parts))
 
     def look(self) -> None:
@@ -199,11 +194,9 @@ class DatomIntake:
 
     def chunks(self, found: Found, jobs: Sequence[SourceJob]) -> list[Chunk]:
         """Reads the sources."""
-        if self._parts:
+        if self._exported is not None:
             read = partial(read_part, jobs[0])
             return [chunk for part in self._runner.each("reading", read, self._parts) for chunk in part]
-        if not self._lines:
-            return []
         return [
             chunk
             for source, job in zip(self._sources, jobs, strict=True)
@@ -212,7 +205,7 @@ class DatomIntake:
 
     def files(self) -> dict[int, str]:
         """The names of the files by what rows call them."""
-        if not self._lines:
+        if self._exported is not None:
             return {part.number: part.path for part in self._parts}
         return {key: name for source in self._sources for key, name in self._runner.files(source).items()}
 
@@ -223,7 +216,7 @@ class DatomIntake:
         reasons = self._reasons()
         for number, source in enumerate(self._sources):
             rows = rejected_rows(number, chunks, rejected)
-            if rows and self._lines:
+            if rows and self._exported is None:
                 self._runner.quarantine(source, rows, reasons, to)
             elif rows:
                 write = partial(write_rejected, source.name, reasons, str(to.absolute()))
@@ -271,11 +264,6 @@ class DatomIntake:
                 raise _wrong(composite, "is made of other attributes, and rows were rejected; nothing was imported")
             if any(prepared.snapshot.trie(id_, inverse=False).rows for id_ in group):
                 raise _wrong(composite, "is made of attributes that the database has values of; transact these")
-
-
-def _escaped(path: str) -> str:
-    """A path that Spark takes for nothing else."""
-    return "".join(f"\\{letter}" if letter in "\\*?[]{}," else letter for letter in path)
 
 
 def _implied(named: Mapping[str, set[str]], schema: Schema) -> list[EdnMap]:

@@ -1,4 +1,4 @@
-"""The folder of an export as what an import reads: its schema, its attributes, and, of Parquet, its files.
+"""An export as what an import reads: its schema, its attributes, and its files, in a folder or at an address.
 
 Ends with what tasks do: they read a file's chunks, and write the rows of it that were rejected.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import orjson
@@ -19,8 +19,9 @@ from datalog import edn
 from datalog.errors import AdalogError, Code
 from datalog.values import EdnMap, Keyword
 from executor.spark.exporting.folder import SCHEMA, Listing, read_manifest
+from executor.spark.exporting.origin import Origin
 from executor.spark.pipeline.chunks import Chunk, Rows, SourceJob, chunks, read_rejects
-from executor.spark.pipeline.datoms import IGNORED, DatomReader
+from executor.spark.pipeline.datoms import IGNORED, LINE, DatomReader
 from executor.spark.pipeline.edn_values import LIMITS
 from executor.spark.pipeline.mapping import DatomSource
 from executor.spark.pipeline.runner import Reasons, RejectedRows
@@ -29,21 +30,29 @@ from store.private import opener
 _IDENT: Final = Keyword("db/ident")
 _PREDS: Final = Keyword("db.attr/preds")
 _BATCH: Final = 1 << 16
+# Bytes of lines that are read at once.
+_PIECE: Final = 1 << 22
 
 
 class PartFile(NamedTuple):
-    """A file of an export. number: among all of them."""
+    """A file of an export. number: among all. name: below the export's place. lines: of EDN, not Parquet."""
 
     number: int
-    path: str
+    origin: Origin
+    name: str
     attribute: str
+    lines: bool
+
+    @property
+    def path(self) -> str:
+        """Where it is, as it may be said."""
+        return self.origin.told(self.name)
 
 
 @dataclass(frozen=True)
 class Exported:
-    """What an export's folder says. files: those of Parquet."""
+    """What an export says."""
 
-    folder: Path
     manifest: Listing
     forms: Sequence[EdnMap]
     files: tuple[PartFile, ...]
@@ -52,11 +61,6 @@ class Exported:
     def attributes(self) -> list[str]:
         """Those that an import reads."""
         return [each.attribute for each in self.manifest.attributes if each.attribute != IGNORED]
-
-    @property
-    def has_lines(self) -> bool:
-        """Whether it has lines of EDN."""
-        return self.manifest.format == "edn" and bool(self.manifest.attributes)
 
     def preds(self, ident: Keyword) -> set[str]:
         """The predicates that an attribute's values satisfied there."""
@@ -67,26 +71,24 @@ class Exported:
 
 
 def read_export(source: DatomSource) -> Exported:
-    path = source.files[0] if source.files else source.path.removeprefix("file://")
-    if "://" in path:
-        raise AdalogError(
-            Code.ARG_INVALID, f"source {source.name}: an export is read from a folder that workers see, not {path}"
-        )
-    folder = Path(path).absolute()
-    manifest = read_manifest(folder)
+    """What the export says that a source names. Raises ARG_INVALID where there is none, or it is not whole."""
+    origin = Origin(source.files[0] if source.files else source.path.removeprefix("file://"))
+    manifest = read_manifest(origin)
     try:
-        forms = edn.read((folder / SCHEMA).read_text(encoding="utf-8"), LIMITS)
+        forms = edn.read(origin.content(SCHEMA).decode(), LIMITS)
     except (OSError, UnicodeDecodeError) as error:
-        raise AdalogError(Code.ARG_INVALID, f"{folder / SCHEMA} cannot be read: {error}") from None
+        raise AdalogError(Code.ARG_INVALID, f"{origin.told(SCHEMA)} cannot be read: {error}") from None
     if type(forms) is not tuple or not all(isinstance(form, EdnMap) for form in forms):
-        raise AdalogError(Code.ARG_INVALID, f"{folder / SCHEMA} is no vector of maps")
-    files: list[PartFile] = []
-    if manifest.format == "parquet":
-        for each in manifest.attributes:
-            if each.attribute != IGNORED:
-                paths = [str(folder / each.folder / file.name) for file in each.files]
-                files += [PartFile(len(files) + place, path, each.attribute) for place, path in enumerate(paths)]
-    return Exported(folder, manifest, forms, tuple(files))
+        raise AdalogError(Code.ARG_INVALID, f"{origin.told(SCHEMA)} is no vector of maps")
+    named = [
+        (f"{each.folder}/{file.name}", each.attribute)
+        for each in manifest.attributes
+        if each.attribute != IGNORED
+        for file in each.files
+    ]
+    lines = manifest.format == "edn"
+    files = tuple(PartFile(number, origin, *each, lines) for number, each in enumerate(named))
+    return Exported(manifest, forms, files)
 
 
 # Tasks
@@ -95,23 +97,42 @@ def read_export(source: DatomSource) -> Exported:
 def read_part(job: SourceJob, part: PartFile) -> list[Chunk]:
     """The chunks of a file of an export."""
     assert isinstance(job.reader, DatomReader)
-    job = replace(job, reader=replace(job.reader, own=part.attribute))
+    if not part.lines:
+        job = replace(job, reader=replace(job.reader, own=part.attribute))
     return list(chunks(_rows(part), job, part.number))
 
 
 def _rows(part: PartFile) -> Iterator[Rows]:
-    with _opened(part) as file:
-        for batch in file.iter_batches(_BATCH):
-            columns = {name: batch.column(name) for name in batch.schema.names}
-            n = batch.num_rows
-            yield Rows(columns, n, np.full(n, part.number, np.int64), np.zeros(n, np.int64))
+    for batch in _batches(part):
+        columns = {name: batch.column(name) for name in batch.schema.names}
+        n = batch.num_rows
+        yield Rows(columns, n, np.full(n, part.number, np.int64), np.zeros(n, np.int64))
 
 
-def _opened(part: PartFile) -> pq.ParquetFile:
+def _batches(part: PartFile) -> Iterator[pa.RecordBatch]:
+    """The rows of a file: its columns, or its lines. Raises ARG_INVALID for what is no such file."""
     try:
-        return pq.ParquetFile(part.path)
-    except (OSError, pa.ArrowInvalid) as error:
+        with part.origin.file(part.name) as file:
+            if part.lines:
+                yield from _line_batches(file)
+                return
+            with pq.ParquetFile(file) as parquet:
+                yield from parquet.iter_batches(_BATCH)
+    except (OSError, pa.ArrowInvalid, UnicodeDecodeError) as error:
         raise AdalogError(Code.ARG_INVALID, f"{part.path} cannot be read: {error}") from None
+
+
+def _line_batches(file: Any) -> Iterator[pa.RecordBatch]:
+    rest = b""
+    while piece := file.read(_PIECE):
+        *lines, rest = (rest + piece).split(b"\n")
+        yield _lines_batch(lines)
+    if rest:
+        yield _lines_batch([rest])
+
+
+def _lines_batch(lines: Sequence[bytes]) -> pa.RecordBatch:
+    return pa.record_batch({LINE: pa.array(lines, pa.large_binary()).cast(pa.large_string())})
 
 
 class RejectedPart(NamedTuple):
@@ -136,17 +157,17 @@ def write_rejected(source: str, reasons: Reasons, folder: str, rejected: Rejecte
             said[start + row] = reasons[column][reason]
     path = Path(folder) / f"{source}-{rejected.part.number}.jsonl"
     at = 0
-    with _opened(rejected.part) as file, open(path, "wb", opener=opener) as out:
-        for batch in file.iter_batches(_BATCH):
+    with open(path, "wb", opener=opener) as out:
+        for batch in _batches(rejected.part):
             places = [place for place in range(at, at + batch.num_rows) if place in said]
             rows = batch.take(pa.array([place - at for place in places], pa.int64())).to_pylist()
             for place, row in zip(places, rows, strict=True):
-                line = {
-                    "source": source,
-                    "file": rejected.part.path,
-                    "row": {"a": rejected.part.attribute, **row},
-                    "reason": said[place],
-                }
+                line: dict[str, Any] = {"source": source, "file": rejected.part.path}
+                if rejected.part.lines:
+                    line |= {"line": place + 1, "row": {"value": row[LINE]}}
+                else:
+                    line |= {"row": {"a": rejected.part.attribute, **row}}
+                line["reason"] = said[place]
                 out.write(orjson.dumps(line, default=str) + b"\n")
             at += batch.num_rows
     return len(said)

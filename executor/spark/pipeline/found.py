@@ -1,14 +1,17 @@
-"""What an import finds in the database, and what its sources mean there."""
+"""What an import begins with: its sources, and what these mean in the database that it finds."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import Any, Protocol
 
-from executor.spark.pipeline.chunks import Wanted
+from executor.spark.pipeline.chunks import Chunk, SourceJob, Wanted
 from executor.spark.pipeline.ids import Ids
+from executor.spark.shipping import Shipped
 from store.adoption import Prepared
+from store.hold import Hold
 
 
 @dataclass(frozen=True)
@@ -28,3 +31,30 @@ class Found:
     def is_read_like(self, other: Found) -> bool:
         """Whether rows give the same values."""
         return bool(self.reading == other.reading)
+
+
+class Intake(Protocol):
+    """What an import begins with: which attributes its sources give, and how their rows are read."""
+
+    def look(self) -> None:
+        """Looks at the sources, once: what columns they have, what they name."""
+
+    def found(self, forms: Sequence[Any], hold: Hold | None) -> Found:
+        """What the transaction finds that begins with these forms, and declares what is used first."""
+
+    def jobs(self, found: Found, folder: str, database: Shipped) -> list[SourceJob]:
+        """What the tasks that read each source are told."""
+
+    def chunks(self, found: Found, jobs: Sequence[SourceJob]) -> list[Chunk]:
+        """Reads the sources."""
+
+    def files(self) -> Mapping[int, str]:
+        """The files by the number that rows tell them by."""
+
+    def check(self, found: Found, changed: Set[int], rejected: int) -> None:
+        """Raises ARG_INVALID where the database would not be consistent after it. changed: attributes."""
+
+    def quarantine(
+        self, found: Found, chunks: Sequence[Chunk], rejected: Sequence[Sequence[str]], to: Path
+    ) -> None:
+        """Writes the rejected rows. rejected: of each chunk the files that name them."""

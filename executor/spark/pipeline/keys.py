@@ -23,8 +23,9 @@ from executor.spark.shipping import Shipped
 from executor.spark.staged import Arrays, read_staged, write_staged
 from store import layout
 from store.dictionary import Block
-from store.segment import Segment, write_segment
+from store.segment import Segment
 from store.snapshot import Snapshot
+from store.stored import save_block
 from store.trie import distinct
 
 MISSING: Final = NOBODY
@@ -151,12 +152,14 @@ def _holders(snapshot: Snapshot, attribute: int, codes: Int64s) -> Int64s:
 
 @dataclass(frozen=True, slots=True)
 class Numbering:
-    """The first new number of each domain, and the first new entity of each identity, in each bucket."""
+    """The first new number of each domain, and the first new entity of each identity, in each bucket; first_id: the
+    first of all."""
 
     buckets: tuple[Bucket, ...]
     keys: Mapping[int, tuple[int, ...]]
     entities: Mapping[int, tuple[int, ...]]
     new_entities: int
+    first_id: int
 
     @staticmethod
     def of(buckets: Sequence[Bucket], lengths: Mapping[int, int], first_id: int) -> Numbering:
@@ -170,7 +173,7 @@ class Numbering:
             counts = [bucket.entities[identity] for bucket in buckets]
             entities[identity] = tuple(_starts(at, counts))
             at += sum(counts)
-        return Numbering(tuple(buckets), keys, entities, at - first_id)
+        return Numbering(tuple(buckets), keys, entities, at - first_id, first_id)
 
 
 def _starts(first: int, counts: Sequence[int]) -> list[int]:
@@ -257,5 +260,4 @@ def write_block(job: BlockJob) -> Segment:
     keys = pa.concat_arrays([binary_of(name, file) for file in files])
     hashes = np.concatenate([file[f"{name}.hashes"] for file in files])
     block = Block.hashed(job.start, keys, hashes, job.secret)
-    arrays = {f"{job.domain}.{job.start}.{part}": array for part, array in block.arrays._asdict().items()}
-    return write_segment(Path(job.folder), f"dictionary-{job.domain}-{job.start}", arrays)
+    return save_block(Path(job.folder), job.domain, block)

@@ -59,7 +59,8 @@ class Column:
 class Source:
     """Rows of files, each an entity with a value of an identity attribute, which `entity` gives.
 
-    files: what the path means, where that was looked up already.
+    files: what the path means, where that was looked up already. part: they are some of many, in which there need
+    not be every key of JSON.
     """
 
     name: str
@@ -69,13 +70,14 @@ class Source:
     entity: Column
     columns: tuple[Column, ...]
     files: tuple[str, ...] = ()
+    part: bool = False
 
     def of_files(self, files: Sequence[str]) -> Source:
         """The same of other files, of which a stream has taken note already."""
         if self.format == KAFKA:
-            return replace(self, format="jsonl", options={}, files=tuple(files))
+            return replace(self, format="jsonl", options={}, files=tuple(files), part=True)
         options = {name: value for name, value in self.options.items() if name.lower() not in TAKING}
-        return replace(self, options=options, files=tuple(files))
+        return replace(self, options=options, files=tuple(files), part=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,7 +81,7 @@ class Places:
     def _checked(self, source: DatomSource) -> DatomSource:
         files = self._looked_up(source)
         if source.format == "adalog" and len(files) != 1:
-            raise AdalogError(Code.ARG_INVALID, f"source {source.name}: an export is one folder of this machine")
+            raise AdalogError(Code.ARG_INVALID, f"source {source.name}: an export is one folder")
         return replace(source, files=files)
 
     def _looked_up(self, source: AnySource) -> tuple[str, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import re
 import threading
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,10 +19,11 @@ import pyarrow as pa
 
 from datalog.errors import AdalogError, Code
 from executor.spark.job import each_in_a_task
-from executor.spark.pipeline.chunks import Chunk, Rows, SourceJob, chunks, read_rejects
+from executor.spark.pipeline.chunks import MALFORMED, Chunk, Rows, SourceJob, chunks, read_rejects
 from executor.spark.pipeline.datoms import named
 from executor.spark.pipeline.lines import LineNumbers
 from executor.spark.pipeline.mapping import AnySource, DatomSource, Source
+from executor.spark.pipeline.opened import Opened, exactly, opened, unreadable, wrong_of
 from executor.spark.pipeline.runner import Reasons, RejectedRows
 from executor.spark.session import Live
 from executor.spark.task import Refused, refusal
@@ -36,8 +36,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 _POLL_SECONDS: Final = 0.05
-# What patterns are made of, for Hadoop's file systems.
-_SPECIAL: Final = re.compile(r"[*?\[\]{}\\]")
+_MALFORMED: Final = "what is malformed of the row"
 _FILE: Final = "file of the row"
 _BLOCK: Final = "block of the row"
 _ROW: Final = "row"
@@ -46,6 +45,8 @@ _SETTINGS: Final = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.ansi.enabled": "false",
+    # Only who reads all columns of a line sees how many it has.
+    "spark.sql.csv.parser.columnPruning.enabled": "false",
 }
 
 
@@ -69,22 +70,19 @@ class SparkRunner:
         self._spark: SparkSession = live.spark.newSession()
         for name, value in {**_SETTINGS, "spark.sql.leafNodeDefaultParallelism": str(live.cores)}.items():
             self._spark.conf.set(name, value)
-        self._frames: dict[str, DataFrame] = {}
+        self._held: dict[str, Opened] = {}
 
     # The files
 
     def columns(self, source: Source) -> Mapping[str, pa.DataType]:
         from pyspark.sql.pandas.types import to_arrow_schema
 
-        # Spark may have to read all of it to know its columns.
-        frame = self._wait(f"looking at {source.name}", lambda _: self._frame(source))
-        schema = to_arrow_schema(frame.schema, timezone="UTC")
-        self.buckets = max(self.buckets, frame.rdd.getNumPartitions())
-        return {field.name: field.type for field in schema}
+        held = self._looked_at(source)
+        schema = to_arrow_schema(held.frame.schema, timezone="UTC")
+        return {field.name: field.type for field in schema if field.name != held.malformed}
 
     def named(self, source: DatomSource) -> Mapping[str, set[str]]:
-        frame = self._frame(source)
-        self.buckets = max(self.buckets, frame.rdd.getNumPartitions())
+        frame = self._looked_at(source).frame
 
         def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             yield _answer(named(batch.column(0) for batch in batches))
@@ -93,7 +91,7 @@ class SparkRunner:
             return [_asked(each) for each in _mapped(frame, work).toArrow().column(0).to_pylist()]
 
         found: dict[str, set[str]] = {}
-        for part in self._wait(f"looking at {source.name}", run):
+        for part in self._wait(f"looking at {source.name}", run, of=source):
             for name, kinds in part.items():
                 found.setdefault(name, set()).update(kinds)
         return found
@@ -101,62 +99,51 @@ class SparkRunner:
     def files(self, source: AnySource) -> Mapping[int, str]:
         from pyspark.sql import functions
 
-        paths = sorted(self._frame(source).inputFiles())
+        paths = sorted(self._opened(source).frame.inputFiles())
         hashed = self._spark.createDataFrame(pa.table({"path": paths})) if paths else None
         if hashed is None:
             return {}
         table = hashed.select("path", functions.xxhash64("path").alias("hash")).toArrow()
         return dict(zip(table.column("hash").to_pylist(), table.column("path").to_pylist(), strict=True))
 
-    def _frame(self, source: AnySource) -> DataFrame:
-        found = self._frames.get(source.name)
+    def _opened(self, source: AnySource) -> Opened:
+        found = self._held.get(source.name)
         if found is None:
-            found = self._frames[source.name] = self._ask(lambda: self._read(source), source)
+            found = self._held[source.name] = opened(self._spark, source)
         return found
 
-    def _read(self, source: AnySource) -> DataFrame:
-        reader = self._spark.read.options(**source.options)
-        path = source.path if "://" in source.path else str(Path(source.path).absolute())
-        files = [_SPECIAL.sub(r"\\\g<0>", each) for each in source.files]
-        paths = files or path
-        if source.format == "csv":
-            if source.path.lower().endswith((".tsv", ".tsv.gz")) and not {"sep", "delimiter"} & set(source.options):
-                reader = reader.option("sep", "\t")
-            return reader.csv(paths)
-        if source.format == "edn":
-            # A line of blanks or a comment is no row.
-            lines = reader.option("lineSep", "\n").text(paths)
-            return lines.where(lines["value"].rlike(r"\S") & ~lines["value"].startswith(";"))
-        return reader.json(paths) if source.format == "jsonl" else reader.parquet(*files or (path,))
+    def _looked_at(self, source: AnySource) -> Opened:
+        """The same, after Spark looked at the files, of which it may have to read all."""
 
-    def _ask(self, work: Callable[[], R], source: AnySource) -> R:
-        from pyspark.errors import PySparkException
+        def look(_: SparkSession) -> tuple[Opened, int]:
+            held = self._opened(source)
+            return held, held.frame.rdd.getNumPartitions()
 
-        try:
-            return work()
-        except PySparkException as error:
-            why = str(error).split("\n")[0].split(" SQLSTATE")[0]
-            raise AdalogError(Code.ARG_INVALID, f"source {source.name} cannot be read: {why}") from None
+        held, partitions = self._wait(f"looking at {source.name}", look, of=source)
+        self.buckets = max(self.buckets, partitions)
+        return held
 
     # Tasks
 
     def read(self, source: AnySource, names: Mapping[str, str], job: SourceJob) -> list[Chunk]:
-        frame = self._placed(source, names)
+        held, job = exactly(self._spark, self._opened(source), names, job)
+        frame = self._placed(held, names)
         keys = tuple(names)
+        wrong = None if held.malformed is None else wrong_of(held)
 
         def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             from pyspark import TaskContext
 
             context = TaskContext.get()
             assert context is not None
-            for chunk in _refusing(chunks(_rows(batches, keys), job, context.partitionId())):
+            for chunk in _refusing(chunks(_rows(batches, keys, wrong), job, context.partitionId())):
                 yield _answer(chunk)
 
         def run(_: SparkSession) -> list[Chunk]:
             return [_asked(each) for each in _mapped(frame, work).toArrow().column(0).to_pylist()]
 
         folder = Path(job.folder)
-        return self._wait(f"reading {source.name}", run, lambda: _rows_written(folder))
+        return self._wait(f"reading {source.name}", run, lambda: _rows_written(folder), of=source)
 
     def each(self, stage: str, work: Callable[[T], R], items: Sequence[T]) -> list[R]:
         if not items:
@@ -176,9 +163,9 @@ class SparkRunner:
     def quarantine(self, source: AnySource, rejected: Sequence[RejectedRows], reasons: Reasons, to: Path) -> None:
         from pyspark.sql import functions
 
-        frame = self._frame(source)
-        row = functions.to_json(functions.struct(*(frame[f"`{name}`"] for name in frame.columns)))
-        placed = frame.select(
+        held = self._opened(source)
+        row = functions.to_json(functions.struct(*map(held.column, held.frame.columns)))
+        placed = held.frame.select(
             functions.input_file_name().alias(_FILE),
             functions.input_file_block_start().alias(_BLOCK),
             row.alias(_ROW),
@@ -186,7 +173,7 @@ class SparkRunner:
         by_partition: dict[int, list[RejectedRows]] = {}
         for each in rejected:
             by_partition.setdefault(each.partition, []).append(each)
-        writer = _Quarantine(source, by_partition, reasons, str(to.absolute()))
+        writer = _Quarantine(held.source, by_partition, reasons, str(to.absolute()))
 
         def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             from pyspark import TaskContext
@@ -197,18 +184,26 @@ class SparkRunner:
 
         self._wait(f"writing what was rejected of {source.name}", lambda _: _mapped(placed, work).toArrow())
 
-    def _placed(self, source: AnySource, names: Mapping[str, str]) -> DataFrame:
+    def _placed(self, held: Opened, names: Mapping[str, str]) -> DataFrame:
         from pyspark.sql import functions
 
-        frame = self._frame(source)
-        return frame.select(
-            *(frame[f"`{column}`"].alias(key) for key, column in names.items()),
+        malformed = () if held.malformed is None else (held.column(held.malformed).alias(_MALFORMED),)
+        return held.frame.select(
+            *(held.column(column).alias(key) for key, column in names.items()),
+            *malformed,
             functions.xxhash64(functions.input_file_name()).alias(_FILE),
             functions.input_file_block_start().alias(_BLOCK),
         )
 
-    def _wait(self, stage: str, work: Callable[[SparkSession], R], rows: Callable[[], int] = lambda: 0) -> R:
-        """Runs a job, telling how far it is; ends it where nobody waits any more."""
+    def _wait(
+        self,
+        stage: str,
+        work: Callable[[SparkSession], R],
+        rows: Callable[[], int] = lambda: 0,
+        *,
+        of: AnySource | None = None,
+    ) -> R:
+        """Runs a job, telling how far it is; ends it where nobody waits any more. of: whose files it reads."""
         self._watching.stage(stage)
         tag = f"import-{uuid.uuid4().hex}"
         running = self._live.submit(tag, work)
@@ -232,6 +227,8 @@ class SparkRunner:
                 raise told from None
             if not self._live.usable():
                 raise _gone() from error
+            if of is not None and (why := unreadable(error)) is not None:
+                raise AdalogError(Code.ARG_INVALID, f"source {of.name} cannot be read: {why}") from None
             raise AdalogError(Code.INTERNAL, f"{stage} failed: {_told(str(error))}") from error
         raise AssertionError("count() does not end")
 
@@ -302,11 +299,14 @@ def _refusing(made: Iterator[R]) -> Iterator[R]:
         raise Refused(error) from None
 
 
-def _rows(batches: Iterator[pa.RecordBatch], keys: Sequence[str]) -> Iterator[Rows]:
+def _rows(
+    batches: Iterator[pa.RecordBatch], keys: Sequence[str], wrong: Callable[[pa.Array], pa.Array] | None
+) -> Iterator[Rows]:
     for batch in batches:
         if batch.num_rows:
+            more = {} if wrong is None else {MALFORMED: wrong(batch.column(_MALFORMED))}
             yield Rows(
-                {key: batch.column(key) for key in keys},
+                {key: batch.column(key) for key in keys} | more,
                 batch.num_rows,
                 batch.column(_FILE).to_numpy(),
                 batch.column(_BLOCK).to_numpy(),

@@ -52,6 +52,8 @@ class RowIntake:
 
     def look(self) -> None:
         self._files = [self._runner.columns(source) for source in self._plan.sources]
+        sources = map(_with_what_is_there, self._plan.sources, self._files)
+        self._plan = replace(self._plan, sources=tuple(sources))
 
     def found(self, forms: Sequence[Any], hold: Hold | None) -> Found:
         prepared = self._prepared(forms, hold)
@@ -102,6 +104,14 @@ class RowIntake:
             rows = rejected_rows(number, chunks, rejected)
             if rows:
                 self._runner.quarantine(each.source, rows, _reasons(each, found.prepared.schema), to)
+
+
+def _with_what_is_there(source: Source, columns: Mapping[str, pa.DataType]) -> Source:
+    """A source of JSON without the attributes that none of its rows has, where it is a part of many; they may have
+    a type yet."""
+    if not source.part or source.format != "jsonl":
+        return source
+    return replace(source, columns=tuple(each for each in source.columns if each.column in {None, *columns}))
 
 
 def _declarations(plan: Plan, found: Sequence[Mapping[str, pa.DataType]], schema: Schema) -> list[EdnMap]:
@@ -277,4 +287,10 @@ def _reasons(resolved: _Resolved, schema: Schema) -> Reasons:
                 f"{name} is unique, and another entity has this value",
             ]
         )
+    # Of the row as a whole; what lies between is said of datoms.
+    what = {
+        "csv": "the line has more values than there are columns",
+        "jsonl": "the line is no JSON object of this form",
+    }
+    reasons[0] += ["", "", what.get(resolved.source.format, "")]
     return reasons

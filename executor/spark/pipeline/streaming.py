@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 _TRIGGER: Final = "1 second"
 # What Spark knows of a file whose content it does not look into.
 _BINARY: Final = "path STRING, modificationTime TIMESTAMP, length LONG, content BINARY"
+# The value of a topic's record, on one line.
+_VALUE: Final = r"regexp_replace(CAST(value AS STRING), '[\\r\\n]+', ' ') AS value"
 _LOOK_SECONDS: Final = 0.2
 # So long after a failure that may pass, at first and at most.
 _AGAIN_SECONDS: Final = 1.0
@@ -135,10 +137,10 @@ class Streaming:
 
     def _appearing(self, source: Source, reader: DataStreamReader) -> DataFrame:
         if source.format == KAFKA:
-            return reader.format("kafka").load().selectExpr("CAST(value AS STRING) AS value")
+            return reader.format("kafka").load().selectExpr(_VALUE)
         # Only the paths are wanted; what is in the files is read by the import.
         path = source.path if "://" in source.path else str(Path(source.path).absolute())
-        return reader.format("binaryFile").schema(_BINARY).load(path).select("path")
+        return reader.format("binaryFile").schema(_BINARY).load(path).select("path", "length")
 
     def _ask(self, source: Source, work: Callable[[], Any]) -> Any:
         from pyspark.errors import PySparkException
@@ -157,7 +159,8 @@ class Streaming:
             raise AdalogError(Code.ARG_INVALID, f"source {source.name} cannot be followed: {why}") from None
 
     def _files(self, source: Source, rows: DataFrame, number: int, key: str) -> None:
-        files = sorted(_LOCAL.sub("/", row["path"]) for row in rows.collect())
+        # Spark's readers make nothing of empty files, not even columns.
+        files = sorted(_LOCAL.sub("/", row["path"]) for row in rows.collect() if row["length"])
         self._hand_on(source, files, number, key)
 
     def _topic(self, source: Source, rows: DataFrame, number: int, key: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import math
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
@@ -23,9 +24,10 @@ _NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]
 _NAMED: Final = {"nan": "nan", "inf": "inf", "infinity": "inf", "-inf": "-inf", "-infinity": "-inf", "+inf": "inf"}
 _UUID: Final = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _TRUTH: Final = {"true": True, "false": False}
-# Milliseconds since 1970 of what a datetime can be.
-_FIRST_MS: Final = -62_135_596_800_000
-_LAST_MS: Final = 253_402_300_799_999
+FIRST_MS: Final = -62_135_596_800_000
+"""The first millisecond since 1970 of what a datetime can be."""
+LAST_MS: Final = 253_402_300_799_999
+"""The last one."""
 
 
 def keyword(text: str) -> Keyword:
@@ -49,7 +51,10 @@ def value_of(raw: Any, value_type: str) -> Any | None:
     elif isinstance(raw, date):
         raw = datetime(raw.year, raw.month, raw.day, tzinfo=UTC)
     elif value_type == "instant" and type(raw) is int:
-        return instant_of(raw) if _FIRST_MS <= raw <= _LAST_MS else None
+        return instant_of(raw) if FIRST_MS <= raw <= LAST_MS else None
+    elif value_type == "uuid" and isinstance(raw, bytes):
+        # As Parquet has them.
+        return UUID(bytes=raw) if len(raw) == 16 else None
     if not isinstance(raw, bool | int | float | Decimal | bytes | datetime):
         return None
     return coerced(value_type, raw)
@@ -73,7 +78,9 @@ def _bigint(text: str) -> Any:
 def _double(text: str) -> float | None:
     text = text.strip()
     if _NUMBER.fullmatch(text):
-        return float(text)
+        number = float(text)
+        # As in EDN: what is too large for a double is not infinity.
+        return number if math.isfinite(number) else None
     named = _NAMED.get(text.lower())
     return None if named is None else float(named)
 
@@ -144,6 +151,11 @@ def _bytes(text: str) -> bytes | None:
         return None
 
 
+def _number(text: str) -> Decimal | None:
+    """A number of JSON by its digits."""
+    return _bigdec(text)
+
+
 _READERS: Final[Mapping[str, Callable[[str], Any]]] = {
     "long": _long,
     "bigint": _bigint,
@@ -153,6 +165,7 @@ _READERS: Final[Mapping[str, Callable[[str], Any]]] = {
     "string": str,
     "keyword": _keyword,
     "symbol": _symbol,
+    "number": _number,
     "boolean": _boolean,
     "instant": _instant,
     "uuid": _uuid,

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from executor.spark.pipeline.texts import value_of
+from executor.spark.pipeline.texts import FIRST_MS, LAST_MS, value_of
 from store import layout
 from store.coercion import coerced
 from store.keys import spell
@@ -78,10 +78,17 @@ def typed(values: pa.Array | pa.ChunkedArray, read_as: str, value_type: str, spl
         array, rows = _filtered(array, rows, array.is_valid())
     if not len(array):
         return Typed([], rows)
+    bad = rows[:0]
+    if pa.types.is_timestamp(array.type):
+        # Years that nothing here can show; Python has no such moments, either.
+        outside = _outside(array)
+        bad = np.unique(rows[outside])
+        array, rows = _filtered(array, rows, pa.array(~outside))
     short = _short(array, rows, read_as, value_type)
     if short is not None:
-        return Typed(short, rows[:0])
-    return one_by_one(array, rows, lambda raw: _spelt(raw, read_as, value_type))
+        return Typed(short, bad)
+    found = one_by_one(array, rows, lambda raw: _spelt(raw, read_as, value_type))
+    return found if not len(bad) else Typed(found.parts, np.union1d(found.bad, bad).astype(np.int32))
 
 
 def constant(value: Any, read_as: str, value_type: str) -> Spelt | None:
@@ -139,6 +146,15 @@ def _instants(array: pa.Array) -> Int64s:
     milliseconds = ticks * per if per > 0 else ticks // -per
     codes: Int64s = milliseconds + (layout.code_of(layout.TAG_INSTANT, 0) + layout.INSTANT_BIAS)
     return codes
+
+
+def _outside(array: pa.Array) -> NDArray[np.bool_]:
+    """Which moments are of no year from 1 to 9999."""
+    ticks, per = array.cast(pa.int64()).to_numpy(), _PER_UNIT[array.type.unit]
+    first, last = (FIRST_MS // per, LAST_MS // per) if per > 0 else (FIRST_MS * -per, (LAST_MS + 1) * -per - 1)
+    least, most = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+    outside: NDArray[np.bool_] = (ticks < max(first, least)) | (ticks > min(last, most))
+    return outside
 
 
 def of_codes(rows: Int32s, codes: Int64s) -> Part:

@@ -73,6 +73,8 @@ def create_app(
     responses = Responses(settings.responses_bytes)
     hub = Hub(pool, settings.live)
     metrics.live(hub)
+    if workers is not None:
+        workers.share(memory=pool.memory, responses=responses, live=hub.holdings, mailboxes=hub.mail, bodies=wire)
     services = Services(
         database, pool, settings.limits, Cursors(database.secret or cursor_key(settings)), responses, hub
     )

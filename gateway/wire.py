@@ -17,6 +17,7 @@ from typing import Final, Protocol
 import orjson
 
 from datalog.errors import RETRYABLE, Code
+from executor.bounds.beside import NOBODY
 from gateway.config import Settings, networks
 from gateway.guards import SECURITY_HEADERS
 
@@ -129,6 +130,9 @@ class Wire:
         self.counted: Callable[[int], None] = lambda connections: None
         self._most_of_address = settings.connections_per_address
         self._most_body_bytes = settings.bodies_bytes
+        # What other workers hold of it, who cannot be made to give anything: so an Nth of it is always there.
+        self.beside = NOBODY
+        self._own_body_bytes = settings.bodies_bytes // settings.workers
         self._proxies = networks(settings.trusted_proxies)
         self._of_address: Counter[str] = Counter()
         self._lingering: set[Peer] = set()
@@ -239,7 +243,8 @@ class Wire:
         way rather than one that is being answered."""
         connection.held += size
         self.body_bytes += size
-        while self.body_bytes > self._most_body_bytes:
+        self.beside.tell(self.body_bytes)
+        while self.body_bytes > max(self._own_body_bytes, self._most_body_bytes - self.beside.others()):
             held: Counter[str] = Counter()
             for other in self.connections:
                 held[other.address] += other.held
@@ -263,6 +268,7 @@ class Wire:
         """So many bytes of bodies were answered, or all; or nobody waits for that any more."""
         size = connection.held if size is None else min(size, connection.held)
         self.body_bytes -= size
+        self.beside.tell(self.body_bytes)
         connection.held -= size
 
     def _make_room(self, candidates: Iterable[Peer]) -> bool:

@@ -15,6 +15,7 @@ from typing import Any, Final
 import orjson
 
 from datalog.errors import AdalogError, Code
+from executor.bounds.beside import NOBODY
 from schema.limits import exceeded
 
 # No JSON that orjson writes has this byte.
@@ -26,13 +27,15 @@ _PIECE_BYTES: Final = 1024 * 1024
 
 
 class Responses:
-    """What all responses of a process hold until they are sent, small ones aside. Thread-safe.
+    """What all responses of a server hold until they are sent, small ones aside. Thread-safe.
 
-    One principal's may hold half of it: who reads slowly, or not at all, is in his own way first.
+    `held`: what those of this process do. `beside`: and those of others. One principal's may hold half of what the
+    others leave: who reads slowly, or not at all, is in his own way first.
     """
 
     def __init__(self, nbytes: int) -> None:
         self.held = 0
+        self.beside = NOBODY
         self._most = nbytes
         self._of: Counter[str] = Counter()
         self._lock = threading.Lock()
@@ -40,8 +43,8 @@ class Responses:
     def draw(self, principal: str, nbytes: int) -> None:
         """Raises RATE_LIMITED, retryable, where others are being sent."""
         with self._lock:
-            own = self._of[principal] + nbytes
-            if self.held + nbytes > self._most or own > self._most // 2:
+            own, most = self._of[principal] + nbytes, self._most - self.beside.others()
+            if self.held + nbytes > most or own > most // 2:
                 raise AdalogError(
                     Code.RATE_LIMITED,
                     "the responses that are being sent hold the memory that this one needs; try again shortly",
@@ -49,11 +52,13 @@ class Responses:
                 )
             self._of[principal] = own
             self.held += nbytes
+            self.beside.tell(self.held)
 
     def put_back(self, principal: str, nbytes: int) -> None:
         """A response was sent, or is not wanted any more."""
         with self._lock:
             self.held -= nbytes
+            self.beside.tell(self.held)
             self._of[principal] -= nbytes
             if not self._of[principal]:
                 del self._of[principal]

@@ -1,4 +1,4 @@
-"""The bytes that queries may hold: one amount for the process, a share of it for each query.
+"""The bytes that queries may hold: one amount for the server, a share of it for each query.
 
 What is counted are the columns and values that a query gathers, where it gathers them and before it makes them. A
 query draws from the process in pieces, so that a light one is at the common lock once.
@@ -11,10 +11,11 @@ import threading
 from typing import Final, Protocol
 
 from datalog.errors import AdalogError, Code
+from executor.bounds.beside import NOBODY
 from executor.bounds.failure import emptied
 
 MEMORY_BYTES: Final = 1 << 30
-"""What all queries of a process may hold unless a setting says otherwise."""
+"""What all queries of a server may hold unless a setting says otherwise."""
 
 # How many of the largest queries there is room for.
 _SHARES: Final = 2
@@ -28,15 +29,17 @@ class Holder(Protocol):
 
 
 class Memory:
-    """What the queries of one process may hold together. Thread-safe.
+    """What the queries of one server may hold together. Thread-safe.
 
-    `share`: what one of them may hold. `held`: what they have drawn, which is never more than `total`.
+    `share`: what one of them may hold. `held`: what those of this process have drawn. `beside`: what those of
+    others have, never more than `total` together.
     """
 
     def __init__(self, total: int = MEMORY_BYTES) -> None:
         self.total = total
         self.share = total // _SHARES
         self.held = 0
+        self.beside = NOBODY
         self._lock = threading.Lock()
 
     def budget(self) -> Budget:
@@ -51,17 +54,19 @@ class Memory:
     def draw(self, nbytes: int) -> None:
         """Takes bytes for a query. Raises RATE_LIMITED, retryable, where others hold them."""
         with self._lock:
-            if self.held + nbytes > self.total:
+            if self.held + self.beside.others() + nbytes > self.total:
                 raise AdalogError(
                     Code.RATE_LIMITED,
                     "other queries hold the memory that this one needs; try again shortly",
                 )
             self.held += nbytes
+            self.beside.tell(self.held)
 
     def put_back(self, nbytes: int) -> None:
         """Returns what a query has drawn."""
         with self._lock:
             self.held -= nbytes
+            self.beside.tell(self.held)
 
 
 class Budget:

@@ -6,6 +6,7 @@ import threading
 from dataclasses import dataclass
 
 from datalog.errors import AdalogError, Code
+from executor.bounds.beside import NOBODY
 from executor.live.event import Message
 from executor.maintain.view import View
 from store.snapshot import Snapshot
@@ -16,20 +17,25 @@ class FullError(AdalogError):
 
 
 class Holdings:
-    """Bytes that may be held together. `held`: those that are. Thread-safe."""
+    """Bytes that may be held together. Thread-safe.
+
+    `held`: those that are, in this process. `beside`: and in others.
+    """
 
     def __init__(self, total: int) -> None:
         self.total = total
         self.share = total // 2
         self.held = 0
+        self.beside = NOBODY
         self._lock = threading.Lock()
 
     def draw(self, nbytes: int, *, always: bool = False) -> bool:
         """Takes or gives back bytes; whether there was room for them. `always`: even beyond."""
         with self._lock:
-            if nbytes > 0 and not always and self.held + nbytes > self.total:
+            if nbytes > 0 and not always and self.held + self.beside.others() + nbytes > self.total:
                 return False
             self.held += nbytes
+            self.beside.tell(self.held)
             return True
 
 

@@ -1,7 +1,7 @@
-"""Memory that the supervisor and its workers share: who is there, the newest transaction that each knows, and what
-principals have used.
+"""Memory that the supervisor and its workers share: who is there, the newest transaction that each knows, what each
+holds of the amounts that are for all, and what principals have used.
 
-Each of the first numbers has one writer, and is written in one piece; whoever reads sees an older one or the
+But for the last, each number has one writer, and is written in one piece; whoever reads sees an older one or the
 newest.
 """
 
@@ -10,17 +10,22 @@ from __future__ import annotations
 import mmap
 import os
 import tempfile
+from typing import Final
 
 import numpy as np
 
+from executor.bounds.beside import Beside
 from executor.spark.seen import STATES, Seen
 from gateway.workers.fills import SharedFills
 
 # Numbers before those of the workers: how many are ready, how many were started again, and of the Spark session its
 # state, cores, tasks and microseconds of a job that does nothing.
 _READY, _RESTARTS, _SPARK, _OWN = 0, 1, 2, 8
-# Far enough apart that no two writers share a line of the processor's cache.
+# Far enough apart that no two writers share a line of the processor's cache. Each worker has the newest transaction
+# here, then what it holds of each amount.
 _STRIDE = 8
+AMOUNTS: Final = ("memory", "responses", "live", "mailboxes", "bodies")
+"""Bytes that are for all workers together."""
 
 
 class Board:
@@ -70,7 +75,30 @@ class Board:
         """A worker's transaction is on disk, and is about to be answered."""
         self._numbers[_OWN + _STRIDE * worker] = t
 
+    def forget(self, worker: int) -> None:
+        """The worker has ended, and holds nothing any more."""
+        start = _OWN + _STRIDE * worker
+        self._numbers[start + 1 : start + _STRIDE] = 0
+
+    def beside(self, worker: int, amount: str) -> Beside:
+        """What the other workers hold of an amount."""
+        return _Column(self._numbers, _OWN + 1 + AMOUNTS.index(amount), worker)
+
     @property
     def newest(self) -> int:
         """The newest transaction that any worker may have answered."""
         return int(self._numbers[_OWN::_STRIDE].max())
+
+
+class _Column:
+    """An amount: a number for each worker."""
+
+    def __init__(self, numbers: np.ndarray, first: int, worker: int) -> None:
+        self._column = numbers[first::_STRIDE]
+        self._worker = worker
+
+    def others(self) -> int:
+        return int(self._column.sum()) - int(self._column[self._worker])
+
+    def tell(self, held: int) -> None:
+        self._column[self._worker] = held

@@ -1,4 +1,4 @@
-"""What one worker of several may use: bounds that are meant for the machine or for its clients are divided."""
+"""What one worker of several may use: bounds on what is counted in each process are divided."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from gateway.config import PREFIX, SettingError, Settings
+from gateway.config import Settings
 
-# Each worker has its share, rounded up. What is not named here holds for each request, connection or subscription,
-# or for each worker.
+# Each worker has its share, rounded up. What is not named here is one amount for all (`board`), or holds for each
+# request, connection or subscription, or for each worker.
 DIVIDED: Final = (
-    *("memory_bytes", "responses_bytes", "cache_bytes", "plan_cache_bytes", "bodies_bytes"),
-    *("live_bytes", "live_mailboxes_bytes"),
+    *("cache_bytes", "plan_cache_bytes"),
     *("connections", "connections_per_address", "live_subscriptions", "live_subscriptions_per_principal"),
     *("queries_at_once", "heavy_queries_at_once", "queries_waiting", "transactions_waiting"),
 )
@@ -26,11 +25,5 @@ def own(share: Settings, number: int) -> Settings:
 
 
 def share_of(settings: Settings) -> Settings:
-    """The settings of each of the workers. Raises SettingError where a share is too small."""
-    count = settings.workers
-    whole = {name: -(-getattr(settings, name) // count) for name in DIVIDED}
-    share = replace(settings, **whole)
-    try:
-        return share.checked()
-    except SettingError as error:
-        raise SettingError(f"{error}; {PREFIX}WORKERS is {count}, and each has its share of what is set") from None
+    """The settings of each of the workers."""
+    return replace(settings, **{name: -(-getattr(settings, name) // settings.workers) for name in DIVIDED})

@@ -236,6 +236,7 @@ class Supervisor:
             code = process.ended()
             process.close()
             seat.process = None
+            self._board.forget(seat.number)
             self._count()
             if self._stopping is None:
                 self._restart(seat, process, code or 0, now)

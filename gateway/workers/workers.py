@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Generator, Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from prometheus_client.metrics_core import Metric
 
+from executor.bounds.beside import Beside
 from executor.spark.seen import Seen
 from gateway.metrics import Metrics
 from gateway.workers.calls import Calls, Gone, Service
@@ -23,6 +24,12 @@ _WITH_SPARK: Final = 0
 _JOIN, _IMPORT = "join", "import"
 _LOOK_SECONDS: Final = 0.05
 _TELL_SECONDS: Final = 0.25
+
+
+class HasBeside(Protocol):
+    """What may be for several processes."""
+
+    beside: Beside
 
 
 class Workers:
@@ -44,6 +51,11 @@ class Workers:
     def end(self) -> None:
         """Nothing more is told to the others."""
         self._ended.set()
+
+    def share(self, **amounts: HasBeside) -> None:
+        """Has amounts be for all workers together: `board.AMOUNTS` by name."""
+        for name, amount in amounts.items():
+            amount.beside = self.board.beside(self._number, name)
 
     # Metrics
 

@@ -241,8 +241,6 @@ def test_what_no_worker_can_start_with_is_said_once(tmp_path: Path) -> None:
 def test_what_cannot_be_shared_is_refused_before_anything_starts() -> None:
     with pytest.raises(SettingError, match="a database in memory belongs to one process"):
         Settings(data=":memory:", workers=2).checked()
-    with pytest.raises(SettingError, match=r"MEMORY_BYTES.*each has its share of what is set"):
-        share_of(Settings(data="x", workers=64, memory_bytes=20_000_000))
 
 
 def test_a_share_is_rounded_up_and_the_rest_is_as_it_was() -> None:
@@ -251,4 +249,4 @@ def test_a_share_is_rounded_up_and_the_rest_is_as_it_was() -> None:
     changed = {name for name in Settings.__dataclass_fields__ if getattr(whole, name) != getattr(share, name)}
     assert changed == set(DIVIDED)
     assert Counter(getattr(share, name) * 3 >= getattr(whole, name) for name in DIVIDED) == {True: len(DIVIDED)}
-    assert share.memory_bytes == -(-whole.memory_bytes // 3)
+    assert share.connections == -(-whole.connections // 3)

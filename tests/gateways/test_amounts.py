@@ -1,0 +1,124 @@
+"""Bytes that are for all workers of a server: one may have what the others leave."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from datalog.errors import AdalogError, Code
+from executor.bounds.budget import Memory
+from executor.live.holding import Holding, Holdings
+from gateway.config import Settings
+from gateway.wire import Wire
+from gateway.workers.board import AMOUNTS, Board
+from schema.budget import Responses
+
+MIB = 1 << 20
+WORKERS = 3
+
+
+@pytest.fixture
+def boards() -> list[Board]:
+    """The supervisor's, and those of its workers."""
+    board = Board(WORKERS)
+    return [board, *(Board(WORKERS, os.dup(board.descriptor)) for _ in range(WORKERS))]
+
+
+def test_a_query_may_hold_half_of_all_whatever_there_are_of_workers(boards: list[Board]) -> None:
+    memories = [Memory(100 * MIB) for _ in range(WORKERS)]
+    for number, memory in enumerate(memories):
+        memory.beside = boards[1 + number].beside(number, "memory")
+    large, other, third = (memory.budget() for memory in memories)
+    large.take(50 * MIB)
+    with pytest.raises(AdalogError) as refused:
+        large.take(MIB)
+    assert refused.value.code is Code.LIMIT_EXCEEDED
+    other.take(40 * MIB)
+    with pytest.raises(AdalogError) as refused:
+        third.take(20 * MIB)
+    assert (refused.value.code, refused.value.retryable) == (Code.RATE_LIMITED, True)
+    large.close()
+    third.take(20 * MIB)
+
+
+def test_what_a_killed_worker_held_is_free(boards: list[Board]) -> None:
+    memories = [Memory(100 * MIB) for _ in range(2)]
+    for number, memory in enumerate(memories):
+        memory.beside = boards[1 + number].beside(number, "memory")
+    boards[1].wrote(0, 7)
+    killed, other = (memory.budget() for memory in memories)
+    killed.take(50 * MIB)
+    other.take(50 * MIB)
+    again = memories[1].budget()
+    with pytest.raises(AdalogError):
+        again.take(10 * MIB)
+    boards[0].forget(0)
+    again.take(10 * MIB)
+    assert boards[2].newest == 7, "what it has answered stays"
+
+
+def test_a_response_may_be_as_long_as_with_one_worker(boards: list[Board]) -> None:
+    responses = [Responses(256 * MIB) for _ in range(WORKERS)]
+    for number, each in enumerate(responses):
+        each.beside = boards[1 + number].beside(number, "responses")
+    responses[0].draw("ann", 64 * MIB)
+    # Whoever reads none of them has half of what is left, and half of that.
+    responses[0].draw("ann", 64 * MIB)
+    responses[1].draw("ann", 64 * MIB)
+    for each in responses:
+        with pytest.raises(AdalogError):
+            each.draw("ann", 64 * MIB)
+    responses[2].draw("ben", 16 * MIB)
+    responses[0].put_back("ann", 64 * MIB)
+    responses[2].draw("ben", 40 * MIB)
+
+
+def test_a_live_query_likewise(boards: list[Board]) -> None:
+    holdings = [Holdings(100) for _ in range(2)]
+    for number, each in enumerate(holdings):
+        each.beside = boards[1 + number].beside(number, "live")
+    large = Holding(holdings[0], 50)
+    small = Holding(holdings[1], 45)
+    with pytest.raises(AdalogError):
+        small.become(50 + 1)
+    with pytest.raises(AdalogError):
+        Holding(holdings[0], 6)
+    del large
+    assert Holding(holdings[1], 50).nbytes == 50
+
+
+class _Body:
+    """A connection that is receiving one."""
+
+    address, held, since, is_receiving, transport = "127.0.0.1", 0, 0.0, True, None
+    refused = False
+
+    def refuse(self, _: object) -> None:
+        self.refused = True
+
+
+def test_bodies_fill_what_the_others_leave_and_an_nth_is_always_there(boards: list[Board]) -> None:
+    settings = Settings(data="x", workers=WORKERS, bodies_bytes=90)
+    wires = [Wire(settings) for _ in range(2)]
+    for number, wire in enumerate(wires):
+        wire.beside = boards[1 + number].beside(number, "bodies")
+    first, second = _Body(), _Body()
+    wires[0].connections.add(first)  # type: ignore[arg-type]
+    wires[1].connections.add(second)  # type: ignore[arg-type]
+    wires[0].hold(first, 80)  # type: ignore[arg-type]
+    wires[1].hold(second, 30)  # type: ignore[arg-type]
+    assert (first.refused, second.refused) == (False, False)
+    wires[1].hold(second, 1)  # type: ignore[arg-type]
+    assert (first.refused, second.refused) == (False, True)
+    wires[0].release(first)  # type: ignore[arg-type]
+    second.refused = False
+    wires[1].hold(second, 80)  # type: ignore[arg-type]
+    assert not second.refused
+
+
+def test_each_amount_is_its_own(boards: list[Board]) -> None:
+    for size, name in enumerate(AMOUNTS, 1):
+        boards[1].beside(0, name).tell(size)
+    assert [boards[2].beside(1, name).others() for name in AMOUNTS] == [1, 2, 3, 4, 5]
+    assert boards[1].beside(0, "memory").others() == 0

@@ -97,7 +97,7 @@ def numbers(database: Database, start: int, stop: int) -> int:
 @pytest.mark.parametrize(
     ("query", "settings", "rows", "code"),
     [
-        (SLOW, {"limits": Limits(timeout_ms=2_500)}, 3_000, "TIMEOUT"),
+        (SLOW, {"limits": Limits(timeout_ms=2_500, rows=1 << 40), "live_bytes": 1 << 33}, 3_000, "TIMEOUT"),
         (NUMBERS, {"limits": Limits(rows=50)}, 60, "LIMIT_EXCEEDED"),
         (f"{NUMBERS[:-1]} :order-by ?n :limit 100000]", {"live_bytes": 150_000}, 20_000, "LIMIT_EXCEEDED"),
     ],
@@ -124,7 +124,8 @@ def test_what_fails_later_ends_that_subscription_with_its_reason(
         until(lambda: opened.hub.figures.subscriptions == 0)
         # What failed is said again, as an error, to who comes after it.
         with follow(opened, query) as again:
-            assert next(again)["extensions"]["code"] == code
+            error = next(again)
+            assert error["extensions"]["code"] == code, error
 
 
 @both

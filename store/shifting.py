@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from store import layout
 from store.columns import Int64s
-from store.segment import Segment, arrays_of, reseal
+from store.segment import Arrays, Segment, arrays_of, reseal
 
 # Arrays of bases, runs and the log's files, by the last part of their names or all of it.
 _STAMPS: Final = frozenset({"since", "closed.added", "closed.retracted", "stamps", "past.t", "t"})
@@ -43,19 +43,13 @@ class Shift:
 
 
 def shifted(segment: Segment, shift: Shift) -> Segment:
-    """Changes a file of a base, a run, or the log, which nobody reads yet; it gets another name."""
+    """Changes a file of a base, a run, or the log, which nobody reads yet; it gets another name, and is on disk.
+    The same segment where nothing of it changes."""
     path = Path(segment.path)
     with path.open("r+b") as file, mmap.mmap(file.fileno(), 0) as mapped:
-        arrays = arrays_of(memoryview(mapped))
-        for name, array in arrays.items():
-            if name in _STAMPS:
-                _restamp(array, shift)
-            elif name in _SORTED_CODES:
-                _move_sorted(array, shift.moved)
-            elif name in _CODES:
-                _move(array, shift.moved)
-        # Whoever still has an array keeps the file mapped.
-        del arrays, array
+        changed = _change(arrays_of(memoryview(mapped)), shift)
+        if not changed:
+            return segment
         checksum = reseal(mapped)
     label, id_, t, *rest = path.stem.rsplit("-", 1)[0].split("-")
     stem = "-".join([label, id_, str(shift.t) if t == str(shift.before) else t, *rest])
@@ -64,21 +58,46 @@ def shifted(segment: Segment, shift: Shift) -> Segment:
     return Segment(str(new), checksum)
 
 
-def _restamp(array: Int64s, shift: Shift) -> None:
+def _change(arrays: Arrays, shift: Shift) -> bool:
+    """Whether anything was changed."""
+    changed = False
+    for name, array in arrays.items():
+        if name in _STAMPS:
+            changed |= _restamp(array, shift)
+        elif name in _SORTED_CODES:
+            changed |= _move_sorted(array, shift.moved)
+        elif name in _CODES:
+            changed |= _move(array, shift.moved)
+    return changed
+
+
+def _restamp(array: Int64s, shift: Shift) -> bool:
+    changed = False
     for start in range(0, len(array), _AT_ONCE):
         part = array[start : start + _AT_ONCE]
-        part[part == shift.before] = shift.t
+        own = part == shift.before
+        if own.any():
+            part[own] = shift.t
+            changed = True
+    return changed
 
 
-def _move_sorted(codes: Int64s, moved: Sequence[Moved]) -> None:
+def _move_sorted(codes: Int64s, moved: Sequence[Moved]) -> bool:
+    changed = False
     for tag, first, by in moved:
         start, stop = codes.searchsorted([layout.code_of(tag, first), layout.code_of(tag, layout.PAYLOAD_MASK)])
         codes[start:stop] += by
+        changed |= bool(start < stop)
+    return changed
 
 
-def _move(codes: Int64s, moved: Sequence[Moved]) -> None:
+def _move(codes: Int64s, moved: Sequence[Moved]) -> bool:
+    changed = False
     for start in range(0, len(codes), _AT_ONCE):
         part = codes[start : start + _AT_ONCE]
         for tag, first, by in moved:
-            low, high = layout.code_of(tag, first), layout.code_of(tag, layout.PAYLOAD_MASK)
-            part[(part >= low) & (part <= high)] += by
+            own = (part >= layout.code_of(tag, first)) & (part <= layout.code_of(tag, layout.PAYLOAD_MASK))
+            if own.any():
+                part[own] += by
+                changed = True
+    return changed

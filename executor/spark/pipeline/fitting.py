@@ -8,6 +8,7 @@ and the numbers of its new values. Where anything else might be decided otherwis
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -35,6 +36,8 @@ from store.trie import distinct
 
 # More new values of others are not compared one by one with those of the import.
 _MOST_KEYS: Final = 1 << 14
+# Attributes whose files are changed at once.
+_AT_ONCE: Final = 8
 
 
 def fitted(decision: Decision, found: Found, deciding: Deciding, *, anew: bool) -> Decision | None:
@@ -186,7 +189,9 @@ def _moved(
         return None
     shift = Shift(decision.found.prepared.t, found.prepared.t, moved)
     kept = [each for each in decision.written if each.attribute not in again]
-    written += deciding.runner.each("numbering", partial(_shifted, deciding.folder, shift), kept)
+    # Here, and all at once: a job takes longer than this, and so do waits for the disk one after the other.
+    with ThreadPoolExecutor(_AT_ONCE) as threads:
+        written += threads.map(partial(_shifted, deciding.folder, shift), kept)
     deciding.intake.check(found, changed(written), decision.read.count)
     return replace(decision, found=found, numbering=numbering, blocks=blocks, job=job, written=written)
 

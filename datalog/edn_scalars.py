@@ -12,7 +12,9 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
+from functools import lru_cache
 from math import inf, isinf, nan
+from typing import Final
 from uuid import UUID
 
 from datalog.hints import nearest
@@ -93,9 +95,7 @@ _SYMBOL = re.compile(rf"/|{_FIRST}{_NAME}*(?:/{_FIRST}{_NAME}*)?")
 def atom(token: str) -> Value:
     """The value of a token made of name characters: a number, keyword or symbol, or nil, true, false."""
     if token[0] == ":":
-        if not _KEYWORD.fullmatch(token):
-            raise Malformed(f"{_short(token)} is not a keyword; one is written :name or :namespace/name")
-        return Keyword(token[1:])
+        return _known_keyword(token) if len(token) <= _SHORT_NAME else _keyword(token)
     if _NUMERAL.match(token):
         return _number(token)
     if token in _CONSTANTS:
@@ -106,6 +106,16 @@ def atom(token: str) -> Value:
         raise Malformed(f"{_short(token)} is not a symbol; one is written name or namespace/name")
     return Symbol(token)
 
+
+def _keyword(token: str) -> Keyword:
+    if not _KEYWORD.fullmatch(token):
+        raise Malformed(f"{_short(token)} is not a keyword; one is written :name or :namespace/name")
+    return Keyword(token[1:])
+
+
+# Most keywords of most texts are the names of attributes, and are met again and again.
+_known_keyword = lru_cache(4096)(_keyword)
+_SHORT_NAME: Final = 100
 
 _CONSTANTS: Mapping[str, Value] = {"nil": None, "true": True, "false": False}
 _SYMBOLIC: Mapping[str, float] = {"##Inf": inf, "##-Inf": -inf, "##NaN": nan}

@@ -9,6 +9,7 @@ import ipaddress
 import json
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Annotated, Final, Literal
 from urllib.parse import urlsplit
 
@@ -160,6 +161,7 @@ def jwt_roles(text: str) -> dict[str, str]:
     return roles
 
 
+@lru_cache(256)
 def is_loopback(host: str) -> bool:
     """Whether `host` can only be reached from this machine."""
     if host == "localhost":

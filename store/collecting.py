@@ -13,7 +13,7 @@ import gc
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Final
 
 # Characters of text, or forms, from which on a pause is worth it.
@@ -93,11 +93,9 @@ def collect(*, whole: bool) -> bool:
     return True
 
 
-@contextmanager
-def put_off(size: int) -> Iterator[None]:
+_NOTHING: Final = nullcontext()
+
+
+def put_off(size: int) -> AbstractContextManager[None]:
     """Pauses the collector while something of this size is read, if it is large enough for that to pay."""
-    if size < _LARGE:
-        yield
-        return
-    with uncollected():
-        yield
+    return _NOTHING if size < _LARGE else uncollected()

@@ -70,7 +70,10 @@ class FreeIds:
 
     def among(self, ids: Iterable[int]) -> list[int]:
         """Those of the ids that are free, in order."""
-        least = min(interval.start for interval in (self.current, *self.others[:1]))
+        start, stop = self.current
+        if not self.others:
+            return sorted([id_ for id_ in ids if start <= id_ < stop])
+        least = min(start, self.others[0].start)
         return sorted(id_ for id_ in ids if id_ >= least and self.has(id_))
 
     def among_sorted(self, ids: Int64s) -> Int64s:
@@ -140,7 +143,7 @@ def _parts(interval: Interval, used: Int64s) -> list[Interval]:
 
 def after(free: FreeIds, next_ident: int, ids: Collection[int]) -> tuple[FreeIds, int]:
     """What new entities, and new ones with an ident, may get when these ids are used too."""
-    last = max((id_ for id_ in ids if id_ < TX_BASE), default=0)
+    last = max([id_ for id_ in ids if id_ < TX_BASE], default=0)
     return free.without(free.among(ids)), max(next_ident, last + 1)
 
 

@@ -21,10 +21,11 @@ from store.columns import Bools, Int64s
 from store.free_ids import Interval
 from store.operations import Term
 from store.plain import reader_of
+from store.schema import Schema
 from store.state import State
 from store.trie import Trie, distinct
 
-# Fewer forms are not worth columns.
+# Fewer forms are not worth columns: `store.few_adds` is for them.
 LEAST: Final = 256
 
 # The values of touched entities that are looked through for each assertion, at most.
@@ -45,16 +46,16 @@ class _Column:
 
 @dataclass(frozen=True, slots=True)
 class PlainAdds:
-    """The effects in the order written, a replaced value before its successor. new: ids that nothing has yet."""
+    """The effects in the order written, a replaced value before its successor. new: ids that nothing has yet, which
+    begin with those of new entities. tempids: the entities that the user's names stand for."""
 
     effects: list[Effect]
     new: Interval
+    tempids: dict[str, int] = field(default_factory=dict)
 
 
 def plain_adds(forms: Sequence[Any], state: State) -> PlainAdds | None:
     """What the forms change; None where they have to go the long way."""
-    if len(forms) < LEAST:
-        return None
     columns = _columns(forms, state)
     if columns is None:
         return None
@@ -93,7 +94,6 @@ def _columns(forms: Sequence[Any], state: State) -> list[_Column] | None:
     # By the keyword object: a reader makes one for each name.
     known: dict[int, tuple[_Column, Callable[[Any], Term | None]]] = {}
     columns: dict[int, _Column] = {}
-    composites = {name for each in state.schema.all() for name in each.tuple_attrs or ()}
     for place, form in enumerate(forms):
         if type(form) is not tuple or len(form) != 4:
             return None
@@ -103,7 +103,7 @@ def _columns(forms: Sequence[Any], state: State) -> list[_Column] | None:
         found = known.get(id(key))
         if found is None:
             attribute = state.schema.get(key) if type(key) is Keyword else None
-            if attribute is None or key in composites:
+            if attribute is None:
                 return None
             read = _reader(attribute, state)
             if read is None:
@@ -120,9 +120,16 @@ def _columns(forms: Sequence[Any], state: State) -> list[_Column] | None:
 
 
 def _reader(attribute: Attribute, state: State) -> Callable[[Any], Term | None] | None:
-    if attribute.id < FIRST_OWN_IDENT or attribute.unique is not None or attribute.preds:
+    if attribute.unique is not None or not is_free(attribute, state.schema):
         return None
     return _id if attribute.is_ref else reader_of(attribute, state.codes.intern)
+
+
+def is_free(attribute: Attribute, schema: Schema) -> bool:
+    """Whether a user's attribute has no predicates and is part of no tuple: its values come and go alone."""
+    if attribute.id < FIRST_OWN_IDENT or attribute.preds:
+        return False
+    return not any(attribute.ident in (each.tuple_attrs or ()) for each in schema.composites)
 
 
 def _id(value: Any) -> int | None:

@@ -21,9 +21,10 @@ from store.datom import nothing_to_tell
 from store.declarations import Declarations
 from store.effects import Effects
 from store.expand import Expansion
+from store.few_adds import few_adds
 from store.functions import expanded
 from store.operations import PRODUCED, Operation, Path, Refused
-from store.plain_adds import plain_adds
+from store.plain_adds import LEAST, plain_adds
 from store.setting import Evaluation, SchemaMode
 from store.state import State
 from store.suspects import Suspects
@@ -109,10 +110,18 @@ def resolve(
 def _resolve(
     transaction: Transaction, state: State, evaluation: Evaluation, mode: SchemaMode, now: int
 ) -> Resolved:
-    plain = plain_adds(transaction.forms, state)
+    forms = transaction.forms
+    plain = few_adds(forms, state) if len(forms) < LEAST else plain_adds(forms, state)
     if plain is not None:
-        effects, instant = _with_instant(plain.effects, _nowhere, state, now)
-        return Resolved(effects, instant, {}, plain.new)
+        effects, instant = _at(max(now, state.instant), plain.effects, state)
+        return Resolved(effects, instant, plain.tempids, plain.new)
+    return _resolved_at_length(transaction, state, evaluation, mode, now)
+
+
+def _resolved_at_length(
+    transaction: Transaction, state: State, evaluation: Evaluation, mode: SchemaMode, now: int
+) -> Resolved:
+    """The same for any transaction, which says what is wrong with one."""
     t = state.t + 1
     suspects, before = Suspects(), state.schema
     forms = expanded(transaction.forms, state, evaluation, suspects)
@@ -131,11 +140,6 @@ def _resolve(
     named = {str(name): id_ for name, id_ in ids.items() if not name.startswith("\0")}
     telling = partial(suspects.diagnostics, before, transaction.position) if suspects else nothing_to_tell
     return Resolved(effects, instant, named, new, telling)
-
-
-def _nowhere(_: tuple[int, int, int]) -> Path:
-    """The place of an effect that nothing is said about."""
-    return ()
 
 
 def _watched(operations: Iterator[Operation], evaluation: Evaluation) -> Iterator[Operation]:
@@ -164,6 +168,10 @@ def _with_instant(
         if given > now:
             raise Refused(Code.TX_INVALID, f":db/txInstant {instant_of(given).isoformat()} is in the future", path)
         return [effect, *(other for other in effects if other is not effect)], given
-    instant = max(now, state.instant)
+    return _at(max(now, state.instant), effects, state)
+
+
+def _at(instant: int, effects: list[Effect], state: State) -> tuple[list[Effect], int]:
+    """The effects begun by the instant, and it."""
     code = layout.code_of(layout.TAG_INSTANT, instant + layout.INSTANT_BIAS)
-    return [Effect(transaction, bootstrap.TX_INSTANT, code, True), *effects], instant
+    return [Effect(TX_BASE + state.t + 1, bootstrap.TX_INSTANT, code, True), *effects], instant

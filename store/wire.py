@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import struct
+import threading
 from collections.abc import Mapping, Set
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -38,9 +39,20 @@ _MAX_NESTING: Final = 128
 _MAX_DIGITS: Final = 20_000
 
 
+# A packer for each thread, unless its buffer has become large: to make one takes longer than most values do.
+_KEPT_BYTES: Final = 1 << 16
+_own: Final = threading.local()
+
+
 def pack(value: object) -> bytes:
     """The canonical bytes of an EDN value, or of lists and string-keyed dicts of them."""
-    packed: bytes = msgpack.packb(value, default=_extension, strict_types=True, use_bin_type=True)
+    # Taken away while it is used, as an extension may be made of packed values; one that failed is not put back.
+    packer = _own.__dict__.pop("packer", None)
+    if packer is None:
+        packer = msgpack.Packer(default=_extension, strict_types=True, use_bin_type=True)
+    packed: bytes = packer.pack(value)
+    if len(packed) <= _KEPT_BYTES:
+        _own.packer = packer
     return packed
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import count
 from time import perf_counter
@@ -130,8 +130,13 @@ class Answering:
         request = asked.request
         try:
             with tracing.span("graphql.execute", _about(asked)):
-                run = self.operations.run(asked.prepared, context, request.variables, request.operation_name)
-                answer = await self._unless_stopped(asyncio.ensure_future(run), gone, asked.writes)
+                asks = asked.prepared, context, request.variables, request.operation_name
+                transaction = self.operations.transaction(*asks)
+                if transaction is not None:
+                    answer = await self._unless_cut(transaction)
+                else:
+                    run = asyncio.ensure_future(self.operations.run(*asks))
+                    answer = await self._unless_stopped(run, gone, asked.writes)
         except StoppedError:
             for field in asked.fields:
                 self.metrics.answered(field, Code.BACKEND_UNAVAILABLE, perf_counter() - started)
@@ -170,6 +175,15 @@ class Answering:
         except BaseException:
             task.add_done_callback(_unwanted)
             raise
+
+    async def _unless_cut(self, transaction: Awaitable[T]) -> T:
+        """The outcome of a transaction, which goes on whether its client waits or not. Raises StoppedError."""
+        try:
+            return await transaction
+        except asyncio.CancelledError:
+            if not self.stop.has_begun:
+                raise
+            raise StoppedError(_CUT) from None
 
     async def _unless_stopped(self, task: asyncio.Future[T], gone: Gone | None, writes: bool) -> T:
         """The task's result. Raises StoppedError when the server stops first; what writes has until it is cut."""

@@ -75,6 +75,11 @@ class Writing:
             chunks.append(chunk)
         return Written.list_of(chunks)
 
+    def row(self, piece: Piece, shape: Shape) -> dict[str, Any]:
+        """The one object that a piece consists of, as orjson writes it."""
+        (row,) = self._within(piece, shape).rows
+        return row
+
     def _within(self, piece: Piece, shape: Shape) -> _Rows:
         names, columns, nbytes = [], [], 0
         for name, field, inner in shape.fields:

@@ -48,6 +48,7 @@ from schema.live import RefusedError, Selected, hashable, subscribed, subscribed
 from schema.measure import introspected, parse_within
 from schema.reaching import caught_up
 from schema.subscriptions import streamed
+from schema.transacting import Transact, transact_in
 from store.collecting import uncollected
 
 _VALIDATION_ERRORS: Final = 20
@@ -221,13 +222,15 @@ class Prepared:
     """A document that was parsed and validated, or why it was refused.
 
     `introspection`: how many entries its introspection may give. `roots`: of its subscriptions, by the name that
-    was asked for, as far as no directive makes them depend on variables.
+    was asked for, as far as no directive makes them depend on variables. `transact`: what it is, where it is one
+    transaction and nothing else.
     """
 
     document: DocumentNode | None
     refusal: tuple[dict[str, Any], ...] = ()
     introspection: int = 0
     roots: dict[str | None, Root] = field(default_factory=dict, compare=False)
+    transact: Transact | None = None
 
     def operation(self, name: str | None) -> OperationDefinitionNode | None:
         """The operation that `name` chooses; None where the choice is not clear (execution says why)."""
@@ -297,7 +300,7 @@ class Operations:
         if errors:
             # Who asks again is told the same; the document itself is of no use.
             return Prepared(None, tuple(format_error(error) for error in errors))
-        return Prepared(document, (), introspection)
+        return Prepared(document, (), introspection, transact=transact_in(document, self._schema))
 
     async def subscribe(
         self,
@@ -379,6 +382,16 @@ class Operations:
             prepared.roots[operation_name] = root
         return root.selected(executor.variable_values)
 
+    def transaction(
+        self, prepared: Prepared, context: Context, variables: Mapping[str, Any] | None, operation_name: str | None
+    ) -> Coroutine[Any, Any, Answer] | None:
+        """What `run` would do, for a request that is one transaction and nothing else; None: use `run`."""
+        transact = prepared.transact
+        if transact is None or operation_name not in (None, transact.name):
+            return None
+        given = transact.given(variables)
+        return None if given is None else _transacted(transact, context, given)
+
     async def run(
         self, prepared: Prepared, context: Context, variables: Mapping[str, Any] | None, operation_name: str | None
     ) -> Answer:
@@ -418,6 +431,10 @@ def _located(error: AdalogError, selected: Selected | None) -> dict[str, Any]:
     """A refusal, with the field that was refused where that is known: places in it are those of an argument then,
     and not of the document."""
     return describe(error) | ({} if selected is None else {"path": [selected.alias]})
+
+
+async def _transacted(transact: Transact, context: Context, given: Mapping[str, Any]) -> Answer:
+    return Answer(await transact.run(context.services, given), executed=True)
 
 
 def _has_directives(document: DocumentNode) -> bool:

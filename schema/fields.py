@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import strawberry
 
-from datalog import edn, tracing
+from datalog import edn
 from datalog.diagnostics import Diagnostic
 from datalog.errors import AdalogError, Code
 from executor.bounds.cancel import Cancel
-from executor.bounds.client import ASKING
 from executor.question.arguments import Moment, few
 from executor.question.request import Request
 from schema import types
@@ -30,6 +28,7 @@ from schema.reaching import reached
 from schema.rows import Page
 from schema.scalars import EDN, JSON, Long
 from schema.speculation import With, at_cursor, cursor_on, read_snapshot
+from schema.transacting import transacted
 
 if TYPE_CHECKING:
     from store.index import Span
@@ -48,10 +47,6 @@ _INLINE_VALUES = 500
 _HEAVY_VALUES = 20_000
 # Of the pool's cost, for a datom that is found in an index.
 _DATOM_COST = 5.0
-# The same, for a transaction: its way to the disk, and what is read, resolved and kept of it.
-_TX_COST = 10_000.0
-_TX_CHARACTER_COST = 10.0
-_TX_DATOM_COST = 200.0
 # The same, for a byte of the log: some five to a datom.
 _LOGGED_COST = 9.0
 
@@ -367,17 +362,7 @@ class Mutation:
         idempotency_key: str | None = None,
         encoding: Encoding | None = Encoding.PLAIN,
     ) -> types.TxReport:
-        meter = ASKING.get().meter
-        if meter is not None:
-            meter.admit(_TX_COST + _TX_CHARACTER_COST * len(tx))
-        with tracing.span("adalog.transact"):
-            future = info.context.services.database.submit(
-                tx, expected_basis_t=expected_basis_t, idempotency_key=idempotency_key
-            )
-            # A client that goes away does not undo what is on its way to the disk.
-            report = await asyncio.shield(asyncio.wrap_future(future))
-        if meter is not None:
-            meter.pay(_TX_DATOM_COST * len(report.datoms))
+        report = await transacted(info.context.services, tx, expected_basis_t, idempotency_key)
         return types.tx_report(report, encoding or Encoding.PLAIN)
 
 

@@ -25,6 +25,7 @@ from schema.rows import PART_BYTES, Page
 from schema.scalars import JSON, SAFE, Long, write_long
 from store.database import Datom as StoreDatom
 from store.database import TxReport as StoreReport
+from store.datom import nothing_to_tell
 from store.index import Span
 
 
@@ -313,7 +314,7 @@ class TxReports:
     def cancel(self) -> Cancel:
         return Cancel(self.deadline)
 
-    def pieces(self, cancel: Cancel) -> Iterator[_OneReport]:
+    def pieces(self, cancel: Cancel) -> Iterator[OneReport]:
         most, budget = self.memory.share, self.memory.budget()
         with Held(budget) as held:
 
@@ -325,15 +326,24 @@ class TxReports:
             try:
                 for report in self.read(take):
                     cancel.check()
-                    yield _OneReport(report, self.encoding)
+                    yield OneReport(report, self.encoding)
             finally:
                 budget.close()
 
 
 @dataclass(frozen=True, slots=True)
-class _OneReport:
+class OneReport:
+    """A transaction's report as GraphQL shows it, field by field."""
+
     report: StoreReport
     encoding: Encoding
+
+    @property
+    def short(self) -> bool:
+        """Whether it is written in no time: warnings are looked for in the text, which may be long."""
+        report = self.report
+        is_small = len(report.datoms) <= _FEW_DATOMS and len(report.tempids) <= _FEW_DATOMS
+        return is_small and report.diagnostics is nothing_to_tell
 
     def __len__(self) -> int:
         return 1

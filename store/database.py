@@ -39,6 +39,7 @@ from store.progress import Progress
 from store.reading import Source
 from store.replay import opened
 from store.report import report_of
+from store.request import AdoptionRequest, BulkRequest, Request
 from store.resolve import Transaction, resolve
 from store.server import ServerLog
 from store.setting import WAITING, Evaluation, Evaluator, SchemaMode, Setting, Watch
@@ -46,7 +47,7 @@ from store.snapshot import Snapshot, Start
 from store.speculation import Fork, outcome
 from store.waiting import Waiting
 from store.wire import instant
-from store.writer import AdoptionRequest, BulkRequest, Request, Writer
+from store.writer import Writer
 
 Listener = Callable[[TxReport, Snapshot], None]
 
@@ -443,7 +444,7 @@ class Database:
             folder=self._folder,
         )
         if hold is not None:
-            hold.run(lambda: self._writer.commit_adoption(request))
+            hold.run(lambda: self._writer.loads.adopt(request))
             return request.future.result()
         with self._compactor.paused():
             self._writer.submit(request)

@@ -28,7 +28,7 @@ from store.entry import Copied, Entry, KeyMemory, UsedKey, chained, now_ms
 from store.hints import Hint
 from store.log_reading import END, PAGE, PIECE, LogReader, damaged
 from store.sqlite import opened, opened_to_fill, opened_to_read, write_ahead_kept
-from store.tables import FILES, FORGET, IDENTITY, INSERT, INSERT_KEYS, KEYS, TRANSACTIONS, prepare_file
+from store.tables import FILES, FORGET, IDENTITY, INSERT, INSERT_KEYS, INSERT_ROW, KEYS, TRANSACTIONS, prepare_file
 
 # Entries that are inserted at once: SQLite bounds a statement's parameters.
 _FEW_KEYS: Final = 2000
@@ -149,13 +149,7 @@ class Log(LogReader):
     def _append_on(self, connection: sa.Connection, entries: Sequence[Entry]) -> None:
         chained, number = self._chained(entries), secrets.randbits(62)
         rows = [
-            {
-                "t": entry.t,
-                "instant": entry.instant,
-                "payload": entry.payload,
-                "checksum": checksum,
-                "append": number,
-            }
+            (entry.t, entry.instant, entry.payload, checksum, number)
             for entry, checksum in zip(entries, chained, strict=True)
         ]
         used = [
@@ -166,7 +160,7 @@ class Log(LogReader):
         files = [{"name": name, "t": entry.t} for entry in entries for name in entry.files]
         committing = False
         try:
-            connection.execute(INSERT, rows)
+            connection.exec_driver_sql(INSERT_ROW, rows)
             if files:
                 connection.execute(FILES.insert(), files)
             if used:

@@ -16,7 +16,7 @@ import time
 from typing import Any
 
 from datalog.errors import AdalogError
-from store import compactor, relation, replay, writer
+from store import compactor, doubt, relation, replay
 from store.database import Database
 
 WRITERS = 4
@@ -63,7 +63,7 @@ def live(out: int, folder: str, life: int) -> None:
 def main() -> None:
     compactor._LEAST = compactor._ENOUGH = relation._LEAST = 40  # type: ignore[misc, attr-defined]
     replay._APART_SECONDS = 0.02  # type: ignore[misc]
-    writer._REST = 0.01  # type: ignore[misc]
+    doubt._REST = 0.01  # type: ignore[misc]
     shim = ctypes.CDLL(None)
     # A fork inherits no threads, so there are none yet.
     for line in sys.stdin:

@@ -13,7 +13,7 @@ from executor.pool import Pool
 from gateway.app import create_app
 from gateway.config import Settings
 from gateway.rehearsal import Rehearsal, rehearse
-from store import writer
+from store import doubt
 from store.database import Database
 from tests.gateway.support import Gateway, InProcess
 
@@ -78,7 +78,7 @@ def test_a_failing_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     with Database.open(str(tmp_path)) as database:
         pool = Pool(database)
         broken = Gateway(database, pool)
-        monkeypatch.setattr(writer, "_REST", 3600.0)
+        monkeypatch.setattr(doubt, "_REST", 3600.0)
         with monkeypatch.context() as disk:
             disk.setattr(sa.Connection, "commit", fail)
             error = broken.error(transact)
@@ -96,7 +96,7 @@ def test_a_failing_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         assert 'adalog_log_failures_total{outcome="unknown"} 1.0' in text
         assert 'adalog_log_failures_total{outcome="not_applied"} 0.0' in text
         assert "adalog_read_only 1.0" in text
-        database._writer._again = 0.0
+        database._writer._doubt.again = 0.0
         while database.read_only is not None:
             database._on_writer(lambda: None)
         assert broken.data(transact) == {"transact": {"t": 1}}

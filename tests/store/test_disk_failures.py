@@ -18,7 +18,7 @@ import sqlalchemy as sa
 
 from datalog.errors import AdalogError, Code
 from datalog.values import Keyword
-from store import writer
+from store import doubt
 from store.database import Database
 from store.datom import Datom, TxReport
 from store.log import Log
@@ -62,7 +62,7 @@ def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
 
     monkeypatch.setattr(sa.Connection, "commit", committed)
     monkeypatch.setattr(Log, "_rewrite", rewritten)
-    monkeypatch.setattr(writer, "_REST", 0.01)
+    monkeypatch.setattr(doubt, "_REST", 0.01)
     return found
 
 
@@ -199,7 +199,7 @@ def test_an_insert_that_fails_wrote_nothing(database: Database, monkeypatch: pyt
         failing()()
 
     with monkeypatch.context() as patched:
-        patched.setattr(sa.Connection, "execute", fail)
+        patched.setattr(sa.Connection, "exec_driver_sql", fail)
         error = told(database, "[[:db/add 1 :n 2]]")
     assert "nothing was applied" in error.message
     assert database.read_only is None
@@ -241,10 +241,10 @@ def test_a_disk_that_fails_at_opening_is_not_called_damage(tmp_path: Path, disk:
 SESSION = """
 import json, logging, os, sys
 from datalog.errors import AdalogError
-from store import writer
+from store import doubt
 from store.database import Database
 
-writer._REST = 0.01
+doubt._REST = 0.01
 logging.basicConfig(stream=sys.stderr)
 database = Database.open(sys.argv[1])
 for line in sys.stdin:

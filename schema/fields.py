@@ -396,7 +396,7 @@ def _attributes(snapshot: Snapshot, cancel: Cancel) -> list[types.Attribute]:
                 unique=attribute.unique,
                 is_component=attribute.component,
                 doc=attribute.doc,
-                datom_count=Long(snapshot.statistics(attribute).count),
+                datom_count=Long(snapshot.count(attribute)),
             )
         )
     return found

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -134,7 +133,7 @@ class Live:
 
     def values(self, e: int) -> list[int]:
         """The entity's value codes."""
-        return list(_overlaid(self.relation.ev.row(e).tolist(), self.delta.values(e)))
+        return _overlaid(self.relation.ev.row(e).tolist(), self.delta.values(e))
 
     def mentions(self, e: int) -> bool:
         """Whether the entity has, or lately had, a value; maps no more of the relation's files than that needs."""
@@ -142,16 +141,11 @@ class Live:
 
     def entities(self, v: int) -> list[int]:
         """The entities that have the value."""
-        return list(_overlaid(self.relation.ve.row(v).tolist(), self.delta.entities(v)))
+        return _overlaid(self.relation.ve.row(v).tolist(), self.delta.entities(v))
 
 
-def _overlaid(base: list[int], touched: dict[int, bool]) -> Iterator[int]:
+def _overlaid(base: list[int], touched: dict[int, bool]) -> list[int]:
     if not touched:
-        yield from base
-        return
-    for item in base:
-        if item not in touched:
-            yield item
-    for item, holds in touched.items():
-        if holds:
-            yield item
+        return base
+    kept = [item for item in base if item not in touched]
+    return kept + [item for item, holds in touched.items() if holds]

@@ -283,6 +283,12 @@ class Snapshot:
             return self.data_of(attribute.id).statistics(self.t)
         return replace(statistics_of(self.ev(attribute), self.ve(attribute)), count=len(self.columns(attribute)))
 
+    def count(self, attribute: Attribute) -> int:
+        """How many datoms of it there are, as its statistics say, without an index by value."""
+        if self.plain is self and not self._forgets(attribute.id):
+            return self.data_of(attribute.id).ev(self.t).size.pairs
+        return len(self.columns(attribute))
+
     @cached_property
     def statistics_epoch(self) -> tuple[int, int]:
         """Changes when attributes may have grown or shrunk by a factor: what query plans are kept under."""

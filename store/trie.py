@@ -260,6 +260,8 @@ class Trie:
         row = self.base.row(key)
         if row is None:
             row = EMPTY.values
+        if not self.levels:
+            return row
         touching = [(level, at) for level in self.levels if (at := level.position(key)) >= 0]
         if not touching:
             return row

@@ -155,9 +155,8 @@ class Compression:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        header = b",".join(value for name, value in scope["headers"] if name == b"accept-encoding")
-        asked = any(name == b"accept-encoding" for name, _ in scope["headers"])
-        taken = acceptable(header.decode("latin-1") if asked else None)
+        asked = [value for name, value in scope["headers"] if name == b"accept-encoding"]
+        taken = acceptable(b",".join(asked).decode("latin-1") if asked else None)
         if not taken:
             # Before anything is done: a transaction whose answer nobody can read would be worse.
             await _refusal()(scope, receive, send)
@@ -192,8 +191,10 @@ class _Answer:
             await self._send_coded(self._stream, message)
 
     async def _coded(self, head: Message, message: Message) -> Message:
-        headers = MutableHeaders(raw=head["headers"])
         body: bytes = message.get("body", b"")
+        if self._is_short(len(body)):
+            return message
+        headers = MutableHeaders(raw=head["headers"])
         coding = self._chosen(headers, len(body))
         if coding == IDENTITY:
             return message
@@ -231,9 +232,11 @@ class _Answer:
         media = headers.get("content-type", "")
         if not size or "content-encoding" in headers or not media.startswith(_MEDIA) or media.startswith(_EVENTS):
             return IDENTITY
-        if size < _LEAST_BYTES and IDENTITY in self._taken:
-            return IDENTITY
-        return self._taken[0]
+        return IDENTITY if self._is_short(size) else self._taken[0]
+
+    def _is_short(self, size: int) -> bool:
+        """Whether an answer is too short to gain from being compressed."""
+        return size < _LEAST_BYTES and IDENTITY in self._taken
 
 
 def _refusal() -> JSONResponse:

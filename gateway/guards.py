@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from starlette.datastructures import MutableHeaders
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -77,7 +79,12 @@ class Guard:
 
 def host_name(scope: Scope) -> str:
     """The Host header's name, without the port, in lower case."""
-    host = (header(scope, b"host") or b"").decode("latin-1").strip().lower()
+    return _name_of(header(scope, b"host") or b"")
+
+
+@lru_cache(256)
+def _name_of(given: bytes) -> str:
+    host = given.decode("latin-1").strip().lower()
     if host.startswith("["):
         return host.partition("]")[0].lstrip("[")
     return host.partition(":")[0]
@@ -85,7 +92,11 @@ def host_name(scope: Scope) -> str:
 
 def header(scope: Scope, name: bytes) -> bytes | None:
     """The first header of that name."""
-    return next((value for key, value in scope["headers"] if key == name), None)
+    for key, value in scope["headers"]:
+        if key == name:
+            found: bytes = value
+            return found
+    return None
 
 
 def _misdirected(scope: Scope) -> JSONResponse:

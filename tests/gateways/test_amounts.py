@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 
 import pytest
 
 from datalog.errors import AdalogError, Code
 from executor.bounds.budget import Memory
 from executor.live.holding import Holding, Holdings
+from executor.pool import Pool
+from gateway.app import create_app
 from gateway.config import Settings
 from gateway.wire import Wire
 from gateway.workers.board import AMOUNTS, Board
+from gateway.workers.workers import Workers
 from schema.budget import Responses
+from store.database import Database
+from tests.gateway.support import InProcess
 
 MIB = 1 << 20
 WORKERS = 3
@@ -115,6 +123,36 @@ def test_bodies_fill_what_the_others_leave_and_an_nth_is_always_there(boards: li
     second.refused = False
     wires[1].hold(second, 80)  # type: ignore[arg-type]
     assert not second.refused
+
+
+class _Post:
+    """A worker's end of no channel."""
+
+    def __init__(self, number: int, board: Board) -> None:
+        self.number, self.board, self.workers = number, board, WORKERS
+
+
+@contextmanager
+def worker(number: int, board: Board) -> Iterator[InProcess]:
+    """The application of one worker, asked within this process."""
+    settings = Settings(data=":memory:", workers=WORKERS, rate_units=0.001, rate_burst_units=20_000)
+    with Database.open(":memory:") as database, closing(Pool(database)) as pool:
+        app = create_app(database, pool, settings, workers=Workers(_Post(number, board)))  # type: ignore[arg-type]
+        with app.state.hub, closing(InProcess(app)) as client:
+            yield client
+
+
+def test_the_application_shares_rates_and_memory(boards: list[Board]) -> None:
+    ask = {"json": {"query": "{ __typename }"}}
+    with worker(0, boards[1]) as first, worker(1, boards[2]) as second:
+        # Each costs 1,000 units.
+        answers = [each.post("/graphql", **ask).status_code for _ in range(11) for each in (first, second)]
+        assert Counter(answers) == {200: 20, 429: 2}
+    with Database.open(":memory:") as database, closing(Pool(database)) as pool:
+        app = create_app(database, pool, Settings(data=":memory:"), workers=Workers(_Post(0, boards[1])))  # type: ignore[arg-type]
+        pool.memory.draw(5)
+        app.state.wire.beside.tell(7)
+        assert [boards[2].beside(1, name).others() for name in ("memory", "bodies")] == [5, 7]
 
 
 def test_each_amount_is_its_own(boards: list[Board]) -> None:

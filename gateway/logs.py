@@ -7,6 +7,9 @@ Values of arguments and tokens are in none of them.
 from __future__ import annotations
 
 import logging
+import re
+import sys
+import threading
 import time
 from typing import Any, Final
 
@@ -16,6 +19,9 @@ from datalog import tracing
 from executor.bounds.client import ASKING
 from gateway.config import Settings
 
+_LOGGER: Final = logging.getLogger("adalog.server")
+# What moves a terminal's cursor, or turns a line round.
+_CONTROLS: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 # What every record has; all else was given as `extra`.
 _COMMON: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
@@ -29,11 +35,30 @@ def start_logging(settings: Settings, worker: int | None = None) -> None:
         root.removeHandler(old)
     root.addHandler(handler)
     root.setLevel(settings.log_level.upper())
+    # Its line for each request for keys would be half of what is logged.
+    logging.getLogger("httpx").setLevel(logging.WARNING)
+    # What Python would print by itself are lines of the log, too.
+    logging.captureWarnings(True)
+    threading.excepthook = _thread_failed
+    sys.unraisablehook = _unraisable
+
+
+def _thread_failed(failure: threading.ExceptHookArgs) -> None:
+    if failure.exc_value is not None:
+        name = failure.thread.name if failure.thread is not None else "that is gone"
+        about = failure.exc_type, failure.exc_value, failure.exc_traceback
+        _LOGGER.error("the thread %s failed", name, exc_info=about)
+
+
+def _unraisable(failure: sys.UnraisableHookArgs) -> None:
+    if failure.exc_value is not None:
+        about = failure.exc_type, failure.exc_value, failure.exc_traceback
+        _LOGGER.error("%s", failure.err_msg or "an exception that nobody could be told of", exc_info=about)
 
 
 class TextLines(logging.Formatter):
     """A line for people. What follows its first line is indented, so that no text from outside looks like a line of
-    the log."""
+    the log, nor does it say anything to a terminal."""
 
     def __init__(self, worker: int | None = None) -> None:
         whose = "" if worker is None else f" worker {worker}:"
@@ -45,10 +70,14 @@ class TextLines(logging.Formatter):
         if plan is not None:
             text = f"{text}\n{plan}"
         request = ASKING.get().id
-        first, *rest = text.splitlines() or [""]
+        first, *rest = (_CONTROLS.sub(_escaped, line) for line in text.splitlines() or [""])
         if request:
             first = f"{first} [{request}]"
         return "\n    ".join([first, *rest])
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return found[0].encode("unicode_escape").decode()
 
 
 class JsonLines(logging.Formatter):

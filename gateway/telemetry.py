@@ -18,6 +18,8 @@ from datalog.errors import AdalogError
 
 _LOGGER: Final = logging.getLogger("adalog.traces")
 _ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
+_PROTOCOLS: Final = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
+_SPOKEN: Final = "http/protobuf"
 # How long the end of the process waits for the last spans to be sent.
 _LAST_SECONDS: Final = 1.0
 _QUIET_SECONDS: Final = 60.0
@@ -40,6 +42,7 @@ def traces(environ: Mapping[str, str] = os.environ) -> Iterator[None]:
         _LOGGER.warning("no traces are sent: OpenTelemetry is not installed here (pip install 'adalog[otel]')")
         yield
         return
+    _warn_of_other_ways(environ)
     seldom = _Seldom()
     for handler in logging.getLogger().handlers:
         handler.addFilter(seldom)
@@ -55,6 +58,18 @@ def traces(environ: Mapping[str, str] = os.environ) -> Iterator[None]:
         ending = threading.Thread(target=provider.shutdown, name="adalog-traces-end", daemon=True)
         ending.start()
         ending.join(_LAST_SECONDS)
+
+
+def _warn_of_other_ways(environ: Mapping[str, str]) -> None:
+    """Says what of the environment asks for something else than OTLP over HTTP."""
+    protocol = next((environ[name] for name in _PROTOCOLS if environ.get(name)), _SPOKEN)
+    if protocol != _SPOKEN:
+        _LOGGER.warning(
+            "traces are sent as %s, not as %s: name the collector's port for HTTP, 4318 mostly", _SPOKEN, protocol
+        )
+    endpoint = next(environ[name] for name in _ENDPOINTS if environ.get(name))
+    if not endpoint.lower().startswith(("http://", "https://")):
+        _LOGGER.warning("no traces can be sent: the collector's address begins with http:// or https://")
 
 
 class _Seldom(logging.Filter):

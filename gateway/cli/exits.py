@@ -44,10 +44,15 @@ def told(text: Text | None = None) -> Iterator[None]:
         from gateway.output import print_error
 
         print_error(error, text, err)
-        sys.exit(_UNREACHABLE if error.code is Code.BACKEND_UNAVAILABLE else _REFUSED)
+        sys.exit(exit_code(error))
     except SettingError as error:
         err.print(f"adalog: {error}", markup=False, soft_wrap=True)
         sys.exit(_USAGE)
+
+
+def exit_code(error: AdalogError) -> int:
+    """What a command ends with that was refused."""
+    return _UNREACHABLE if error.code is Code.BACKEND_UNAVAILABLE else _REFUSED
 
 
 def end_unless(done: bool) -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from typing import Any
 
 import click
 
-from gateway.cli.exits import told
+from datalog.errors import AdalogError
+from gateway.cli.exits import exit_code, told
 from gateway.cli.options import SettingOptions, data_option, format_option, option
 from gateway.cli.printing import print_relation
-from gateway.cli.where import present_settings, read_settings, say_if_new
+from gateway.cli.where import is_new, made, present_settings, read_settings
 from gateway.console import out
 
 
@@ -36,7 +38,20 @@ def serve(**_: Any) -> None:
         from gateway.server import run
 
         settings = present_settings().checked()
-        code = run(settings, out, lambda: say_if_new(settings))
+        log = logging.getLogger("adalog.server")
+
+        def begins() -> None:
+            if is_new(settings):
+                log.info("%s", made(settings))
+
+        try:
+            code = run(settings, out, begins)
+        except AdalogError as error:
+            if settings.log_format != "json":
+                raise
+            # Whoever reads the log reads this, too.
+            log.critical("%s", error.message, extra={"code": error.code.value})
+            code = exit_code(error)
     sys.exit(code)
 
 

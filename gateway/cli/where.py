@@ -109,9 +109,17 @@ def read_settings() -> Read:
 
 def say_if_new(settings: Settings) -> None:
     """Says on standard error that a database is made, where there is none yet."""
-    from gateway.opening import is_new
+    if is_new(settings):
+        err.print(made(settings), style="dim", markup=False, soft_wrap=True)
 
-    if is_new(settings) and not os.path.isfile(settings.data):
-        err.print(
-            f"creating a new database in {shown_path(settings.data)}", style="dim", markup=False, soft_wrap=True
-        )
+
+def is_new(settings: Settings) -> bool:
+    """Whether a database is made where there is none yet."""
+    from gateway import opening
+
+    return opening.is_new(settings) and not os.path.isfile(settings.data)
+
+
+def made(settings: Settings) -> str:
+    """That a database is made."""
+    return f"creating a new database in {shown_path(settings.data)}"

@@ -5,8 +5,11 @@ from __future__ import annotations
 import io
 import json
 import logging
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -167,6 +170,45 @@ def test_a_line_says_which_worker_writes_it() -> None:
     assert json.loads(JsonLines(2).format(record))["worker"] == 2
     assert TextLines().format(record).endswith("INFO adalog said")
     assert "worker" not in json.loads(JsonLines().format(record))
+
+
+def test_nothing_from_outside_says_anything_to_a_terminal() -> None:
+    record = logging.makeLogRecord({"msg": "a query: \x1b[2J\x07\x9b1m\u202eevil\ttab é", "levelname": "INFO"})
+    assert TextLines().format(record).endswith("a query: \\x1b[2J\\x07\\x9b1m\\u202eevil\ttab é")
+
+
+def test_whatever_a_server_says_is_json(tmp_path: Path) -> None:
+    """Its first line, what threads and finalisers fail with, warnings, and why it ends."""
+    code = (
+        "import sys, threading, warnings\n"
+        "from gateway import cli, server\n"
+        "from gateway.logs import start_logging\n"
+        "from datalog.errors import AdalogError, Code\n"
+        "class Odd:\n    def __del__(self): raise ValueError('in a finaliser')\n"
+        "def run(settings, out, begins):\n"
+        "    start_logging(settings)\n    begins()\n"
+        "    thread = threading.Thread(target=lambda: 1 / 0, name='odd')\n"
+        "    thread.start()\n    thread.join()\n    Odd()\n"
+        "    warnings.warn('a\\nwarning', UserWarning)\n"
+        "    raise AdalogError(Code.BACKEND_UNAVAILABLE, 'the folder is taken')\n"
+        "server.run = run\n"
+        "cli.main(['serve', '--data', sys.argv[1], '--log-format', 'json'])\n"
+    )
+    words = [sys.executable, "-c", code, str(tmp_path / "new")]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    lines = [json.loads(line) for line in done.stderr.splitlines()]
+    new, thread, finaliser, warning, last = lines
+    assert new["message"].startswith("creating a new database in ")
+    assert "ZeroDivisionError" in thread["exception"]
+    assert thread["message"] == "the thread odd failed"
+    assert "in a finaliser" in finaliser["exception"]
+    assert "a\nwarning" in warning["message"]
+    assert (last["level"], last["code"], last["message"]) == (
+        "critical",
+        "BACKEND_UNAVAILABLE",
+        "the folder is taken",
+    )
+    assert done.returncode == 3
 
 
 # Slow queries

@@ -197,6 +197,26 @@ def test_without_a_collector_nothing_is_imported_and_nothing_made() -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize(
+    ("environ", "says"),
+    [
+        ({"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, "sent as http/protobuf, not as grpc"),
+        ({"OTEL_EXPORTER_OTLP_ENDPOINT": "collector:4317"}, "begins with http://"),
+        ({"OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf"}, ""),
+    ],
+)
+def test_another_way_to_send_is_warned_of(
+    environ: dict[str, str], says: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    given = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1", **environ}
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    with traces(given):
+        pass
+    assert says in caplog.text
+    assert bool(caplog.text) == bool(says)
+
+
 def test_where_it_is_not_installed_that_is_said(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -66,9 +66,7 @@ def _print(said: dict[str, object], out: Console, err: Console) -> None:
 
 def run_list(to: str, out: Console, err: Console) -> bool:
     """Prints a line of JSON for each backup of a place, the oldest first; whether all can be read."""
-    place = place_of(to)
-    with place.shared():
-        found = catalogue(place)
+    found = catalogue(place_of(to))
     for backup in found.backups:
         said = {
             "backup": backup.number,
@@ -154,6 +152,7 @@ def run_check(settings: Settings, place: str | None, out: Console, err: Console,
         "files": checked.files,
         "bytes": checked.bytes,
         "damaged": len(checked.findings),
+        "unused": checked.unused,
         "seconds": round(time.monotonic() - began, 2),
     }
     out.out(orjson.dumps(said).decode(), highlight=False)

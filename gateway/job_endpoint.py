@@ -38,6 +38,7 @@ _STATUS: Final = {
     Code.RATE_LIMITED: 429,
     Code.BACKEND_UNAVAILABLE: 503,
 }
+_NOTHING: Final[Mapping[str, str]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,10 @@ class JobEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         kind, request = self._kind, Request(scope, receive)
+        if request.method != "POST":
+            error = AdalogError(Code.ARG_INVALID, f"{request.method} is not for {kind.path}; use POST")
+            await _refusal(error, 405, {"Allow": "POST"})(scope, receive, send)
+            return
         try:
             principal = await self._answering.tokens.asking(scope)
             kind.check(principal)
@@ -80,7 +85,7 @@ class JobEndpoint:
                 meter.admit(REQUEST_UNITS)
             outbox = await kind.begin(await self._body(request), principal, scope)
         except AdalogError as error:
-            await _refusal(error)(scope, receive, send)
+            await _refusal(error, _STATUS.get(error.code, 400))(scope, receive, send)
             return
         except ClientDisconnect:
             return
@@ -101,8 +106,6 @@ class JobEndpoint:
     def _check_form(self, request: Request) -> None:
         """Raises what is wrong with a request before its body is read."""
         path = self._kind.path
-        if request.method != "POST":
-            raise AdalogError(Code.ARG_INVALID, f"{request.method} is not for {path}; use POST")
         if "origin" in request.headers:
             # A page may not have the machine's files read or written, wherever it is from.
             raise AdalogError(
@@ -194,14 +197,14 @@ def _framed(kind: str, said: Any) -> bytes:
     return b"event: %b\ndata: %b\n\n" % (kind.encode(), orjson.dumps(said))
 
 
-def _refusal(error: AdalogError) -> Response:
-    """The answer to a request that is refused."""
-    headers = {"Cache-Control": "no-store"}
+def _refusal(error: AdalogError, status: int, more: Mapping[str, str] = _NOTHING) -> Response:
+    """The answer to a request that is refused. more: headers."""
+    headers = {"Cache-Control": "no-store", **more}
     if error.code is Code.UNAUTHENTICATED:
         headers["WWW-Authenticate"] = "Bearer"
     if error.retry_after is not None:
         headers["Retry-After"] = str(error.retry_after)
-    return JSONResponse({"errors": [describe(error)]}, _STATUS.get(error.code, 400), headers)
+    return JSONResponse({"errors": [describe(error)]}, status, headers)
 
 
 async def _disconnected(receive: Receive) -> None:

@@ -278,7 +278,8 @@ class Store(Place):
     def remove(self, name: str) -> None:
         from pyarrow.fs import FileType
 
-        with self._telling("written"):
+        # Somebody else may remove it, too.
+        with self._telling("written"), suppress(FileNotFoundError):
             if self._system.get_file_info(f"{self._path}/{name}").type == FileType.File:
                 self._system.delete_file(f"{self._path}/{name}")
 

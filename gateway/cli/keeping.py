@@ -84,7 +84,8 @@ def check(place: str | None, deep: bool, **_: Any) -> None:
     """Read everything of a database, or of the backups in OUT, and say what is damaged and what to do.
 
     Nothing is changed, and the database may be served meanwhile. Exit code 1 where something is damaged. The last
-    line printed is JSON: {"t", "files", "bytes", "damaged", "seconds"}.
+    line printed is JSON: {"t", "files", "bytes", "damaged", "unused", "seconds"}; "unused" are files that nothing
+    names, which is no damage.
 
     \b
         adalog check --data family --deep

@@ -121,7 +121,9 @@ def catalogue(place: Place) -> Catalogue:
         try:
             backups.append(_read(place, name))
         except DamagedBackup as error:
-            damaged[name] = error
+            # Whoever holds no lock may see older ones go.
+            if name in place.sizes("backups"):
+                damaged[name] = error
     return Catalogue(sorted(backups, key=lambda backup: (backup.number, backup.made)), damaged)
 
 

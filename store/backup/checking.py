@@ -65,7 +65,9 @@ def check_data(
             return findings.checked
         holding.callback(log.close)
         findings.read(folder.log.stat().st_size)
-        return _checked(log, files, findings, watching, deep=deep)
+        checked = _checked(log, files, findings, watching, deep=deep)
+        checked.unused = _unused(log, files)
+        return checked
 
 
 def _checked(log: Log, files: Files | None, findings: Findings, watching: Watching, *, deep: bool) -> Checked:
@@ -78,6 +80,17 @@ def _checked(log: Log, files: Files | None, findings: Findings, watching: Watchi
         elif findings.checked.unread is None:
             replayed(log, findings.checked.t, findings, watching)
     return findings.checked
+
+
+def _unused(log: Log, files: FolderFiles) -> int:
+    """How many files nothing names; 0 where that cannot be told."""
+    try:
+        found = files.checkpoint()
+        named = log.files() | (frozenset() if found is None else found[1].files())
+        held = [path.name for folder in (files.segments, files.imported) for path in folder.glob("*")]
+    except (AdalogError, OSError):
+        return 0
+    return sum(name not in named for name in held)
 
 
 def _check_cursor_key(folder: Layout, findings: Findings) -> None:

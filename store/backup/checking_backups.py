@@ -13,7 +13,7 @@ from store.backup.checking import check_data
 from store.backup.chunks import Chunk, DamagedBackup, read
 from store.backup.findings import Checked, Finding, Tell
 from store.backup.taking import UNWATCHED, Watching
-from store.place import Place
+from store.place import FOLDERS, Place
 
 
 def check_backups(
@@ -68,6 +68,14 @@ class _Check:
             self._continues(backup)
         if backups:
             self.checked.t = backups[-1].t
+        if not self._catalogue.damaged:
+            named = {*chunks, *files}
+            self.checked.unused = sum(
+                f"{folder}/{name}" not in named
+                for folder in FOLDERS[:2]
+                for name in self._place.sizes(folder)
+                if name
+            )
 
     def _owner(self) -> str | None:
         """Whose backups the place says that it holds, None where it does not say, or not what they all say."""

@@ -19,12 +19,14 @@ class Finding:
 
 @dataclass
 class Checked:
-    """What was read, and what was found. unread: why something was not read, if it was not."""
+    """What was read, and what was found. unused: files that nothing names, which is no damage. unread: why
+    something was not read, if it was not."""
 
     t: int = 0
     files: int = 0
     bytes: int = 0
     findings: list[Finding] = field(default_factory=list)
+    unused: int = 0
     unread: str | None = None
 
 

@@ -94,8 +94,14 @@ def take(source: Source, place: Place, keep: int | None = None, watching: Watchi
         _check_same_history(source.log, found, place)
         with nullcontext() if source.files is None else source.files.held():
             backup, written, files, left_out = _Taking(source, place, found, watching).run()
-        watching.stage("removing older backups")
-        removed = [] if keep is None else prune(place, keep)
+        removed: list[int] = []
+        if keep is not None:
+            watching.stage("removing older backups")
+            try:
+                removed = prune(place, keep)
+            except AdalogError as error:
+                message = f"backup {backup.number} was taken, but older ones could not be removed: {error.message}"
+                raise AdalogError(error.code, message, retryable=False) from None
         return Taken(backup.number, backup.t, sum(backup.parts().values()), written, files, removed, left_out)
 
 

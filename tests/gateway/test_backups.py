@@ -173,7 +173,8 @@ def test_what_is_wrong_is_told(tmp_path: Path) -> None:
         for wish in ({"to": 5}, {"to": ""}, {"keep": 0}, {"keep": True}, {"other": 1}, {"to": "relative"}):
             assert server.ask(**wish).status_code == 400, wish
         assert server.ask(to="x\0y").status_code == 400
-        assert httpx.get(f"{server.address}/backup").status_code == 400
+        got = httpx.get(f"{server.address}/backup")
+        assert (got.status_code, got.headers["allow"]) == (405, "POST")
         plain = httpx.post(f"{server.address}/backup", content=b"{}", timeout=SECONDS)
         assert plain.status_code == 400
         page = server.ask(headers={"Origin": server.address})

@@ -391,7 +391,8 @@ def test_requests_that_are_none(server: Importing, body: bytes, message: str) ->
 
 def test_pages_and_other_methods_are_refused(server: Importing) -> None:
     assert server.ask(server.wish(), headers={"Origin": "http://localhost"}).status_code == 403
-    assert httpx.get(f"{server.address}/import").status_code == 400
+    got = httpx.get(f"{server.address}/import")
+    assert (got.status_code, got.headers["allow"]) == (405, "POST")
     plain = httpx.post(f"{server.address}/import", content=b"{}", headers={"Content-Type": "text/plain"})
     assert plain.status_code == 400
 

@@ -14,6 +14,7 @@ from datalog.errors import Code
 from store.backup import soundness
 from store.backup.catalogue import catalogue
 from store.backup.checking import check_data
+from store.backup.checking_backups import check_backups
 from store.backup.findings import Checked
 from store.backup.restoring import restore
 from store.base import Base
@@ -118,6 +119,22 @@ def test_a_log_whose_pages_are_damaged(data: Path) -> None:
     assert {where for where, _ in findings(data)} == {"log.sqlite"}
     path.write_bytes(b"no database at all" * 100)
     assert {where for where, _ in findings(data)} == {"log.sqlite"}
+
+
+def test_files_that_nothing_names_are_no_damage(data: Path, place: Folder) -> None:
+    for folder in (data / "segments", data / "imported"):
+        (folder / "left-12345678.seg").write_bytes(b"of a fold or an import that was killed")
+    checked = check_data(str(data))
+    assert (checked.findings, checked.unused) == ([], 2)
+    with Database.open(str(data)):
+        pass
+    assert check_data(str(data)).unused == 0
+    back_up(data, place)
+    (place.path / "files" / "left").write_bytes(b"of a backup that was killed")
+    checked = check_backups(place)
+    assert (checked.findings, checked.unused) == ([], 1)
+    back_up(data, place, keep=1)
+    assert check_backups(place).unused == 0
 
 
 def test_a_cursor_key_of_another_length(data: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow.fs as pafs
 import pytest
 
-from datalog.errors import Code
+from datalog.errors import AdalogError, Code
 from store import place as places
 from store.backup.catalogue import catalogue
 from store.backup.checking_backups import check_backups
@@ -72,3 +72,28 @@ def test_addresses_of_files(data: Path, tmp_path: Path) -> None:
     assert place.shown == f"{tmp_path}/out 1"
     back_up(data, place)
     assert (tmp_path / "out 1" / "adalog-backups.json").exists()
+
+
+def test_what_somebody_else_removes_too(data: Path, tmp_path: Path) -> None:
+    """A file may go between the look and the removal."""
+
+    class Going(pafs.LocalFileSystem):  # type: ignore[misc]
+        def delete_file(self, path: str) -> None:
+            super().delete_file(path)
+            super().delete_file(path)
+
+    place = Store(Going(), str(tmp_path / "below"), "s3://bucket/backups")
+    back_up(data, place)
+    assert back_up(data, place, keep=1).removed == [1]
+    assert check_backups(place).findings == []
+
+
+def test_older_backups_that_cannot_be_removed(data: Path, place: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    back_up(data, place)
+
+    def failing(self: Folder, name: str) -> None:
+        raise AdalogError(Code.BACKEND_UNAVAILABLE, "no")
+
+    monkeypatch.setattr(Folder, "remove", failing)
+    refused(lambda: back_up(data, place, keep=1), Code.BACKEND_UNAVAILABLE, "backup 2 was taken, but older ones")
+    assert [each.number for each in catalogue(place).backups] == [1, 2]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from store.backup.taking import take
 from store.database import Database
 from store.place import Folder, place_of
 from store.reading import source_of
+from tests.gateway.command_line import adalog
 from tests.store.backup.support import back_up, files, grow, held, held_in, refused
 
 
@@ -161,3 +163,11 @@ def test_a_checkpoint_that_is_replaced_meanwhile(
     assert not left
     assert restore(place, tmp_path / "restored").replayed is None
     assert check_data(str(tmp_path / "restored")).findings == []
+
+
+def test_backups_are_listed_while_one_is_taken(data: Path, place: Folder) -> None:
+    back_up(data, place)
+    with place.alone():
+        assert [
+            json.loads(line)["t"] for line in adalog("backup", "--list", str(place.path)).stdout.splitlines()
+        ] == [11]

@@ -87,7 +87,7 @@ class At:
         return self._snapshot
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=examples(40))
 @given(
     before=people,
     people=people,

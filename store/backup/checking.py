@@ -13,7 +13,7 @@ from datalog.errors import AdalogError
 from store.backup.checking_checkpoints import CheckpointCheck, replayed
 from store.backup.checking_logs import LogCheck
 from store.backup.findings import Checked, Findings, Remedies, Tell, said
-from store.backup.taking import UNWATCHED, Watching
+from store.backup.watching import UNWATCHED, Watching
 from store.files import Files, FolderFiles
 from store.folder import Layout, is_address
 from store.log import Log

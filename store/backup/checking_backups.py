@@ -12,7 +12,7 @@ from store.backup.catalogue import OWNER, Backup, Catalogue, KeptFile, catalogue
 from store.backup.checking import check_data
 from store.backup.chunks import Chunk, DamagedBackup, read
 from store.backup.findings import Checked, Finding, Tell
-from store.backup.taking import UNWATCHED, Watching
+from store.backup.watching import UNWATCHED, Watching
 from store.place import FOLDERS, Place
 
 

@@ -11,7 +11,7 @@ from store import layout
 from store.attribute_data import AttributeData
 from store.backup.findings import Findings, why
 from store.backup.soundness import block_faults, delta_faults, relation_faults, unknown_values
-from store.backup.taking import Watching
+from store.backup.watching import Watching
 from store.base import Base
 from store.checkpoint import Checkpoint, restored
 from store.codes import Codes

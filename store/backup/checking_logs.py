@@ -7,7 +7,7 @@ from pathlib import Path
 
 from datalog.errors import AdalogError
 from store.backup.findings import Findings, said, why
-from store.backup.taking import Watching
+from store.backup.watching import Watching
 from store.entry import Copied, chained
 from store.files import Files, size_of
 from store.imported import LoggedFile

@@ -19,8 +19,9 @@ from typing import Final
 
 from datalog.errors import AdalogError, Code
 from store.backup.catalogue import Backup, Catalogue, KeptFile, catalogue
-from store.backup.chunks import Chunk, DamagedBackup, read
-from store.backup.taking import UNWATCHED, Watching
+from store.backup.choosing import chosen, reached
+from store.backup.chunks import DamagedBackup, read
+from store.backup.watching import UNWATCHED, Watching
 from store.database import Database
 from store.entry import Copied
 from store.folder import Folder, Layout
@@ -30,7 +31,6 @@ from store.private import FOLDER_MODE, opener
 from store.private_folder import PrivateFolder
 from store.segment import sync_folder, write_text
 from store.server import ServerLog
-from store.wire import milliseconds
 
 # What may lie in a folder that is empty otherwise: a new file system has one.
 _NOTHING: Final = frozenset({"lock", "lost+found"})
@@ -64,8 +64,8 @@ def restore(
     """
     with place.shared():
         found = catalogue(place)
-        backup = _chosen(found, place, moment, number)
-        t = _reached(place, backup, moment)
+        backup = chosen(found, place, moment, number)
+        t = reached(place, backup, moment)
         with _staged(path) as staging:
             replayed = _Restoring(place, found, backup, t, staging, watching).run()
             watching.stage("opening it")
@@ -90,13 +90,14 @@ def restore_to_server(
     """
     with place.shared():
         found = catalogue(place)
-        backup = _chosen(found, place, moment, number)
-        t = _reached(place, backup, moment)
+        backup = chosen(found, place, moment, number)
+        t = reached(place, backup, moment)
         files = None if segments is None else place_of(segments, backup.identity)
         with closing(ServerLog(address)) as log, _private() as staging:
             restoring = _Restoring(place, found, backup, t, staging, watching)
-            log.fill(backup.identity, restoring.to_server(files))
+            # First what may fail and leave nothing.
             replayed = restoring.checkpoint()
+            log.fill(backup.identity, restoring.to_server(files))
             watching.stage("opening it")
             with Database.open(address, segments=segments, copy=str(staging.path)) as database:
                 if segments is not None:
@@ -117,51 +118,6 @@ def _private() -> Iterator[Layout]:
         yield staging
     finally:
         own.remove()
-
-
-def _chosen(found: Catalogue, place: Place, moment: int | datetime | None, number: int | None) -> Backup:
-    if number is not None:
-        return found.one(number, place.shown)
-    newest = found.newest
-    if newest is not None and isinstance(moment, int):
-        # The first one that has it: the fewer files are needed.
-        first = next((each for each in found.backups if each.t >= moment), None)
-        if first is not None:
-            return first
-    # An older state is restored to whoever asks for it, and not for lack of a newer one.
-    damaged = found.damaged_after(0 if newest is None else newest.number)
-    if damaged is not None:
-        instead = "" if newest is None else f"; --backup {newest.number} restores the newest that can be read"
-        raise AdalogError(damaged.code, f"{damaged.message}{instead}. Nothing was restored")
-    if newest is None:
-        raise AdalogError(Code.ARG_INVALID, f"there is no backup in {place.shown} yet: the first one did not end")
-    return newest
-
-
-def _reached(place: Place, backup: Backup, moment: int | datetime | None) -> int:
-    """The transaction to restore to."""
-    if moment is None:
-        return backup.t
-    if isinstance(moment, datetime):
-        return _last_until(place, backup.chunks, milliseconds(moment))
-    if moment < 0:
-        raise AdalogError(
-            Code.ARG_INVALID, f"--t is {moment}; transactions are numbered from 1, and 0 is before the first"
-        )
-    if moment > backup.t:
-        raise AdalogError(
-            Code.BASIS_FUTURE,
-            f"t = {moment} is not in {place.shown}: backup {backup.number} is of t = {backup.t}",
-        )
-    return moment
-
-
-def _last_until(place: Place, chunks: Sequence[Chunk], instant: int) -> int:
-    for chunk in chunks:
-        if chunk.instant > instant:
-            earlier = [copy.entry.t for copy in read(place, chunk) if copy.entry.instant <= instant]
-            return earlier[-1] if earlier else chunk.first - 1
-    return chunks[-1].last if chunks else 0
 
 
 # The folder

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 from datalog.errors import AdalogError, Code
 from store.backup.catalogue import (
@@ -29,6 +29,7 @@ from store.backup.catalogue import (
     withdrawn,
 )
 from store.backup.chunks import Chunk, kept, packed
+from store.backup.watching import UNWATCHED, Watching
 from store.checkpoint import Checkpoint
 from store.entry import Copied, chained
 from store.files import Files, segments_of, size_of
@@ -38,29 +39,6 @@ from store.reading import Source
 from store.segment import DamagedSegment, Segment
 
 _TRAILER: Final = 4
-
-
-class Watching(Protocol):
-    """Who is told how far a job is, and may end it by raising."""
-
-    def stage(self, name: str) -> None:
-        """Another stage begins."""
-
-    def bytes(self, done: int, total: int) -> None:
-        """So many of the stage's bytes are done."""
-
-
-class Unwatched:
-    """Nobody is told."""
-
-    def stage(self, name: str) -> None:
-        """Nothing happens."""
-
-    def bytes(self, done: int, total: int) -> None:
-        """Nothing happens."""
-
-
-UNWATCHED: Final = Unwatched()
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import psycopg
 import pytest
 
 from datalog.errors import Code
-from store.backup import chunks
+from store.backup import chunks, restoring
 from store.backup.catalogue import catalogue
 from store.backup.checking import check_data
 from store.backup.checking_backups import check_backups
@@ -170,3 +171,18 @@ def test_a_restore_to_a_server_that_fails_leaves_it_empty(
     refused(lambda: restore_to_server(place, address, segments=segments), Code.INTERNAL, "is damaged")
     with Database.open(address) as database:
         assert database.snapshot().t == 0
+
+
+def test_a_restore_without_room_leaves_the_server_empty(
+    data: Path, place: Folder, tmp_path: Path, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    back_up(data, place)
+    segments = str(tmp_path / "segments")
+
+    def full(*_: Any, **__: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(restoring, "write_text", full)
+        refused(lambda: restore_to_server(place, address, segments=segments), Code.BACKEND_UNAVAILABLE, "No space")
+    assert restore_to_server(place, address, segments=segments).t == 11

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+import os
 import random
 import shutil
 import struct
@@ -14,6 +15,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.property.model import examples
+
+# `ADALOG_FAULTS=300` makes so many runs of each kind, `ADALOG_FAULTS=300-400` those from 300 on.
+_ASKED = [int(each) for each in os.environ.get("ADALOG_FAULTS", "0").split("-")]
+RUNS = range(*_ASKED) if len(_ASKED) == 2 else range(_ASKED[0] or examples(40))
 _PAGE = 4096
 _HEAD = struct.Struct("<cHQI")
 

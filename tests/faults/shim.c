@@ -36,7 +36,7 @@ static uint64_t dice;
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 
 __attribute__((constructor)) static void begin(void) {
-  const char *path = getenv("FAULTS_CONTROL"), *seed = getenv("FAULTS_SEED");
+  const char *path = getenv("FAULTS_CONTROL"), *seed = getenv("FAULTS_SEED"), *notes = getenv("FAULTS_JOURNAL");
   under = getenv("FAULTS_UNDER");
   if (under == NULL || path == NULL) return;
   under_length = strlen(under);
@@ -46,6 +46,7 @@ __attribute__((constructor)) static void begin(void) {
   void *mapped = (void *)syscall(SYS_mmap, NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (mapped != (void *)-1) control = mapped;
   syscall(SYS_close, fd);
+  if (notes != NULL) journal = (int)syscall(SYS_openat, AT_FDCWD, notes, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 }
 
 /* For a process that is forked for another folder. */

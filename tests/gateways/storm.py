@@ -24,15 +24,28 @@ Trouble = Callable[[random.Random, threading.Event], None]
 """Makes trouble until the event is set, and leaves all gateways running."""
 
 
-def storm(addresses: Sequence[Address], trouble: Trouble, *, fresh: bool, clients: int = 6) -> Counter[str]:
-    """How much was looked at. Raises Broken where the history is none of one database."""
-    chance = random.Random(f"trouble {SEED}")
+def storm(
+    addresses: Sequence[Address],
+    trouble: Trouble,
+    *,
+    fresh: bool,
+    clients: int = 6,
+    seed: int = SEED,
+    seconds: float = SECONDS,
+    history: History | None = None,
+) -> Counter[str]:
+    """How much was looked at. Raises Broken where the history is none of one database.
+
+    seconds: after which the storm ends if the trouble has not ended before. history: an empty one, to be looked at
+    meanwhile and afterwards.
+    """
+    chance = random.Random(f"trouble {seed}")
     first = Caller(addresses, chance)
     patiently(lambda: first.ask(_TRANSACT, tx=SCHEMA))
-    history, stopped = History(), threading.Event()
-    writers = [Client(number, SEED, addresses, history, stopped) for number in range(clients)]
-    followers = [Subscriber(number, SEED, addresses, history) for number in range(2)]
-    timer = threading.Timer(SECONDS, stopped.set)
+    history, stopped = history or History(), threading.Event()
+    writers = [Client(number, seed, addresses, history, stopped) for number in range(clients)]
+    followers = [Subscriber(number, seed, addresses, history) for number in range(2)]
+    timer = threading.Timer(seconds, stopped.set)
     for thread in (*writers, *followers):
         thread.start()
     timer.start()

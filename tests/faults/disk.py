@@ -80,12 +80,12 @@ class Control:
         """Files can be opened to read, whatever else fails."""
         self._put(5, 1)
 
-    def slow(self, seconds: float) -> None:
-        """From now on each fsync takes so long."""
-        self._put(2, round(seconds * 1000))
+    def held(self) -> None:
+        """From now on an fsync takes until the disk is well."""
+        self._put(2, 1)
 
     def well(self) -> None:
-        for place in (0, 2, 3):
+        for place in (0, 2, 3, 5):
             self._put(place, 0)
 
     @property

@@ -25,7 +25,7 @@
 enum { WRITE_EIO = 1, WRITE_ENOSPC = 2, WRITE_SHORT = 4, SYNC_EIO = 8, TRUNCATE = 16, RENAME = 32, OPEN = 64, MAP = 128 };
 
 struct control {
-  volatile uint32_t per_million, kinds, slow_ms, always, faults, writes_only;
+  volatile uint32_t per_million, kinds, held, always, faults, writes_only;
 };
 
 static struct control none, *control = &none;
@@ -118,9 +118,9 @@ ssize_t pwrite64(int fd, const void *data, size_t length, off_t at) { return wri
 static int synced(long call, int fd) {
   char path[PATH_MAX];
   if (!path_of(fd, path)) return (int)syscall(call, fd);
-  if (control->slow_ms) {
-    struct timespec pause = {control->slow_ms / 1000, (control->slow_ms % 1000) * 1000000L};
-    nanosleep(&pause, NULL);
+  while (control->held) {
+    struct timespec moment = {0, 5000000L};
+    nanosleep(&moment, NULL);
   }
   pthread_mutex_lock(&turn);
   int done = 0, saved = 0;

@@ -1,121 +1,102 @@
-"""Clients of a server whose disk fails at random calls, which is killed, and whose power is cut: what they were
-answered stays, and what they were not is there whole or not at all."""
+"""A server whose disk is slow, full, or fails: reads go on, writes are refused for the right reason, and what was
+refused goes through as soon as the disk is well. The server is never started again."""
 
 from __future__ import annotations
 
-import random
-import threading
-import time
-from functools import partial
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from tests.faults.disk import ALL, RUNS, Control, Kind, contents, cut_power
-from tests.gateways.clients import TRANSACT, Caller, log_of, patiently, text_of, until
-from tests.gateways.gateway import SERVE, Gateway
-from tests.gateways.history import History
-from tests.gateways.storm import storm
-
-# Small runs, so that there are folds and checkpoints in seconds; the disk is looked at soon after it failed.
-_PROGRAM = f"""
-from store import compactor, relation, replay, writer
-compactor._LEAST = compactor._ENOUGH = relation._LEAST = 40
-replay._APART_SECONDS = 0.02
-writer._REST = 0.05
-{SERVE}
-"""
-# `ADALOG_FAULTS=300` runs as many in a process, and one in ten of them as a server.
-KILLS = 2
-# A server takes as long as a hundred lives of the writers.
-SEEDS = range(RUNS.start, RUNS.start + max(1, len(RUNS) // 20))
+from store.backup.checking_backups import check_backups
+from store.place import place_of
+from tests.faults.disk import Kind
+from tests.faults.machine import Machine
+from tests.gateways.clients import Refused, until
 
 
-class Machine:
-    """A server, its disk, and its power."""
-
-    def __init__(self, shim: Path, folder: Path, program: str = _PROGRAM, **settings: str) -> None:
-        self.data = folder / "data"
-        self.data.mkdir()
-        self.control = Control(folder / "control")
-        self._journal = folder / "journal"
-        self._before = contents(self.data)
-        faults = {
-            "LD_PRELOAD": str(shim),
-            "FAULTS_UNDER": str(self.data),
-            "FAULTS_CONTROL": str(self.control.path),
-            "FAULTS_JOURNAL": str(self._journal),
-        }
-        self.gateway = Gateway({"ADALOG_DATA": str(self.data), **settings, **faults}, program)
-        assert self.gateway.wait(), self.gateway.log.whole()
-
-    def die(self, chance: random.Random, *, power: bool) -> None:
-        """Ends the server as by SIGKILL; with `power` the disk forgets what it may."""
-        self.gateway.kill()
-        if power:
-            cut_power(self._before, self._journal, chance)
-
-    def live(self) -> None:
-        """Starts the server again, on whatever disk there is."""
-        self._before = contents(self.data)
-        self._journal.unlink(missing_ok=True)
-        self.gateway.environment["FAULTS_SEED"] = str(random.getrandbits(32))
-        for _ in range(40):
-            self.gateway.start()
-            if self.gateway.wait():
-                return
-            self.gateway.kill()
-            self.control.well()
-        raise AssertionError(self.gateway.said)
-
-
-def trouble(machine: Machine, history: History, chance: random.Random) -> None:
-    """The disk fails now and then, and the server is killed, sometimes with the power: so many times each."""
-    control, kills = machine.control, 0
-    while kills < KILLS:
-        kinds = chance.choice(
-            [ALL, ALL, Kind.SYNC_EIO, Kind.WRITE_EIO | Kind.WRITE_ENOSPC | Kind.WRITE_SHORT, Kind.OPEN]
-        )
-        control.fails(chance.choice([0.002, 0.02, 0.1, 0.5]), kinds)
-        time.sleep(chance.uniform(0.0, 0.5))
-        if chance.random() < 0.3:
-            machine.die(chance, power=chance.random() < 0.6)
-            machine.live()
-            kills += 1
-        if chance.random() < 0.8:
-            # Well again, it writes again, by itself.
-            control.well()
-            more = history.answered + chance.randrange(1, 20)
-            until(partial(history.has_answered, more))
-    control.well()
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_clients_of_a_server_on_a_failing_disk(shim: Path, tmp_path: Path, seed: int) -> None:
-    machine = Machine(shim, tmp_path)
-    history = History()
+@pytest.fixture(scope="module")
+def served(shim: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
+    machine = Machine(shim, tmp_path_factory.mktemp("served"))
     try:
-        address = machine.gateway.address
-        seen = storm(
-            [address],
-            lambda chance, _: trouble(machine, history, chance),
-            fresh=True,
-            clients=4,
-            seed=seed,
-            seconds=threading.TIMEOUT_MAX,
-            history=history,
-        )
-        machine.die(random.Random(seed), power=True)
-        machine.live()
-        caller = Caller([address], random.Random(seed))
-        for write in history.writes:
-            if write.answers and write.key is not None:
-                ask = partial(caller.ask, TRANSACT, tx=text_of(write), key=write.key, basis=write.expected)
-                assert patiently(ask)["transact"]["t"] == write.answers[0], write
-        caller.close()
-        assert len(log_of(address)) == seen["log"]
-        print(seen)
-        assert seen["done"] > 10
+        machine.transact("[{:n 0}]")
+        until(machine.is_ready)
+        yield machine
     finally:
         machine.gateway.kill()
-    assert "Traceback" not in machine.gateway.said
+        assert "Traceback" not in machine.gateway.said
+
+
+@pytest.fixture
+def machine(served: Machine) -> Iterator[Machine]:
+    yield served
+    served.control.well()
+
+
+def test_a_disk_that_takes_long_with_an_fsync(machine: Machine) -> None:
+    before = machine.count()
+    machine.control.held()
+    with ThreadPoolExecutor(4) as threads:
+        writes = [threads.submit(machine.transact, f"[{{:n {100 + n}}}]") for n in range(4)]
+        assert [machine.count() for _ in range(20)] == [before] * 20
+        assert machine.is_ready()
+        assert not any(write.done() for write in writes)
+        machine.control.well()
+        assert len({write.result() for write in writes}) == 4
+    assert machine.count() == before + 4
+
+
+@pytest.mark.parametrize("kind", [Kind.WRITE_ENOSPC, Kind.WRITE_EIO])
+def test_a_disk_that_takes_no_more(machine: Machine, kind: Kind) -> None:
+    before = machine.count()
+    machine.control.always(kind)
+    for n in range(3):
+        with pytest.raises(Refused, match="nothing was applied") as refused:
+            machine.transact(f"[{{:n {200 + n}}}]", key=f"{kind} {n}")
+        assert refused.value.code == "BACKEND_UNAVAILABLE"
+        assert machine.count() == before
+    assert machine.is_ready()
+    assert '"code":"BACKEND_UNAVAILABLE"' in machine.backup().text
+    machine.control.well()
+    for n in range(3):
+        machine.transact(f"[{{:n {200 + n}}}]", key=f"{kind} {n}")
+    assert machine.count() == before + 3
+    assert "event: done" in machine.backup().text
+    assert check_backups(place_of(str(machine.disk / "backups"))).findings == []
+
+
+def test_an_fsync_that_fails_is_never_answered(machine: Machine) -> None:
+    before = machine.count()
+    machine.control.always(Kind.SYNC_EIO)
+    with pytest.raises(Refused, match="it is unknown whether") as doubtful:
+        machine.transact("[{:n 300}]", key="doubtful")
+    assert doubtful.value.code == "BACKEND_UNAVAILABLE"
+    with pytest.raises(Refused) as refused:
+        machine.transact("[{:n 301}]", key="refused")
+    assert refused.value.code == "READ_ONLY"
+    assert machine.count() == before
+    assert not machine.is_ready()
+    machine.control.well()
+    until(machine.is_ready)
+    first = machine.transact("[{:n 300}]", key="doubtful")
+    assert machine.transact("[{:n 300}]", key="doubtful") == first
+    machine.transact("[{:n 301}]", key="refused")
+    assert machine.count() == before + 2
+
+
+def test_folds_on_a_full_disk_are_made_up_for(machine: Machine) -> None:
+    machine.control.always(Kind.OPEN)
+    machine.control.writes_only()
+    checkpoint = machine.data / "checkpoint.json"
+    before = checkpoint.read_bytes() if checkpoint.exists() else b""
+
+    def more(start: int) -> None:
+        machine.transact("[" + " ".join(f"{{:n {n}}}" for n in range(start, start + 60)) + "]")
+
+    more(1000)
+    until(lambda: "no checkpoint was made" in machine.gateway.log.text)
+    assert machine.count() > 60
+    machine.control.well()
+    more(2000)
+    until(lambda: checkpoint.exists() and checkpoint.read_bytes() != before)

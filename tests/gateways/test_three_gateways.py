@@ -11,14 +11,20 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from tests import postgres_servers
-from tests.gateways.gateway import Gateway
+from tests.gateways.gateway import SERVE, Gateway
 from tests.gateways.storm import storm
 from tests.postgres_servers import PostgresServer
 from tests.redis_servers import RedisServer
 from tests.redis_servers import running as running_redis
 
-# A turn is taken from a gateway that is silent for 5 seconds.
-_LONG = 7.0
+# A turn is taken from a gateway that is silent for 1.5 seconds, where it is 5 by default.
+_PROGRAM = f"""
+from store import server
+server._SESSION = server._SESSION.replace(b"timeout = '5s'", b"timeout = '1500ms'")
+server._SIGN_SECONDS = 0.3
+{SERVE}
+"""
+_LONG = 2.5
 
 
 def trouble(
@@ -56,7 +62,7 @@ def running(data: str, redis: str, count: int) -> Iterator[list[Gateway]]:
     try:
         # All at once: the tables are made once.
         own = {"ADALOG_DATA": data, "ADALOG_REDIS_URL": redis, "ADALOG_REDIS_SECRET": "x" * 40}
-        gateways += [Gateway(own) for _ in range(count)]
+        gateways += [Gateway(own, _PROGRAM) for _ in range(count)]
         assert all(gateway.wait() for gateway in gateways)
         yield gateways
     finally:

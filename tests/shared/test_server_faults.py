@@ -15,7 +15,7 @@ import pytest
 
 from datalog.errors import AdalogError, Code
 from datalog.values import Keyword
-from store import following, server, writer
+from store import doubt, following, server
 from store.database import Database
 from store.datom import TxReport
 from store.patient import PatientConnection
@@ -40,7 +40,7 @@ def address(victim: PostgresServer) -> str:
 
 @pytest.fixture
 def databases(address: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Database]]:
-    monkeypatch.setattr(writer, "_REST", 0.05)
+    monkeypatch.setattr(doubt, "_REST", 0.05)
     monkeypatch.setattr(following, "_PAUSE", (0.01, 0.1))
     with together(server_opening(address), 2) as opened:
         opened[0].transact("[[:db/add 1 :n 0]]")

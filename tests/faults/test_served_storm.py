@@ -17,7 +17,7 @@ from tests.gateways.clients import TRANSACT, Caller, log_of, patiently, text_of,
 from tests.gateways.history import History
 from tests.gateways.storm import storm
 
-KILLS = 2
+KILLS = min(3, max(1, len(RUNS) // 16))
 # A server takes as long as a hundred lives of the writers.
 SEEDS = range(RUNS.start, RUNS.start + max(1, len(RUNS) // 20))
 

@@ -11,7 +11,6 @@ Idempotency keys are in a table beside it, written by the same commits, which re
 from __future__ import annotations
 
 import secrets
-import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -27,7 +26,7 @@ from datalog.errors import AdalogError, Code
 from store.entry import Copied, Entry, KeyMemory, UsedKey, chained, now_ms
 from store.hints import Hint
 from store.log_reading import END, PAGE, PIECE, LogReader, damaged
-from store.sqlite import opened, opened_to_fill, opened_to_read, write_ahead_kept
+from store.sqlite import opened, opened_to_fill, opened_to_read, refused, wrote_nothing
 from store.tables import FILES, FORGET, IDENTITY, INSERT, INSERT_KEYS, INSERT_ROW, KEYS, TRANSACTIONS, prepare_file
 
 # Entries that are inserted at once: SQLite bounds a statement's parameters.
@@ -35,8 +34,6 @@ _FEW_KEYS: Final = 2000
 # The last entries whose checksums are at hand.
 _REMEMBERED: Final = 4_096
 _COLUMNS: Final = TRANSACTIONS.c
-# Errors of a commit that end it before its last page is in the file, without which nothing of it counts.
-_NOTHING_WRITTEN: Final = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE})
 _BUSY_MS: Final = 1000
 _KEY_MEMORY: Final = KeyMemory()
 
@@ -170,13 +167,11 @@ class Log(LogReader):
             connection.commit()
         except sa.exc.SQLAlchemyError as error:
             cause = error.__cause__ or error
-            if committing and getattr(cause, "sqlite_errorcode", None) not in _NOTHING_WRITTEN:
+            if committing and not wrote_nothing(cause):
                 self.failures["unknown"] += 1
                 raise InDoubtError(str(cause), number) from error
             self.failures["not_applied"] += 1
-            raise AdalogError(
-                Code.BACKEND_UNAVAILABLE, f"nothing was applied: the log could not be written ({cause})"
-            ) from error
+            raise refused(cause) from error
         self._appended(entries, chained)
 
     def _chained(self, entries: Sequence[Entry]) -> list[int]:
@@ -225,8 +220,7 @@ class Log(LogReader):
     def _rewrite(self) -> None:
         # Connections remember a log that ends before the commit in doubt; new ones read the files.
         self._engine.dispose()
-        kept = nullcontext() if self.is_shared else write_ahead_kept(self._engine)
-        with kept, self._connection() as connection:
+        with self._connection() as connection:
             connection.exec_driver_sql(f"PRAGMA busy_timeout = {_BUSY_MS}")
             # An fsync that failed may succeed the next time without having written anything: only pages written now
             # are sure to be on disk. The checkpoint writes the table's and empties SQLite's own log, and the update

@@ -10,6 +10,7 @@ from typing import Final
 
 from datalog.errors import AdalogError, Code
 from store.datom import TxReport
+from store.disk import refused_by_disk
 from store.entry import UsedKey
 from store.request import Request
 from store.resolve import digest_of
@@ -67,5 +68,8 @@ def read_only(why: str, failed: str) -> AdalogError:
 def refusal(error: Exception) -> AdalogError:
     if isinstance(error, AdalogError):
         return error
+    by_disk = refused_by_disk(error)
+    if by_disk is not None:
+        return AdalogError(by_disk.code, f"nothing was applied: {by_disk.message}")
     _LOGGER.error("a transaction failed", exc_info=error)
     return AdalogError(Code.INTERNAL, "the transaction failed and nothing was applied; the server's log says why")

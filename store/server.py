@@ -26,6 +26,7 @@ from store.entry import Entry, KeyMemory, UsedKey, now_ms
 from store.folder import as_libpq
 from store.log import InDoubtError, Log, OvertakenError, Turn
 from store.log_reading import PAGE
+from store.patient import SILENT_SECONDS, PatientConnection
 from store.tables import DICTIONARIES, prepare_server, secret_in
 
 _LOGGER: Final = logging.getLogger("adalog.store")
@@ -58,6 +59,8 @@ _POOL: Final = 5
 # Of the payloads of one append: a message of the protocol has less than a gigabyte, and these are written in
 # hexadecimals.
 _MOST_BYTES: Final = 400_000_000
+# What a server is given time for, at least.
+_BYTES_A_SECOND: Final = 10_000_000
 # Forgetting old keys is no hurry.
 _FORGET_SECONDS: Final = 1.0
 _SECRET: Final = "gateways"
@@ -127,12 +130,12 @@ class ServerLog(Log):
         self._parameters = _parameters(address)
         # What a listener tells its own process's appends by.
         self._own = secrets.token_hex(6)
-        self._writing: psycopg.Connection[tuple[Any, ...]] | None = None
+        self._writing: PatientConnection | None = None
         self._alive = _Alive()
         self._forgot = 0.0
         engine = sa.create_engine(
             "postgresql+psycopg://",
-            creator=self._connect,
+            creator=lambda: self._connect(lambda: not self._answers()),
             isolation_level="AUTOCOMMIT",
             pool_size=_POOL,
             pool_pre_ping=True,
@@ -156,8 +159,10 @@ class ServerLog(Log):
                 raise _unusable(address, error) from None
             raise
 
-    def _connect(self) -> psycopg.Connection[Any]:
-        connection = psycopg.connect(**self._parameters, autocommit=True, prepare_threshold=5)
+    def _connect(self, gives_up: Callable[[], bool] = lambda: True) -> PatientConnection:
+        """gives_up: as in `PatientConnection`."""
+        connection = PatientConnection.connect(**self._parameters, autocommit=True, prepare_threshold=5)
+        connection.gives_up = gives_up
         try:
             connection.execute(_SESSION)
             _check_durable(connection)
@@ -165,6 +170,14 @@ class ServerLog(Log):
             connection.close()
             raise
         return connection
+
+    def _answers(self) -> bool:
+        """Whether the server, which is long about something, answers others."""
+        try:
+            psycopg.connect(**self._parameters).close()
+        except psycopg.Error:
+            return False
+        return True
 
     @property
     def engine(self) -> sa.Engine:
@@ -194,9 +207,7 @@ class ServerLog(Log):
             if not ended:
                 self._give_back(connection)
 
-    def _begin(
-        self, keys: Sequence[str]
-    ) -> tuple[psycopg.Connection[Any], list[Entry], dict[str, tuple[int, UsedKey]]]:
+    def _begin(self, keys: Sequence[str]) -> tuple[PatientConnection, list[Entry], dict[str, tuple[int, UsedKey]]]:
         """Takes the turn. Nothing has happened where that fails."""
 
         def ask(connection: psycopg.Connection[Any]) -> list[list[tuple[Any, ...]]]:
@@ -233,7 +244,7 @@ class ServerLog(Log):
             oldest["last_at"],
         )
 
-    def _commit(self, connection: psycopg.Connection[Any], entries: Sequence[Entry]) -> None:
+    def _commit(self, connection: PatientConnection, entries: Sequence[Entry]) -> None:
         """All of it is one message: nobody else waits for whoever pauses in the midst of it."""
         checksums, number = self._chained(entries), secrets.randbits(62)
         size = sum(len(entry.payload) for entry in entries)
@@ -245,6 +256,7 @@ class ServerLog(Log):
                 "it in several transactions",
             )
         message = b"; ".join(self._inserts(connection, entries, checksums, number))
+        connection.seconds = SILENT_SECONDS + size / _BYTES_A_SECOND
         try:
             with connection.cursor() as cursor:
                 cursor.execute(message, prepare=False)
@@ -304,7 +316,7 @@ class ServerLog(Log):
 
     def _asked(
         self, ask: Callable[[psycopg.Connection[Any]], list[list[tuple[Any, ...]]]]
-    ) -> tuple[psycopg.Connection[Any], list[list[tuple[Any, ...]]]]:
+    ) -> tuple[PatientConnection, list[list[tuple[Any, ...]]]]:
         """The connection of turns, with what it is asked: a new one where the old one is dead."""
         connection = self._writing
         if connection is not None and not connection.closed:

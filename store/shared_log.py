@@ -17,7 +17,7 @@ from store.entry import Entry, KeyMemory
 from store.hints import Hint, SocketHint
 from store.log import Log, Turn
 from store.log_reading import PAGE, ROW
-from store.sqlite import WAIT_SECONDS, opened
+from store.sqlite import WAIT_SECONDS, opened, refused
 from store.tables import DICTIONARIES, SECRETS, TRANSACTIONS, prepare_file, secret_in
 
 _COLUMNS: Final = TRANSACTIONS.c
@@ -59,10 +59,7 @@ class SharedFileLog(Log):
                 missed = self._missed_on(connection)
             except sa.exc.SQLAlchemyError as error:
                 self.failures["not_applied"] += 1
-                raise AdalogError(
-                    Code.BACKEND_UNAVAILABLE,
-                    f"nothing was applied: the log could not be written ({error.__cause__ or error})",
-                ) from error
+                raise refused(error.__cause__ or error) from error
 
             def append(entries: Sequence[Entry]) -> None:
                 self._append_on(connection, entries)

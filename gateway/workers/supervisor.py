@@ -28,9 +28,12 @@ from gateway.workers.board import Board
 from gateway.workers.door import Door
 from gateway.workers.process import Process
 from gateway.workers.shares import own, share_of
+from gateway.workers.stopped import stops_writers
 from store.folder import Folder, is_address
 
 _LOOK_SECONDS: Final = 0.25
+# One that is stopped while it has the turn to write is ended then: no other can write meanwhile.
+_STOPPED_SECONDS: Final = 1.0
 # A process that has said nothing yet has so long.
 _BIRTH_SECONDS: Final = 60.0
 # Until the next try with a worker that ends again and again, and after how long it is a new story.
@@ -89,6 +92,8 @@ class Supervisor:
         self._settings = settings
         self._share = share
         self._lock = lock
+        # By the locks of which workers take turns at writing.
+        self._index = None if is_address(settings.data) else Path(settings.data) / f"{Folder.LOG}-shm"
         self._opened = opened
         self._board = Board(settings.workers)
         self._selector = selectors.DefaultSelector()
@@ -274,17 +279,21 @@ class Supervisor:
             if slept:
                 # It is this process that did not run; what they said meanwhile is still to be read.
                 process.heard = now
-            elif now - process.heard > self._patience(process) and not process.killed:
+            elif not process.killed and (why := self._overdue(process, now - process.heard)) is not None:
                 _log.error(
-                    "worker %d (process %d) has not answered for %g s and is ended",
-                    seat.number, process.pid, now - process.heard,
+                    "worker %d (process %d) %s for %g s and is ended",
+                    seat.number, process.pid, why, now - process.heard,
                 )  # fmt: skip
                 process.kill()
 
-    def _patience(self, process: Process) -> float:
-        """For how long a worker may be silent: longer before its first word, when it loads its code."""
-        least = 0.0 if process.has_spoken else _BIRTH_SECONDS
-        return max(self._settings.worker_seconds, least)
+    def _overdue(self, process: Process, silent: float) -> str | None:
+        """Why a worker is to be ended that has been silent for so long: longer before its first word, when it loads
+        its code."""
+        if silent > max(self._settings.worker_seconds, 0.0 if process.has_spoken else _BIRTH_SECONDS):
+            return "has not answered"
+        if silent > _STOPPED_SECONDS and self._index is not None and stops_writers(process.pid, self._index):
+            return "is stopped while it has the turn to write, and has not answered"
+        return None
 
     def _up(self) -> list[Process]:
         return [seat.process for seat in self._seats if seat.process is not None and seat.process.is_up]

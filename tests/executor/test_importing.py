@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import json
+import resource
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,7 +12,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from datalog.errors import AdalogError
+from datalog.errors import AdalogError, Code
+from store import adoption
 from store.database import Database
 from tests.executor.pipeline_in_process import imported
 
@@ -387,3 +391,42 @@ def test_what_was_not_adopted_goes_when_the_folder_is_opened(database: Database,
         assert not list(folder.glob("import*/**/left"))
         again.transact("[{:x/y 1}]")
     assert not (folder / "segments" / "run-1-1-00000000.seg").exists()
+
+
+@pytest.mark.parametrize("room", [0, 300, 2000])
+def test_a_disk_that_takes_no_more(database: Database, tmp_path: Path, room: int) -> None:
+    """No file may be longer, as on a full disk: it is said, nothing is left, and the next import goes well."""
+    table = pa.table({"id": [f"p{n}" for n in range(200)], "name": [f"name {n}" for n in range(200)]})
+    before, t = facts(database), database.snapshot().t
+    unlimited = resource.getrlimit(resource.RLIMIT_FSIZE)
+    what = mapping({"person/name": "name"})
+    (tmp_path / "mapping.yaml").write_text("")
+    resource.setrlimit(resource.RLIMIT_FSIZE, (max(room, len(json.dumps(what))), unlimited[1]))
+    try:
+        with pytest.raises(AdalogError) as refused:
+            imported(database, tmp_path, what, {"people": table}, rows=50)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, unlimited)
+    assert (refused.value.code, refused.value.retryable) == (Code.BACKEND_UNAVAILABLE, True)
+    assert (facts(database), database.snapshot().t) == (before, t)
+    assert not (tmp_path / "data" / "importing").exists()
+    outcome, _ = imported(database, tmp_path, what, {"people": table}, rows=50)
+    assert (outcome.accepted, outcome.entities) == (True, 200)
+
+
+def test_files_that_cannot_be_taken_over_are_no_accident(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = pa.table({"id": ["a"], "name": ["Ada"]})
+
+    def fails(_: Path) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(adoption, "sync_folder", fails)
+        with pytest.raises(AdalogError, match="nothing was applied") as refused:
+            imported(database, tmp_path, mapping({"person/name": "name"}), {"people": table})
+    assert refused.value.code is Code.BACKEND_UNAVAILABLE
+    assert facts(database) == set()
+    imported(database, tmp_path, mapping({"person/name": "name"}), {"people": table})
+    assert facts(database) == {("a", ":person/id", "a"), ("a", ":person/name", "Ada")}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+import os
 import random
 import shutil
 import struct
@@ -14,6 +15,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.property.model import examples
+
+# `ADALOG_FAULTS=300` makes so many runs of each kind, `ADALOG_FAULTS=300-400` those from 300 on.
+_ASKED = [int(each) for each in os.environ.get("ADALOG_FAULTS", "0").split("-")]
+RUNS = range(*_ASKED) if len(_ASKED) == 2 else range(_ASKED[0] or examples(40))
 _PAGE = 4096
 _HEAD = struct.Struct("<cHQI")
 
@@ -74,12 +80,12 @@ class Control:
         """Files can be opened to read, whatever else fails."""
         self._put(5, 1)
 
-    def slow(self, seconds: float) -> None:
-        """From now on each fsync takes so long."""
-        self._put(2, round(seconds * 1000))
+    def held(self) -> None:
+        """From now on an fsync takes until the disk is well."""
+        self._put(2, 1)
 
     def well(self) -> None:
-        for place in (0, 2, 3):
+        for place in (0, 2, 3, 5):
             self._put(place, 0)
 
     @property

@@ -25,7 +25,7 @@
 enum { WRITE_EIO = 1, WRITE_ENOSPC = 2, WRITE_SHORT = 4, SYNC_EIO = 8, TRUNCATE = 16, RENAME = 32, OPEN = 64, MAP = 128 };
 
 struct control {
-  volatile uint32_t per_million, kinds, slow_ms, always, faults, writes_only;
+  volatile uint32_t per_million, kinds, held, always, faults, writes_only;
 };
 
 static struct control none, *control = &none;
@@ -36,7 +36,7 @@ static uint64_t dice;
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 
 __attribute__((constructor)) static void begin(void) {
-  const char *path = getenv("FAULTS_CONTROL"), *seed = getenv("FAULTS_SEED");
+  const char *path = getenv("FAULTS_CONTROL"), *seed = getenv("FAULTS_SEED"), *notes = getenv("FAULTS_JOURNAL");
   under = getenv("FAULTS_UNDER");
   if (under == NULL || path == NULL) return;
   under_length = strlen(under);
@@ -46,6 +46,7 @@ __attribute__((constructor)) static void begin(void) {
   void *mapped = (void *)syscall(SYS_mmap, NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (mapped != (void *)-1) control = mapped;
   syscall(SYS_close, fd);
+  if (notes != NULL) journal = (int)syscall(SYS_openat, AT_FDCWD, notes, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 }
 
 /* For a process that is forked for another folder. */
@@ -117,9 +118,9 @@ ssize_t pwrite64(int fd, const void *data, size_t length, off_t at) { return wri
 static int synced(long call, int fd) {
   char path[PATH_MAX];
   if (!path_of(fd, path)) return (int)syscall(call, fd);
-  if (control->slow_ms) {
-    struct timespec pause = {control->slow_ms / 1000, (control->slow_ms % 1000) * 1000000L};
-    nanosleep(&pause, NULL);
+  while (control->held) {
+    struct timespec moment = {0, 5000000L};
+    nanosleep(&moment, NULL);
   }
   pthread_mutex_lock(&turn);
   int done = 0, saved = 0;

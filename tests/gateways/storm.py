@@ -11,11 +11,12 @@ from functools import partial
 from typing import Final
 
 from tests.gateways.checker import QUERY, SCHEMA, check, replayed, rows_of
-from tests.gateways.clients import Address, Caller, Client, Subscriber, log_of, patiently
+from tests.gateways.clients import Address, Caller, Client, Subscriber, log_of, patiently, until
 from tests.gateways.history import History
 
-# So many seconds in the suite, and in longer runs.
-SECONDS: Final = float(os.environ.get("STORM_SECONDS", "8"))
+# So many seconds in the suite, and in longer runs; and until so many transactions were answered.
+SECONDS: Final = float(os.environ.get("STORM_SECONDS", "5"))
+_ENOUGH: Final = 20
 SEED: Final = int(os.environ.get("STORM_SEED", "1"))
 _TRANSACT: Final = "mutation($tx: EDN!) { transact(tx: $tx) { t } }"
 _Q: Final = "query($q: EDN!, $t: Long) { q(query: $q, basis: {t: $t}) { rows basisT } }"
@@ -24,23 +25,35 @@ Trouble = Callable[[random.Random, threading.Event], None]
 """Makes trouble until the event is set, and leaves all gateways running."""
 
 
-def storm(addresses: Sequence[Address], trouble: Trouble, *, fresh: bool, clients: int = 6) -> Counter[str]:
-    """How much was looked at. Raises Broken where the history is none of one database."""
-    chance = random.Random(f"trouble {SEED}")
+def storm(
+    addresses: Sequence[Address],
+    trouble: Trouble,
+    *,
+    fresh: bool,
+    clients: int = 6,
+    seed: int = SEED,
+    seconds: float = SECONDS,
+    history: History | None = None,
+) -> Counter[str]:
+    """How much was looked at. Raises Broken where the history is none of one database.
+
+    seconds: after which the storm ends, unless the trouble has ended before or too little was answered. history: an
+    empty one, to be looked at meanwhile and afterwards.
+    """
+    chance = random.Random(f"trouble {seed}")
     first = Caller(addresses, chance)
     patiently(lambda: first.ask(_TRANSACT, tx=SCHEMA))
-    history, stopped = History(), threading.Event()
-    writers = [Client(number, SEED, addresses, history, stopped) for number in range(clients)]
-    followers = [Subscriber(number, SEED, addresses, history) for number in range(2)]
-    timer = threading.Timer(SECONDS, stopped.set)
-    for thread in (*writers, *followers):
+    history, stopped = history or History(), threading.Event()
+    writers = [Client(number, seed, addresses, history, stopped) for number in range(clients)]
+    followers = [Subscriber(number, seed, addresses, history) for number in range(2)]
+    clock = threading.Thread(target=_end, args=(seconds, history, stopped))
+    for thread in (*writers, *followers, clock):
         thread.start()
-    timer.start()
     try:
         trouble(chance, stopped)
     finally:
         stopped.set()
-        timer.cancel()
+        clock.join()
         for writer in writers:
             writer.join(60)
     log = log_of(addresses[0])
@@ -64,3 +77,9 @@ def storm(addresses: Sequence[Address], trouble: Trouble, *, fresh: bool, client
         own.close()
     first.close()
     return check(history, log, fresh=fresh)
+
+
+def _end(seconds: float, history: History, stopped: threading.Event) -> None:
+    stopped.wait(seconds)
+    until(lambda: stopped.is_set() or history.has_answered(_ENOUGH))
+    stopped.set()

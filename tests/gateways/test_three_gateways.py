@@ -4,82 +4,27 @@ than a turn lasts, PostgreSQL is restarted, Redis is emptied. The history is str
 from __future__ import annotations
 
 import contextlib
-import os
 import random
-import re
 import signal
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
-from pathlib import Path
 
 from tests import postgres_servers
-from tests.gateways.clients import Address
-from tests.gateways.fleet import Said
+from tests.gateways.gateway import SERVE, Gateway
 from tests.gateways.storm import storm
 from tests.postgres_servers import PostgresServer
 from tests.redis_servers import RedisServer
 from tests.redis_servers import running as running_redis
 
-# A turn is taken from a gateway that is silent for 5 seconds.
-_LONG = 7.0
-
-
-class Gateway:
-    """One gateway on a port of its own, which it keeps when it is started again."""
-
-    def __init__(self, data: str, redis: str) -> None:
-        self._environment = {
-            "ADALOG_DATA": data,
-            "ADALOG_REDIS_URL": redis,
-            "ADALOG_REDIS_SECRET": "x" * 40,
-            "ADALOG_SPARK": "off",
-            "NO_COLOR": "1",
-        }
-        self.address: Address = ("127.0.0.1", 0)
-        self.said = ""
-        self.start()
-
-    def start(self) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", "from gateway.cli import main; main()", "serve", "--port", str(self.address[1])],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env={**os.environ, **self._environment},
-        )
-        assert self.process.stderr is not None
-        self._log = Said(self.process.stderr)
-
-    def wait(self) -> bool:
-        """Whether it serves; False where it ended."""
-        assert self.process.stdout is not None
-        found = re.search(r"http://(\S+?):(\d+)", self.process.stdout.readline())
-        if found is None:
-            return False
-        self.address = found[1], int(found[2])
-        return True
-
-    def kill(self) -> None:
-        self.process.kill()
-        self.process.wait()
-        assert self.process.stdout is not None
-        self.process.stdout.close()
-        self.said += self._log.whole()
-
-    def begin_again(self, stopped: threading.Event) -> None:
-        """As an orchestrator does: until it serves."""
-        self.kill()
-        for _ in range(20):
-            self.start()
-            if self.wait():
-                return
-            # PostgreSQL may be away.
-            self.kill()
-            stopped.wait(0.2)
-        raise AssertionError(self.said)
+# A turn is taken from a gateway that is silent for 1.5 seconds, where it is 5 by default.
+_PROGRAM = f"""
+from store import server
+server._SESSION = server._SESSION.replace(b"timeout = '5s'", b"timeout = '1500ms'")
+server._SIGN_SECONDS = 0.3
+{SERVE}
+"""
+_LONG = 2.5
 
 
 def trouble(
@@ -116,7 +61,8 @@ def running(data: str, redis: str, count: int) -> Iterator[list[Gateway]]:
     gateways: list[Gateway] = []
     try:
         # All at once: the tables are made once.
-        gateways += [Gateway(data, redis) for _ in range(count)]
+        own = {"ADALOG_DATA": data, "ADALOG_REDIS_URL": redis, "ADALOG_REDIS_SECRET": "x" * 40}
+        gateways += [Gateway(own, _PROGRAM) for _ in range(count)]
         assert all(gateway.wait() for gateway in gateways)
         yield gateways
     finally:
@@ -126,7 +72,7 @@ def running(data: str, redis: str, count: int) -> Iterator[list[Gateway]]:
             gateway.kill()
 
 
-def test_gateways_that_are_killed_and_paused_are_one_database(tmp_path: Path) -> None:
+def test_gateways_that_are_killed_and_paused_are_one_database() -> None:
     with (
         postgres_servers.running() as postgres,
         running_redis("valkey") as redis,

@@ -15,9 +15,10 @@ import pytest
 
 from datalog.errors import AdalogError, Code
 from datalog.values import Keyword
-from store import following, server, writer
+from store import doubt, following, server
 from store.database import Database
 from store.datom import TxReport
+from store.patient import PatientConnection
 from store.server import ServerLog
 from tests.postgres_servers import PostgresServer, running, until
 from tests.shared.logs import caught_up, server_opening, state, together
@@ -39,7 +40,7 @@ def address(victim: PostgresServer) -> str:
 
 @pytest.fixture
 def databases(address: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Database]]:
-    monkeypatch.setattr(writer, "_REST", 0.05)
+    monkeypatch.setattr(doubt, "_REST", 0.05)
     monkeypatch.setattr(following, "_PAUSE", (0.01, 0.1))
     with together(server_opening(address), 2) as opened:
         opened[0].transact("[[:db/add 1 :n 0]]")
@@ -184,6 +185,65 @@ def test_the_server_is_away(
     assert a.transact("[[:db/add 1 :n 1]]").t == 2
     assert numbers(databases) == [1, 1]
     assert "s3cret" not in caplog.text
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Gives up soon."""
+    monkeypatch.setattr(PatientConnection, "seconds", 0.3)
+    monkeypatch.setattr(server, "SILENT_SECONDS", 0.3)
+    monkeypatch.setattr(server, "_DEFAULTS", {**server._DEFAULTS, "connect_timeout": "2"})
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_server_that_hangs(victim: PostgresServer, databases: list[Database]) -> None:
+    """It is stopped, and the machine acknowledges all that it is sent: nobody waits for ever."""
+    a, b = databases
+    victim.freeze()
+    try:
+        with pytest.raises(AdalogError) as refused:
+            a.transact("[[:db/add 1 :n 7]]")
+        assert (refused.value.code, refused.value.retryable) == (Code.BACKEND_UNAVAILABLE, True)
+        assert "nothing was applied" in refused.value.message
+        with pytest.raises(AdalogError) as unread:
+            a.transactions(1, 2, 2)
+        assert unread.value.code is Code.BACKEND_UNAVAILABLE
+        # Both look at the log now and then, and hear nothing of it.
+        until(lambda: a.away is not None and b.away is not None)
+        assert next(iter(a.snapshot().datoms("EAVT", [1, N]))).v == 0
+    finally:
+        victim.thaw()
+    until(lambda: a.away is None and b.away is None)
+    assert a.transact("[[:db/add 1 :n 1]]").t == 2
+    assert numbers(databases) == [1, 1]
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_server_that_hangs_while_it_commits(
+    victim: PostgresServer, databases: list[Database], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ServerLog, "settling", 0.2)
+    a, b = databases
+    with pytest.MonkeyPatch.context() as patched:
+        in_the_turn(log_of(a), patched, victim.freeze)
+        with pytest.raises(AdalogError) as doubtful:
+            increment(a, idempotency_key="once").result(30)
+    assert (doubtful.value.code, doubtful.value.retryable) == (Code.BACKEND_UNAVAILABLE, True)
+    assert "it is unknown whether" in doubtful.value.message
+    assert "silent" in doubtful.value.message
+    victim.thaw()
+    until(lambda: a.read_only is None)
+    assert increment(a, idempotency_key="once").result(30).t == 2
+    assert increment(b, idempotency_key="once").result(30).t == 2
+    assert numbers(databases) == [1, 1]
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_server_that_is_slow_with_a_reading_is_waited_for(address: str) -> None:
+    with Database.open(address) as database:
+        database.transact("[[:db/add 1 :n 1]]")
+        with log_of(database).engine.connect() as connection:
+            assert connection.exec_driver_sql("SELECT 7 FROM pg_sleep(1)").scalar() == 7
 
 
 def test_in_doubt_for_long(

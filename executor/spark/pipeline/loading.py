@@ -23,6 +23,7 @@ from executor.spark.pipeline.mapping import Plan
 from executor.spark.pipeline.row_intake import RowIntake, check_alone
 from executor.spark.pipeline.runner import Runner
 from store.database import Database
+from store.disk import disk_told
 from store.hold import Hold
 
 HOLD_SECONDS: Final = 60.0
@@ -64,14 +65,14 @@ def load(
 
     Raises ARG_INVALID for a mapping that does not fit the files or the schema, BASIS_CONFLICT where what the schema
     says of it was changed meanwhile, TIMEOUT where transactions would have to wait for longer. Where more rows are
-    rejected than `max_errors` nothing is imported.
+    rejected than `max_errors` nothing is imported; nor where the disk takes no more, BACKEND_UNAVAILABLE.
     """
     began = time.monotonic()
     check_alone(plan)
     done = None if key is None else database.transaction_of(key)
     if done is not None:
         return Outcome(done, 0, 0, 0, 0, round(time.monotonic() - began, 3), accepted=True)
-    with database.unfinished() as folder:
+    with disk_told(), database.unfinished() as folder:
         loading = _Import(database, runner, plan, folder.resolve(), dry_run, key, leeway=leeway)
         return loading.run(max_errors, quarantine, began, hold_seconds)
 

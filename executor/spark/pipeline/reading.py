@@ -27,6 +27,7 @@ from executor.spark.pipeline.opened import Opened, exactly, opened, unreadable, 
 from executor.spark.pipeline.runner import Reasons, RejectedRows
 from executor.spark.session import Live
 from executor.spark.task import Refused, refusal
+from store.disk import disk_told
 from store.private import opener
 
 if TYPE_CHECKING:
@@ -294,7 +295,8 @@ def _asked(data: bytes) -> Any:
 def _refusing(made: Iterator[R]) -> Iterator[R]:
     """The same; what is refused says so in a way that survives Java."""
     try:
-        yield from made
+        with disk_told():
+            yield from made
     except AdalogError as error:
         raise Refused(error) from None
 

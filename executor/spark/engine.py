@@ -96,6 +96,8 @@ class SparkEngine:
 
     def close(self) -> None:
         """Ends the session and what runs in it."""
+        if self._depot is not None:
+            self._depot.close()
         self.session.close()
 
     def run_join(
@@ -129,7 +131,7 @@ class SparkEngine:
         apart = are_apart(plan, parts.shares)
         shipping = self._ships(live)
         with _scratch_errors(live):
-            databases = {name: shipping.ship(snapshot) for name, snapshot in inputs.databases.items()}
+            databases = {name: shipping.ship(each, cancel.check) for name, each in inputs.databases.items()}
         job = Job(
             uuid.uuid4().hex,
             plan,

@@ -92,7 +92,8 @@ def is_rows(plan: Plan) -> bool:
 def are_apart(plan: Plan, shares: Sequence[Share]) -> bool:
     """Whether no row can be of two shares: rows do not repeat, or show what tells the shares apart."""
     shown = {element.var.name for element in plan.query.find.elements}
-    return not plan.distinct or all(shown >= set(share.prefixes.columns) for share in shares)
+    repeat = plan.distinct or plan.query.with_
+    return not repeat or all(shown >= set(share.prefixes.columns) for share in shares)
 
 
 def split(join: GenericJoin, start: Batch, wanted: int, cancel: Cancel) -> list[Share]:

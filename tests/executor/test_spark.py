@@ -252,7 +252,7 @@ def test_tasks_send_what_the_answer_needs_and_not_what_it_is_made_of(world: Worl
 @pytest.mark.parametrize(
     "query",
     [
-        "[:find ?y (count ?b) (median ?x) :where [?a :p/age ?y] [?a :p/knows ?b] [?b :p/age ?x]]",
+        "[:find ?y (count ?b) (count-distinct ?x) :where [?a :p/age ?y] [?a :p/knows ?b] [?b :p/age ?x]]",
         "[:find ?m :where [?a :p/knows ?b] [?b :p/knows ?c] [?c :p/name ?n] [(str ?n) ?m] [(str ?m) ?m]]",
         "[:find ?n ?m :where [?a :p/name ?n] [?a :p/knows ?b] [?b :p/name ?m] :order-by ?m [?n :desc] :offset 3]",
     ],

@@ -144,7 +144,7 @@ class Arrived:
     edges: Batch
 
     def part(self, number: int, values: Scratch, cancel: Cancel) -> Batch:
-        """The rows for one task, each once, their weights together."""
+        """The rows for one task, as often as they were sent."""
         batches = []
         for path in self.files:
             cancel.check()
@@ -152,7 +152,7 @@ class Arrived:
             start, stop = self._within(file, number, values)
             if stop > start:
                 batches.append(file.rows(start, stop, values))
-        return concatenate(batches).distinct(cancel.check) if batches else Batch(0, {})
+        return concatenate(batches) if batches else Batch(0, {})
 
     def _within(self, file: _File, number: int, values: Scratch) -> tuple[int, int]:
         if isinstance(self.exchange, ByHash):

@@ -75,6 +75,11 @@ class Job:
     exchange: Exchange | None = None
     round: int = 0
 
+    @property
+    def in_order(self) -> bool:
+        """Whether the rows are of the answer already, and come by its order."""
+        return self.arrived is not None and isinstance(self.arrived.exchange, ByOrder)
+
 
 class Watched(Cancel):
     """Stops, too, once the driver says that the job is over: Spark itself takes seconds to end a task's worker."""
@@ -131,7 +136,11 @@ class _Bound:
         the whole answer."""
         cancel, values = self.common.cancel, self.common.values
         if job.arrived is not None:
-            return Ran(job.arrived.part(number, values, cancel), [LevelCounts() for _ in job.plan.levels]), False
+            rows = job.arrived.part(number, values, cancel)
+            if job.in_order or job.plan.distinct or job.plan.weighted:
+                # Else sums of two tasks may be the same one.
+                rows = rows.distinct(cancel.check)
+            return Ran(rows, [LevelCounts() for _ in job.plan.levels]), False
         enough = collector_for(job.plan, job.most, cancel).enough
         ran = self._run(job, prefixes, depth)
         rows = combined(job.plan, ran.rows, values, cancel, ordered=job.ordered)
@@ -222,8 +231,7 @@ class _Left:
 
 def _left(job: Job, output: Output, number: int, rows: Batch, run: Run) -> tuple[Batch, _Left]:
     """Leaves rows in the output's folder; some of them for the driver, where they go on by an order."""
-    in_order = job.arrived is not None and isinstance(job.arrived.exchange, ByOrder)
-    if rows.size and not (in_order or isinstance(job.exchange, ByHash)):
+    if rows.size and not (job.in_order or isinstance(job.exchange, ByHash)):
         rows = Batch.of(answer_columns(job.plan, rows, run.values, run.cancel))
     if not rows.size:
         return Batch(0, {}), _Left()
@@ -232,8 +240,7 @@ def _left(job: Job, output: Output, number: int, rows: Batch, run: Run) -> tuple
             name = f"{job.round}-{number}"
             file, some = sent(job.exchange, output, name, rows, run.values, len(job.made), run.cancel)
             return some, _Left(file=file, rows=rows.size)
-        if in_order:
-            assert job.arrived is not None
+        if job.arrived is not None and job.in_order:
             rows, _ = job.arrived.exchange.arranged(rows, run.values, run.cancel)
         names = [each.label for each in job.plan.query.find.elements]
         part = write_part(output, number, names, list(rows.columns.values()), run.values, run.cancel)

@@ -5,18 +5,24 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from datalog.errors import AdalogError, Code
 from executor.answer.parquet import Part
+from executor.join.batch import concatenate
 from executor.pool import Pool, PoolSettings
 from executor.question.request import Request
+from executor.spark import engine as engines
 from executor.spark import exchange, gathering
 from executor.spark import task as tasks
+from executor.spark.shares import Divided, Share
 from store.database import Database
 from tests.executor.spark_in_process import spark_in_process
 
@@ -135,6 +141,30 @@ def test_what_several_tasks_have_comes_together_in_others(
     assert len(parts) > 1
     assert not sent
     assert rows(read(tmp_path, parts)) == rows(pool.run(Request(query, engine="LOCAL")).to_arrow())
+
+
+def test_sums_of_tasks_that_are_the_same_are_two(
+    pool: Pool, tmp_path: Path, sent: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A value of a unique attribute tells rows apart, so that they are not made distinct; its sums do not."""
+    pool.database.transact(
+        """[{:db/ident :c/code :db/valueType :db.type/long :db/unique :db.unique/value}
+            {:db/ident :c/kind :db/valueType :db.type/keyword}]"""
+    )
+    pool.database.transact("[" + " ".join(f"{{:c/code {i} :c/kind :k/only}}" for i in range(1, 9)) + "]")
+    divided = engines.divided
+
+    def in_two(*args: Any) -> Divided:
+        parts = divided(*args)
+        whole = concatenate([share.prefixes for share in parts.shares])
+        whole = whole.take(np.argsort(next(iter(whole.columns.values()))))
+        halves = [np.array([0, 3, 5, 6]), np.array([1, 2, 4, 7])]
+        return replace(parts, shares=[Share(parts.shares[0].depth, whole.take(half), 1.0) for half in halves])
+
+    monkeypatch.setattr(engines, "divided", in_two)
+    query = "[:find ?k (sum ?c) :where [?p :c/kind ?k] [?p :c/code ?c]]"
+    table = read(tmp_path, pool.write(Request(query, engine="SPARK"), str(tmp_path)))
+    assert rows(table) == [(":k/only", 36)]
 
 
 @pytest.mark.parametrize("query", IN_ORDER)

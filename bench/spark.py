@@ -4,6 +4,7 @@
 where the machine is not quiet; each figure is the least of its repeats, which others' load can only raise.
 `python -m bench.spark SCALE sql`: beside Spark SQL's own join of the same edges, in the same session.
 `python -m bench.spark SCALE workers`: with one worker of one core, and with two.
+`python -m bench.spark SCALE parquet`: large answers as Parquet files, written by this process and by tasks.
 """
 
 from __future__ import annotations
@@ -36,6 +37,13 @@ _TASKS: Final = (2, 4, 8, 16, 32, 64)
 _COUNT: Final = "[:find (count ?c) . :with ?a ?b :where [?a :g/to ?b] [?b :g/to ?c] [?a :g/to ?c]]"
 _ROWS: Final = "[:find ?a ?b ?c :where [?a :g/to ?b] [?b :g/to ?c] [?a :g/to ?c]]"
 _SQL: Final = """SELECT count(*) FROM edges a JOIN edges b ON a.t = b.s JOIN edges c ON a.s = c.s AND b.t = c.t"""
+_WRITTEN: Final = (
+    ("triangles, every row", _ROWS),
+    ("edges in another order", "[:find ?a ?b :where [?a :g/to ?b] :order-by ?b ?a]"),
+    ("edges that close triangles, each once", "[:find ?b ?c :where [?a :g/to ?b] [?b :g/to ?c] [?a :g/to ?c]]"),
+    ("edges of triangles, counted", "[:find ?a ?b (count ?c) :where [?a :g/to ?b] [?b :g/to ?c] [?a :g/to ?c]]"),
+)
+_TIMES: Final = 3
 _JOINS: Final = (("triangles counted", _COUNT), ("triangles, every row", _ROWS))
 
 
@@ -55,6 +63,10 @@ def main() -> None:
             print(f"session ready after another {time.perf_counter() - began:.1f} s")
             _empty_jobs(engine)
             print(f"R-MAT scale {scale}, {len(edges):,} edges, {THREADS} threads and {engine.cores} tasks at once")
+            if "parquet" in sys.argv:
+                for title, query in _WRITTEN:
+                    _compare_files(pool, title, query)
+                return
             for title, query in _JOINS:
                 try:
                     _compare(pool, title, query)
@@ -129,6 +141,24 @@ def _compare(pool: Pool, title: str, query: str) -> None:
     print(
         f"{title}: {answers.pop():,}   LOCAL {local:.2f} s   SPARK {spark:.2f} s   "
         f"ratio {spark / local:.2f}   (SPARK the first time {first:.2f} s)"
+    )
+
+
+def _compare_files(pool: Pool, title: str, query: str) -> None:
+    seconds: dict[str, list[float]] = {"LOCAL": [], "SPARK": []}
+    written = set()
+    for _ in range(_TIMES):
+        for engine, taken in seconds.items():
+            with tempfile.TemporaryDirectory() as folder:
+                began = time.perf_counter()
+                parts = pool.write(Request(query, engine=engine), folder)
+                taken.append(time.perf_counter() - began)
+                written.add(sum(part.rows for part in parts))
+    assert len(written) == 1, written
+    local, spark = min(seconds["LOCAL"]), min(seconds["SPARK"])
+    print(
+        f"{title}: {written.pop():,} rows in {len(parts)} files   by this process {local:.2f} s   "
+        f"by tasks {spark:.2f} s   ratio {spark / local:.2f}"
     )
 
 

@@ -168,12 +168,13 @@ class Engine:
             return Place.LOCAL, f"about {self.prediction.here(work):,.2f} s here, and {why}"
         return self.prediction.choose(work, spark.cluster)
 
-    def _learn(self, place: Place, work: Work, seconds: float) -> None:
+    def _learn(self, place: Place, work: Work, seconds: float, tasks: Sequence[TaskCounts] = ()) -> None:
         spark = self.means.spark
         if place is Place.LOCAL or spark is None:
             self.prediction.learn(place, work, seconds)
         elif spark.state == "ready":
-            self.prediction.learn(place, work, seconds, spark.cluster)
+            cluster = spark.cluster
+            self.prediction.learn(place, work, seconds, cluster, _computing(tasks, cluster.cores))
 
     def _answered(self, question: Question, cancel: Cancel) -> _Joined:
         started = time.perf_counter()
@@ -190,8 +191,7 @@ class Engine:
     def write(self, question: Question, folder: str, cancel: Cancel) -> list[Part]:
         """Writes the answer's rows into the folder as Parquet, without their pulls: files with rows, in order.
 
-        On Spark the tasks write, where rows of different tasks cannot be the same one. Raises as `run` does, and
-        OSError, and leaves no file then.
+        On Spark its tasks write. Raises as `run` does, and OSError, and leaves no file then.
         """
         output = Output(folder)
         with self.memory.lent(cancel):
@@ -266,7 +266,7 @@ class Engine:
                 # It takes this long at least.
                 self._learn(place, work, time.perf_counter() - began - (cancel.waited - waited))
             raise
-        self._learn(place, work, time.perf_counter() - began - (cancel.waited - waited))
+        self._learn(place, work, time.perf_counter() - began - (cancel.waited - waited), ran.tasks)
         return _Ran(plan, place, reason, values, ran, started)
 
     def _shaped(self, question: Question, ran: _Ran, cancel: Cancel) -> Result:
@@ -299,6 +299,13 @@ def _work(request: Request, plan: Plan) -> Work:
     elif limit is not None:
         rows = min(rows, plan.query.offset + limit)
     return Work(request.query, plan.cost, rows)
+
+
+def _computing(tasks: Sequence[TaskCounts], cores: int) -> float | None:
+    """The seconds that tasks computed, on so many cores; None where there were none."""
+    if not tasks:
+        return None
+    return max(max(task.seconds for task in tasks), sum(task.seconds for task in tasks) / cores)
 
 
 def _tasks(tasks: Sequence[TaskCounts]) -> dict[str, Any]:

@@ -2,7 +2,8 @@
 
 The planner's cost is candidates and prefixes, whose seconds depend on the machine and the data. They begin as what
 they were on one machine, and are corrected by what runs really took: those of all queries a little, those of the
-same query most. Only runs of some length teach anything.
+same query most. Only runs of some length teach anything. What the way to Spark and back takes begins as what a job
+that does nothing took when the session was new, when nothing was compiled yet, and is corrected likewise.
 """
 
 from __future__ import annotations
@@ -19,17 +20,17 @@ from planner.plan import Engine as Place
 _UNIT_SECONDS: Final = 1e-7
 # What is computed once for each core on Spark: opening and binding, and shares that are never quite equal.
 _UNEVEN: Final = 1.15
-# Of a row on its way from a task to the driver, and of a further task of a job.
+# Of a row on its way from a task to the driver.
 _ROW_SECONDS: Final = 1.5e-7
-_TASK_SECONDS: Final = 0.004
 # Work below this is not worth any way there; and what is to be won must be worth being wrong.
 _WORTH_SECONDS: Final = 0.3
 _WINS: Final = 0.8
 
 _TAUGHT_SECONDS: Final = 0.05
-# How much of what is believed gives way to what was seen: of all queries, of the same one.
+# How much of what is believed gives way to what was seen: of all queries, of the same one, of the way to Spark.
 _GENERAL: Final = 0.1
 _OWN: Final = 0.5
+_WAY: Final = 0.3
 _BOUND: Final = math.log(64)
 _KEPT: Final = 1024
 
@@ -45,7 +46,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """Spark as it is now: tasks at once, tasks of a job, and the seconds of a job that does nothing."""
+    """Spark as it is now: tasks at once, tasks of a job, and the seconds of a job of so many that do nothing."""
 
     cores: int
     tasks: int
@@ -66,6 +67,8 @@ class Prediction:
     def __init__(self, threads: int) -> None:
         self.threads = threads
         self._general = {Place.LOCAL: 0.0, Place.SPARK: 0.0}
+        # The logarithm of what the way to Spark and back takes as a multiple of what is expected of it.
+        self._way = 0.0
         # By the text's hash: texts may be long, and what two of them share is but an estimate.
         self._own: OrderedDict[tuple[Place, int], _Seen] = OrderedDict()
         self._lock = threading.Lock()
@@ -101,15 +104,27 @@ class Prediction:
             return None
         return f"{_shown(here)} here{self._taught(Place.LOCAL, work.text)}, too little for Spark"
 
-    def learn(self, place: Place, work: Work, seconds: float, cluster: Cluster | None = None) -> None:
-        """Takes in what a run took; of one on Spark what is not the computing is known, and left out."""
+    def learn(
+        self,
+        place: Place,
+        work: Work,
+        seconds: float,
+        cluster: Cluster | None = None,
+        computing: float | None = None,
+    ) -> None:
+        """Takes in what a run took. cluster: where it was on Spark. computing: how much of it tasks computed, of
+        which all cores had some; None where that is not known."""
         if seconds < _TAUGHT_SECONDS:
             return
         if cluster is None:
             expected = self._here(work.cost)
         else:
             begin, expected, rows = self._parts(work, cluster, plain=True)
-            seconds = max(seconds - begin - rows, _TAUGHT_SECONDS)
+            if computing is None:
+                computing = seconds - begin - rows
+            else:
+                self._learn_way(seconds - computing, begin + rows)
+            seconds = max(computing, _TAUGHT_SECONDS)
         found = math.log(seconds / max(expected, _UNIT_SECONDS))
         general = max(-_BOUND, min(_BOUND, found))
         key = place, hash(work.text)
@@ -124,16 +139,22 @@ class Prediction:
             while len(self._own) > _KEPT:
                 self._own.popitem(last=False)
 
+    def _learn_way(self, seconds: float, expected: float) -> None:
+        found = math.log(max(seconds, _UNIT_SECONDS) / max(expected, _UNIT_SECONDS))
+        with self._lock:
+            self._way += _WAY * (max(-_BOUND, min(_BOUND, found)) - self._way)
+
     def _here(self, cost: float) -> float:
         return cost * _UNIT_SECONDS / self.threads
 
     def _parts(self, work: Work, cluster: Cluster, *, plain: bool = False) -> tuple[float, float, float]:
         """Seconds for a job that does nothing, for the computing, for the rows."""
-        begin = cluster.idle_seconds + max(0, cluster.tasks - cluster.cores) * _TASK_SECONDS
         computing = work.cost * _UNIT_SECONDS * _UNEVEN / max(cluster.cores, 1)
+        way = 1.0
         if not plain:
             computing *= self._multiple(Place.SPARK, work.text)
-        return begin, computing, work.rows * _ROW_SECONDS
+            way = math.exp(self._way)
+        return cluster.idle_seconds * way, computing, work.rows * _ROW_SECONDS * way
 
     def _multiple(self, place: Place, text: str) -> float:
         """What the cost's seconds are to be multiplied with.

@@ -11,7 +11,8 @@ import orjson
 from rich.console import Console
 
 from datalog import edn, values
-from datalog.errors import AdalogError, Code
+from datalog.errors import AdalogError, Code, quoted
+from executor.spark.addresses import is_address
 from gateway.backend import Backend, Local
 from gateway.config import Settings
 from gateway.output import Relation, Warned
@@ -108,6 +109,8 @@ def run_write(backend: Backend, variables: Mapping[str, Any], folder: str) -> st
         raise AdalogError(
             Code.ARG_INVALID, "--output writes where the data folder is: give --data, and leave out --url"
         )
+    if not folder or is_address(folder):
+        raise AdalogError(Code.ARG_INVALID, f"--output names a folder, and {quoted(folder)} is none")
     path = Path(folder)
     try:
         path.mkdir(parents=True, exist_ok=True)

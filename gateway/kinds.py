@@ -17,6 +17,7 @@ from annotated_types import Ge, Gt, Le
 from pydantic import AfterValidator, BeforeValidator, SecretStr
 
 from datalog.errors import AdalogError, quoted
+from executor.spark.addresses import check_address
 from executor.spark.pipeline.places import Places
 from executor.spark.properties import parsed
 from gateway.backup_places import BackupPlaces
@@ -108,16 +109,6 @@ def _segments_place(text: str) -> None:
         raise ValueError(
             "name a folder that all gateways see, or an address that PyArrow reads, as s3://bucket/adalog"
         ) from None
-
-
-def _spark_segments_place(text: str) -> None:
-    # What it is stays unsaid: there may be a key in it.
-    from executor.spark.addresses import opened
-
-    try:
-        opened(text)
-    except AdalogError:
-        raise ValueError("name an address that PyArrow reads and writes, as s3://bucket/adalog") from None
 
 
 def _redis_address(text: str) -> None:
@@ -233,7 +224,7 @@ BackupList = Annotated[str, _Listed, _read_by(BackupPlaces.of)]
 SparkMaster = Annotated[str, _read_by(_spark_master)]
 SparkConf = Annotated[SecretStr, BeforeValidator(_properties), _secret_read_by(parsed)]
 SegmentsPlace = Annotated[SecretStr, _secret_read_by(_segments_place)]
-SparkSegmentsPlace = Annotated[SecretStr, _secret_read_by(_spark_segments_place)]
+SparkSegmentsPlace = Annotated[SecretStr, _secret_read_by(check_address)]
 RedisAddress = Annotated[SecretStr, _secret_read_by(_redis_address)]
 SigningSecret = Annotated[SecretStr, _secret_read_by(_signing_secret)]
 AlgorithmList = Annotated[str, _Listed, _read_by(jwt_algorithms)]

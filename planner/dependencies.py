@@ -43,7 +43,8 @@ def _of(node: Node, statistics: Statistics) -> Iterator[Dependency]:
         case DatomAtom(version=Version.ALL):
             yield from _of_pattern(node, statistics)
         case FunctionAtom(subquery=None):
-            args = variables(node) - {node.out}
+            # The output may be one of the arguments, and is no less free then.
+            args = frozenset(term for term in node.args if isinstance(term, str))
             yield Dependency(args, node.out, variables(node))
             if node.name == "identity" and isinstance(node.args[0], str):
                 yield Dependency(frozenset((node.out,)), node.args[0], variables(node))

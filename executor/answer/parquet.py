@@ -105,6 +105,34 @@ def mixed(parts: Collection[Part]) -> frozenset[int]:
     return frozenset(place for place, kinds in enumerate(columns) if len(set(kinds)) > 1)
 
 
+def trimmed(output: Output, parts: Sequence[Part], start: int, stop: int | None) -> list[Part]:
+    """The files of the rows start..stop of all: others are removed, or cut. Raises OSError."""
+    kept, at = [], 0
+    for part in parts:
+        first, last = max(start - at, 0), part.rows if stop is None else min(stop - at, part.rows)
+        at += part.rows
+        if first >= last:
+            Path(output.folder, part.file).unlink()
+        elif last - first == part.rows:
+            kept.append(part)
+        else:
+            kept.append(_cut(output, part, first, last))
+    return kept
+
+
+def _cut(output: Output, part: Part, first: int, last: int) -> Part:
+    made, temporary = Path(output.folder) / part.file, Path(output.folder) / f".{part.file}.tmp"
+    with pq.ParquetFile(made) as file, pq.ParquetWriter(temporary, file.schema_arrow) as writer:
+        at = 0
+        for batch in file.iter_batches(_AT_ONCE):
+            here = batch.slice(max(first - at, 0), max(0, min(last, at + batch.num_rows) - max(first, at)))
+            if len(here):
+                writer.write_batch(here)
+            at += batch.num_rows
+    temporary.replace(made)
+    return Part(part.file, last - first, part.types)
+
+
 def settled(output: Output, parts: Sequence[Part]) -> list[Part]:
     """Gives the files of an answer that is complete their names: part-00000.parquet and so on."""
     made = []

@@ -161,6 +161,18 @@ def collector_for(plan: Plan, most: int | None, cancel: Cancel) -> Collector:
     return Collector(plan.answer, plan.distinct, plan.weighted, enough, None if aggregates else most, cancel)
 
 
+def answer_columns(plan: Plan, rows: Batch, values: Scratch, cancel: Cancel) -> list[Column]:
+    """The columns of the answer, in no order yet: aggregates, or the distinct tuples of what is shown."""
+    elements = plan.query.find.elements
+    if any(isinstance(element, FindAggregate) for element in elements):
+        return aggregated(rows, elements, values, cancel)
+    names = [element.var.name for element in elements]
+    if plan.query.with_ and set(plan.answer) != set(names):
+        # :with keeps apart only what aggregates see; the rows shown are a set again.
+        rows = rows.only(frozenset(names)).distinct(cancel.check)
+    return [rows.columns[name] for name in names]
+
+
 def shape_result(
     plan: Plan,
     rows: Batch,
@@ -175,19 +187,11 @@ def shape_result(
     """Aggregates, order, offset and limit over the distinct tuples."""
     query = plan.query
     elements = query.find.elements
-    codes: Sequence[Column]
-    if any(isinstance(element, FindAggregate) for element in elements):
-        codes = aggregated(rows, elements, values, cancel)
-    else:
-        names = [element.var.name for element in elements]
-        if query.with_ and set(plan.answer) != set(names):
-            # :with keeps apart only what aggregates see; the rows shown are a set again.
-            rows = rows.only(frozenset(names)).distinct(cancel.check)
-        codes = [rows.columns[name] for name in names]
+    codes = answer_columns(plan, rows, values, cancel)
     limit = 1 if query.find.shape in ("scalar", "tuple") and query.limit is None else query.limit
     stop = None if limit is None else query.offset + limit
     if query.order_by or ordered:
-        keys = [(place_of(query.find.elements, key.var.name), key.descending) for key in query.order_by]
+        keys = [(place_of(elements, key.var.name), key.descending) for key in query.order_by]
         order = sorted_rows(codes, values, keys, stop, cancel)
         codes = [column[order] for column in codes]
     codes = [column[query.offset : stop] for column in codes]

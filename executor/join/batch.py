@@ -7,7 +7,7 @@ has is a matter of how many levels it has passed: batches of one level have the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,11 @@ class Batch:
     def __init__(self, size: int, columns: Mapping[str, Column]) -> None:
         self.size = size
         self.columns = columns
+
+    @staticmethod
+    def of(columns: Sequence[Column]) -> Batch:
+        """Columns of one length, at least one, under their numbers."""
+        return Batch(len(columns[0]), {str(number): column for number, column in enumerate(columns)})
 
     def __len__(self) -> int:
         return self.size

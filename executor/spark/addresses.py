@@ -6,15 +6,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
-
-from pyarrow import fs
+from typing import TYPE_CHECKING, Final
 
 from datalog.errors import AdalogError, Code
+
+if TYPE_CHECKING:
+    # Settings name addresses, and no command waits for file systems that it does not use.
+    from pyarrow import fs
 
 _ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 # What comes after it may be a key.
 _SECRETS: Final = re.compile(r"//[^/@]*@|\?.*")
+SCHEMES: Final = ("s3", "gs", "gcs", "abfs", "abfss", "hdfs", "viewfs", "file")
+"""Of the file systems that PyArrow has."""
 
 
 def is_address(text: str) -> bool:
@@ -27,14 +31,29 @@ def shown(address: str) -> str:
     return _SECRETS.sub(lambda found: "//" if found[0].startswith("//") else "", address)
 
 
+def check_address(address: str) -> None:
+    """Raises ValueError for what cannot be an address, asking nobody for it. The text may hold keys, and is not
+    said."""
+    scheme, separator, rest = address.partition("://")
+    where = rest.partition("?")[0].rpartition("@")[2]
+    if not separator or scheme.lower() not in SCHEMES or not where.strip("/"):
+        begins = ", ".join(f"{each}://" for each in SCHEMES)
+        raise ValueError(
+            f"name an address that PyArrow reads and writes, as s3://bucket/adalog; it begins with one of {begins}"
+        )
+
+
 def opened(address: str) -> tuple[fs.FileSystem, str]:
     """The file system of an address, and the path there. Raises ARG_INVALID."""
+    from pyarrow import fs
+
     try:
         system, path = fs.FileSystem.from_uri(address)
     except (ValueError, OSError, NotImplementedError) as error:
         raise AdalogError(
             Code.ARG_INVALID,
-            f"{shown(address)} is no address that PyArrow reads and writes: {str(error).splitlines()[0]}",
+            f"{shown(address)} is no address that PyArrow reads and writes: "
+            f"{str(error).splitlines()[0].replace(address, shown(address))}",
         ) from None
     if not path.strip("/"):
         raise AdalogError(Code.ARG_INVALID, f"{shown(address)} names no place there; it is as s3://bucket/folder")

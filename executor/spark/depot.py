@@ -15,9 +15,12 @@ import shutil
 import tempfile
 import threading
 import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import FIRST_EXCEPTION, Future, wait
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 from uuid import uuid4
 
 from pyarrow import fs
@@ -34,60 +37,115 @@ _DIGEST: Final = 20
 _KNOWN_SECONDS: Final = 60.0
 # For how long a folder keeps what no driver wants; each says so as often as it looks whether a file is there.
 _KEPT_SECONDS: Final = 7 * 86_400.0
+# Segments on their way at once, and how long a query waits for them between two looks at its deadline.
+_UPLOADS: Final = 4
+_WAIT_SECONDS: Final = 0.05
 # What is left of a worker's disk.
 _FREE: Final = 0.05
 
 
 class Depot:
-    """The driver's side: puts segments to an address. Thread-safe."""
+    """The driver's side: puts segments to an address. Thread-safe.
+
+    A segment is put once, on a thread of its own, whichever queries wait for it: one that is cancelled leaves the
+    others their segment.
+    """
 
     def __init__(self, address: str) -> None:
-        """Raises ARG_INVALID for what is no address."""
         self.address = address
-        self._system, self._path = opened(address)
         self._names: dict[Segment, str] = {}
-        self._seen: dict[str, float] = {}
+        self._put: dict[Segment, _Put] = {}
         self._lock = threading.Lock()
+        self._turns = threading.Semaphore(_UPLOADS)
+        self._closed = False
 
-    def put(self, segment: Segment) -> Segment:
-        """The segment under its name there. Raises BACKEND_UNAVAILABLE where that cannot be written."""
-        with self._lock, reached(self.address):
-            name = self._names.get(segment)
-            if name is None:
-                name = self._names[segment] = _name_of(Path(segment.path))
-            if time.monotonic() - self._seen.get(name, -_KNOWN_SECONDS) >= _KNOWN_SECONDS:
+    def put(self, segments: Iterable[Segment], check: Callable[[], None]) -> dict[Segment, Segment]:
+        """Each segment under its name there. check: called again and again while they are on their way.
+
+        Raises what `check` raises, ARG_INVALID for what is no address, and BACKEND_UNAVAILABLE where it cannot be
+        written.
+        """
+        begun = {segment: self._begun(segment) for segment in segments}
+        while True:
+            check()
+            _, missing = wait([put.done for put in begun.values()], _WAIT_SECONDS, FIRST_EXCEPTION)
+            if not missing or any(put.failed for put in begun.values()):
+                return {segment: Segment(put.done.result(), segment.checksum) for segment, put in begun.items()}
+
+    def close(self) -> None:
+        """Ends what is on its way, at its next piece."""
+        self._closed = True
+
+    def _begun(self, segment: Segment) -> _Put:
+        with self._lock:
+            put = self._put.get(segment)
+            if put is None or put.failed or put.is_old:
+                put = self._put[segment] = _Put()
+                threading.Thread(target=self._run, args=(segment, put), name="spark-depot", daemon=True).start()
+            return put
+
+    def _run(self, segment: Segment, put: _Put) -> None:
+        try:
+            with self._turns, reached(self.address):
+                name = self._names.get(segment)
+                if name is None:
+                    name = self._names[segment] = _name_of(Path(segment.path))
+                system, folder = opened(self.address)
                 size = os.stat(segment.path).st_size
-                found = self._system.get_file_info(f"{self._path}/{name}")
+                found = system.get_file_info(f"{folder}/{name}")
                 if found.type != fs.FileType.File or found.size != size:
-                    self._written(Path(segment.path), name)
-                elif self._is_folder:
-                    os.utime(f"{self._path}/{name}")
-                self._seen[name] = time.monotonic()
-        return Segment(name, segment.checksum)
+                    self._write(Path(segment.path), system, folder, name)
+                elif isinstance(system, fs.LocalFileSystem):
+                    os.utime(f"{folder}/{name}")
+        except Exception as error:  # noqa: BLE001 - whoever waits is told
+            put.done.set_exception(error)
+        else:
+            put.at = time.monotonic()
+            put.done.set_result(name)
 
-    @property
-    def _is_folder(self) -> bool:
-        return isinstance(self._system, fs.LocalFileSystem)
-
-    def _written(self, path: Path, name: str) -> None:
-        to = written = f"{self._path}/{name}"
-        if self._is_folder:
-            self._system.create_dir(self._path)
-            self._tidy()
+    def _write(self, path: Path, system: fs.FileSystem, folder: str, name: str) -> None:
+        to = written = f"{folder}/{name}"
+        if isinstance(system, fs.LocalFileSystem):
+            system.create_dir(folder)
+            _tidy(Path(folder))
             # A store's objects appear as a whole by themselves.
             written = f"{to}.{uuid4().hex}.tmp"
-        with path.open("rb") as file, self._system.open_output_stream(written) as stream:
-            shutil.copyfileobj(file, stream, _AT_ONCE)
+        with path.open("rb") as file, system.open_output_stream(written) as stream:
+            self._copy(file, stream)
         if written != to:
-            self._system.move(written, to)
+            system.move(written, to)
 
-    def _tidy(self) -> None:
-        """Removes from the folder what nobody wanted for long."""
-        before = time.time() - _KEPT_SECONDS
-        for path in Path(self._path).iterdir():
-            with suppress(FileNotFoundError):
-                if path.suffix in (".seg", ".tmp") and path.stat().st_mtime < before:
-                    path.unlink()
+    def _copy(self, file: BinaryIO, stream: fs.NativeFile) -> None:
+        while piece := file.read(_AT_ONCE):
+            if self._closed:
+                raise AdalogError(Code.BACKEND_UNAVAILABLE, "Spark was shut down")
+            stream.write(piece)
+
+
+def _tidy(folder: Path) -> None:
+    """Removes from a folder what nobody wanted for long."""
+    before = time.time() - _KEPT_SECONDS
+    for path in folder.iterdir():
+        with suppress(FileNotFoundError):
+            if path.suffix in (".seg", ".tmp") and path.stat().st_mtime < before:
+                path.unlink()
+
+
+@dataclass(slots=True)
+class _Put:
+    """A segment on its way, or there. done: its name there. at: when it was last seen there."""
+
+    done: Future[str] = field(default_factory=Future)
+    at: float = 0.0
+
+    @property
+    def failed(self) -> bool:
+        return self.done.done() and self.done.exception() is not None
+
+    @property
+    def is_old(self) -> bool:
+        """Whether it may have been removed there since it was seen."""
+        return self.done.done() and time.monotonic() - self.at >= _KNOWN_SECONDS
 
 
 def taken(address: str, segment: Segment) -> Segment:

@@ -21,7 +21,7 @@ from time import monotonic
 import pyarrow as pa
 
 from datalog.errors import AdalogError
-from executor.answer.parquet import Output
+from executor.answer.parquet import Output, trimmed
 from executor.bounds.cancel import Cancel
 from executor.bounds.run import Run
 from executor.evaluation.local import Ran
@@ -29,19 +29,18 @@ from executor.prediction import Cluster
 from executor.question.inputs import Inputs
 from executor.spark.configuration import is_local
 from executor.spark.depot import Depot
+from executor.spark.exchange import Exchange, exchanges, remove
 from executor.spark.failures import gone, is_out_of_space, out_of_space, told
-from executor.spark.gathering import files_of, gathered, nothing, parts_of
+from executor.spark.gathering import arrived_of, gathered, nothing, parts_of
 from executor.spark.job import each_in_a_task
-from executor.spark.session import Live, Session
-from executor.spark.shares import Divided, Share, are_apart, divided, is_rows
+from executor.spark.session import TASKS_PER_CORE, Live, Session
+from executor.spark.shares import Divided, Share, are_apart, divided
 from executor.spark.shipping import Shipping
-from executor.spark.spreading import remove
 from executor.spark.task import Answered, Job, answered, runner
 from executor.spark.wire import column_of, to_bytes
 from planner.plan import Plan
 
-# More than one share for each core, so that an estimate that was wrong leaves no core idle for long.
-_SHARES_PER_CORE = 6
+_SHARES_PER_CORE = TASKS_PER_CORE
 # Rows of one file, so that a task can hold them.
 _ROWS_OF_A_FILE = 1 << 21
 _START_SECONDS = 120.0
@@ -96,6 +95,8 @@ class SparkEngine:
 
     def close(self) -> None:
         """Ends the session and what runs in it."""
+        if self._depot is not None:
+            self._depot.close()
         self.session.close()
 
     def run_join(
@@ -117,8 +118,6 @@ class SparkEngine:
         if inputs.start is None:
             return nothing(plan, most, cancel)
         live = self._ready(cancel)
-        if output is not None and not is_rows(plan):
-            output = None
         wanted = live.cores * _SHARES_PER_CORE
         if output is not None:
             wanted = max(wanted, int(plan.rows / _ROWS_OF_A_FILE))
@@ -126,10 +125,12 @@ class SparkEngine:
         parts = divided(plan, inputs, inputs.start, replace(run, threads=threads), wanted)
         if not parts.shares:
             return nothing(plan, most, cancel, parts)
-        apart = are_apart(plan, parts.shares)
+        ways = None
+        if output is not None:
+            ways = exchanges(plan, len(parts.shares), apart=are_apart(plan, parts.shares))
         shipping = self._ships(live)
         with _scratch_errors(live):
-            databases = {name: shipping.ship(snapshot) for name, snapshot in inputs.databases.items()}
+            databases = {name: shipping.ship(each, cancel.check) for name, each in inputs.databases.items()}
         job = Job(
             uuid.uuid4().hex,
             plan,
@@ -142,31 +143,36 @@ class SparkEngine:
             cancel.left_ms,
             live.switchboard.address,
             ordered,
-            output,
-            0 if output is None or apart else len(parts.shares),
         )
-        if not job.spread:
+        if output is None or ways is None:
             tasks = self._tasks(live, job, parts.shares, cancel)
-            return gathered(plan, parts, tasks, run.values, most, cancel, written=job.output is not None)
-        return self._distinct(live, job, parts, run)
+            return gathered(plan, parts, tasks, run.values, most, cancel)
+        return self._written(live, replace(job, output=output), parts, ways, run)
 
-    def _distinct(self, live: Live, job: Job, parts: Divided, run: Run) -> Ran:
-        """A run whose tasks write rows that several of them may have: what they spread others make distinct."""
-        plan, most, output, cancel = job.plan, job.most, job.output, run.cancel
+    def _written(self, live: Live, job: Job, parts: Divided, ways: Sequence[Exchange], run: Run) -> Ran:
+        """A run whose answer is written by tasks: those of the join, or of as many jobs more as rows have ways to
+        go."""
+        plan, output, cancel = job.plan, job.output, run.cancel
         assert output is not None
-        tasks = self._tasks(live, job, parts.shares, cancel)
-        files = files_of(tasks)
-        if files is None:
-            # Values that a task made up have codes of its own: only the driver can tell which are the same.
-            remove(output)
-            job = replace(job, key=uuid.uuid4().hex, output=None, spread=0)
-            tasks = self._tasks(live, job, parts.shares, cancel)
-            return gathered(plan, parts, tasks, run.values, most, cancel, written=False)
-        ran = gathered(plan, parts, tasks, run.values, most, cancel, written=True)
-        job = replace(job, key=uuid.uuid4().hex, spread=0, files=files)
-        written = self._tasks(live, job, [Share(0, job.start, 1.0) for _ in parts.shares], cancel)
-        remove(output)
-        return replace(ran, parts=parts_of(written))
+        shares = parts.shares
+        tasks = self._tasks(live, replace(job, exchange=ways[0] if ways else None), shares, cancel)
+        ran = gathered(plan, parts, tasks, run.values, job.most, cancel)
+        for number, way in enumerate(ways):
+            arrived = arrived_of(tasks, way, len(shares), run.values, cancel)
+            job = replace(
+                job,
+                key=uuid.uuid4().hex,
+                made=run.values.made(),
+                timeout_ms=cancel.left_ms,
+                arrived=arrived,
+                exchange=ways[number + 1] if number + 1 < len(ways) else None,
+                round=number + 1,
+            )
+            tasks = self._tasks(live, job, [Share(0, job.start, 1.0)] * arrived.tasks, cancel)
+            remove(output, f"{number}-")
+        query = plan.query
+        stop = None if query.limit is None else query.offset + query.limit
+        return replace(ran, parts=trimmed(output, parts_of(tasks), query.offset, stop))
 
     def _tasks(self, live: Live, job: Job, shares: Sequence[Share], cancel: Cancel) -> list[Answered]:
         return [answered(answer) for answer in self._run(live, job, shares, cancel)]

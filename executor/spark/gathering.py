@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
-
-import numpy as np
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
 
 from datalog.errors import AdalogError, Code
 from executor.answer.parquet import Part
@@ -13,10 +11,15 @@ from executor.bounds.cancel import Cancel
 from executor.evaluation.local import Ran, TaskCounts, collector_for
 from executor.join.batch import Batch
 from executor.join.generic_join import LevelCounts
+from executor.spark.exchange import Arrived, ByOrder, Exchange
+from executor.spark.made import translated
 from executor.spark.shares import Divided, Share
 from executor.spark.task import Answered
 from planner.plan import Plan
 from store.codes import Scratch
+
+# What a task of a later job takes, where there is no more than that.
+_ROWS_OF_A_TASK: Final = 1 << 17
 
 
 def nothing(plan: Plan, most: int | None, cancel: Cancel, divided: Divided | None = None) -> Ran:
@@ -32,12 +35,9 @@ def gathered(
     values: Scratch,
     most: int | None,
     cancel: Cancel,
-    *,
-    written: bool,
 ) -> Ran:
-    """The run that the tasks come to. written: they wrote their rows, and sent none.
-
-    Raises what was wrong in a task, unless another had enough rows for the whole answer.
+    """The run that the tasks come to; without rows where they wrote them. Raises what was wrong in a task,
+    unless another had enough rows for the whole answer.
     """
     _check(tasks)
     collector = collector_for(plan, most, cancel)
@@ -46,10 +46,10 @@ def gathered(
         if task.error is None:
             _add(divided.counts, task.said["counts"])
             # Nothing has no weights, where other rows have them.
-            if task.said["rows"] and not collector(translated(task.rows(), task.said, values)):
+            if task.said["rows"] and not task.said["left"] and not collector(received(task, values)):
                 break
     done = [_count(*each) for each in zip(divided.shares, tasks, strict=True) if each[1].error is None]
-    return Ran(collector.rows(), divided.counts, divided.strata, done, parts_of(tasks) if written else None)
+    return Ran(collector.rows(), divided.counts, divided.strata, done)
 
 
 def parts_of(tasks: Sequence[Answered]) -> list[Part]:
@@ -58,11 +58,25 @@ def parts_of(tasks: Sequence[Answered]) -> list[Part]:
     return [Part(*part) for part in _said(tasks, "part")]
 
 
-def files_of(tasks: Sequence[Answered]) -> list[str] | None:
-    """Where tasks spread their rows to; None where some of these have values that a task made up. Raises what was
-    wrong in one."""
+def arrived_of(
+    tasks: Sequence[Answered], exchange: Exchange, most: int, values: Scratch, cancel: Cancel
+) -> Arrived:
+    """The rows that tasks left for those of a later job, of which there are at most `most`. Raises what was wrong
+    in a task."""
     _check(tasks)
-    return None if any(task.said["made"] for task in tasks) else list(_said(tasks, "file"))
+    size = sum(_said(tasks, "left"))
+    number = min(most, 1 + size // _ROWS_OF_A_TASK)
+    edges = Batch(0, {})
+    if isinstance(exchange, ByOrder):
+        some = [(received(task, values), task.said["left"]) for task in tasks if task.said.get("left")]
+        edges = exchange.edges(some, number, values, cancel)
+        number = edges.size + 1
+    return Arrived(list(_said(tasks, "file")), exchange, number, edges)
+
+
+def received(task: Answered, values: Scratch) -> Batch:
+    """The rows that a task sent, with codes of this process."""
+    return translated(task.rows(), task.said["numbers"], task.said["made"], values)
 
 
 def _said(tasks: Sequence[Answered], name: str) -> Iterator[Any]:
@@ -86,20 +100,6 @@ def _check(tasks: Sequence[Answered]) -> None:
 
 def _count(share: Share, task: Answered) -> TaskCounts:
     return TaskCounts(share.work, task.said["seconds"], task.said["rows"], task.said["worker"])
-
-
-def translated(rows: Batch, said: Mapping[str, Any], values: Scratch) -> Batch:
-    """The rows with a task's own codes of made-up values replaced by this process's."""
-    numbers = np.array(said["numbers"], np.int64)
-    if not len(numbers):
-        return rows
-    codes = np.array([values.intern(value) for value in said["made"]], np.int64)
-    columns = dict(rows.columns)
-    for name, column in columns.items():
-        own = values.made_numbers(column)
-        at = np.minimum(np.searchsorted(numbers, own), len(numbers) - 1)
-        columns[name] = np.where(numbers[at] == own, codes[at], column)
-    return Batch(rows.size, columns)
 
 
 def _add(counts: list[LevelCounts], more: Sequence[Sequence[Any]]) -> None:

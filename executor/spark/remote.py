@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from threading import Event
 from typing import Any, Final
 
-import numpy as np
-
 from datalog.errors import AdalogError, Code
 from executor.answer.parquet import Output, Part
 from executor.bounds.budget import Memory
@@ -29,6 +27,7 @@ from executor.join.generic_join import LevelCounts
 from executor.prediction import Cluster
 from executor.question.inputs import Inputs
 from executor.spark.engine import SparkEngine
+from executor.spark.made import translated
 from executor.spark.seen import Seen
 from executor.spark.shipping import Shipping
 from planner.plan import Plan
@@ -136,7 +135,8 @@ class RemoteSpark:
         )
         back = self._back(sent, cancel)
         if back.rows.size:
-            collector(_translated(back.rows, known, back.made, values))
+            numbers = range(known, known + len(back.made))
+            collector(translated(back.rows, numbers, back.made, values))
         return Ran(
             collector.rows(),
             list(back.levels),
@@ -162,18 +162,6 @@ class RemoteSpark:
                 self._away_until = time.monotonic() + _REST_SECONDS
             raise
         raise AdalogError(Code.BACKEND_UNAVAILABLE, "the process that has Spark gave no answer; try again")
-
-
-def _translated(rows: Batch, known: int, made: Sequence[Any], values: Scratch) -> Batch:
-    """The rows with the codes of values that were made up there replaced by this process's."""
-    if not made:
-        return rows
-    codes = np.array([values.intern(value) for value in made], np.int64)
-    columns = dict(rows.columns)
-    for name, column in columns.items():
-        numbers = values.made_numbers(column)
-        columns[name] = np.where(numbers >= known, codes[np.clip(numbers - known, 0, len(codes) - 1)], column)
-    return Batch(rows.size, columns)
 
 
 class _Watched(Cancel):

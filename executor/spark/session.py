@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("adalog.spark")
 
+TASKS_PER_CORE = 6
+"""Of a job: more than one, so that work that was estimated wrongly leaves no core idle for long."""
+
 _JOBS_AT_ONCE = 16
 # How the names of a session's folders begin. A Unix socket's path has some 100 bytes, so these are short.
 _FOLDERS = "adalog-spark-"
@@ -59,7 +62,7 @@ class Live:
     """A running session, its Java process, the threads that speak with it, and what it writes.
 
     `cores`: tasks that run at once, as far as workers have said that they are there. `idle_seconds`: what a job
-    takes that does nothing.
+    takes that does nothing, of as many tasks as a query's.
     """
 
     def __init__(
@@ -214,7 +217,7 @@ class Session:
 
     @property
     def idle_seconds(self) -> float:
-        """What a job takes that does nothing."""
+        """What a job takes that does nothing, of as many tasks as a query's."""
         live = self._live
         return 0.0 if live is None else live.idle_seconds
 
@@ -406,9 +409,9 @@ def _is_not_py4j(record: logging.LogRecord) -> bool:
 def _warm_up(live: Live) -> None:
     """Jobs that do nothing, on every core: have Java load its classes, and the workers' parents started."""
     live.usable()
-    for _ in range(2):
+    for tasks in (1, TASKS_PER_CORE):
         began = time.perf_counter()
-        each_in_a_task(live.spark, pa.array([b""] * live.cores, pa.binary()), unchanged)
+        each_in_a_task(live.spark, pa.array([b""] * (tasks * live.cores), pa.binary()), unchanged)
         live.idle_seconds = time.perf_counter() - began
     live.usable()
 

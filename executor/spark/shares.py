@@ -33,7 +33,7 @@ _MOST_PREFIXES = 1 << 21
 _PREFIX_WORK = 1.0
 # With n candidates at this level and more levels to come the join looks at about n^1.5, not at n.
 _EXPONENT = 1.5
-# For each share that values are dealt out to.
+# For each share that values or prefixes are dealt out to.
 _PACKETS = 16
 
 
@@ -92,7 +92,8 @@ def is_rows(plan: Plan) -> bool:
 def are_apart(plan: Plan, shares: Sequence[Share]) -> bool:
     """Whether no row can be of two shares: rows do not repeat, or show what tells the shares apart."""
     shown = {element.var.name for element in plan.query.find.elements}
-    return not plan.distinct or all(shown >= set(share.prefixes.columns) for share in shares)
+    repeat = plan.distinct or plan.query.with_
+    return not repeat or all(shown >= set(share.prefixes.columns) for share in shares)
 
 
 def split(join: GenericJoin, start: Batch, wanted: int, cancel: Cancel) -> list[Share]:
@@ -125,8 +126,7 @@ def split(join: GenericJoin, start: Batch, wanted: int, cancel: Cancel) -> list[
 def dealt(variable: str, values: Column, work: NDArray[np.float64], wanted: int) -> list[Share]:
     """At most `wanted` shares of a variable's values, of about equal work, the largest first.
 
-    Values with much of it, and packets of the others dealt out like cards, go to whoever has least, the heaviest
-    first (Graham's rule for the longest tasks).
+    Values with much of it are dealt out one by one, the others in packets of a few from everywhere.
     """
     hands = min(wanted, len(values))
     if not hands:
@@ -135,30 +135,40 @@ def dealt(variable: str, values: Column, work: NDArray[np.float64], wanted: int)
     others = np.flatnonzero(~heavy)
     packets = [others[i :: hands * _PACKETS] for i in range(min(hands * _PACKETS, len(others)))]
     packets += [np.array([place]) for place in np.flatnonzero(heavy).tolist()]
-    weighed = sorted(((float(work[packet].sum()), number) for number, packet in enumerate(packets)), reverse=True)
-    held: list[list[int]] = [[] for _ in range(hands)]
-    least = [(0.0, hand) for hand in range(hands)]
-    for weight, number in weighed:
-        total, hand = heappop(least)
-        held[hand].append(number)
-        heappush(least, (total + weight, hand))
+    hand = _hands(np.array([work[packet].sum() for packet in packets]), hands)
     shares = []
-    for total, hand in least:
-        own = values[np.sort(np.concatenate([packets[number] for number in held[hand]]))]
-        shares.append(Share(0, Batch(len(own), {variable: own}), total))
+    for number in np.unique(hand).tolist():
+        places = np.sort(np.concatenate([packets[at] for at in np.flatnonzero(hand == number)]))
+        shares.append(Share(0, Batch(len(places), {variable: values[places]}), float(work[places].sum())))
     return sorted(shares, key=lambda share: -share.work)
 
 
+def _hands(work: NDArray[np.float64], hands: int) -> NDArray[np.int64]:
+    """Whose each packet is: the heaviest first, of whoever has least (Graham's rule for the longest tasks)."""
+    dealt_to = np.empty(len(work), np.int64)
+    least = [(0.0, hand) for hand in range(hands)]
+    for number in np.argsort(-work, kind="stable").tolist():
+        total, hand = heappop(least)
+        dealt_to[number] = hand
+        heappush(least, (total + float(work[number]), hand))
+    return dealt_to
+
+
 def cut(prefixes: Batch, depth: int, work: NDArray[np.float64], most: float) -> list[Share]:
-    """Neighbouring prefixes together, up to about `most` work a share."""
+    """Shares of up to about `most` work.
+
+    Packets of neighbours are dealt out, so that each share has some of everywhere: where the work is estimated
+    wrongly it is so for whole stretches of prefixes.
+    """
     ends = np.cumsum(work)
-    pieces = max(1, round(float(ends[-1]) / most)) if most > 0 else prefixes.size
-    marks = np.searchsorted(ends, np.linspace(0, float(ends[-1]), pieces + 1)[1:-1], side="right")
-    edges = np.unique(np.concatenate(([0], marks, [prefixes.size]))).tolist()
-    return [
-        Share(depth, prefixes.slice(lo, hi), float(ends[hi - 1] - (ends[lo - 1] if lo else 0)))
-        for lo, hi in pairwise(edges)
-    ]
+    total = float(ends[-1])
+    pieces = max(1, min(prefixes.size, round(total / most))) if most > 0 else prefixes.size
+    packet = np.minimum((ends - work) * (pieces * _PACKETS / total), pieces * _PACKETS - 1).astype(np.int64)
+    hand = _hands(np.bincount(packet, work).astype(np.float64), pieces)[packet]
+    order = np.argsort(hand, kind="stable")
+    edges = np.searchsorted(hand[order], np.arange(pieces + 1)).tolist()
+    places = [order[lo:hi] for lo, hi in pairwise(edges) if lo < hi]
+    return [Share(depth, prefixes.take_all(own), float(work[own].sum())) for own in places]
 
 
 def _extended(join: GenericJoin, batch: Batch, depth: int, cancel: Cancel) -> Batch:

@@ -14,6 +14,7 @@ import threading
 import uuid
 import weakref
 from collections import OrderedDict
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +23,7 @@ from typing import Final
 from datalog.errors import AdalogError, Code
 from executor.spark.depot import Depot, dropped, taken
 from store.manifest import Manifest
-from store.segment import DamagedSegment, Segment
+from store.segment import DamagedSegment
 from store.snapshot import Snapshot
 
 _KEPT_OPEN: Final = 4
@@ -78,6 +79,10 @@ class Shipped:
 _opened: OrderedDict[str, Snapshot] = OrderedDict()
 
 
+def _unwatched() -> None:
+    """Nobody's deadline."""
+
+
 class Shipping:
     """The driver's side: makes each snapshot's manifest once. `folder`: where workers can read files, or None.
     `depot`: where segments are put for them, or None: they see the data folder."""
@@ -86,28 +91,36 @@ class Shipping:
         self._folder = folder
         self._depot = depot
         self._known: weakref.WeakKeyDictionary[Snapshot, Shipped] = weakref.WeakKeyDictionary()
-        self._put: weakref.WeakKeyDictionary[Snapshot, tuple[Segment, ...]] = weakref.WeakKeyDictionary()
+        self._manifests: weakref.WeakKeyDictionary[Snapshot, Manifest] = weakref.WeakKeyDictionary()
         self._lock = threading.Lock()
 
-    def ship(self, snapshot: Snapshot) -> Shipped:
-        """What a job carries for the snapshot."""
+    def ship(self, snapshot: Snapshot, check: Callable[[], None] = _unwatched) -> Shipped:
+        """What a job carries for the snapshot. check: called while its segments are on their way to a depot.
+
+        Raises what `check` raises, and BACKEND_UNAVAILABLE where a segment cannot be put there.
+        """
+        if self._depot is None:
+            with self._lock:
+                found = self._known.get(snapshot)
+                if found is None:
+                    found = self._known[snapshot] = self._made(snapshot, snapshot.manifest(), None)
+                return found
+        # Others need not wait until this one's segments are there.
+        with self._lock:
+            manifest = self._manifests.get(snapshot)
+            if manifest is None:
+                manifest = self._manifests[snapshot] = snapshot.manifest()
+        # Those that were there may have been removed since.
+        put = self._depot.put(manifest.segments(), check)
         with self._lock:
             found = self._known.get(snapshot)
-            if found is not None and self._depot is not None:
-                # They may have been removed there since.
-                for segment in self._put[snapshot]:
-                    self._depot.put(segment)
             if found is None:
-                found = self._known[snapshot] = self._made(snapshot)
+                placed = manifest.placed(put.__getitem__)
+                found = self._known[snapshot] = self._made(snapshot, placed, self._depot.address)
             return found
 
-    def _made(self, snapshot: Snapshot) -> Shipped:
-        manifest = snapshot.manifest()
-        address = None
-        if self._depot is not None:
-            self._put[snapshot] = tuple(manifest.segments())
-            manifest, address = manifest.placed(self._depot.put), self._depot.address
-        elif self._folder is None:
+    def _made(self, snapshot: Snapshot, manifest: Manifest, address: str | None) -> Shipped:
+        if address is None and self._folder is None:
             manifest = manifest.located()
         payload = pickle.dumps(manifest, protocol=5)
         key = hashlib.blake2b(payload, digest_size=16).hexdigest()

@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 from time import monotonic, perf_counter
 from typing import Any, Final
 
-import numpy as np
 import pyarrow as pa
 
 from datalog.errors import AdalogError, Code, Position
@@ -26,15 +25,16 @@ from executor.bounds.cancel import Cancel
 from executor.bounds.run import Run
 from executor.evaluation.bind import Binding
 from executor.evaluation.fixpoint import derived
-from executor.evaluation.local import Ran, collector_for, run_join
+from executor.evaluation.local import Ran, answer_columns, collector_for, run_join
 from executor.join.batch import Batch, Column
 from executor.join.driver import Driver
 from executor.join.generic_join import GenericJoin, LevelCounts
 from executor.question.inputs import Inputs
 from executor.spark.combining import combined
+from executor.spark.exchange import Arrived, ByHash, ByOrder, Exchange, sent
 from executor.spark.line import Address, Line
+from executor.spark.made import made_up
 from executor.spark.shipping import Shipped
-from executor.spark.spreading import spread, together
 from executor.spark.wire import column_of, from_bytes, said_in, to_bytes
 from planner.plan import Plan
 from planner.sharing import SHARE
@@ -54,8 +54,9 @@ class Job:
 
     `made`: the values that the driver's Scratch has made up so far. `line`: where the driver says that nobody waits
     any more. `ordered`: the rows are shown by the total order of values. `output`: where rows are written, and then
-    not sent. `spread`: into so many parts rows are spread there first, as several tasks may have the same one; then
-    `files`: where they were spread to, and shares are parts of these.
+    not sent. `arrived`: where the rows are that an earlier job found, in place of the join's; a share is then the
+    part of that number. `exchange`: how the rows go on to a later job, which writes them. `round`: the jobs before
+    this one.
     """
 
     key: str
@@ -70,8 +71,14 @@ class Job:
     line: Address
     ordered: bool = False
     output: Output | None = None
-    spread: int = 0
-    files: Sequence[str] = ()
+    arrived: Arrived | None = None
+    exchange: Exchange | None = None
+    round: int = 0
+
+    @property
+    def in_order(self) -> bool:
+        """Whether the rows are of the answer already, and come by its order."""
+        return self.arrived is not None and isinstance(self.arrived.exchange, ByOrder)
 
 
 class Watched(Cancel):
@@ -118,20 +125,25 @@ def error_of(said: Mapping[str, Any]) -> AdalogError:
 
 @dataclass
 class _Bound:
-    """A job in this worker. `join`: None where each share has rules of its own to derive first."""
+    """A job in this worker. `join`: None where each share has rules of its own to derive first, or none to run."""
 
     join: GenericJoin | None
     databases: Mapping[str, Snapshot]
     common: Run
 
-    def run(self, job: Job, prefixes: Batch, depth: int) -> tuple[Ran, bool]:
+    def run(self, job: Job, prefixes: Batch, depth: int, number: int) -> tuple[Ran, bool]:
         """The share's rows, each once, and no more of them than the answer can need; whether those are enough for
         the whole answer."""
-        cancel = self.common.cancel
-        with _memory.lent(cancel):
-            enough = collector_for(job.plan, job.most, cancel).enough
-            ran = self._run(job, prefixes, depth)
-            rows = combined(job.plan, ran.rows, self.common.values, cancel, ordered=job.ordered)
+        cancel, values = self.common.cancel, self.common.values
+        if job.arrived is not None:
+            rows = job.arrived.part(number, values, cancel)
+            if job.in_order or job.plan.distinct or job.plan.weighted:
+                # Else sums of two tasks may be the same one.
+                rows = rows.distinct(cancel.check)
+            return Ran(rows, [LevelCounts() for _ in job.plan.levels]), False
+        enough = collector_for(job.plan, job.most, cancel).enough
+        ran = self._run(job, prefixes, depth)
+        rows = combined(job.plan, ran.rows, values, cancel, ordered=job.ordered)
         return replace(ran, rows=rows), enough is not None and ran.rows.size >= enough
 
     def _run(self, job: Job, prefixes: Batch, depth: int) -> Ran:
@@ -173,34 +185,26 @@ def run_share(job: Job, share: pa.Buffer) -> pa.Buffer:
     try:
         cancel.check()
         prefixes, said = from_bytes(share)
-        bound = _bind(job, cancel)
-        if job.files:
-            rows = together(job.files, said["number"], cancel.check)
-            ran, enough = Ran(rows, [LevelCounts() for _ in job.plan.levels]), False
-        else:
-            ran, enough = bound.run(job, prefixes, said["depth"])
-        number, part, file = said["number"], None, None
-        numbers, made = _made_up(ran.rows, bound.common.values, len(job.made))
-        if job.output is not None:
-            if job.spread:
-                with _writing(job.output):
-                    file = spread(job.output, number, ran.rows, job.spread)
-            else:
-                part = _written(job, job.output, number, ran.rows, bound.common)
-                numbers, made = [], []
-            ran = replace(ran, rows=Batch(0, {}))
+        number, bound = said["number"], _bind(job, cancel)
+        with _memory.lent(cancel):
+            ran, enough = bound.run(job, prefixes, said["depth"], number)
+            rows, left = ran.rows, _Left()
+            if job.output is not None:
+                rows, left = _left(job, job.output, number, rows, bound.common)
+            numbers, made = made_up(rows, bound.common.values, len(job.made))
         said = {
             "counts": [[c.prefixes, c.candidates, c.rows, c.seconds] for c in ran.levels],
             "numbers": numbers,
             "made": made,
             "enough": enough,
-            "part": None if part is None else [part.file, part.rows, list(part.types)],
-            "file": file,
-            "rows": ran.rows.size,
+            "part": None if left.part is None else [left.part.file, left.part.rows, list(left.part.types)],
+            "file": left.file,
+            "left": left.rows,
+            "rows": rows.size,
             "seconds": perf_counter() - began,
             "worker": f"{_WORKER}:{os.getpid()}",
         }
-        answer = to_bytes(ran.rows, said)
+        answer = to_bytes(rows, said)
         if answer.size > _MOST_BYTES:
             raise AdalogError(
                 Code.LIMIT_EXCEEDED,
@@ -216,13 +220,31 @@ def run_share(job: Job, share: pa.Buffer) -> pa.Buffer:
     return answer
 
 
-def _written(job: Job, output: Output, number: int, rows: Batch, run: Run) -> Part | None:
+@dataclass(frozen=True, slots=True)
+class _Left:
+    """What a task left in the output's folder, a part of the answer or a file of rows that go on; its rows."""
+
+    part: Part | None = None
+    file: str | None = None
+    rows: int = 0
+
+
+def _left(job: Job, output: Output, number: int, rows: Batch, run: Run) -> tuple[Batch, _Left]:
+    """Leaves rows in the output's folder; some of them for the driver, where they go on by an order."""
+    if rows.size and not (job.in_order or isinstance(job.exchange, ByHash)):
+        rows = Batch.of(answer_columns(job.plan, rows, run.values, run.cancel))
     if not rows.size:
-        return None
-    elements = job.plan.query.find.elements
-    names, codes = [each.label for each in elements], [rows.columns[each.var.name] for each in elements]
+        return Batch(0, {}), _Left()
     with _writing(output):
-        return write_part(output, number, names, codes, run.values, run.cancel)
+        if job.exchange is not None:
+            name = f"{job.round}-{number}"
+            file, some = sent(job.exchange, output, name, rows, run.values, len(job.made), run.cancel)
+            return some, _Left(file=file, rows=rows.size)
+        if job.arrived is not None and job.in_order:
+            rows, _ = job.arrived.exchange.arranged(rows, run.values, run.cancel)
+        names = [each.label for each in job.plan.query.find.elements]
+        part = write_part(output, number, names, list(rows.columns.values()), run.values, run.cancel)
+        return Batch(0, {}), _Left(part=part, rows=rows.size)
 
 
 @contextmanager
@@ -256,17 +278,6 @@ def answered(answer: pa.Buffer) -> Answered:
     return Answered(answer, said, error_of(said["error"]) if "error" in said else None)
 
 
-def _made_up(rows: Batch, values: Scratch, known: int) -> tuple[list[int], list[Any]]:
-    """(numbers, values) of what the rows hold of the values made up here; the first `known` the driver knows."""
-    made = values.made()
-    if len(made) == known:
-        return [], []
-    numbers = [np.unique(values.made_numbers(column)) for column in rows.columns.values()]
-    used = np.unique(np.concatenate(numbers)) if numbers else np.empty(0, np.int64)
-    used = used[used >= known]
-    return used.tolist(), [made[number] for number in used.tolist()]
-
-
 def _watching(job: Job) -> Watched:
     """The job's flag in this worker, which hears the driver; looked at anew by each task."""
     found = _watched.get(job.key)
@@ -289,7 +300,7 @@ def _bind(job: Job, cancel: Watched) -> _Bound:
         values.adopt(job.made)
         run = Run(values, cancel, job.strict)
         join = None
-        if job.plan.sharing is None:
+        if job.plan.sharing is None and job.arrived is None:
             join = Binding(job.plan, databases, job.relations, run, derive=derived).join()
             assert join is not None, "the driver bound it, and sends no task where a part without variables fails"
         found = _bound[job.key] = _Bound(join, databases, run)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from datalog.errors import AdalogError, Code
-from executor.spark.addresses import opened, shown
+from executor.spark.addresses import check_address, opened, shown
 from executor.spark.exporting.export import export
 from executor.spark.pipeline.exported import read_export
 from executor.spark.pipeline.mapping import DatomSource
@@ -105,3 +105,17 @@ def test_what_is_no_address_is_refused(address: str) -> None:
 
 def test_keys_are_not_said() -> None:
     assert shown("s3://key:secret@bucket/a/b?scheme=http&access_key=x") == "s3://bucket/a/b"
+
+
+@pytest.mark.parametrize("address", ["s3://bucket/adalog", "S3://key:secret@bucket/a?region=x", "file:///srv/x"])
+def test_what_may_be_an_address(address: str) -> None:
+    check_address(address)
+
+
+@pytest.mark.parametrize(
+    "address", ["", "/srv/x", "s3:bucket", "s3://", "s3://?region=secret", "s3://key:secret@/", "ftp://secret/x"]
+)
+def test_what_cannot_be_an_address_is_said_without_it(address: str) -> None:
+    with pytest.raises(ValueError, match="s3://bucket/adalog") as caught:
+        check_address(address)
+    assert "secret" not in str(caught.value)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
 
 from datalog.errors import AdalogError, Code
+from executor.bounds.cancel import Cancel
 from executor.pool import Pool
 from executor.question.request import Request
 from executor.spark import depot as depots
@@ -118,23 +121,26 @@ def test_several_gateways_put_into_one_folder(tmp_path: Path, monkeypatch: pytes
         (tmp_path / f"{number}").write_bytes(bytes([number]) * 1000)
         segments.append(Segment(str(tmp_path / f"{number}"), number))
     first, second = Depot(folder.as_uri()), Depot(folder.as_uri())
-    copied = depots.shutil.copyfileobj
+    copied = Depot._copy
     named: list[list[str]] = []
+
+    def put(depot: Depot, segment: Segment) -> Segment:
+        return depot.put([segment], Cancel().check)[segment]
 
     def watched(*args: Any) -> None:
         copied(*args)
         named.append(sorted(path.name for path in folder.glob("*.seg")))
 
-    monkeypatch.setattr(depots.shutil, "copyfileobj", watched)
-    used, left = first.put(segments[0]), first.put(segments[1])
+    monkeypatch.setattr(Depot, "_copy", watched)
+    used, left = put(first, segments[0]), put(first, segments[1])
     assert named == [[], [used.path]]
     (folder / "killed.seg.0.tmp").touch()
     for path in folder.iterdir():
         os.utime(path, (time.time() - week - 60,) * 2)
-    assert second.put(segments[0]) == used
-    new = second.put(segments[2])
+    assert put(second, segments[0]) == used
+    new = put(second, segments[2])
     assert {path.name for path in folder.iterdir()} == {used.path, new.path}
-    assert first.put(segments[1]) == left
+    assert put(first, segments[1]) == left
     assert len(list(folder.iterdir())) == 3
 
 
@@ -160,3 +166,48 @@ def test_the_folder_of_a_stranger_is_not_used(cache: Path) -> None:
     folder.chmod(0o755)
     with pytest.raises(AdalogError, match="not this user's alone"):
         depots._folder()
+
+
+def test_who_waits_for_a_slow_store_keeps_nobody_and_is_not_kept_beyond_its_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, go_on, written = Event(), Event(), list[str]()
+    write = Depot._write
+
+    def slow(self: Depot, path: Path, *where: Any) -> None:
+        begun.set()
+        if path.name == "slow.seg":
+            assert go_on.wait(60)
+        write(self, path, *where)
+        written.append(path.name)
+
+    monkeypatch.setattr(Depot, "_write", slow)
+    for name in ("slow.seg", "quick.seg"):
+        (tmp_path / name).write_text(name)
+    slow_one, quick_one = (Segment(str(tmp_path / name), 1) for name in ("slow.seg", "quick.seg"))
+    depot = Depot((tmp_path / "depot").as_uri())
+    with ThreadPoolExecutor(1) as other:
+        waiting = other.submit(depot.put, [slow_one], Cancel().check)
+        assert begun.wait(60)
+        assert set(depot.put([quick_one], Cancel().check)) == {quick_one}
+        with pytest.raises(AdalogError) as caught:
+            depot.put([slow_one, quick_one], Cancel.after(1).check)
+        assert caught.value.code is Code.TIMEOUT
+        assert not waiting.done()
+        go_on.set()
+        put = waiting.result(60)
+    assert (tmp_path / "depot" / put[slow_one].path).read_text() == "slow.seg"
+    assert depot.put([slow_one, quick_one], Cancel().check)[slow_one] == put[slow_one]
+    assert sorted(written) == ["quick.seg", "slow.seg"]
+
+
+def test_what_could_not_be_put_is_put_the_next_time(tmp_path: Path) -> None:
+    (tmp_path / "depot").write_text("in the way")
+    (tmp_path / "one.seg").write_text("one")
+    segment = Segment(str(tmp_path / "one.seg"), 1)
+    depot = Depot((tmp_path / "depot").as_uri())
+    with pytest.raises(AdalogError, match="cannot be used") as caught:
+        depot.put([segment], Cancel().check)
+    assert caught.value.code is Code.BACKEND_UNAVAILABLE
+    (tmp_path / "depot").unlink()
+    assert depot.put([segment], Cancel().check)[segment].checksum == 1

@@ -7,7 +7,7 @@ import pytest
 from executor.prediction import Cluster, Prediction, Work
 from planner.plan import Engine as Place
 
-SIXTEEN = Cluster(cores=16, tasks=96, idle_seconds=0.05)
+SIXTEEN = Cluster(cores=16, tasks=96, idle_seconds=0.35)
 QUERY = "[:find ?a ?b ?c :where …]"
 
 
@@ -28,7 +28,7 @@ def test_little_work_stays_here() -> None:
     [
         (1e9, 1, SIXTEEN, Place.SPARK),
         (1e7, 1, SIXTEEN, Place.LOCAL),
-        (1e9, 1, Cluster(2, 12, 0.05), Place.LOCAL),
+        (1e9, 1, Cluster(2, 12, 0.1), Place.LOCAL),
         (1e9, 1, Cluster(3, 18, 60.0), Place.LOCAL),
         # What is computed there has to come back.
         (1e9, 5e8, SIXTEEN, Place.LOCAL),
@@ -66,6 +66,16 @@ def test_predictions_come_to_what_runs_take() -> None:
     assert prediction.here(work(1e8)) == pytest.approx(2.0, rel=0.05)
     assert prediction.on_spark(work(1e8), SIXTEEN) == pytest.approx(0.9, rel=0.05)
     assert prediction.here(work(2e8)) == pytest.approx(4.0, rel=0.05)
+
+
+def test_what_the_way_to_spark_takes_is_learned_from_every_query() -> None:
+    prediction = Prediction(2)
+    before = prediction.on_spark(work(1e8), SIXTEEN)
+    # A session that is warm by now does nothing in less time.
+    for number in range(12):
+        prediction.learn(Place.SPARK, work(1e8, text=str(number)), 0.77, SIXTEEN, 0.72)
+    assert prediction.on_spark(work(0.0), SIXTEEN) == pytest.approx(0.05, rel=0.1)
+    assert prediction.on_spark(work(1e8), SIXTEEN) < before - 0.2
 
 
 def test_moments_teach_nothing_and_no_run_teaches_nonsense() -> None:

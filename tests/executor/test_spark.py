@@ -18,6 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from datalog.errors import AdalogError, Code
@@ -246,6 +247,24 @@ def test_tasks_send_what_the_answer_needs_and_not_what_it_is_made_of(world: Worl
         plan = world.pool.explain(Request(query, engine="SPARK"), analyze=True).plan
         assert 0 < plan["tasks"]["rows"] <= most
         assert counted(world.run(query, engine="SPARK")) == counted(world.run(query, engine="LOCAL"))
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "[:find ?y (count ?b) (count-distinct ?x) :where [?a :p/age ?y] [?a :p/knows ?b] [?b :p/age ?x]]",
+        "[:find ?m :where [?a :p/knows ?b] [?b :p/knows ?c] [?c :p/name ?n] [(str ?n) ?m] [(str ?m) ?m]]",
+        "[:find ?n ?m :where [?a :p/name ?n] [?a :p/knows ?b] [?b :p/name ?m] :order-by ?m [?n :desc] :offset 3]",
+    ],
+)
+def test_tasks_write_what_comes_together_in_tasks(world: World, tmp_path: Path, query: str) -> None:
+    parts = world.pool.write(Request(query, engine="SPARK"), str(tmp_path))
+    assert sorted(path.name for path in tmp_path.iterdir()) == [part.file for part in parts]
+    written = [tuple(row.values()) for part in parts for row in pq.read_table(tmp_path / part.file).to_pylist()]
+    expected = world.run(query, engine="LOCAL").rows()
+    assert (written if ":order-by" in query else sorted(written)) == (
+        expected if ":order-by" in query else sorted(expected)
+    )
 
 
 # What goes wrong, by process. 2 at once, so that few are to be left.

@@ -106,6 +106,18 @@ def test_pieces_are_of_about_equal_work() -> None:
     assert max(piece.work for piece in pieces) <= 10
 
 
+def test_each_share_has_prefixes_from_everywhere_in_order() -> None:
+    pieces = cut(Batch(10_000, {"?a": np.arange(10_000)}), 1, np.ones(10_000), 1_000.0)
+    assert len(pieces) == 10
+    for piece in pieces:
+        (column,) = piece.prefixes.columns.values()
+        assert (np.diff(column) > 0).all()
+        assert column[0] < 2_500
+        assert column[-1] > 7_500
+    together = np.concatenate([piece.prefixes.columns["?a"] for piece in pieces])
+    assert (np.sort(together) == np.arange(10_000)).all()
+
+
 def test_values_are_dealt_out_by_their_work() -> None:
     values, work = np.arange(1000), np.ones(1000)
     work[[3, 4, 5]] = 500, 400, 120

@@ -61,3 +61,14 @@ def test_a_query_that_is_wrong_says_where(folder: str, tmp_path: Path) -> None:
     result = adalog("query", "--data", folder, "--output", str(tmp_path / "out"), "[:find ?x :where [?y]]")
     assert result.exit_code == 1
     assert "?x" in result.stderr
+
+
+@pytest.mark.parametrize("place", ["", "s3://bucket/answer", "file:///tmp/answer"])
+def test_what_is_no_folder_is_refused(
+    folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = adalog("query", "--data", folder, "--output", place, NAMES)
+    assert result.exit_code == 1, result.output
+    assert "--output names a folder" in result.stderr
+    assert not (tmp_path / "s3:").exists()

@@ -59,6 +59,17 @@ def test_data_at_an_address_is_refused(address: str, tmp_path: Path, monkeypatch
     assert not list(tmp_path.iterdir())
 
 
+def test_a_wrong_address_of_segments_ends_the_start_and_is_not_said() -> None:
+    for address in ("bucket/segments", "s3://", "ftp://key:secret@host/segments"):
+        environ = {"ADALOG_DATA": ":memory:", "ADALOG_SPARK_SEGMENTS": address}
+        ended = CliRunner(env=environ).invoke(main, ["serve", "--port", "0"])
+        assert ended.exit_code == 2, ended.output
+        assert "ADALOG_SPARK_SEGMENTS" in ended.stderr
+        assert "s3://bucket/adalog" in ended.stderr
+        assert "secret" not in ended.output
+    assert "hidden" not in repr(settings_from({"ADALOG_SPARK_SEGMENTS": "s3://key:hidden@bucket/segments"}))
+
+
 def test_a_colon_in_a_folders_name(tmp_path: Path) -> None:
     Database.open(str(tmp_path / "a:b")).close()
     assert settings_from({"ADALOG_DATA": "a:b"}).data == "a:b"

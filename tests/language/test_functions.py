@@ -248,3 +248,10 @@ def test_catastrophic_patterns_do_not_hang(db):
     with contextlib.suppress(AdalogError):
         db.run(query, text, timeout_ms=1000)
     assert db.q("[:find ?x :in ?x]", "1") == "#{[1]}"
+
+
+def test_an_output_that_is_among_the_arguments_is_no_constant(db):
+    db.tx("[[:db/add 1 :x 1] [:db/add 2 :x 2] [:db/add 3 :x 2]]")
+    assert db.q("[:find ?c :in $ ?c :where [_ :x ?d] [(identity ?d) ?d]]", "1") == "#{[1]}"
+    assert db.q("[:find ?d (count ?e) :where [?e :x ?d] [(max ?d 2) ?d]]") == "#{[2 2]}"
+    assert db.q("[:find ?c (count ?d) :in $ ?c :where [_ :x ?d] [(* ?d 1) ?d]]", "1") == "#{[1 2]}"

@@ -54,6 +54,9 @@ def test_a_star_is_counted_though_a_variable_is_hidden(shop: World) -> None:
         ("[:find ?size :where [?p :size ?size] [(pos? ?p)]]", True),
         ("[:find ?p :where [?p :size ?size ?t] [(pos? ?t)] [(pos? ?size)]]", False),
         ("[:find ?p :where (or [?p :size ?x] [?p :tag ?x]) [(pos? ?x)]]", True),
+        # A function that gives back what it is given.
+        ("[:find ?p :where [?p :tag ?t] [(identity ?t) ?t]]", True),
+        ("[:find ?p :where [?p :tag ?t] [(* ?t 1) ?t] [(pos? ?t)]]", True),
     ],
 )
 def test_what_is_determined_needs_no_merging(shop: World, query: str, merges: bool) -> None:

@@ -32,6 +32,7 @@ CLAUSES = (
     "[?p :by ?m ?t ?op]",
     "[(inc ?size) ?more]",
     "[(str ?name) ?text]",
+    "[(max ?size 2) ?size]",
     "(not [?p :tag 1])",
     "(or [?p :tag 1] [?p :tag 2])",
     "(or-join [?p] [?p :tag 1] (and [?p :by ?z] [?z :name _]))",
@@ -74,7 +75,9 @@ def body(rng: Random) -> list[str]:
     }
     # What the others need of it.
     chosen |= {
-        place for needs, place in ((2, 1), (9, 0), (10, 2), (10, 1), (11, 0), (12, 0), (13, 0)) if needs in chosen
+        place
+        for needs, place in ((2, 1), (9, 0), (10, 2), (10, 1), (11, 0), (12, 0), (13, 0), (14, 0))
+        if needs in chosen
     }
     return [CLAUSES[i] for i in sorted(chosen)]
 

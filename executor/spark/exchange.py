@@ -1,0 +1,240 @@
+"""Rows on their way from the tasks that found them to those that write them: each task leaves its rows in a file,
+and a task of the next job takes its part of all files.
+
+A part is told by the hash of some columns, so that rows that are to meet do, or by an order, so that parts follow
+one another. The files lie beside what is written, under names that go with it, and hold codes that mean the same in
+every task, and the values that a task made up.
+
+Source of the splitting by samples: Shi and Schaeffer, "Parallel sorting by regular sampling" (1992).
+"""
+
+from __future__ import annotations
+
+import zlib
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import starmap
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from datalog.ast import FindAggregate
+from datalog.values import sort_key
+from executor.answer.parquet import Output
+from executor.answer.result import place_of, sorted_rows
+from executor.bounds.cancel import Cancel
+from executor.join.batch import Batch, Column, concatenate
+from executor.spark.made import made_up, translated
+from executor.spark.staged import read_staged, write_staged
+from planner.plan import Plan
+from store.codes import Scratch
+from store.keys import spell
+from store.wire import pack, unpack
+
+_SPREAD: Final = np.uint64(0x9E3779B97F4A7C15)
+# Rows that a task shows of its own, for the driver to find where parts end.
+_SAMPLE: Final = 256
+# Rows for which a limit is nothing to trouble other tasks for.
+_FEW: Final = 1 << 16
+_COLUMN: Final = "column."
+_STARTS: Final = "starts"
+_MADE: Final = "made"
+
+
+@dataclass(frozen=True, slots=True)
+class ByHash:
+    """Into `parts` parts, by the values of some columns; rows that agree in these meet."""
+
+    names: tuple[str, ...]
+    parts: int
+
+    def arranged(self, rows: Batch, values: Scratch, cancel: Cancel) -> tuple[Batch, dict[str, NDArray[np.int64]]]:
+        """The rows part by part, and where each part starts."""
+        mixed = np.zeros(rows.size, np.uint64)
+        for name in self.names:
+            mixed = (mixed ^ _hashed(rows.columns[name], values)) * _SPREAD
+            mixed ^= mixed >> np.uint64(29)
+        part = (mixed % np.uint64(self.parts)).astype(np.int64)
+        cancel.check()
+        order = np.argsort(part, kind="stable")
+        return rows.take(order), {_STARTS: np.searchsorted(part[order], np.arange(self.parts + 1))}
+
+
+@dataclass(frozen=True, slots=True)
+class ByOrder:
+    """Into parts that follow one another in the order of some columns, (place, descending), then of the others."""
+
+    keys: tuple[tuple[int, bool], ...]
+
+    def arranged(self, rows: Batch, values: Scratch, cancel: Cancel) -> tuple[Batch, dict[str, NDArray[np.int64]]]:
+        """The rows in order."""
+        return rows.take(sorted_rows(list(rows.columns.values()), values, self.keys, cancel=cancel)), {}
+
+    def place(self, row: Sequence[Any]) -> list[Any]:
+        """What compares as a row of values comes in the order."""
+        others = [place for place in range(len(row)) if all(place != key for key, _ in self.keys)]
+        keys = [_Falling(sort_key(row[place])) if down else sort_key(row[place]) for place, down in self.keys]
+        return [*keys, *(sort_key(row[place]) for place in others)]
+
+    def edges(self, samples: Iterable[tuple[Batch, float]], parts: int, values: Scratch, cancel: Cancel) -> Batch:
+        """The first rows of all parts but the first, at most `parts` in all, of about equally many rows.
+
+        samples: of each file some rows, and how many each of them stands for.
+        """
+        held = [(rows, each) for rows, each in samples if rows.size]
+        if not held:
+            return Batch(0, {})
+        rows, weights = concatenate([rows for rows, _ in held]), np.concatenate(list(starmap(_weights, held)))
+        order = sorted_rows(list(rows.columns.values()), values, self.keys, cancel=cancel)
+        ends = np.cumsum(weights[order])
+        marks = np.searchsorted(ends, np.linspace(0, float(ends[-1]), parts + 1)[1:-1])
+        return rows.take(order[np.unique(marks[marks > 0])]).distinct(cancel.check)
+
+
+Exchange = ByHash | ByOrder
+
+
+def exchanges(plan: Plan, parts: int, *, apart: bool) -> tuple[Exchange, ...] | None:
+    """How rows go from the tasks of the join to those that write the answer; by nothing where the former can; None
+    where the answer is better made in one place, as so few rows are needed for it.
+
+    parts: at most so many tasks write. apart: no row can be of two tasks.
+    """
+    query = plan.query
+    elements = query.find.elements
+    plain = tuple(each.var.name for each in elements if not isinstance(each, FindAggregate))
+    aggregates = len(plain) < len(elements)
+    few = query.find.takes_one or (query.limit is not None and query.offset + query.limit <= _FEW)
+    if not plain or (few and not aggregates):
+        return None
+    keys = tuple((place_of(elements, key.var.name), key.descending) for key in query.order_by)
+    by_order = (ByOrder(keys),) if keys else ()
+    # Where rows come in an order, those that are the same one meet anyway.
+    if aggregates or (not apart and not keys):
+        return (ByHash(plain, parts), *by_order)
+    return by_order
+
+
+def sent(
+    exchange: Exchange, output: Output, name: str, rows: Batch, values: Scratch, known: int, cancel: Cancel
+) -> tuple[str, Batch]:
+    """Leaves rows in a file: its path, and where they go by an order some of them. name: of the round and the task.
+    known: how many of the values made up the driver knows. Raises OSError."""
+    rows, arrays = exchange.arranged(rows, values, cancel)
+    arrays |= {f"{_COLUMN}{each}": column for each, column in rows.columns.items()}
+    numbers, made = made_up(rows, values, known)
+    said = np.frombuffer(pack([numbers, made]), np.uint8)
+    path = write_staged(output.folder, f"{_stem(output)}{name}", {**arrays, _MADE: said})
+    if isinstance(exchange, ByHash):
+        return path, Batch(0, {})
+    return path, rows.take(np.linspace(0, rows.size - 1, min(rows.size, _SAMPLE)).astype(np.int64))
+
+
+@dataclass(frozen=True)
+class Arrived:
+    """Rows that were sent: the files, how, and the number of tasks that take them. edges: where they come by an
+    order, the first row of each task's but the first one's."""
+
+    files: Sequence[str]
+    exchange: Exchange
+    tasks: int
+    edges: Batch
+
+    def part(self, number: int, values: Scratch, cancel: Cancel) -> Batch:
+        """The rows for one task, as often as they were sent."""
+        batches = []
+        for path in self.files:
+            cancel.check()
+            file = _File(path)
+            start, stop = self._within(file, number, values)
+            if stop > start:
+                batches.append(file.rows(start, stop, values))
+        return concatenate(batches) if batches else Batch(0, {})
+
+    def _within(self, file: _File, number: int, values: Scratch) -> tuple[int, int]:
+        if isinstance(self.exchange, ByHash):
+            starts, parts = file.arrays[_STARTS], self.exchange.parts
+            return int(starts[number * parts // self.tasks]), int(starts[(number + 1) * parts // self.tasks])
+        place = self.exchange.place
+
+        def before(edge: int) -> int:
+            wanted = place(_values(self.edges.slice(edge, edge + 1), values))
+            return bisect_left(
+                range(file.size), wanted, key=lambda at: place(_values(file.rows(at, at + 1, values), values))
+            )
+
+        start = 0 if number == 0 else before(number - 1)
+        return start, file.size if number == self.tasks - 1 else before(number)
+
+
+class _File:
+    """What a task left."""
+
+    def __init__(self, path: str) -> None:
+        self.arrays = read_staged(path)
+        self._columns = {
+            name.removeprefix(_COLUMN): column for name, column in self.arrays.items() if name.startswith(_COLUMN)
+        }
+        self.size = len(next(iter(self._columns.values())))
+        self._numbers, self._made = unpack(self.arrays[_MADE].tobytes())
+
+    def rows(self, start: int, stop: int, values: Scratch) -> Batch:
+        """Some of its rows, with the codes that made-up values have here."""
+        columns = {name: np.array(column[start:stop]) for name, column in self._columns.items()}
+        return translated(Batch(stop - start, columns), self._numbers, self._made, values)
+
+
+class _Falling:
+    """A key that compares the other way round."""
+
+    __slots__ = ("key",)
+
+    def __init__(self, key: Any) -> None:
+        self.key = key
+
+    def __lt__(self, other: _Falling) -> bool:
+        return bool(other.key < self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Falling) and bool(self.key == other.key)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def remove(output: Output, name: str) -> None:
+    """Removes the files of a round, those of attempts at a task that was tried again, too."""
+    for path in Path(output.folder).glob(f"{_stem(output)}{name}*"):
+        path.unlink(missing_ok=True)
+
+
+def _stem(output: Output) -> str:
+    return f".{output.stem}-rows-"
+
+
+def _weights(rows: Batch, each: float) -> NDArray[np.float64]:
+    return np.full(rows.size, each)
+
+
+def _values(row: Batch, values: Scratch) -> list[Any]:
+    return [values.decode_many(column)[0] for column in row.columns.values()]
+
+
+def _hashed(codes: Column, values: Scratch) -> NDArray[np.uint64]:
+    """What is the same in every task for equal values: the code, or where a task made that one the value's key."""
+    hashes = codes.view(np.uint64).copy()
+    numbers = values.made_numbers(codes)
+    there = np.unique(numbers[numbers >= 0])
+    if len(there):
+        made = values.made()
+        keys = np.array([_hash_of(made[number]) for number in there.tolist()], np.uint64)
+        at = np.flatnonzero(numbers >= 0)
+        hashes[at] = keys[np.searchsorted(there, numbers[at])]
+    return hashes
+
+
+def _hash_of(value: Any) -> int:
+    tag, key = spell(value)
+    return (tag << 32) ^ (zlib.crc32(key) if isinstance(key, bytes) else int(key) & 0xFFFFFFFF)

@@ -16,16 +16,15 @@ T = TypeVar("T")
 
 
 class Arrivals:
-    """Of one event loop."""
+    """Of one event loop, which it does not keep."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
+    def __init__(self) -> None:
         self._finished: deque[tuple[asyncio.Future[Any], concurrent.futures.Future[Any]]] = deque()
         self._is_told = False
 
     def of(self, work: concurrent.futures.Future[T]) -> asyncio.Future[T]:
         """The outcome of work that goes on elsewhere. Whoever does not wait any more leaves the work alone."""
-        waiting: asyncio.Future[T] = self._loop.create_future()
+        waiting: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         work.add_done_callback(lambda done: self._finish(waiting, done))
         return waiting
 
@@ -35,7 +34,7 @@ class Arrivals:
         if not self._is_told:
             self._is_told = True
             try:
-                self._loop.call_soon_threadsafe(self._hand_over)
+                waiting.get_loop().call_soon_threadsafe(self._hand_over)
             except RuntimeError:
                 # The loop is closed, and nobody waits.
                 self._finished.clear()
@@ -65,5 +64,5 @@ def arrived(work: concurrent.futures.Future[T]) -> asyncio.Future[T]:
     loop = asyncio.get_running_loop()
     found = _known.get(loop)
     if found is None:
-        found = _known[loop] = Arrivals(loop)
+        found = _known[loop] = Arrivals()
     return found.of(work)

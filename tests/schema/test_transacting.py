@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import gc
 import json
+import weakref
 from typing import Any
 
 import pytest
@@ -118,6 +120,19 @@ def test_nothing_of_graphql_runs_for_a_transaction(monkeypatch: pytest.MonkeyPat
         document = f"mutation ($tx: EDN!, $k: String) {{ transact(tx: $tx, idempotencyKey: $k) {{ {ALL} }} }}"
         assert opened.data(document, tx=NEW)["transact"]["t"] == 2
         assert opened.code(document, tx="[") == "EDN_SYNTAX"
+
+
+def test_no_loop_is_kept() -> None:
+    async def main() -> weakref.ref[asyncio.AbstractEventLoop]:
+        work: concurrent.futures.Future[int] = concurrent.futures.Future()
+        waiting = arrived(work)
+        work.set_result(1)
+        assert await waiting == 1
+        return weakref.ref(asyncio.get_running_loop())
+
+    loop = asyncio.run(main())
+    gc.collect()
+    assert loop() is None
 
 
 def test_what_comes_together_wakes_the_loop_once() -> None:

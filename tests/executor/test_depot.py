@@ -22,6 +22,7 @@ from executor.spark.depot import Depot
 from store.database import Database
 from store.segment import Segment
 from tests.executor.spark_in_process import forget, spark_in_process
+from tests.postgres_servers import PostgresServer
 from tests.s3_server import Objects, s3_server
 from tests.support import pool_on
 
@@ -142,6 +143,29 @@ def test_several_gateways_put_into_one_folder(tmp_path: Path, monkeypatch: pytes
     assert {path.name for path in folder.iterdir()} == {used.path, new.path}
     assert put(first, segments[1]) == left
     assert len(list(folder.iterdir())) == 3
+
+
+def test_gateways_that_share_segments_put_what_workers_read(
+    postgres: PostgresServer, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the chart has it for Spark on Kubernetes: executors see the place of gateways, and no gateway's copy."""
+    place = tmp_path / "segments" / "adalog"
+    place.parent.mkdir()
+    address = postgres.new_database()
+    rows = "[" + " ".join(f'{{:n/value {i % 7} :n/name "n{i}"}}' for i in range(3000)) + "]"
+    for number in range(2):
+        with (
+            Database.open(address, segments=str(place), copy=str(tmp_path / f"copy{number}")) as database,
+            spark_in_process(monkeypatch, "k8s://cluster", segments=(place / "spark").as_uri()) as engine,
+            pool_on(database, engine) as pool,
+        ):
+            if not number:
+                database.transact(rows)
+                database.compact()
+            assert answer(pool, "SPARK") == answer(pool, "LOCAL")
+            there = {path.name for path in (place / "spark").iterdir()}
+            assert there
+            assert kept(cache) == there
 
 
 def test_a_store_that_cannot_be_written_is_said(

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from gateway import principal
 from store.database import Database
+from tests.gateway.clock import Clock
 from tests.gateway.support import FAMILY, SCHEMA, Gateway, gateway, served
 
 
@@ -40,3 +42,12 @@ def address() -> Iterator[str]:
     """The address of a served database with Ada and her children."""
     with gateway(None, SCHEMA, FAMILY) as opened, served(opened.app) as url:
         yield url
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """A clock that stands still, and is looked at all the time. Tokens, made by another one, need no `iat`."""
+    found = Clock()
+    monkeypatch.setattr(principal, "time", found)
+    monkeypatch.setattr(principal, "_LONGEST_WAIT", 0.005)
+    return found

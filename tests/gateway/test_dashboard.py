@@ -77,6 +77,19 @@ def test_charts_show_metrics_that_there_are(chart: dict[str, Any], samples: dict
         assert text.count("(") == text.count(")")
 
 
+def test_alerts_and_documents_name_metrics_that_there_are(samples: dict[str, set[str]]) -> None:
+    """Those of the chart's PrometheusRule, and of the page for operators."""
+    rules = (DASHBOARD.parents[1] / "templates" / "monitoring.yaml").read_text(encoding="utf-8")
+    asked = set(re.findall(r"\badalog_\w+", rules))
+    assert asked
+    page = (DASHBOARD.parents[3] / "docs" / "operations.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`(adalog_\w+)`", page))
+    # Workers have these in their sum, and counters their name without `_total` in the text of the format.
+    of_workers = {"adalog_workers", "adalog_workers_ready", "adalog_worker_restarts_total"}
+    known = samples.keys() | {name.removesuffix("_bucket") for name in samples} | of_workers | QUIET.keys()
+    assert asked | named <= known, (asked | named) - known
+
+
 def test_panels_do_not_lie_upon_each_other() -> None:
     panels = json.loads(DASHBOARD.read_text(encoding="utf-8"))["panels"]
     assert len({panel["id"] for panel in panels}) == len(panels)

@@ -24,7 +24,7 @@ from store.collecting import put_off
 from store.columns import Columns
 from store.compactor import FOLD_BYTES, Compactor, Elsewhere, Folded, Moment
 from store.datom import Datom, TxReport
-from store.entry import KeyMemory
+from store.entry import KeyMemory, now_ms
 from store.files import FolderFiles
 from store.folder import is_address
 from store.folding import Alone
@@ -159,7 +159,7 @@ class Database:
     def source(self) -> Source:
         """What a backup is made from: all that is durable now. Used until the database is closed."""
         files = None if self._folder is None else FolderFiles(self._folder, self._log.bring)
-        return Source(self._log, files, self._snapshot.t)
+        return Source(self._log, files, now_ms(), self._snapshot.t)
 
     def stop(self) -> None:
         """Refuse the transactions that have not begun, so that `close` is quick. Does not wait."""

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from datalog.errors import AdalogError, Code
 from store import leases
+from store.entry import now_ms
 from store.files import Files, FolderFiles, shared_files
 from store.folder import Layout, check_is_folder, holds_database, is_address
 from store.log import Log
@@ -42,10 +43,12 @@ def read_folder(location: str) -> Snapshot:
 
 @dataclass(frozen=True)
 class Source:
-    """A database's log up to transaction t, and the files beside it, where there are any at hand."""
+    """A database's log up to transaction t, and the files beside it, where there are any at hand. at: a moment at
+    which there was no later transaction, in milliseconds since 1970."""
 
     log: Log
     files: Files | None
+    at: int
     t: int
 
 
@@ -60,7 +63,7 @@ def source_of(location: str, segments: str | None = None) -> Iterator[Source]:
             folder = held_folder(location)
             log = Log.reading(folder.log, folder.imported)
             opening.callback(log.close)
-            yield Source(log, FolderFiles(folder), log.newest())
+            yield Source(log, FolderFiles(folder), now_ms(), log.newest())
             return
         server = ServerLog(location)
         opening.callback(server.close)
@@ -69,7 +72,7 @@ def source_of(location: str, segments: str | None = None) -> Iterator[Source]:
             place = place_of(segments, server.identity)
             files = opening.enter_context(shared_files(place, lambda: published(server.engine)))
             server.files_folder = files.imported
-        yield Source(server, files, server.newest())
+        yield Source(server, files, now_ms(), server.newest())
 
 
 def held_folder(location: str) -> Layout:

@@ -9,7 +9,7 @@ from datalog.errors import AdalogError, Code
 from store.backup.catalogue import Backup, Catalogue
 from store.backup.chunks import Chunk, read
 from store.place import Place
-from store.wire import milliseconds
+from store.wire import instant, milliseconds
 
 
 def chosen(found: Catalogue, place: Place, moment: int | datetime | None, number: int | None) -> Backup:
@@ -36,10 +36,18 @@ def chosen(found: Catalogue, place: Place, moment: int | datetime | None, number
 
 
 def reached(place: Place, backup: Backup, moment: int | datetime | None) -> int:
-    """The transaction to restore to. Raises BASIS_FUTURE for one that the backup does not have."""
+    """The transaction to restore to. Raises BASIS_FUTURE for one that the backup does not have, or
+    may not."""
     if moment is None:
         return backup.t
     if isinstance(moment, datetime):
+        if milliseconds(moment) > backup.made:
+            made = instant(backup.made).isoformat(timespec="milliseconds")
+            raise AdalogError(
+                Code.BASIS_FUTURE,
+                f"{moment.isoformat()} is later than backup {backup.number}, which was made at {made} and does not "
+                "know what came after; without --t all that it has is restored",
+            )
         return _last_until(place, backup.chunks, milliseconds(moment))
     if moment < 0:
         raise AdalogError(

@@ -8,7 +8,6 @@ backup names, which the next one uses or removes.
 from __future__ import annotations
 
 import hashlib
-import time
 import zlib
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import nullcontext, suppress
@@ -141,6 +140,7 @@ class _Taking:
     def __init__(self, source: Source, place: Place, found: Catalogue, watching: Watching) -> None:
         self._log = source.log
         self._files = source.files
+        self._at = source.at
         # What a backup has was durable.
         self._t = max(source.t, 0 if found.newest is None else found.newest.t)
         self._place = place
@@ -158,7 +158,7 @@ class _Taking:
             backup = Backup(
                 name=new_name(self._found.next_number),
                 number=self._found.next_number,
-                made=int(time.time() * 1000),
+                made=self._at,
                 identity=self._log.identity,
                 t=self._t,
                 instant=instant,

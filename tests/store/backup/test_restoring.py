@@ -41,6 +41,9 @@ def test_any_transaction_and_any_instant(data: Path, place: Folder, tmp_path: Pa
     last = max(t for t, each in instants.items() if each is not None and each <= instant)
     assert restore(place, tmp_path / "then", moment=instant).t == last
     assert restore(place, tmp_path / "before", moment=instant - timedelta(days=9)).t == 0
+    # What was written since the backup was made is not in it.
+    later = instant + timedelta(days=9)
+    refused(lambda: restore(place, tmp_path / "x", moment=later), Code.BASIS_FUTURE, "which was made at")
     refused(lambda: restore(place, tmp_path / "x", moment=12), Code.BASIS_FUTURE, "backup 1 is of t = 11")
     refused(lambda: restore(place, tmp_path / "x", moment=-1), Code.ARG_INVALID)
     refused(

@@ -37,7 +37,7 @@ from executor.bounds.cancel import Cancel
 from executor.bounds.failure import emptied
 from executor.bounds.recent import Recent
 from executor.live.subscription import Subscription
-from executor.question.arguments import few
+from executor.question.cost import few
 from schema.background import elsewhere
 from schema.budget import Repeated, Written, assembled
 from schema.columnar import Columnar, Shape, Writing

@@ -12,7 +12,8 @@ from datalog import edn
 from datalog.diagnostics import Diagnostic
 from datalog.errors import AdalogError, Code
 from executor.bounds.cancel import Cancel
-from executor.question.arguments import Moment, few
+from executor.question.arguments import Moment
+from executor.question.cost import few
 from executor.question.request import Request
 from schema import types
 from schema.arguments import BasisInput, describe_arguments, read_arguments

@@ -20,7 +20,7 @@ from executor.live.event import Event, Kind, Message
 from executor.live.resume import Begin, Tokens, began, stream_name
 from executor.live.subscription import Subscription
 from executor.live.views import LiveQuestion
-from executor.question.arguments import few
+from executor.question.cost import few
 from executor.question.request import Request
 from schema import types
 from schema.arguments import describe_arguments, read_arguments

@@ -12,7 +12,7 @@ from datalog.errors import AdalogError
 from datalog.values import EdnMap
 from executor.bounds.cancel import Cancel
 from executor.pool import PullRequest
-from executor.question.arguments import few
+from executor.question.cost import few
 from planner.readings import entity_named
 from schema.budget import Budget, Repeated, Written
 from schema.encoding import Encoding, MapWriter

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from executor.bounds.cancel import Cancel
-from executor.question.arguments import few
+from executor.question.cost import few
 from schema.budget import Budget, Repeated, Written
 from schema.encoding import Encoding, encode_column, encode_maps, encode_rows
 

@@ -18,7 +18,8 @@ from executor.cache.codec import KEY_BYTES, VERSION
 from executor.cache.form import form_of, pattern_text
 from executor.cache.reads import QueryReads, Reads, lookups_in, reads_of, token_of
 from executor.pull.find import pattern_of, window
-from executor.question.arguments import VALUE_COST, matched
+from executor.question.arguments import matched
+from executor.question.cost import VALUE_COST
 from executor.question.question import Question
 from planner.plan import Options
 from store.database import Database

@@ -25,11 +25,8 @@ from planner.readings import Fault, Held, Reading, expected, holding, shown
 from store.json_values import keyword
 from store.snapshot import Snapshot
 
-VALUE_COST: Final = 200.0
 # Characters of a message about what is no value.
 _SHOWN: Final = 100
-# Beyond so many nobody needs to know how many there are.
-_COUNTED: Final = 10_000
 
 
 class _Unbound:
@@ -76,44 +73,6 @@ class Given:
     def key(self) -> str:
         """What tells it from others, in every process."""
         return f"{'json' if self.json else 'edn'} {stable_text(identity(self.value))}"
-
-
-def few(args: Sequence[Any], most: int) -> bool:
-    """Whether arguments hold at most so many values, as `values_in` counts them."""
-    return values_in(args, most) <= most
-
-
-def arguments_cost(args: Sequence[Any]) -> float:
-    """About what reading these arguments costs, in the planner's unit; with very many, a part of it."""
-    return VALUE_COST * values_in(args, _COUNTED)
-
-
-def values_in(args: Sequence[Any], most: int) -> int:
-    """The number of values in arguments, those within values and every fifty characters counted; some number above
-    `most` where there are more than that."""
-    count = 0
-    left = list(args)
-    while left and count <= most:
-        value = left.pop()
-        count += 1
-        kind = type(value)
-        if kind is str or kind is bytes:
-            count += len(value) // 50
-        elif value is None or kind is int or kind is float or kind is bool:
-            continue
-        elif kind is Given:
-            left.append(value.value)
-        elif isinstance(value, str | bytes):
-            count += len(value) // 50
-        elif isinstance(value, Mapping):
-            count += 2 * len(value)
-            if count <= most:
-                left += (each for entry in value.items() for each in entry)
-        elif isinstance(value, tuple | list | EdnSet):
-            count += len(value)
-            if count <= most:
-                left += value
-    return count
 
 
 def matched(query: ast.Query, args: Sequence[Any]) -> list[tuple[ast.Input, Any]]:
@@ -285,12 +244,7 @@ class _Settling:
         meant, fault = reading(value)
         if fault is not None:
             self._found(reading, [fault], named)
-        held, database = reading.held[0]
-        if self.chosen and held is Kind.ENTITY and not reading.compared:
-            # The plan is made for any attribute, and does not know that entities stand there.
-            entity = database.entid(meant) if isinstance(meant, Keyword | tuple) else None
-            return meant if entity is None else entity
-        return meant
+        return _entity(reading, meant) if self.chosen else meant
 
     def _column(self, value: Any, places: Sequence[Place], json: bool, named: _Named) -> Any:
         items = _items(value)
@@ -301,7 +255,7 @@ class _Settling:
             return tuple(items)
         read = [reading(item) for item in Watched(items, self.check)]
         self._found(reading, [fault for _, fault in read if fault is not None], named)
-        return tuple(meant for meant, _ in read)
+        return tuple(_entity(reading, meant) if self.chosen else meant for meant, _ in read)
 
     def _rows(self, value: Any, relation: str, json: bool, named: Sequence[_Named]) -> Any:
         """`named`: what messages call the columns, the last one standing for all further ones."""
@@ -309,32 +263,51 @@ class _Settling:
         rows = _items(list(pairs()) if pairs is not None else value)
         if not rows:
             return value
-        columns = self.outline.places.columns
+        columns = {
+            number: self._known(places)
+            for (name, number), places in self.outline.places.columns.items()
+            if name == relation
+        }
+        chosen = _chosen_by_rows(columns, named)
         readings: dict[int, Reading] = {}
-        for (name, number), places in columns.items():
-            reading = Reading.of(self._known(places), self.databases, json=json) if name == relation else None
+        for number, places in columns.items():
+            reading = None if number in chosen else Reading.of(places, self.databases, json=json)
             if reading is not None:
                 readings[number] = reading
         if not readings:
             return value
-        faults: dict[int, list[Fault]] = {}
-        made = [self._row(row, readings, faults) for row in Watched(rows, self.check)]
-        for number, found in faults.items():
-            self._found(readings[number], found, named[min(number, len(named) - 1)])
-        return tuple(made)
+        faults: dict[tuple[int, Keyword | None], tuple[Reading, list[Fault]]] = {}
+        ways: dict[tuple[int, Keyword], Reading | None] = {}
 
-    @staticmethod
-    def _row(row: Any, readings: Mapping[int, Reading], faults: dict[int, list[Fault]]) -> Any:
-        items = _items(row)
-        if items is None:
-            return row
-        read = list(items)
-        for number, reading in readings.items():
-            if number < len(read):
-                read[number], fault = reading(read[number])
-                if fault is not None:
-                    faults.setdefault(number, []).append(fault)
-        return tuple(read)
+        def read_row(row: Any) -> Any:
+            items = _items(row)
+            if items is None:
+                return row
+            read = list(items)
+            for number, reading in readings.items():
+                if number < len(read):
+                    read[number], fault = reading(read[number])
+                    if fault is not None:
+                        faults.setdefault((number, None), (reading, []))[1].append(fault)
+            for number, by in chosen.items():
+                attribute = read[by] if max(number, by) < len(read) else None
+                if not isinstance(attribute, Keyword):
+                    continue
+                if (number, attribute) not in ways:
+                    places = _with_attribute(columns[number], attribute)
+                    ways[number, attribute] = Reading.of(places, self.databases, json=json)
+                way = ways[number, attribute]
+                if way is not None:
+                    meant, fault = way(read[number])
+                    read[number] = _entity(way, meant)
+                    if fault is not None:
+                        faults.setdefault((number, attribute), (way, []))[1].append(fault)
+            return tuple(read)
+
+        made = [read_row(row) for row in Watched(rows, self.check)]
+        for (number, _), (reading, found) in faults.items():
+            self._found(reading, found, named[min(number, len(named) - 1)])
+        return tuple(made)
 
     def _found(self, reading: Reading, faults: Sequence[Fault], named: _Named) -> None:
         if not faults:
@@ -375,20 +348,50 @@ class _Settling:
 
 
 def _chosen(outline: Outline, opened: Matched) -> dict[str, Keyword]:
-    """The attributes that scalar arguments name, by their variables."""
+    """The attributes that arguments name, by the variables that have one value."""
     chosen: dict[str, Keyword] = {}
     for each, given in opened:
-        if not (isinstance(each, ast.BindingInput) and isinstance(each.binding, ast.ScalarBinding)):
-            continue
-        target = each.binding.target
-        places = outline.places.variables.get(target.name, ()) if isinstance(target, ast.Var) else ()
-        if isinstance(target, ast.Var) and any(place.kind is Kind.ATTRIBUTE for place in places):
-            value = given.value if isinstance(given, Given) else given
-            if isinstance(given, Given) and given.json and type(value) is str:
-                value = keyword(value)
-            if isinstance(value, Keyword):
-                chosen[target.name] = value
+        json = isinstance(given, Given) and given.json
+        value = given.value if isinstance(given, Given) else given
+        match each.binding if isinstance(each, ast.BindingInput) else None:
+            case ast.ScalarBinding(target=target):
+                pairs: list[tuple[ast.Var | ast.Blank, Any]] = [(target, value)]
+            case ast.TupleBinding(targets=targets):
+                pairs = list(zip(targets, _items(value) or (), strict=False))
+            case _:
+                continue
+        for target, item in pairs:
+            places = outline.places.variables.get(target.name, ()) if isinstance(target, ast.Var) else ()
+            if isinstance(target, ast.Var) and any(place.kind is Kind.ATTRIBUTE for place in places):
+                name = keyword(item) if json and type(item) is str else item
+                if isinstance(name, Keyword):
+                    chosen[target.name] = name
     return chosen
+
+
+def _chosen_by_rows(columns: Mapping[int, Sequence[Place]], named: Sequence[_Named]) -> dict[int, int]:
+    """The columns that hold values of an attribute which another column of the same row names, with that column."""
+    numbers = {target.name: number for number, target in enumerate(named) if isinstance(target, ast.Var)}
+    return {
+        number: numbers[place.attribute.variable]
+        for number, places in columns.items()
+        for place in places
+        if isinstance(place.attribute, Chosen) and numbers.get(place.attribute.variable, number) != number
+    }
+
+
+def _with_attribute(places: Sequence[Place], attribute: Keyword) -> list[Place]:
+    """The places with the attribute that was chosen."""
+    return [replace(each, attribute=attribute) if isinstance(each.attribute, Chosen) else each for each in places]
+
+
+def _entity(reading: Reading, meant: Any) -> Any:
+    """What stands where a chosen attribute has entities: the plan is made for any attribute, and does not know."""
+    held, database = reading.held[0]
+    if held is not Kind.ENTITY or reading.compared or not isinstance(meant, Keyword | tuple):
+        return meant
+    entity = database.entid(meant)
+    return meant if entity is None else entity
 
 
 _Named = ast.Var | ast.Blank | ast.SourceInput

@@ -17,7 +17,8 @@ from datalog.parser import parse_query
 from datalog.watched import watching
 from executor.bounds.cancel import Cancel
 from executor.bounds.recent import Recent, weight_of_text
-from executor.question.arguments import arguments_cost, few, matched, relations_of, rules_text, settled
+from executor.question.arguments import matched, relations_of, rules_text, settled
+from executor.question.cost import arguments_cost, few
 from executor.question.request import Request
 from planner.outline import Outline, outline_of
 from planner.suspicions import suspicions

@@ -60,6 +60,20 @@ def test_the_codes_are_codes() -> None:
 def test_what_it_says_of_lists_and_attributes_as_arguments(empty: Gateway) -> None:
     empty.data('mutation { transact(tx: "[{:db/id 1 :status :open}]") { t } }')
     assert empty.q("[:find ?i :in $ ?a ?v :where [?i ?a ?v]]", ":status", {"#kw": "open"}) == [[1]]
+    for tx in (
+        """[{:db/ident :owner :db/valueType :db.type/ref} {:db/ident :born :db/valueType :db.type/instant}
+            {:db/id 2 :db/ident :who/ada}]""",
+        '[{:db/id 1 :owner :who/ada} {:db/id 3 :born #inst "2020-02-29"}]',
+    ):
+        empty.data("mutation ($tx: EDN!) { transact(tx: $tx) { t } }", tx=tx)
+    found = "[:find ?i :in $ {} :where [?i ?a ?v] :order-by [?i]]"
+    both = [[":owner", ":who/ada"], [":born", "2020-02-29"], [":status", ":open"]]
+    assert empty.q(found.format("?a ?v"), *both[0]) == [[1]]
+    assert empty.q(found.format("[?a ?v]"), both[0]) == [[1]]
+    assert empty.q(found.format("[?a ?v]"), both[1]) == [[3]]
+    assert empty.q(found.format("?a [?v ...]"), ":owner", [":who/ada", ":who/nobody"]) == [[1]]
+    assert empty.q(found.format("[[?a ?v]]"), both) == [[1], [3]]
+    assert empty.q(found.format("[[?v ?a _]]"), [[each, name, 0] for name, each in both]) == [[1], [3]]
     asked = "[:find ?i :in $ ?l ?x :where [?i :status] [(contains? ?l ?x)]]"
     assert empty.q(asked, ["a", "b"], 1) == [[1]]
     assert empty.q(asked, ["a", "b"], "a") == []

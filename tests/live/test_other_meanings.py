@@ -50,11 +50,15 @@ QUERIES: Final[list[tuple[str, list[str]]]] = [
     ('[:find ?b :where (p [:u "a"] ?b) :rules [[(p ?a ?b) [?a :to ?b]] [(p ?a ?c) (p ?a ?b) [?b :to ?c]]]]', []),
     ("[:find ?e :in $ ?a ?v :where [?e ?a ?v]]", [":to", ":who"]),
     ("[:find ?e :in $ ?a ?v :where [?e ?a ?v]]", [":to", '[:u "a"]']),
+    ("[:find ?e :in $ [?a ?v] :where [?e ?a ?v]]", ["[:to :who]"]),
+    ("[:find ?e :in $ ?a [?v ...] :where [?e ?a ?v]]", [":to", '[[:u "a"] :who]']),
+    ("[:find ?e :in $ [[?a ?v]] :where [?e ?a ?v]]", ['[[:to [:u "a"]] [:n 7]]']),
     ("[:find ?e (count ?v) :in $ ?a ?w :where [?e ?a ?w] [?e :to ?v]]", [":to", ":who"]),
     ("[:find ?e ?n :in $ [?e ...] :where [?e :n ?n]]", ['#{[:u "a"] :who 4}']),
     ("[:find ?e ?n :in $ [[?e ?x]] :where [?e :n ?n]]", ['{[:u "a"] 1, :who 2}']),
     ("[:find ?e :in $ [?w ...] :where [?e :to ?w]]", ["(:who)"]),
     ('[:find ?m :where [(q [:find ?x . :in $ ?e :where [?e :n ?x]] $ [:u "a"]) ?m]]', []),
+    ('[:find ?m :where [(tuple :u "a") ?r] [(q [:find ?x . :in $ ?e :where [?e :n ?x]] $ ?r) ?m]]', []),
     ("[:find (pull ?e [:n {:to [:n]}]) . :in $ ?e]", ['[:u "a"]']),
 ]
 

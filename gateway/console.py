@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import io
+import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -41,7 +42,12 @@ err = Terminal(stderr=True, highlight=False)
 
 
 def tolerate() -> None:
-    """Lets the streams write what their encoding lacks: our own marks in ASCII, all else as \\u escapes."""
+    """Opens streams in place of those that are closed, and lets them write what their encoding lacks: our own marks
+    in ASCII, all else as \\u escapes."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            # Held to the end: the next file that is opened, the database's say, would get the number otherwise.
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode, encoding="utf-8"))
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors=_ERRORS)
@@ -61,7 +67,7 @@ def binary() -> Iterator[BinaryIO]:
         yield buffered
         buffered.flush()
     finally:
-        with suppress(BrokenPipeError):
+        with suppress(OSError):
             buffered.detach()
 
 

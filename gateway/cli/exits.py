@@ -30,9 +30,20 @@ class Commands(click.Group):
         except KeyboardInterrupt:
             ctx.exit(_INTERRUPTED)
         except BrokenPipeError:
-            # What is left in the buffer would fail once more when the process ends.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _drop_output()
             ctx.exit(_PIPE_CLOSED)
+        except OSError as error:
+            # The commands know what files they read and write: this is standard output.
+            _drop_output()
+            err.print(
+                f"adalog: the output cannot be written: {error.strerror or error}", markup=False, soft_wrap=True
+            )
+            ctx.exit(_REFUSED)
+
+
+def _drop_output() -> None:
+    """What is left in the buffer would fail once more when the process ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextmanager

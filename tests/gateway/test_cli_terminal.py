@@ -81,6 +81,42 @@ def test_a_reader_that_goes_away(folder: str, form: str, unbuffered: str) -> Non
         assert process.wait(60) == 141
 
 
+@pytest.mark.parametrize("form", ["table", "json"])
+def test_output_that_cannot_be_written(folder: str, form: str) -> None:
+    if not os.path.exists("/dev/full"):
+        pytest.skip("needs /dev/full")
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            command("query", "--data", folder, "--format", form, NAMES),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            env=environ(),
+            timeout=60,
+            check=False,
+        )
+    assert done.stderr == b"adalog: the output cannot be written: No space left on device\n"
+    assert done.returncode == 1
+
+
+def test_streams_that_are_closed(folder: str) -> None:
+    done = subprocess.run(
+        ["sh", "-c", 'exec "$@" <&- >&-', "sh", *command("query", "--data", folder, NAMES)],
+        stderr=subprocess.PIPE,
+        env=environ(),
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    done = subprocess.run(
+        ["sh", "-c", 'exec "$@" <&- 2>&-', "sh", *command("query", "--data", folder, "-")],
+        stdout=subprocess.PIPE,
+        env=environ(),
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (2, b"")
+
+
 def test_an_interrupted_command_says_nothing(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt

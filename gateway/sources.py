@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
@@ -88,7 +88,7 @@ def read(environ: Mapping[str, str], given: Mapping[str, Any], options: Iterable
     }
     file = _chosen("config", typed, variables)
     in_file = {} if file is None else config_file(file)
-    _check_keys(file, in_file, {*names(), *options})
+    wrong = list(_wrong_keys(file, in_file, {*names(), *options}))
     in_file = {name: value for name, value in in_file.items() if name in names()}
     folder = _chosen("secrets_dir", typed, variables, in_file)
     in_folder = {} if folder is None else _secrets(folder)
@@ -98,7 +98,7 @@ def read(environ: Mapping[str, str], given: Mapping[str, Any], options: Iterable
         _Origin(in_folder, lambda name: f"the file {Path(str(folder)) / (PREFIX.lower() + name)}"),
         _Origin(in_file, lambda name: f"{name} in {file}"),
     ]
-    values = _validated(origins)
+    values = _validated(origins, wrong)
     named = {name: origin.label(name) for origin in reversed(origins) for name in origin.values}
     unknown = tuple(
         sorted(
@@ -127,14 +127,13 @@ def _chosen(name: str, *sources: Mapping[str, Any]) -> str | None:
     return None if found is None else str(found)
 
 
-def _check_keys(file: str | None, found: Mapping[str, Any], known: set[str]) -> None:
+def _wrong_keys(file: str | None, found: Mapping[str, Any], known: set[str]) -> Iterator[str]:
+    """What is wrong with the names in a file."""
     for name in found:
         if name == "config":
-            raise SettingError(f"config in {file}: a file of settings names no other")
-        if name not in known:
-            raise SettingError(
-                f"{name} in {file} is no setting{nearest(name.lower().removeprefix(PREFIX.lower()), known)}"
-            )
+            yield f"config in {file}: a file of settings names no other"
+        elif name not in known:
+            yield f"{name} in {file} is no setting{nearest(name.lower().removeprefix(PREFIX.lower()), known)}"
 
 
 def _secrets(folder: str) -> dict[str, Any]:
@@ -151,8 +150,11 @@ def _secrets(folder: str) -> dict[str, Any]:
     return {_name(key): value for key, value in found.items() if value}
 
 
-def _validated(origins: list[_Origin]) -> dict[str, Any]:
-    """All settings. The first origin that has one counts."""
+def _validated(origins: list[_Origin], wrong: Sequence[str] = ()) -> dict[str, Any]:
+    """All settings. The first origin that has one counts. wrong: what is known to be wrong already.
+
+    Raises SettingError with all that is wrong.
+    """
     given, environment, *files = origins if len(origins) > 1 else [*origins, _Origin({}, variable)]
 
     class Environment(EnvSettingsSource):
@@ -173,8 +175,10 @@ def _validated(origins: list[_Origin]) -> dict[str, Any]:
     try:
         read = Sources()
     except ValidationError as error:
-        messages = dict.fromkeys(_told(each, origins) for each in error.errors())
+        messages = dict.fromkeys([*wrong, *(_told(each, origins) for each in error.errors())])
         raise SettingError("\n".join(messages)) from None
+    if wrong:
+        raise SettingError("\n".join(wrong))
     return {name: getattr(read, variable(name)) for name in names()}
 
 

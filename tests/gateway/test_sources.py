@@ -99,6 +99,10 @@ def test_secrets_from_a_mounted_folder(tmp_path: Path, file: Path) -> None:
         ("trusted_proxies = ['10.0.0.1/8']", "trusted_proxies in FILE: 10.0.0.1/8 has host bits set"),
         ("redis_url = 'http://:hunter2@host'", "redis_url in FILE: the address begins with one of redis://"),
         ("redis_secret = 12345", "redis_secret in FILE is not right; it must be text"),
+        (
+            "prot = 1\nport = 'x'",
+            "prot in FILE is no setting; did you mean port?\nport in FILE is 'x'; it must be a whole",
+        ),
         ("config = 'other.toml'", "config in FILE: a file of settings names no other"),
         ("port =", "the file of settings FILE is not TOML: Invalid value (at "),
     ],

@@ -48,7 +48,7 @@ from gateway.kinds import (
 )
 from gateway.setting import PREFIX, SettingError
 from schema.limits import Limits
-from store.compactor import FOLD_BYTES
+from store.fold_memory import FOLD_BYTES
 from store.folder import is_address
 
 __all__ = ["PREFIX", "SettingError", "Settings", "import_places", "is_loopback", "networks", "settings_from"]

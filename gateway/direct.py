@@ -12,11 +12,12 @@ import contextlib
 import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from starlette.types import Scope
 
-from executor.live.event import Message
+if TYPE_CHECKING:
+    from executor.live.event import Message
 
 # What is written to the transport at once, of several messages.
 _AT_ONCE_BYTES: Final = 16 * 1024

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from datalog import edn
-from datalog.errors import AdalogError, Code
 from executor.cache.settings import CacheSettings, RedisSettings
 from executor.pool import Pool, PoolSettings
 from gateway.config import Settings
-from gateway.texts import shown_path
 from store.database import Database
 from store.entry import KeyMemory
-from store.folder import holds_database, is_address
 from store.ground import Siblings
 from store.progress import Progress
-from store.server import server_holds_database
 
 if TYPE_CHECKING:
     from gateway.workers.workers import Workers
@@ -42,45 +37,6 @@ def open_database(
         copy=settings.segments_copy,
         progress=progress,
     )
-
-
-def is_new(settings: Settings) -> bool:
-    """Whether opening the settings' database would make a folder, or a database in it."""
-    return not settings.in_memory and not _held(settings)
-
-
-def check_exists(settings: Settings) -> None:
-    """Raises BACKEND_UNAVAILABLE where there is no database to read; nothing is made."""
-    if not is_new(settings):
-        return
-    if is_address(settings.data):
-        raise AdalogError(
-            Code.BACKEND_UNAVAILABLE,
-            f"there is no database to read: {shown_path(settings.data)} holds none. `adalog transact` makes one, "
-            "`adalog sample` one with data to try",
-            retryable=False,
-        )
-    path = Path(settings.data)
-    what = "does not exist" if not path.exists() else "holds none" if path.is_dir() else "is no folder"
-    raise AdalogError(
-        Code.BACKEND_UNAVAILABLE,
-        f"there is no database to read: {shown_path(settings.data)} {what}. --data DIR names another folder, "
-        "--url URL a server; `adalog transact` makes a database, `adalog sample` one with data to try",
-        retryable=False,
-    )
-
-
-def _held(settings: Settings) -> bool:
-    if is_address(settings.data):
-        return server_holds_database(settings.data)
-    try:
-        return holds_database(Path(settings.data))
-    except OSError as error:
-        raise AdalogError(
-            Code.BACKEND_UNAVAILABLE,
-            f"the data folder {settings.data} cannot be used: {error.strerror}",
-            retryable=False,
-        ) from None
 
 
 def start_pool(database: Database, settings: Settings, *, spark: bool, workers: Workers | None = None) -> Pool:

@@ -22,7 +22,6 @@ from gateway.config import Settings
 from gateway.connection import Connection
 from gateway.ending import CUT, FINISH, LET_GO, Ending
 from gateway.logs import start_logging
-from gateway.rehearsal import Rehearsal
 from gateway.starting import Front, Start
 from gateway.telemetry import traces
 from gateway.texts import shown_data
@@ -169,8 +168,8 @@ def _address(settings: Settings) -> str:
 def _serve(
     settings: Settings, entrance: Entrance, siblings: Siblings | None = None, workers: Workers | None = None
 ) -> None:
-    ending, rehearsal, trimming = Ending(), Rehearsal(settings, entrance.rehearsed), Trimming()
-    start = Start(settings, rehearsal, siblings, workers)
+    ending, trimming = Ending(), Trimming()
+    start = Start(settings, entrance.rehearsed, siblings, workers)
     server = Server(start.front, settings, entrance)
     # What is ended from now on is ended by the signal: nothing is served, and the log is whole.
     ending.install()
@@ -221,6 +220,8 @@ class Server(uvicorn.Server):
             log_config=None,
             timeout_graceful_shutdown=CUT,
         )
+        # By this thread, before another one loads the rest.
+        config.load()
         super().__init__(config)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:

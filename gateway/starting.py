@@ -1,7 +1,7 @@
 """What answers while the database is opened: probes at once, the rest as soon as it can.
 
-The port is there from the beginning. The database is opened by a thread of its own; the event loop says how far it
-is.
+The port is there from the beginning, before most of the program is loaded. A thread of its own loads it and opens
+the database; the event loop says how far it is.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import math
 import threading
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from starlette.applications import Starlette
@@ -25,12 +26,9 @@ from starlette.types import Receive, Scope, Send
 from datalog.errors import AdalogError, Code
 from executor.bounds.cancel import stopping
 from gateway import descriptors
-from gateway.app import create_app
 from gateway.config import Settings
 from gateway.guards import Guard, SecurityHeaders
-from gateway.opening import open_database, start_pool
 from gateway.origins import Origins
-from gateway.rehearsal import Rehearsal
 from gateway.request_ids import RequestIds
 from gateway.wire import Wire
 from schema.errors import describe
@@ -149,15 +147,15 @@ class Start:
     def __init__(
         self,
         settings: Settings,
-        rehearsal: Rehearsal,
+        rehearsed: Callable[[], object],
         siblings: Siblings | None = None,
         workers: Workers | None = None,
     ) -> None:
-        """siblings: as in `open_database`. workers: as in `create_app`."""
+        """rehearsed: as in `Rehearsal`. siblings: as in `open_database`. workers: as in `create_app`."""
         self._settings = settings
         self._siblings = siblings
         self._workers = workers
-        self._rehearsal = rehearsal
+        self._rehearsed = rehearsed
         self._progress = Progress()
         self.front = Front(settings, self._progress)
         self.failure: BaseException | None = None
@@ -170,9 +168,9 @@ class Start:
     def begin(self, address: str, opened: Callable[[], object], failed: Callable[[], object]) -> None:
         """Begins. `opened` is called once everything is, or `failed`, each on the thread. address: where it is
         listened, for the log of a start that takes a while."""
-        self._thread = threading.Thread(target=self._run, args=(opened, failed), name="adalog-opening", daemon=True)
+        work = partial(self._run, address, opened, failed)
+        self._thread = threading.Thread(target=work, name="adalog-opening", daemon=True)
         self._thread.start()
-        threading.Thread(target=self._tell, args=(address,), name="adalog-telling", daemon=True).start()
 
     def close(self) -> None:
         """Closes what is open; gives up what is not."""
@@ -192,9 +190,9 @@ class Start:
             _LOGGER.info("starting, %s; %s/readyz says how far it is", self._progress, address)
             pause = _WORD_SECONDS
 
-    def _run(self, opened: Callable[[], object], failed: Callable[[], object]) -> None:
+    def _run(self, address: str, opened: Callable[[], object], failed: Callable[[], object]) -> None:
         try:
-            self._open_all()
+            self._open_all(address)
             opened()
         except OpeningStopped:
             pass
@@ -204,8 +202,17 @@ class Start:
         finally:
             self._over.set()
 
-    def _open_all(self) -> None:
-        settings, rehearsal, opening = self._settings, self._rehearsal, self._open
+    def _open_all(self, address: str) -> None:
+        # Seconds of loading, which nobody who asks for /healthz has to wait for; by one thread, as libraries import
+        # each other in circles.
+        from gateway.app import create_app
+        from gateway.opening import open_database, start_pool
+        from gateway.rehearsal import Rehearsal
+
+        self._progress.check()
+        threading.Thread(target=self._tell, args=(address,), name="adalog-telling", daemon=True).start()
+        settings, opening = self._settings, self._open
+        rehearsal = Rehearsal(settings, self._rehearsed)
         opening.callback(rehearsal.stop)
         database = opening.enter_context(open_database(settings, self._siblings, self._progress))
         rehearsal.on(database)

@@ -16,8 +16,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-import pyarrow as pa
-
 from store.collecting import collect
 
 _STATM: Final = Path("/proc/self/statm")
@@ -104,6 +102,8 @@ class Trimming:
     def start(self) -> None:
         """What the process holds now, modules above all, is looked through by no collection any more."""
         if self._trim is not None and self._measure() is not None:
+            import pyarrow as pa
+
             pa.set_memory_pool(pa.system_memory_pool())
             gc.freeze()
             self._thread.start()

@@ -21,6 +21,7 @@ from store.attribute_data import AttributeData
 from store.checkpoint import Checkpoint, Mapped, mapped
 from store.columns import Columns
 from store.dictionary import Block
+from store.fold_memory import FOLD_BYTES, PAIR_BYTES, pairs_in
 from store.folder import Folder
 from store.folding import Folding
 from store.head import Counters
@@ -52,18 +53,6 @@ _LOOK_AGAIN_SECONDS: Final = 1.0
 
 # So many times as much may be young where another process is to fold it.
 _PATIENCE: Final = 8
-
-
-PAIR_BYTES: Final = 150
-"""What one pair that is folded takes of memory."""
-
-FOLD_BYTES: Final = 1 << 30
-"""What a fold of one attribute may take of memory in one process."""
-
-
-def pairs_in(most: int) -> int:
-    """How many pairs are folded in so many bytes."""
-    return max(most // PAIR_BYTES, 1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,10 +22,11 @@ from store.checkpoint import Mapped
 from store.clock import Clock
 from store.collecting import put_off
 from store.columns import Columns
-from store.compactor import FOLD_BYTES, Compactor, Elsewhere, Folded, Moment
+from store.compactor import Compactor, Elsewhere, Folded, Moment
 from store.datom import Datom, TxReport
 from store.entry import KeyMemory, now_ms
 from store.files import FolderFiles
+from store.fold_memory import FOLD_BYTES
 from store.folder import is_address
 from store.folding import Alone
 from store.following import Following

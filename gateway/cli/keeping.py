@@ -95,7 +95,7 @@ def check(place: str | None, deep: bool, **_: Any) -> None:
         raise click.UsageError("--data and OUT are both given; name the folder or the backups")
     with told():
         from gateway.backing_up import run_check
-        from gateway.opening import check_exists
+        from gateway.presence import check_exists
 
         settings = present_settings()
         if place is None:

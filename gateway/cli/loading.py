@@ -130,7 +130,7 @@ def export(folder: str, form: str, as_of: str | None, history: bool, **_: Any) -
     """
     with told():
         from gateway.exporting import run_export
-        from gateway.opening import check_exists
+        from gateway.presence import check_exists
 
         settings = present_settings()
         check_exists(settings)

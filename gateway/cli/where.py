@@ -45,7 +45,7 @@ class Where:
             return
         settings = present_settings()
         if reads:
-            from gateway.opening import check_exists
+            from gateway.presence import check_exists
 
             check_exists(settings)
         else:
@@ -115,9 +115,9 @@ def say_if_new(settings: Settings) -> None:
 
 def is_new(settings: Settings) -> bool:
     """Whether a database is made where there is none yet."""
-    from gateway import opening
+    from gateway import presence
 
-    return opening.is_new(settings) and not os.path.isfile(settings.data)
+    return presence.is_new(settings) and not os.path.isfile(settings.data)
 
 
 def made(settings: Settings) -> str:

@@ -16,8 +16,9 @@ from executor.spark.engine import SparkEngine
 from executor.spark.folding import fold, folding_on
 from store import compactor
 from store import relation as relations
-from store.compactor import PAIR_BYTES, FoldJob
+from store.compactor import FoldJob
 from store.database import Database
+from store.fold_memory import PAIR_BYTES
 from store.pieces import ranges_of, samples_of
 from store.segment import Segment
 from tests.executor.pipeline_in_process import InProcess

@@ -13,8 +13,8 @@ import pytest
 from datalog.values import Keyword
 from executor.spark.folding import fold
 from executor.spark.pipeline import deciding
-from store.compactor import PAIR_BYTES
 from store.database import Database
+from store.fold_memory import PAIR_BYTES
 from tests.executor.exports_in_process import said
 from tests.executor.pipeline_in_process import InProcess, imported
 from tests.executor.test_importing import SCHEMA, mapping

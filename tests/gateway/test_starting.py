@@ -21,7 +21,6 @@ from websockets.sync.client import connect
 
 from gateway import starting
 from gateway.config import Settings
-from gateway.rehearsal import Rehearsal
 from gateway.starting import Start
 from store.database import Database
 from tests.gateway.support import served
@@ -62,7 +61,7 @@ class Gate:
 def started(folder: Path, gate: Gate) -> Iterator[tuple[Start, threading.Event, str]]:
     """A start under way, what tells of its end, and where it is served."""
     settings = Settings(data=str(folder), port=0)
-    start, over = Start(settings, Rehearsal(settings)), threading.Event()
+    start, over = Start(settings, lambda: None), threading.Event()
     try:
         with served(start.front, settings) as address:  # type: ignore[arg-type]
             start.begin(address, over.set, over.set)
@@ -70,6 +69,12 @@ def started(folder: Path, gate: Gate) -> Iterator[tuple[Start, threading.Event, 
     finally:
         gate.opened.set()
         start.close()
+
+
+def test_the_port_waits_for_no_large_library() -> None:
+    code = "import sys, gateway.server, gateway.presence; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"numba", "numpy", "pyarrow", "pyspark", "sqlalchemy", "strawberry"}.intersection(loaded)
 
 
 def ask(address: str, **more: Any) -> httpx.Response:

@@ -45,7 +45,7 @@ from executor.spark.pipeline.typed import Int64s
 from executor.spark.staged import Arrays, read_staged, write_staged
 from store.attribute import Attribute
 from store.columns import Bools, Columns
-from store.compactor import PAIR_BYTES, pairs_in
+from store.fold_memory import PAIR_BYTES, pairs_in
 from store.imported import LoggedFile, write_logged
 from store.pieces import (
     Fold,

@@ -52,9 +52,7 @@ def test_the_client_does_what_it_says(empty: Gateway, tmp_path: Path) -> None:
 def test_the_codes_are_codes() -> None:
     table = PAGE[PAGE.index("| code |") :]
     named = {code for row in table.splitlines()[2:] for code in re.findall(r"`([A-Z_]+)`", row)}
-    assert named <= {each.value for each in Code}
-    # Nothing says these yet.
-    assert {each.value for each in Code} - named == {"BASIS_GONE", "RATE_LIMITED"}
+    assert named == {each.value for each in Code}
 
 
 def test_what_it_says_of_lists_and_attributes_as_arguments(empty: Gateway) -> None:

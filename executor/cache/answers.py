@@ -217,15 +217,18 @@ class ResultCache:
                 self.tally.add("query", "shared")
                 if flight.cancel.turn is not None:
                     flight.cancel.turn.share(ASKING.get())
-            try:
-                had = await self._landed(flight, deadline)
+            await self._until_landed(flight, deadline)
+            failure = flight.landed.exception()
+            if failure is None:
+                had = flight.landed.result()
                 return had if first else replace(had, computed=False)
-            except AdalogError as error:
-                if first:
-                    raise
-                if deadline is not None and time.monotonic() > deadline:
-                    raise timed_out() from None
-                _raise_unless_lost(flight, want, error)
+            if first or not isinstance(failure, AdalogError):
+                raise failure
+            if deadline is not None and time.monotonic() > deadline:
+                raise timed_out()
+            # The failure is not raised here: whoever empties the frames that it came through would end this one,
+            # which may go on.
+            _raise_unless_lost(flight, want, failure)
         return _Had(kept, computed=False)
 
     def _send_off(self, flight: Flight[_Had], want: _Want) -> None:
@@ -279,7 +282,7 @@ class ResultCache:
         flight.abandon = None
         future.add_done_callback(ended)
 
-    async def _landed(self, flight: Flight[_Had], deadline: float | None) -> _Had:
+    async def _until_landed(self, flight: Flight[_Had], deadline: float | None) -> None:
         try:
             there = await arrived(flight.landed, deadline)
         except asyncio.CancelledError:
@@ -288,7 +291,6 @@ class ResultCache:
         if not there:
             self._flights.leave(flight)
             raise timed_out()
-        return flight.landed.result()
 
     # Either way
 

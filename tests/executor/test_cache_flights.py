@@ -13,6 +13,7 @@ import pytest
 from datalog.errors import AdalogError, Code
 from executor.answer.result import Result
 from executor.bounds.cancel import Cancel
+from executor.bounds.failure import emptied
 from executor.cache.settings import CacheSettings
 from executor.pool import Pool, PoolSettings
 from executor.question.question import Question
@@ -132,6 +133,40 @@ def test_the_first_goes_away(pool: Held) -> None:
 
     assert asyncio.run(ask()).rows() == [(3,)]
     assert (pool.computed, pool.cancelled) == (1, 0)
+
+
+def test_the_first_ones_refusal_harms_nobody_who_begins_again(pool: Held) -> None:
+    compute, joined = pool.engine.rows, threading.Event()
+    refusals = iter([AdalogError(Code.RATE_LIMITED, "too much at once")])
+
+    def rows(question: Question, cancel: Cancel) -> Any:
+        for refusal in refusals:
+            pool.began.release()
+            joined.wait(20)
+            raise refusal
+        return compute(question, cancel)
+
+    pool.engine.rows = rows  # type: ignore[assignment]
+
+    async def refused() -> AdalogError:
+        with pytest.raises(AdalogError, match="too much at once") as caught:
+            await pool.arun(Request(QUERY))
+        return caught.value
+
+    async def ask() -> Result:
+        first = asyncio.create_task(refused())
+        await began(pool)
+        second = asyncio.create_task(pool.arun(Request(QUERY)))
+        await asleep(pool, 1)
+        joined.set()
+        refusal = await first
+        await began(pool)
+        # As is done where a field is answered with its error.
+        emptied(refusal)
+        pool.go.set()
+        return await second
+
+    assert asyncio.run(ask()).rows() == [(3,)]
 
 
 def test_all_go_away(pool: Held) -> None:

@@ -12,7 +12,6 @@ import math
 import threading
 from collections.abc import Callable
 from contextlib import ExitStack
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from starlette.applications import Starlette
@@ -168,8 +167,8 @@ class Start:
     def begin(self, address: str, opened: Callable[[], object], failed: Callable[[], object]) -> None:
         """Begins. `opened` is called once everything is, or `failed`, each on the thread. address: where it is
         listened, for the log of a start that takes a while."""
-        work = partial(self._run, address, opened, failed)
-        self._thread = threading.Thread(target=work, name="adalog-opening", daemon=True)
+        told = address, opened, failed
+        self._thread = threading.Thread(target=self._run, args=told, name="adalog-opening", daemon=True)
         self._thread.start()
 
     def close(self) -> None:

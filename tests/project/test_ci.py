@@ -1,4 +1,4 @@
-"""`.ci/run` checks a clone in a folder of mode 0700 and removes it: here of a repository whose checks take no time."""
+"""`.ci/run` checks a clone in a folder of mode 0700 and removes it; here of a repository with quick checks."""
 
 from __future__ import annotations
 

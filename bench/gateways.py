@@ -34,6 +34,7 @@ def gateways(quick: bool, say: Callable[[str], None]) -> list[Line]:
     to another. Raises AssertionError when a transaction is missing."""
     writes = 2_000 if quick else 12_000
     inserts, ones, threes = [], [], []
+    WORK.mkdir(exist_ok=True)
     with running(WORK, fsync="on") as postgres:
         for _ in range(_ROUNDS):
             inserts.append(_inserts_a_second(postgres, _SECONDS))

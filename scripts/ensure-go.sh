@@ -5,6 +5,7 @@
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 source "$root/scripts/package-manager.sh"
+source "$root/scripts/caches.sh"
 
 packages=(golang-go golang-github-masterminds-sprig-dev golang-k8s-sigs-yaml-dev)
 sources=${GO_SOURCES:-/usr/share/gocode/src}
@@ -20,8 +21,8 @@ build() {
     mkdir -p "$paths/src/github.com/Masterminds/sprig"
     ln -sfn "$sprig" "$paths/src/github.com/Masterminds/sprig/v3"
     (cd "$root/helm/tests/render" &&
-        GO111MODULE=off GOFLAGS=-trimpath GOPATH="$paths:${sources%/src}" go build -o "$root/build/render.$$" .)
-    mv "$root/build/render.$$" "$root/build/render"
+        GO111MODULE=off GOFLAGS=-trimpath GOPATH="$paths:${sources%/src}" go build -o "$root/build/render.$$" .) &&
+        mv "$root/build/render.$$" "$root/build/render"
 }
 
 have_go || apt_install "the tests of the Helm chart" "${packages[@]}" 2>/dev/null || true

@@ -1,5 +1,6 @@
 # Sourced: npm_install WHAT FOLDER installs Node.js where that takes no password, and the packages that the folder's lock names,
 # without running scripts of theirs. Source package-manager.sh before.
+source "$(dirname "${BASH_SOURCE[0]}")/caches.sh"
 
 have_npm() {
     command -v node >/dev/null && command -v npm >/dev/null

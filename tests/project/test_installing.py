@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import tomllib
 from pathlib import Path
@@ -128,3 +129,30 @@ def test_the_chart_is_not_rendered_where_there_is_no_go(tmp_path: Path) -> None:
     assert not ended.stdout
     (line,) = ended.stderr.splitlines()
     assert line.startswith("no Go with Sprig: the tests of the Helm chart will be skipped")
+
+
+@pytest.mark.parametrize("home", [None, "/nonexistent", "."], ids=["none", "missing", "writable"])
+def test_caches_are_in_the_checkout_where_no_home_folder_will_do(tmp_path: Path, home: str | None) -> None:
+    """Go and npm fail without a cache."""
+    (tmp_path / "scripts").mkdir()
+    script = shutil.copy(ROOT / "scripts" / "caches.sh", tmp_path / "scripts")
+    asked = f'set -euo pipefail; source {script}; echo "${{XDG_CACHE_HOME:-}} ${{npm_config_cache:-}}"'
+    ended = subprocess.run(
+        ["bash", "-c", asked],
+        env={"PATH": os.environ["PATH"]} | ({} if home is None else {"HOME": home}),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
+    own = tmp_path / "build" / "caches"
+    assert ended.stdout.split() == ([] if home == "." else [str(own), str(own / "npm")])
+    assert own.is_dir() == (home != ".")
+
+
+def test_whatever_keeps_caches_in_the_home_folder_has_them() -> None:
+    for script in (ROOT / "scripts").glob("*.sh"):
+        text = script.read_text()
+        if re.search(r"^[^#]*\b(npm ci|go build)\b", text, re.MULTILINE):
+            assert "caches.sh" in text, script.name

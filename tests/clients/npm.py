@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -16,9 +17,15 @@ needs_node = pytest.mark.skipif(
     reason="needs Node.js and its packages: sudo apt-get install nodejs npm, then make setup",
 )
 
+# npm packs by way of its cache, which must not need a home folder that can be written to; and asks for no newer npm.
+_ENVIRONMENT = {"npm_config_cache": str(ROOT / "build" / "caches" / "npm"), "npm_config_update_notifier": "false"}
+
 
 def run(*command: str) -> str:
     """What a command in the package's folder says, which must succeed."""
-    done = subprocess.run(command, cwd=CLIENT, capture_output=True, encoding="utf-8", timeout=120, check=False)
+    environ = {**os.environ, **_ENVIRONMENT}
+    done = subprocess.run(
+        command, cwd=CLIENT, env=environ, capture_output=True, encoding="utf-8", timeout=120, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

@@ -17,7 +17,7 @@ needs_node = pytest.mark.skipif(
     reason="needs Node.js and its packages: sudo apt-get install nodejs npm, then make setup",
 )
 
-# npm packs by way of its cache, which must not need a home folder that can be written to; and asks for no newer npm.
+# npm packs by way of its cache, for which no home folder must be needed; and is to ask for no newer npm.
 _ENVIRONMENT = {"npm_config_cache": str(ROOT / "build" / "caches" / "npm"), "npm_config_update_notifier": "false"}
 
 

@@ -29,6 +29,7 @@ from bench.hostile import ADDRESS, ATTACKS, Attack, Sent
 from bench.line import Line
 from bench.process import Use, use
 from bench.watch import Seen
+from tests.turns.turn_records import Turn, environment, read
 
 Say = Callable[[str], None]
 
@@ -41,6 +42,7 @@ _HEALTH_SECONDS: Final = 0.5
 _MOST_BYTES: Final = 2 << 30
 _AFTER: Final = 1.2
 _LATE_SECONDS: Final = 1.0
+_TURN_SECONDS: Final = 0.05
 # The bystander is there before and after it.
 _BESIDE_SECONDS: Final = 0.5
 _CODE: Final = re.compile(rb'"code":"([A-Z_]+)"')
@@ -68,6 +70,12 @@ class Outcome:
     after: Use
     rested: float
     said: str
+    turn: Turn | None
+
+    @property
+    def held(self) -> float:
+        """Seconds for which the event loop was held at the longest, on a machine at rest."""
+        return 0.0 if self.turn is None else self.turn.cost
 
     @property
     def health(self) -> float:
@@ -99,6 +107,8 @@ class Outcome:
             found.append("memory after")
         if self.late > _LATE_SECONDS:
             found.append("late")
+        if self.turn is not None and self.held > _TURN_SECONDS:
+            found.append(f"loop held by {self.turn.what[:90]} at {self.turn.where[-160:]}")
         if self.seen.wrong:
             found.append(f"bystander refused {len(self.seen.wrong)}: {self.seen.wrong[0][:80]}")
         if "INTERNAL" in self.codes or "Traceback" in self.said:
@@ -127,15 +137,19 @@ def _run(name: str, attack: Attack, sample: Path, rest: float) -> Outcome:
         data = place / "data"
         shutil.copytree(sample, data)
         port = server.free_port()
-        log = place / "log"
+        log, turns = place / "log", place / "turns"
+        turns.mkdir()
+        recording = environment(turns, os.environ)
         with log.open("wb") as said:
-            process = stack.enter_context(server.adalog(data, port, said, ADALOG_SPARK="off"))
+            process = stack.enter_context(server.adalog(data, port, said, ADALOG_SPARK="off", **recording))
             until_ready(port)
             for _ in range(20):
                 server.ask(port, _LIGHT)
             for sent in attack.before:
                 _send(port, sent)
             before = use(process.pid)
+            # What starting and making ready took is not the attack's.
+            list(read(turns))
             watcher = subprocess.Popen(
                 [sys.executable, "-m", "bench.watch", str(port), str(process.pid)],
                 stdin=subprocess.PIPE,
@@ -160,6 +174,7 @@ def _run(name: str, attack: Attack, sample: Path, rest: float) -> Outcome:
             after,
             rested,
             log.read_text(errors="replace"),
+            max(read(turns), key=lambda turn: turn.cost, default=None),
         )
 
 
@@ -242,7 +257,8 @@ def _said(outcome: Outcome) -> str:
     slowest = max((each.seconds for each in outcome.answered), default=0.0)
     most = outcome.seen.most
     return (
-        f"    {outcome.name:38} health {outcome.health * 1000:5.0f} ms, light p99 {outcome.light * 1000:5.0f} ms,"
+        f"    {outcome.name:43} health {outcome.health * 1000:5.0f} ms, light p99 {outcome.light * 1000:5.0f} ms,"
+        f" turn {outcome.held * 1000:4.0f} ms,"
         f" {outcome.before.rss >> 20:4} → {most.rss >> 20:4} → {outcome.after.rss >> 20:4} MiB"
         f" ({outcome.rested:2.0f} s), threads {most.threads:3}, files {most.descriptors:3},"
         f" slowest {slowest:5.1f} s, late {outcome.late:4.1f} s; {codes}"
@@ -255,6 +271,7 @@ def _lines(outcome: Outcome) -> list[Line]:
     before, most, after = (each.rss / (1 << 20) for each in (outcome.before, outcome.seen.most, outcome.after))
     return [
         Line("attacks", f"{name}: /healthz, worst", "s", outcome.health, "", None, bar=_HEALTH_SECONDS),
+        Line("attacks", f"{name}: event loop's longest turn", "s", outcome.held, "", None, bar=_TURN_SECONDS),
         Line("attacks", f"{name}: light query, p99", "s", outcome.light, "", None),
         Line("attacks", f"{name}: memory", "MiB", most, "", None, bar=_MOST_BYTES >> 20),
         Line("attacks", f"{name}: memory after", "MiB", after, "before", before, bar=_AFTER),

@@ -255,6 +255,54 @@ WORK: Final = {
     "datoms, by many": Attack([document("query($ms: Int) { datoms(index: EAVT, first: 700000, timeoutMs: $ms) { datoms { e a v t added } } }", 5_000, ms=5_000)], 8),
 }  # fmt: skip
 
+# What is suspicious: names that nobody declared, to be looked for among many
+
+_UNKNOWN: Final = "[" + " ".join(f"[:db/retract 1 :u{n:05}/n 1]" for n in range(36_000)) + "]"
+_MISSPELT: Final = "[" + " ".join(f"[:db/add 1 :attribut{n}/n{n:05} 1]" for n in range(3_000)) + "]"
+# So many attributes that are declared by their use.
+_DECLARED: Final = [
+    transacted("[" + " ".join(f"[:db/add {n} :attribute/n{n:05} 1]" for n in range(start, start + 4_000)) + "]")
+    for start in range(1, 20_001, 4_000)
+]
+
+
+def _suspicious(
+    fields: str, count: int = 1, ms: int = 10_000, before: Sequence[Sent] = _DECLARED, tx: str = _UNKNOWN
+) -> Attack:
+    """A document with so many aliases of fields that are given `$w` and `$ms`."""
+    aliases = " ".join(f"f{n}: {fields}" for n in range(count))
+    return Attack([document(f"query($w: EDN, $ms: Int) {{ {aliases} }}", ms, w=tx, ms=ms)], before=before)
+
+
+_WITH: Final = (
+    'q(query: "[:find ?n . :where [?e :package/size ?n]]", with: $w, timeoutMs: $ms) { value warnings { message } }'
+)
+SUSPICIOUS: Final = {
+    "unknown names in with": _suspicious(_WITH, before=()),
+    "unknown names in with, ten times": _suspicious(_WITH, 10, before=()),
+    "unknown names, 20,000 attributes": _suspicious(_WITH),
+    "unknown names, 20,000 attributes, ten times": _suspicious(_WITH, 10),
+    "unknown names and explain": _suspicious('explain(query: "[:find ?n . :where [?e :package/size ?n]]", with: $w, timeoutMs: $ms) { text warnings { message } }', 4),
+    "unknown names and datoms": _suspicious("datoms(index: AVET, with: $w, timeoutMs: $ms) { datoms { e } }", 4),
+    "unknown names and pulls": _suspicious('pullMany(pattern: "[*]", eids: ["1"], with: $w, timeoutMs: $ms) p: pull(pattern: "[:package/name]", eid: "1", with: $w, timeoutMs: $ms)'),
+    "unknown names in transactions": Attack([
+        document("mutation($t: EDN!) { transact(tx: $t) { t warnings { message } } }", t=_UNKNOWN),
+        document("mutation($t: EDN!) { a: transact(tx: $t) { warnings { message } } b: transact(tx: $t) { warnings { message } } }", t=_UNKNOWN),
+    ], 2, before=_DECLARED),
+    "names that look misspelt": _suspicious(_WITH, 4, tx=_MISSPELT),
+    "unknown names in queries": Attack([
+        document("query($q: EDN!, $ms: Int) { q(query: $q, timeoutMs: $ms) { value warnings { message } } }", 10_000, ms=10_000,
+                 q="[:find ?e . :where " + " ".join(f"[?e :attribute/n{n:05}x ?v{n}]" for n in range(m, m + 500)) + "]")
+        for m in range(4)
+    ], 4, before=_DECLARED),
+    "unknown names in arguments": Attack([
+        document("query($q: EDN!, $a: [JSON!], $ms: Int) { q(query: $q, args: $a, timeoutMs: $ms) { value warnings { message } } }", 10_000, ms=10_000,
+                 q="[:find ?e . :in $ [[?a ?v]] :where [?e ?a ?v]]", a=[[[f":attribute/n{n:05}x", n] for n in range(m)]])
+        for m in (900, 900, 30_000, 30_000)
+    ], 2, before=_DECLARED),
+    "all attributes": Attack([document("{" + " ".join(f"f{n}: attributes {{ ident valueType cardinality datomCount }}" for n in range(10)) + "}")], 2, before=_DECLARED),
+}  # fmt: skip
+
 # Writing
 
 WRITES: Final = {
@@ -357,4 +405,4 @@ WIRE: Final = {
     "clients that leave many fields": Attack(_LIGHTLY * 10, wire=_leaving_fields),
 }
 
-ATTACKS: Final[dict[str, Attack]] = {**DOCUMENTS, **VALUES, **WORK, **WRITES, **WIRE}
+ATTACKS: Final[dict[str, Attack]] = {**DOCUMENTS, **VALUES, **WORK, **SUSPICIOUS, **WRITES, **WIRE}

@@ -12,7 +12,7 @@ from enum import StrEnum
 from datalog.errors import Position
 
 MOST = 20
-"""The diagnostics that one request gets; further ones would not be read."""
+"""The diagnostics that one request gets; further ones would not be read, and are counted in one more."""
 
 
 class Suspicion(StrEnum):

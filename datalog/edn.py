@@ -14,7 +14,7 @@ from itertools import islice
 from typing import NoReturn
 
 from datalog import edn_scalars
-from datalog.edn_outline import OPENING, TOKEN, is_prefix, outline
+from datalog.edn_outline import OPENING, TOKEN, Node, is_prefix, outline
 from datalog.edn_scalars import MAX_DIGITS, Malformed
 from datalog.edn_writer import write
 from datalog.errors import AdalogError, Code, Position
@@ -22,7 +22,18 @@ from datalog.form import Form, Lines
 from datalog.values import EdnList, EdnMap, EdnSet, Value, identity
 from datalog.watched import Watched, look
 
-__all__ = ["DEFAULT", "MAX_DIGITS", "EdnError", "Form", "Limits", "locate", "read", "read_form", "write"]
+__all__ = [
+    "DEFAULT",
+    "MAX_DIGITS",
+    "EdnError",
+    "Form",
+    "Limits",
+    "locate",
+    "locate_all",
+    "read",
+    "read_form",
+    "write",
+]
 
 
 class EdnError(AdalogError):
@@ -118,12 +129,21 @@ def locate(text: str, path: Sequence[int]) -> Position:
     Each index of the path goes into a vector, list or set by the place of the element, into a map by twice the
     place of the entry (its key) or that plus one (its value). `()` is the value itself.
     """
-    return Lines(text).position(_offset(text, path))
+    return locate_all(text, [path])[0]
+
+
+def locate_all(text: str, paths: Sequence[Sequence[int]]) -> list[Position]:
+    """The same for several elements. The text is read once more, as far as the last of them."""
+    if not paths:
+        return []
+    lines = Lines(text)
+    node = outline(text, within=max((path[0] for path in paths if path), default=0) + 1).children[0]
+    return [lines.position(_offset(node, path)) for path in paths]
 
 
 def locate_inside(text: str, path: Sequence[int], inside: Position) -> Position:
     """Where a line and column of the string at `path` is in the text that the string is written in."""
-    begin = _offset(text, path)
+    begin = _offset(outline(text).children[0], path)
     if text[begin] != '"':
         return Lines(text).position(begin)
     at, line, column = begin + 1, 1, 1
@@ -134,8 +154,7 @@ def locate_inside(text: str, path: Sequence[int], inside: Position) -> Position:
     return Lines(text).position(at)
 
 
-def _offset(text: str, path: Sequence[int]) -> int:
-    node = outline(text).children[0]
+def _offset(node: Node, path: Sequence[int]) -> int:
     for place in path:
         if place >= len(node.children):
             break

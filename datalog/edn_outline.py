@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from datalog.watched import look
+
 _SPACE = r" \t\n\r\f\v\x1c-\x1f"
 _NAME = r"\w.*+!\-?$%&=<>|:/"
 
@@ -24,6 +26,9 @@ TOKEN = re.compile(
     rf"|[^{_SPACE},]",
     re.DOTALL,
 )
+
+# Tokens between two looks at whether to go on, and at what is enough.
+_LOOK = 1024
 
 OPENING: Mapping[str, str] = {"[": "]", "(": ")", "{": "}", "#{": "}"}
 
@@ -43,12 +48,20 @@ class Node:
         self.children = children
 
 
-def outline(text: str, upto: int | None = None) -> Node:
-    """The whole text as a node, or with `upto` the form that the token of this index completes."""
+def outline(text: str, upto: int | None = None, within: int | None = None) -> Node:
+    """The whole text as a node, or with `upto` the form that the token of this index completes.
+
+    within: of the first form, where it is a collection without a prefix, so many elements are enough.
+    """
     whole = Node(0, [])
     inner = whole
     stack: list[tuple[Node, str]] = []
     for index, match in enumerate(TOKEN.finditer(text)):
+        if not index % _LOOK:
+            look()
+            if within is not None and len(stack) == 1 and not whole.children and len(inner.children) >= within:
+                whole.children.append(inner)
+                break
         token = match[0]
         if token[0] == ";":
             continue

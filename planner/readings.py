@@ -7,17 +7,16 @@ for a keyword or an instant, since JSON has none. Only the schema is looked at, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from datalog.edn_writer import write
 from datalog.errors import AdalogError, Code
-from datalog.hints import nearest
 from datalog.values import NUMERIC, EdnList, EdnMap, Keyword, identity, type_name
 from planner.places import Kind, Place
+from planner.suspected import Unknown
 from store.attribute import TX_BASE, Attribute
-from store.bootstrap import IDENT
 from store.coercion import coerced
 from store.json_values import WRITTEN, from_json, integer, keyword
 from store.snapshot import Snapshot
@@ -34,20 +33,6 @@ class Fault:
     value: Any
     ambiguous: bool = False
     unknown: Unknown | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Unknown:
-    """The name of an attribute that nobody declared, or (`ident`) an ident that no entity has."""
-
-    name: Keyword
-    database: Snapshot
-    ident: bool = False
-
-    def hint(self) -> str:
-        """The nearest name that there is."""
-        there = idents(self.database) if self.ident else (each.ident for each in self.database.attributes())
-        return nearest(str(self.name), map(str, there))
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,12 +130,6 @@ def _unknown(held: Held, database: Snapshot, value: Any) -> Unknown | None:
         return Unknown(value, database, ident=True) if database.entid(value) is None else None
     name = value[0] if type(value) is tuple else value
     return Unknown(name, database) if database.attribute(name) is None else None
-
-
-def idents(database: Snapshot) -> Iterator[Any]:
-    """Every ident that an entity has."""
-    for code in database.plain.trie(IDENT, inverse=True).keys:
-        yield database.codes.decode(int(code))
 
 
 def _as_value(attribute: Attribute, database: Snapshot, value: Any, *, json: bool) -> Any | None:

@@ -17,7 +17,7 @@ from datalog.builtins import BUILTINS
 from datalog.diagnostics import Diagnostic, Suspicion
 from datalog.edn_writer import write
 from datalog.errors import Position
-from datalog.hints import nearest
+from datalog.errors import shown as briefly
 from datalog.pull import DB_ID, PullPattern
 from datalog.values import NUMERIC, Keyword, type_name
 from datalog.watched import look
@@ -27,6 +27,7 @@ from planner.outline import Outline
 from planner.places import Kind, Place
 from planner.readings import Held, Reading, expected, holding, meant, shown
 from planner.standing import COMPARISONS
+from planner.suspected import Suspected, Unknown, told
 from store.snapshot import Snapshot
 
 _EQUALITIES: Final = frozenset(("=", "not=", "!="))
@@ -34,16 +35,20 @@ _ATTRIBUTE_TAKING: Final = frozenset(("get-else", "get-some", "missing?"))
 
 
 def suspicions(outline: Outline, databases: Mapping[str, Snapshot]) -> tuple[Diagnostic, ...]:
-    """What is suspicious about a query and the queries within it, in the order of its text."""
+    """What is suspicious about a query and the queries within it, in the order of its text: the first `MOST`, and
+    how many there are besides."""
+    return told(sorted(_suspected(outline, databases), key=_place))
+
+
+def _suspected(outline: Outline, databases: Mapping[str, Snapshot]) -> dict[Suspected, None]:
     found = _Finder(outline, databases)
     found.all()
     for inner, theirs in outline.within(databases):
-        for diagnostic in suspicions(inner, theirs):
-            found.diagnostics[diagnostic] = None
-    return tuple(sorted(found.diagnostics, key=_place))
+        found.suspected |= _suspected(inner, theirs)
+    return found.suspected
 
 
-def _place(diagnostic: Diagnostic) -> tuple[str, int, int]:
+def _place(diagnostic: Suspected) -> tuple[str, int, int]:
     at = diagnostic.position
     return ("", 0, 0) if at is None else (at.origin, at.line, at.column)
 
@@ -52,7 +57,7 @@ def _place(diagnostic: Diagnostic) -> tuple[str, int, int]:
 class _Finder:
     outline: Outline
     databases: Mapping[str, Snapshot]
-    diagnostics: dict[Diagnostic, None] = field(default_factory=dict)
+    suspected: dict[Suspected, None] = field(default_factory=dict)
     misread: set[str] = field(default_factory=set)
     """Plain symbols that were probably not meant to be variables: no more is said about what they join."""
 
@@ -70,8 +75,20 @@ class _Finder:
                 self.pull(element.pattern, element.source.name)
         self.parts(query)
 
-    def say(self, code: Suspicion, message: str, position: Position | None) -> None:
-        self.diagnostics[Diagnostic(code, message, position)] = None
+    def say(
+        self,
+        code: Suspicion,
+        message: str,
+        position: Position | None,
+        unknown: Unknown | None = None,
+        after: str = "",
+    ) -> None:
+        """`unknown`: what a known name is proposed for, between the message and what comes `after`."""
+        self.suspected[Suspected(code, message, position, unknown, after)] = None
+
+    def undeclared(self, name: Keyword, database: Snapshot, position: Position | None) -> None:
+        message, after = f"no attribute {briefly(str(name))} is declared", ", so nothing has it"
+        self.say(Suspicion.UNKNOWN_ATTRIBUTE, message, position, Unknown(name, database), after)
 
     # Names and literals
 
@@ -106,9 +123,7 @@ class _Finder:
         database = self.databases.get(source)
         if database is None or not isinstance(term.value, Keyword) or database.attribute(term.value) is not None:
             return
-        hint = nearest(str(term.value), (str(each.ident) for each in database.attributes()))
-        message = f"no attribute {term.value} is declared{hint}, so nothing has it"
-        self.say(Suspicion.UNKNOWN_ATTRIBUTE, message, term.position)
+        self.undeclared(term.value, database, term.position)
 
     def term(self, term: object, place: Place) -> None:
         """Whether a literal can equal what stands in its place."""
@@ -136,11 +151,10 @@ class _Finder:
         if fault is not None and fault.unknown is not None:
             unknown = fault.unknown
             if unknown.ident:
-                message = f"no entity has the ident {unknown.name}{unknown.hint()}"
-                self.say(Suspicion.UNKNOWN_IDENT, message, term.position)
+                message = f"no entity has the ident {briefly(str(unknown.name))}"
+                self.say(Suspicion.UNKNOWN_IDENT, message, term.position, unknown)
             else:
-                message = f"no attribute {unknown.name} is declared{unknown.hint()}, so nothing has it"
-                self.say(Suspicion.UNKNOWN_ATTRIBUTE, message, term.position)
+                self.undeclared(unknown.name, unknown.database, term.position)
         elif (fault is not None and not fault.ambiguous) or (not literal and value is not term.value):
             probably = next((each for kind, base in reading.held if (each := meant(kind, base, term.value))), None)
             hint = f"write {expected(held, json=False)}" if probably is None else f"did you mean {write(probably)}?"
@@ -264,7 +278,6 @@ class _Finder:
 
     def symbols(self, query: ast.Query) -> None:
         """Plain symbols, which are variables, where something else was probably meant."""
-        idents = [each.ident for base in self.databases.values() for each in base.attributes()]
         for scope in (
             (query.find, query.with_, query.inputs, query.where),
             *((r.args, r.clauses) for r in query.rules),
@@ -277,12 +290,12 @@ class _Finder:
                     uses.setdefault(variable.name, []).append((place, variable))
             for name, found in uses.items():
                 look()
-                meant = self.probably(name, [place for place, _ in found], idents, mixed=mixed)
+                meant = self.probably(name, [place for place, _ in found], mixed=mixed)
                 if meant is not None:
                     self.misread.add(name)
                     self.say(Suspicion.PLAIN_SYMBOL, f"{name} is a variable here{meant}", found[0][1].position)
 
-    def probably(self, name: str, places: Sequence[int], idents: Sequence[Keyword], *, mixed: bool) -> str | None:
+    def probably(self, name: str, places: Sequence[int], *, mixed: bool) -> str | None:
         """What a plain symbol in these places of patterns was probably meant to be; None: a variable.
 
         `mixed`: beside variables that begin with a question mark.
@@ -290,10 +303,12 @@ class _Finder:
         alone, attribute = len(places) == 1, set(places) == {1}
         if name in {rule.name for rule in self.outline.query.rules} and (alone or set(places) == {0}):
             return f"; a call of the rule is written ({name} …), in round brackets"
-        named = [each for each in idents if each.name == name and (alone or attribute)]
-        named += [each for each in idents if each.local == name and attribute]
-        if named:
-            return f"; the attribute is {named[0]}"
+        known = [base.schema.names for base in self.databases.values()]
+        named = [index.named(name) for index in known if alone or attribute]
+        named += [index.ending_in(name) for index in known if attribute]
+        meant = next((each for each in named if each is not None), None)
+        if meant is not None:
+            return f"; the attribute is {meant}"
         if name in BUILTINS and set(places) <= {0, 1}:
             return f"; a call of the built-in is written [({name} …)], in round brackets within square ones"
         if alone and mixed and places[0] >= 0:

@@ -9,6 +9,7 @@ import strawberry
 
 from datalog.diagnostics import Diagnostic
 from datalog.errors import AdalogError, Position
+from datalog.watched import watching
 from executor.bounds.cancel import Cancel
 from schema.arguments import BasisInput, snapshot_of
 from schema.context import Services
@@ -17,7 +18,6 @@ from schema.reaching import reached
 from schema.scalars import EDN
 
 if TYPE_CHECKING:
-    from store.datom import TxReport
     from store.snapshot import Snapshot, Start
 
 # GraphQL's `with`, which Python keeps for itself.
@@ -80,11 +80,16 @@ async def _applied(
     deadline: float | None,
     told: list[Diagnostic] | None,
 ) -> Snapshot:
-    def apply(cancel: Cancel) -> tuple[Snapshot, TxReport]:
-        return services.database.speculate(basis, tx, start, cancel)
+    def apply(cancel: Cancel) -> tuple[Snapshot, tuple[Diagnostic, ...]]:
+        after, report = services.database.speculate(basis, tx, start, cancel)
+        if told is None:
+            return after, ()
+        # Looked for in the text, which may be long: here, and not on the event loop.
+        with watching(cancel.check):
+            return after, report.diagnostics()
 
     try:
-        after, report = await services.pool.threaded(Cancel(deadline), apply, _CHARACTER_COST * len(tx))
+        after, found = await services.pool.threaded(Cancel(deadline), apply, _CHARACTER_COST * len(tx))
     except AdalogError as error:
         raise AdalogError(
             error.code,
@@ -94,8 +99,7 @@ async def _applied(
         ) from None
     if told is not None:
         told += (
-            replace(each, message=f"{_within(each.position)}: {each.message}", position=None)
-            for each in report.diagnostics()
+            replace(each, message=f"{_within(each.position)}: {each.message}", position=None) for each in found
         )
     return after
 

@@ -13,6 +13,7 @@ import strawberry
 
 from datalog import edn
 from datalog.diagnostics import Diagnostic
+from datalog.watched import watching
 from executor.answer.result import Result
 from executor.bounds.budget import Held, Memory
 from executor.bounds.cancel import Cancel
@@ -285,7 +286,11 @@ class TxReport:
     )
     async def warnings(self) -> list[Warning]:
         # Its places are looked for in the text of the transaction, which may be long.
-        return await elsewhere(lambda _: warnings_of(self.report.diagnostics()))
+        def find(cancel: Cancel) -> list[Warning]:
+            with watching(cancel.check):
+                return warnings_of(self.report.diagnostics())
+
+        return await elsewhere(find)
 
     @strawberry.field(description="Temporary id -> entity id.")
     async def tempids(self) -> JSON:

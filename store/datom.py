@@ -22,7 +22,8 @@ class Datom(NamedTuple):
 
 
 Telling = Callable[[], tuple[Diagnostic, ...]]
-"""What is suspicious about a transaction, found out when it is asked for."""
+"""What is suspicious about a transaction, found out when it is asked for. With a long text that takes a while, and
+calls `datalog.watched.look`."""
 
 
 def nothing_to_tell() -> tuple[Diagnostic, ...]:

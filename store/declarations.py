@@ -13,7 +13,6 @@ from typing import Any, Literal, cast
 
 from datalog.edn_writer import write
 from datalog.errors import Code
-from datalog.hints import nearest
 from datalog.values import LONG_MAX, LONG_MIN, EdnMap, Keyword, type_name
 from store import bootstrap
 from store.attribute import FIRST_OWN_IDENT, MERGED, TX_BASE, VALUE_TYPES, Attribute, Uniqueness
@@ -173,7 +172,7 @@ class Declarations:
         reserved = key.namespace is not None and (key.namespace == "db" or key.namespace.startswith("db."))
         if not reserved and self._mode != "strict":
             return
-        hint = nearest(str(key), (str(each.ident) for each in self._state.schema.all()))
+        hint = self._state.schema.names.hint(key)
         why = "names in db are built in" if reserved else "the schema is strict, so declare it first"
         raise Refused(Code.UNKNOWN_ATTRIBUTE, f"no attribute {key}{hint}; {why}", path)
 

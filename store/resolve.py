@@ -64,9 +64,14 @@ class Transaction:
         """Where in the text a part stands, or a place inside the string that it is."""
         if self.text is None:
             return None
-        if PRODUCED in path:
-            path = path[: path.index(PRODUCED)]
+        path = _written(path)
         return edn.locate(self.text, path) if inside is None else edn.locate_inside(self.text, path, inside)
+
+    def positions(self, paths: Sequence[Path]) -> Sequence[Position | None]:
+        """Where in the text several parts stand."""
+        if self.text is None:
+            return [None] * len(paths)
+        return edn.locate_all(self.text, list(map(_written, paths)))
 
     def refusal(self, refused: Refused) -> AdalogError:
         """The error that says what was refused, and where."""
@@ -74,6 +79,11 @@ class Transaction:
         if PRODUCED in refused.path:
             message += f" (in what {write(self.forms[refused.path[0]][0])} made)"
         return AdalogError(refused.code, message, self.position(refused.path, refused.inside))
+
+
+def _written(path: Path) -> Path:
+    """The part that is in the text: of what a function made, its call."""
+    return path[: path.index(PRODUCED)] if PRODUCED in path else path
 
 
 def digest_of(data: str | Sequence[Any]) -> str:
@@ -138,7 +148,7 @@ def _resolved_at_length(
     predicates.check(effects, collected.ensured, paths, state, evaluation)
     effects, instant = _with_instant(effects, paths, state, now)
     named = {str(name): id_ for name, id_ in ids.items() if not name.startswith("\0")}
-    telling = partial(suspects.diagnostics, before, transaction.position) if suspects else nothing_to_tell
+    telling = partial(suspects.diagnostics, before, transaction.positions) if suspects else nothing_to_tell
     return Resolved(effects, instant, named, new, telling)
 
 

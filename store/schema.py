@@ -11,6 +11,7 @@ from store import bootstrap
 from store.attribute import Attribute
 from store.codes import Codes
 from store.layered import Layered
+from store.name_index import NameIndex
 
 # The values that an entity has for an attribute, decoded; refs as entity ids.
 Reader = Callable[[int, int], list[Any]]
@@ -58,6 +59,11 @@ class Schema:
     @cached_property
     def _all(self) -> tuple[Attribute, ...]:
         return tuple(sorted(self._by_id.values(), key=_id))
+
+    @cached_property
+    def names(self) -> NameIndex:
+        """The idents of all attributes, to find the one that a misspelt one meant."""
+        return NameIndex(each.ident for each in self._all)
 
     def updated(self, entities: Iterable[int], read: Reader, codes: Codes) -> Schema:
         """With the attributes among these entities read again."""

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +17,7 @@ from executor.spark.engine import SparkEngine
 from store.database import Database
 from tests.postgres_servers import PostgresServer, running
 from tests.support import QUICK, World
+from tests.turns import turn_records
 
 # `ci` is the same every time and small, `full` is more of the same; `HYPOTHESIS_PROFILE=thorough` looks for new
 # cases for as long as it takes. The rounds of storms go by it, too: see `examples` in tests/property/model.py.
@@ -22,6 +26,13 @@ settings.register_profile("ci", derandomize=True, max_examples=40, database=None
 settings.register_profile("full", derandomize=True, max_examples=100, database=None, **_COMMON)
 settings.register_profile("thorough", max_examples=20_000, **_COMMON)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+# The event loop of every server that a test starts, here or in a process of its own, is watched.
+_TURNS = Path(tempfile.mkdtemp(prefix="turns-"))
+os.environ |= turn_records.environment(_TURNS, os.environ)
+turn_records.install()
+# Seconds of a turn on a machine at rest. What was found to hold a loop took seconds; a tenth of this is usual.
+_LONGEST_TURN = 0.3
 
 # Files that take longest come first, so that at the end no process has one of them while others have nothing.
 _FIRST = (
@@ -109,6 +120,18 @@ def pytest_sessionfinish() -> None:
     """Ends the shared session."""
     while _SHARED:
         _SHARED.pop().close()
+
+
+def pytest_unconfigure() -> None:
+    shutil.rmtree(_TURNS, ignore_errors=True)
+
+
+@pytest.fixture(autouse=True)
+def turns() -> Iterator[None]:
+    """No event loop is held for long, whatever a test does to a server."""
+    yield
+    long = [turn for turn in turn_records.read(_TURNS) if turn.cost > _LONGEST_TURN]
+    assert not long, f"an event loop was held: {long}"
 
 
 @pytest.fixture

@@ -67,7 +67,7 @@ class UndatedQuestion:
             made.args,
             made.databases,
             snapshot,
-            made.diagnostics,
+            made.suspected,
             started,
             None,
             self.arguments_cost,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from datalog import ast
-from datalog.diagnostics import Diagnostic, Suspicion
+from datalog.diagnostics import MOST, Suspicion
 from datalog.edn import write
 from datalog.errors import AdalogError, Code, Position
 from datalog.parse_nested import input_name
@@ -22,6 +22,7 @@ from datalog.watched import Watched
 from planner.outline import Outline
 from planner.places import Chosen, Kind, Place
 from planner.readings import Fault, Held, Reading, expected, holding, shown
+from planner.suspected import Suspected
 from store.json_values import keyword
 from store.snapshot import Snapshot
 
@@ -126,7 +127,7 @@ class Settled:
 
     args: tuple[Any, ...]
     databases: Mapping[str, Snapshot]
-    diagnostics: tuple[Diagnostic, ...]
+    suspected: tuple[Suspected, ...]
 
 
 def settled(
@@ -149,7 +150,7 @@ def settled(
     for place, (each, value) in enumerate(opened, 1):
         with refusing(each):
             made.append(settling.argument(place, each, value))
-    return Settled(tuple(made), databases, tuple(settling.diagnostics))
+    return Settled(tuple(made), databases, tuple(settling.suspected))
 
 
 @contextmanager
@@ -184,7 +185,7 @@ class _Settling:
     databases: Mapping[str, Snapshot]
     chosen: Mapping[str, Keyword]
     check: Callable[[], None]
-    diagnostics: list[Diagnostic] = field(default_factory=list)
+    suspected: list[Suspected] = field(default_factory=list)
 
     def argument(self, place: int, each: ast.Input, given: Any) -> Any:
         if given is UNBOUND:
@@ -310,7 +311,7 @@ class _Settling:
         return tuple(made)
 
     def _found(self, reading: Reading, faults: Sequence[Fault], named: _Named) -> None:
-        if not faults:
+        if not faults or len(self.suspected) > MOST:
             return
         first = faults[0]
         more = f" (and {len(faults) - 1:,} more like it)" if len(faults) > 1 else ""
@@ -319,23 +320,19 @@ class _Settling:
         position: Position | None = named.position
         kinds = [held for held, _ in reading.held]
         if first.unknown is not None:
-            unknown, hint = first.unknown, first.unknown.hint()
+            unknown, code, after = first.unknown, Suspicion.UNKNOWN_ATTRIBUTE, ", so nothing has it"
             if unknown.ident:
-                code, what = Suspicion.UNKNOWN_IDENT, f"an ident that no entity has{hint}"
+                code, what, after = Suspicion.UNKNOWN_IDENT, "an ident that no entity has", ""
             elif unknown.name is first.value:
-                code, what = (
-                    Suspicion.UNKNOWN_ATTRIBUTE,
-                    f"which is no attribute that is declared{hint}, so nothing has it",
-                )
+                what = "which is no attribute that is declared"
             else:
-                code = Suspicion.UNKNOWN_ATTRIBUTE
-                what = f"but no attribute {unknown.name} is declared{hint}, so nothing has it"
-            self.diagnostics.append(Diagnostic(code, f"{given}, {what}", position))
+                what = f"but no attribute {unknown.name} is declared"
+            self.suspected.append(Suspected(code, f"{given}, {what}", position, unknown, after))
             return
         if first.ambiguous:
             what = " and ".join(dict.fromkeys(map(holding, kinds)))
             message = f"{given}, which means different things: {what}; it is read as what comes first"
-            self.diagnostics.append(Diagnostic(Suspicion.AMBIGUOUS_ARGUMENT, message, position))
+            self.suspected.append(Suspected(Suspicion.AMBIGUOUS_ARGUMENT, message, position))
             return
         wanted = _wanted(kinds, reading.json)
         if isinstance(named, ast.Var) and type(first.value) is tuple:
@@ -344,7 +341,7 @@ class _Settling:
             message = f"{given} and is compared with what is of another type: {wanted}"
         else:
             message = f"{given}, which nothing there can equal: {wanted}"
-        self.diagnostics.append(Diagnostic(Suspicion.IMPOSSIBLE_VALUE, message, position))
+        self.suspected.append(Suspected(Suspicion.IMPOSSIBLE_VALUE, message, position))
 
 
 def _chosen(outline: Outline, opened: Matched) -> dict[str, Keyword]:

@@ -21,6 +21,7 @@ from executor.question.arguments import matched, relations_of, rules_text, settl
 from executor.question.cost import arguments_cost, few
 from executor.question.request import Request
 from planner.outline import Outline, outline_of
+from planner.suspected import Suspected, told
 from planner.suspicions import suspicions
 from store.bootstrap import IDENT
 from store.snapshot import Snapshot
@@ -49,7 +50,7 @@ class Question:
     args: tuple[Any, ...]
     databases: Mapping[str, Snapshot]
     snapshot: Snapshot
-    about_arguments: tuple[Diagnostic, ...]
+    about_arguments: tuple[Suspected, ...]
     started: float
     deadline: float | None
     arguments_cost: float
@@ -114,24 +115,22 @@ class Questions:
                 due = arrived + allowed / 1000
                 deadline = due if deadline is None else min(deadline, due)
         return Question(
-            request, rules, outline, made.args, made.databases, snapshot, made.diagnostics, started, deadline, cost
+            request, rules, outline, made.args, made.databases, snapshot, made.suspected, started, deadline, cost
         )
 
     def diagnostics(self, question: Question, cancel: Cancel) -> tuple[Diagnostic, ...]:
         """What is allowed in the question and probably not meant."""
-        known = self.known_diagnostics(question)
-        if known is not None:
-            return known
         with watching(cancel.check):
-            found = suspicions(question.outline, question.databases)
-        weight = weight_of_text(question.text) + sum(len(each.message) for each in found)
-        self._found.put(_seen(question), found, weight)
-        return (*question.about_arguments, *found)[:MOST]
+            found = self._found.get(_seen(question))
+            if found is None:
+                found = suspicions(question.outline, question.databases)
+                weight = weight_of_text(question.text) + sum(len(each.message) for each in found)
+                self._found.put(_seen(question), found, weight)
+            return (*told(question.about_arguments), *found)[: MOST + 1]
 
     def known_diagnostics(self, question: Question) -> tuple[Diagnostic, ...] | None:
-        """The same where they were found before, else None."""
-        found = self._found.get(_seen(question))
-        return None if found is None else (*question.about_arguments, *found)[:MOST]
+        """The same where they were found before and there are none of its arguments, else None."""
+        return None if question.about_arguments else self._found.get(_seen(question))
 
     def _parsed(self, text: str, cancel: Cancel) -> ast.Query:
         """The query of a text; the calls of rules given for `%` are not checked yet."""

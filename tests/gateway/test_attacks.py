@@ -108,6 +108,74 @@ HEAVY = {
     ),
     "many columns": (asked("[:find " + "?x " * 3_000 + ":in $ ?x]", 1), None),
 }
+# Retractions of what nobody declared, and attributes declared by their use that look misspelt.
+UNKNOWN = "[" + " ".join(f"[:db/retract 1 :u{i:05}/n 1]" for i in range(2_000)) + "]"
+MISSPELT = "[" + " ".join(f"[:db/add 1 :attribut{i}/n{i:05} 1]" for i in range(2_000)) + "]"
+ASKING = (
+    "mutation($t: EDN!) { a: transact(tx: $t) { warnings { message } } b: transact(tx: $t) { warnings { code } } }"
+)
+
+
+def within(fields: str, count: int = 1, **variables: Any) -> dict[str, Any]:
+    """A document with so many aliases of fields that are given `$w`."""
+    return document(
+        "query($w: EDN) {" + " ".join(f"f{n}: {fields}" for n in range(count)) + "}", w=UNKNOWN, **variables
+    )
+
+
+SUSPICIOUS = {
+    "with, and warnings": within(
+        'q(query: "[:find ?n . :where [?e :n/v ?n]]", with: $w) { value warnings { message } }'
+    ),
+    "with, several times": within('q(query: "[:find ?n . :where [?e :n/v ?n]]", with: $w) { value }', 4),
+    "explain": within('explain(query: "[:find ?n . :where [?e :n/v ?n]]", with: $w) { warnings { message } }'),
+    "datoms": within('datoms(index: AEVT, components: [":attribute/n00001"], first: 1, with: $w) { datoms { e } }'),
+    "pull": within('pull(pattern: "[:n/v]", eid: "1", with: $w)'),
+    "pullMany": within('pullMany(pattern: "[:n/v]", eids: ["1" "2"], with: $w)'),
+    "with, and new names": document(
+        'query($w: EDN) { q(query: "[:find ?n . :where [?e :n/v ?n]]", with: $w) { warnings { message } } }',
+        w=MISSPELT,
+    ),
+    "transact": document("mutation($t: EDN!) { transact(tx: $t) { t warnings { message } } }", t=UNKNOWN),
+    "transact, twice": document(ASKING, t=UNKNOWN),
+    "a query of unknown names": document(
+        "query($q: EDN!) { q(query: $q) { value warnings { message } } }",
+        q="[:find ?e . :where " + " ".join(f"[?e :attribute/n{i:05}x ?v{i}]" for i in range(300)) + "]",
+    ),
+    "unknown names as arguments": document(
+        "query($q: EDN!, $args: [JSON!]) { q(query: $q, args: $args) { value warnings { message } } }",
+        q="[:find ?e . :in $ [[?a ?v]] :where [?e ?a ?v]]",
+        args=[[[f":attribute/n{i:05}x", i] for i in range(900)]],
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def many_attributes() -> Iterator[Gateway]:
+    """A gateway whose database has 5,000 attributes."""
+    names = " ".join(f"[:db/add 1 :attribute/n{number:05} 1]" for number in range(5_000))
+    with gateway(Settings(data=":memory:"), f"[{names}]") as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("name", SUSPICIOUS)
+def test_what_is_suspicious_is_not_looked_for_on_the_loop(many_attributes: Gateway, name: str) -> None:
+    # Twice, since the second time much is known and a question is made on the spot.
+    for _ in range(2):
+        with watched_turns() as turns:
+            answer = sent(many_attributes, SUSPICIOUS[name])
+        assert "errors" not in answer, answer["errors"]
+        assert turns.calls < MOST_CALLS, turns
+    for each in answer["data"].values():
+        warnings = each.get("warnings", ()) if isinstance(each, dict) else ()
+        # Of `with`, and of the query.
+        assert len(warnings) <= 2 * 21
+
+
+def test_the_time_that_a_request_has_is_that_of_its_warnings_too(many_attributes: Gateway) -> None:
+    text = 'query($w: EDN) { q(query: "[:find ?n . :where [?e :n/v ?n]]", with: $w, timeoutMs: 1) { value } }'
+    [error] = sent(many_attributes, document(text, w=UNKNOWN))["errors"]
+    assert error["extensions"]["code"] == "TIMEOUT"
 
 
 @pytest.fixture(scope="module")

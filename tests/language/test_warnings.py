@@ -272,5 +272,23 @@ def test_an_attribute_that_looks_misspelt(tracker):
     assert codes(tracker, '[{:db/id 12 :issue/titel "y"}]') == []
 
 
+def test_further_warnings_are_counted(tracker):
+    text = "[" + "\n ".join(f"[:db/retract 11 :issue/titel{i} 1]" for i in range(1_000)) + "]"
+    *shown, last = tracker.tx(text).diagnostics()
+    assert [(each.position.line, each.position.column) for each in shown] == [(i + 1, 18) for i in range(20)]
+    assert all("did you mean :issue/title?" in each.message for each in shown)
+    assert last.code.value == "UNKNOWN_ATTRIBUTE"
+    assert last.message == "980 more retractions are of attributes that are not declared"
+    assert last.position is None
+
+
+def test_further_warnings_of_a_query_are_counted(tracker):
+    clauses = " ".join(f"[?i :issue/titel{i} ?v{i}]" for i in range(50))
+    lines = tracker.says(f"[:find ?i :where {clauses}]").splitlines()
+    assert len(lines) == 21
+    assert all("did you mean :issue/title?" in line for line in lines[:20])
+    assert lines[20] == "30 more warnings are left out"
+
+
 def test_a_retraction_of_what_nobody_declared(tracker):
     assert codes(tracker, '[[:db/retract 11 :issue/titel "x"]]') == ["UNKNOWN_ATTRIBUTE"]

@@ -7,7 +7,7 @@ changes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -55,6 +55,8 @@ class Moment:
     t: int | None = None
     # As `open`, but what has yet to come is never ahead of `$`.
     beside: Callable[[Snapshot], Snapshot] | None = None
+    # What is suspicious about it where it is a source.
+    suspicions: Callable[[], Iterable[Diagnostic]] = tuple
 
     def followed(self) -> Moment:
         """The same for whoever follows `$`: an instant still to come is reached with `$`, not before it."""
@@ -145,6 +147,9 @@ def settled(
         if isinstance(value, Snapshot) and isinstance(each, ast.SourceInput)
     }
     settling = _Settling(outline, databases, _chosen(outline, opened), check)
+    for each, value in pairs[1:]:
+        if isinstance(value, Moment) and isinstance(each, ast.SourceInput):
+            settling.diagnostics += (replace(found, position=each.position) for found in value.suspicions())
     made = []
     for place, (each, value) in enumerate(opened, 1):
         with refusing(each):

@@ -149,7 +149,7 @@ class Printer:
 
     def event(self, event: Event) -> None:
         """Prints one, and below it the warnings; not again those of a stream that was connected again."""
-        if event["warnings"] is not None:
+        if event.get("warnings") is not None:
             self._warnings = warned(event["warnings"])
         self._print(event)
         if event["kind"] != "RESET" and event["last"] is not False and self._warnings != self._warned:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import httpx
+import orjson
 import pytest
+from websockets.sync.client import connect
+from websockets.typing import Subprotocol
 
 from executor.cache.answers import ResultCache
 from executor.cache.settings import CacheSettings
 from planner import unknown_names
 from store import moments
-from tests.gateway.support import FAMILY, SCHEMA, Gateway, gateway
+from tests.gateway.support import FAMILY, SCHEMA, Gateway, gateway, served
 
 MORE = """[{:db/ident :person/mood :db/valueType :db.type/ref} {:db/ident :mood/gay}
  {:db/id 9001 :person/name "Eve"}]"""
@@ -280,3 +286,56 @@ def test_a_pattern_that_is_an_argument(people: Gateway, given: dict[str, Any]) -
         assert warning["message"].startswith("in the pattern given for ?p")
     right = people.data(ask, q=query, argsEdn=["[:person/name]"])["q"]
     assert right["warnings"] == []
+
+
+LIVE = """subscription { live(query: "[:find ?e :where [?e :person/nmae]]") {
+  rows added warnings { code line column }
+} }"""
+MISSPELT = [{"code": "UNKNOWN_ATTRIBUTE", "line": 1, "column": 22}]
+
+
+def test_a_live_query_over_every_protocol(people: Gateway) -> None:
+    with served(people.app) as url, ExitStack() as streams:
+        readers = [_events(streams, url), _events(streams, url, get=True), _messages(streams, url)]
+        for reader in readers:
+            assert next(reader) == {"rows": [], "added": None, "warnings": MISSPELT}
+        people.database.transact("[{:db/id 9001 :person/nmae 1}]")
+        for reader in readers:
+            assert next(reader) == {"rows": None, "added": [[9001]], "warnings": None}
+        late = _messages(streams, url)
+        assert next(late) == {"rows": [[9001]], "added": None, "warnings": []}
+
+
+def _events(streams: ExitStack, url: str, *, get: bool = False) -> Iterator[Any]:
+    given: Any = {"params": {"query": LIVE}} if get else {"json": {"query": LIVE}}
+    headers = {"Accept": "text/event-stream"}
+    response = streams.enter_context(
+        httpx.stream("GET" if get else "POST", f"{url}/graphql", headers=headers, timeout=20, **given)
+    )
+    for line in response.iter_lines():
+        if line.startswith("data: "):
+            yield orjson.loads(line[6:])["data"]["live"]
+
+
+def _messages(streams: ExitStack, url: str) -> Iterator[Any]:
+    address = url.replace("http", "ws") + "/graphql"
+    socket = streams.enter_context(connect(address, subprotocols=[Subprotocol("graphql-transport-ws")]))
+    socket.send(orjson.dumps({"type": "connection_init"}).decode())
+    socket.send(orjson.dumps({"id": "1", "type": "subscribe", "payload": {"query": LIVE}}).decode())
+    while True:
+        message = orjson.loads(socket.recv(20))
+        if message["type"] == "next":
+            yield message["payload"]["data"]["live"]
+
+
+def test_a_query_over_a_websocket(people: Gateway) -> None:
+    with served(people.app) as url:
+        address = url.replace("http", "ws") + "/graphql"
+        with connect(address, subprotocols=[Subprotocol("graphql-transport-ws")]) as socket:
+            socket.send('{"type":"connection_init"}')
+            query = '{ a: pull(pattern: "[:person/nmae]", eid: "1") }'
+            subscribe = {"id": "1", "type": "subscribe", "payload": {"query": query}}
+            socket.send(orjson.dumps(subscribe).decode())
+            messages = [orjson.loads(socket.recv(20)) for _ in range(3)]
+    [warning] = messages[1]["payload"]["extensions"]["warnings"]
+    assert (warning["code"], warning["path"]) == ("UNKNOWN_ATTRIBUTE", ["a"])

@@ -27,6 +27,7 @@ class Suspicion(StrEnum):
     PLAIN_SYMBOL = "PLAIN_SYMBOL"
     NEW_ATTRIBUTE = "NEW_ATTRIBUTE"
     NO_ROWS = "NO_ROWS"
+    BASIS_FUTURE = "BASIS_FUTURE"
 
 
 @dataclass(frozen=True, slots=True)

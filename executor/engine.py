@@ -15,6 +15,7 @@ from datalog import tracing
 from datalog.ast import FindAggregate, FindPull
 from datalog.errors import AdalogError, Code
 from datalog.parse_pull import read_pull
+from datalog.pull import PullPattern
 from datalog.values import EdnMap
 from executor.answer.parquet import Output, Part, mixed, settled, write_part
 from executor.answer.result import Pulled, Result
@@ -112,11 +113,13 @@ class Engine:
 
     def pull(
         self, pattern: str, entities: Sequence[Any], snapshot: Snapshot, cancel: Cancel
-    ) -> tuple[list[EdnMap | None], int]:
-        """(a map for each entity in order, or None if it has nothing of the pattern; the number of values)."""
+    ) -> tuple[list[EdnMap | None], int, PullPattern]:
+        """(a map for each entity in order, or None if it has nothing of the pattern; the number of values; the
+        pattern)."""
         with self.memory.lent(cancel):
             puller = Puller(snapshot, cancel, strict=self.means.strict)
-            return puller.pull_named(read_pull(pattern), entities)
+            parsed = read_pull(pattern)
+            return *puller.pull_named(parsed, entities), parsed
 
     def explain(self, question: Question, cancel: Cancel, *, analyze: bool) -> dict[str, Any]:
         """The plan of a question; with `analyze` what running it did, level by level."""

@@ -6,10 +6,12 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from datalog.diagnostics import Diagnostic
+from datalog.diagnostics import MOST, Diagnostic
 from datalog.values import EdnMap
+from datalog.watched import watching
 from executor.answer.parquet import Part
 from executor.answer.result import Result
 from executor.bounds.budget import MEMORY_BYTES, Memory
@@ -18,6 +20,7 @@ from executor.cache.answers import ResultCache
 from executor.cache.settings import CacheSettings
 from executor.engine import Engine, Means
 from executor.maintain.choosing import live_of
+from executor.pull.find import given_patterns, takes_patterns
 from executor.question.question import Question, Questions
 from executor.question.request import Request
 from executor.slow_queries import SlowQueries
@@ -26,6 +29,8 @@ from executor.turns.lanes import Places
 from executor.turns.scheduler import Scheduler
 from executor.turns.submission import Turns
 from planner.explain import text_of
+from planner.suspected import told
+from planner.unknown_names import in_entities, in_pattern
 from store.database import Database
 from store.snapshot import Snapshot
 
@@ -37,12 +42,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class PullRequest:
-    """Entities to pull. `pattern` is EDN text, `entities` are numbers, idents and lookup refs as values."""
+    """Entities to pull. `pattern` is EDN text, `entities` are numbers, idents and lookup refs as values; `place`
+    says what warnings call the one of a number."""
 
     pattern: str
     entities: Sequence[Any]
     snapshot: Snapshot | None = None
     timeout_ms: int | None = None
+    place: Callable[[int], str] = "entity {}".format
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,11 +174,22 @@ class Pool:
 
     def diagnostics(self, question: Question, cancel: Cancel | None = None) -> tuple[Diagnostic, ...]:
         """What is allowed in a question and probably not meant."""
-        return self.questions.diagnostics(question, cancel or Cancel())
+        cancel = cancel or Cancel()
+        found = self.questions.diagnostics(question, cancel)
+        with watching(cancel.check):
+            given = (
+                in_pattern(pattern, database, f"the pattern given for {name}")
+                for name, pattern, database in given_patterns(question)
+            )
+            return (*found, *told(tuple(chain.from_iterable(given))))[: MOST + 1]
+
+    def known_diagnostics(self, question: Question) -> tuple[Diagnostic, ...] | None:
+        """The same where it takes no time, since they were found before; else None."""
+        return None if takes_patterns(question.query) else self.questions.known_diagnostics(question)
 
     async def adiagnostics(self, question: Question) -> tuple[Diagnostic, ...]:
         """The same for an event loop: elsewhere, unless it is known already."""
-        known = self.questions.known_diagnostics(question)
+        known = self.known_diagnostics(question)
         if known is not None:
             return known
         return await self.threaded(Cancel(question.deadline), lambda cancel: self.diagnostics(question, cancel))
@@ -198,11 +216,26 @@ class Pool:
         """
         snapshot = request.snapshot or self.database.snapshot()
         cancel = cancel or Cancel.after(request.timeout_ms)
-        return self.engine.pull(request.pattern, request.entities, snapshot, cancel)
+        maps, values, _ = self.engine.pull(request.pattern, request.entities, snapshot, cancel)
+        return maps, values
 
-    async def apull(self, request: PullRequest) -> tuple[list[EdnMap | None], int]:
-        """`pull` on the pool's threads; cancelling the task stops it."""
-        return await self.threaded(Cancel.after(request.timeout_ms), lambda cancel: self.pull(request, cancel))
+    async def apull(self, request: PullRequest) -> tuple[list[EdnMap | None], int, Sequence[Diagnostic]]:
+        """`pull` on the pool's threads, and what is suspicious about it; cancelling the task stops it."""
+        return await self.threaded(Cancel.after(request.timeout_ms), lambda cancel: self._pulled(request, cancel))
+
+    def _pulled(
+        self, request: PullRequest, cancel: Cancel
+    ) -> tuple[list[EdnMap | None], int, Sequence[Diagnostic]]:
+        snapshot = request.snapshot or self.database.snapshot()
+        maps, values, pattern = self.engine.pull(request.pattern, request.entities, snapshot, cancel)
+        nothing = (
+            (request.place(number), entity)
+            for number, (entity, found) in enumerate(zip(request.entities, maps, strict=True))
+            if found is None and type(entity) is not int
+        )
+        with watching(cancel.check):
+            found = (*in_pattern(pattern, snapshot), *in_entities(nothing, snapshot))
+            return maps, values, told(found)
 
     async def threaded(self, cancel: Cancel, work: Callable[[Cancel], T], cost: float = 0.0) -> T:
         """The outcome of any work as `Turns.threaded` gives it."""

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import orjson
 
 from datalog.errors import AdalogError, Code, Position
 from gateway.config import Settings
+
+if TYPE_CHECKING:
+    from datalog.diagnostics import Diagnostic
+    from schema.types import Warning
 
 # How long Spark may take to start.
 _SPARK_SECONDS = 120.0
@@ -26,7 +30,7 @@ class Backend(Protocol):
     """Something that answers GraphQL."""
 
     def execute(self, document: str, variables: Mapping[str, Any]) -> Answer:
-        """The `data` of the answer. Raises AdalogError for the first of its errors."""
+        """The answer to a document, with `data`. Raises AdalogError for the first of its errors."""
 
 
 class Remote:
@@ -50,7 +54,9 @@ class Remote:
                 **request(document, variables, GRAPHQL_JSON), timeout=httpx.Timeout(10, read=None)
             )
         self._check_place(response)
-        return self._data(self._answer(response))
+        answer: Answer = self._answer(response)
+        self._data(answer)
+        return answer
 
     def events(self, document: str, variables: Mapping[str, Any], silence: float) -> Iterator[Answer]:
         """The results of a subscription, as they come, until the server completes it.
@@ -179,27 +185,32 @@ class Local:
             pool.spark.wait_ready(_SPARK_SECONDS)
         prepared = self._operations.prepare(document)
         answer = asyncio.run(self._operations.run(prepared, Context(self._services), variables, None))
-        return data_of(orjson.loads(b"".join(answer.chunks())))
+        body: Answer = orjson.loads(b"".join(answer.chunks()))
+        data_of(body)
+        return body
 
-    def write(self, variables: Mapping[str, Any], folder: str) -> tuple[int, int]:
-        """Writes the rows of a query, asked for as in a document, as Parquet: (rows, files)."""
+    def write(self, variables: Mapping[str, Any], folder: str) -> tuple[int, int, Sequence[Warning]]:
+        """Writes the rows of a query, asked for as in a document, as Parquet: (rows, files, warnings)."""
         from executor.bounds.cancel import Cancel
         from executor.question.request import Request
         from schema.arguments import BasisInput, read_arguments
         from schema.speculation import read_snapshot
+        from schema.types import warnings_of
 
         services, basis = self._services, variables.get("basis")
         pool, database = services.pool, services.database
         if pool.spark is not None:
             pool.spark.wait_ready(_SPARK_SECONDS)
         given = None if basis is None else BasisInput(**_basis_fields(basis))
-        snapshot = asyncio.run(read_snapshot(services, given, variables.get("with"), None))
+        told: list[Diagnostic] = []
+        snapshot = asyncio.run(read_snapshot(services, given, variables.get("with"), None, told))
         arguments = read_arguments(database, variables.get("args"), variables.get("argsEdn"))
         request = Request(
             variables["query"], arguments, snapshot, variables["engine"], variables.get("timeoutMs"), cached=False
         )
         parts = pool.write(request, folder, Cancel())
-        return sum(part.rows for part in parts), len(parts)
+        told += pool.diagnostics(pool.question(request))
+        return sum(part.rows for part in parts), len(parts), warnings_of(told)
 
 
 def _basis_fields(basis: Mapping[str, Any]) -> dict[str, Any]:

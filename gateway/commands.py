@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
@@ -89,7 +89,7 @@ def _origin(read: Read, name: str) -> str:
 def run_query(backend: Backend, variables: Mapping[str, Any], form: str) -> Relation:
     """The answer to a query: its rows, or for `json` and `edn` its value in the find spec's shape."""
     whole, encoding = form in ("json", "edn"), "PLAIN" if form == "json" else "TAGGED"
-    answer = backend.execute(_QUERY, {**variables, "whole": whole, "as": encoding})["q"]
+    answer = backend.execute(_QUERY, {**variables, "whole": whole, "as": encoding})["data"]["q"]
     count, stats = answer["stats"]["rows"], answer["stats"]
     rows = "row" if count == 1 else "rows"
     summary = f"{count:,} {rows} · t {answer['basisT']} · {stats['elapsedMs']:,.1f} ms · {stats['engine']}"
@@ -99,12 +99,12 @@ def run_query(backend: Backend, variables: Mapping[str, Any], form: str) -> Rela
         rows=[decode(row) for row in answer.get("rows", ())],
         value=answer.get("value") if form == "json" else decode(answer.get("value")),
         summary=summary,
-        warnings=_warnings(answer),
+        warnings=warned(answer["warnings"]),
     )
 
 
-def run_write(backend: Backend, variables: Mapping[str, Any], folder: str) -> str:
-    """Writes the answer's rows as Parquet; what is said of it as JSON."""
+def run_write(backend: Backend, variables: Mapping[str, Any], folder: str) -> tuple[str, list[Warned]]:
+    """Writes the answer's rows as Parquet; what is said of it as JSON, and what is suspicious about the query."""
     if not isinstance(backend, Local):
         raise AdalogError(
             Code.ARG_INVALID, "--output writes where the data folder is: give --data, and leave out --url"
@@ -116,30 +116,35 @@ def run_write(backend: Backend, variables: Mapping[str, Any], folder: str) -> st
         path.mkdir(parents=True, exist_ok=True)
         if any(path.iterdir()):
             raise AdalogError(Code.ARG_INVALID, f"{folder} is not empty; --output wants a folder for itself")
-        rows, files = backend.write(variables, str(path.absolute()))
+        rows, files, warnings = backend.write(variables, str(path.absolute()))
     except OSError as error:
         raise AdalogError(
             Code.BACKEND_UNAVAILABLE, f"{folder} cannot be written: {error.strerror}", retryable=False
         ) from None
-    return orjson.dumps({"rows": rows, "files": files}).decode()
+    said = orjson.dumps({"rows": rows, "files": files}).decode()
+    return said, [Warned(each.code, each.message, each.line, each.column) for each in warnings]
 
 
-def _warnings(answer: Mapping[str, Any]) -> list[Warned]:
-    return [Warned(**warning) for warning in answer["warnings"]]
+def warned(warnings: Iterable[Mapping[str, Any]] | None) -> list[Warned]:
+    """Warnings as they are printed."""
+    return [Warned(each["code"], each["message"], each["line"], each["column"]) for each in warnings or ()]
 
 
 def run_explain(backend: Backend, variables: Mapping[str, Any], form: str) -> tuple[str, list[Warned]]:
     """The plan for people, or as JSON; what is suspicious about the query."""
-    answer = backend.execute(_EXPLAIN, variables)["explain"]
+    answer = backend.execute(_EXPLAIN, variables)["data"]["explain"]
     text: str = answer["text"] if form == "text" else _indented(answer["plan"])
-    return text, _warnings(answer)
+    return text, warned(answer["warnings"])
 
 
-def run_pull(backend: Backend, variables: Mapping[str, Any], form: str) -> list[Any]:
-    """What there is of each entity: EDN values, or for `json` plain JSON; None for nothing."""
+def run_pull(backend: Backend, variables: Mapping[str, Any], form: str) -> tuple[list[Any], list[Warned]]:
+    """What there is of each entity, EDN values, or for `json` plain JSON, None for nothing; and what is suspicious
+    about the pull."""
     encoding = "PLAIN" if form == "json" else "TAGGED"
-    found: list[Any] = backend.execute(_PULL, {**variables, "as": encoding})["pullMany"]
-    return found if form == "json" else [decode(each) for each in found]
+    answer = backend.execute(_PULL, {**variables, "as": encoding})
+    found: list[Any] = answer["data"]["pullMany"]
+    warnings = warned(answer.get("extensions", {}).get("warnings"))
+    return found if form == "json" else [decode(each) for each in found], warnings
 
 
 def run_attributes(backend: Backend, prefix: str, form: str, *, own: bool) -> Relation:
@@ -148,7 +153,7 @@ def run_attributes(backend: Backend, prefix: str, form: str, *, own: bool) -> Re
     prefix = prefix.removeprefix(":")
     found = [
         attribute
-        for attribute in backend.execute(_ATTRIBUTES, {})["attributes"]
+        for attribute in backend.execute(_ATTRIBUTES, {})["data"]["attributes"]
         if attribute["ident"].startswith(":" + prefix)
     ]
     shown = [each for each in found if own or prefix.startswith("db") or not _is_own(each["ident"])]
@@ -194,14 +199,14 @@ def _plain(value: Any) -> Any:
 
 def run_transact(backend: Backend, variables: Mapping[str, Any], form: str) -> tuple[str, list[Warned]]:
     """Applies a transaction; what to say about it, and what is suspicious about it."""
-    report = backend.execute(_TRANSACT, {**variables, "whole": form == "json"})["transact"]
+    report = backend.execute(_TRANSACT, {**variables, "whole": form == "json"})["data"]["transact"]
     if form == "json":
-        return _indented(report), _warnings(report)
+        return _indented(report), warned(report["warnings"])
     added = sum(datom["added"] for datom in report["datoms"])
     retracted = len(report["datoms"]) - added
     lines = [f"t {report['t']} · {report['txInstant']} · {added:,} added, {retracted:,} retracted"]
     lines += [f"  {name} → {entity}" for name, entity in report["tempids"].items()]
-    return "\n".join(lines), _warnings(report)
+    return "\n".join(lines), warned(report["warnings"])
 
 
 def _indented(value: Mapping[str, Any] | Sequence[Any]) -> str:

@@ -14,8 +14,9 @@ from executor.spark.exporting.target import check
 from executor.spark.pipeline.reading import SparkRunner
 from executor.spark.session import Session
 from gateway.config import Settings
+from gateway.output import Warned, print_warnings
 from gateway.stages import Shown, bar_on
-from schema.basis import read_instant
+from schema.basis import future, read_instant
 from store.attribute import TX_BASE
 from store.moments import check_moment
 from store.reading import read_folder
@@ -31,7 +32,9 @@ def run_export(
     moment = None if as_of is None else _moment(as_of)
     check(to)
     # Without the folder's lock: whoever has it, or wants it, is not disturbed.
-    view = _view(read_folder(settings.data), moment)
+    newest = read_folder(settings.data)
+    view = _view(newest, moment)
+    print_warnings([Warned(each.code, each.message, None, None) for each in future(newest, "--as-of", moment)], err)
     session = Session(settings.spark_master, settings.spark_properties)
     session.start()
     try:

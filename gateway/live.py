@@ -20,6 +20,7 @@ from datalog import edn, values
 from datalog.errors import AdalogError, Code
 from gateway import output, tables
 from gateway.backend import Remote, data_of, error_of
+from gateway.commands import warned
 from gateway.config import Settings
 from gateway.console import Terminal, binary
 from schema.encoding import Encoding, decode, encode
@@ -28,7 +29,7 @@ _LIVE: Final = """subscription (
   $query: EDN!, $args: [JSON!], $argsEdn: [EDN!], $resume: String, $fromT: Long, $as: Encoding!
 ) {
   live(query: $query, args: $args, argsEdn: $argsEdn, resume: $resume, fromT: $fromT, encoding: $as) {
-    kind basisT resume columns { name type } rows added retracted last reason
+    kind basisT resume columns { name type } rows added retracted last reason warnings { code message line column }
   }
 }"""
 # What another attempt may find otherwise, and the seconds before it: each time twice as long.
@@ -127,16 +128,19 @@ def replayed(settings: Settings, variables: Mapping[str, Any]) -> Iterator[Event
 
 @dataclass
 class Printer:
-    """Prints events in one format. `form`: table, json, edn or csv."""
+    """Prints events in one format. `form`: table, json, edn or csv. `warn`: prints warnings."""
 
     form: str
     out: Terminal
     say: Callable[[str], None]
     show: int | None = None
+    warn: Callable[[Sequence[output.Warned]], None] = lambda _: None
 
     def __post_init__(self) -> None:
         self._rows: list[Sequence[Any]] = []
         self._headed = False
+        self._warned: list[output.Warned] = []
+        self._warnings: list[output.Warned] = []
 
     @property
     def encoding(self) -> str:
@@ -144,7 +148,15 @@ class Printer:
         return "PLAIN" if self.form == "json" else "TAGGED"
 
     def event(self, event: Event) -> None:
-        """Prints one."""
+        """Prints one, and below it the warnings; not again those of a stream that was connected again."""
+        if event.get("warnings") is not None:
+            self._warnings = warned(event["warnings"])
+        self._print(event)
+        if event["kind"] != "RESET" and event["last"] is not False and self._warnings != self._warned:
+            self._warned = self._warnings
+            self.warn(self._warned)
+
+    def _print(self, event: Event) -> None:
         if event["kind"] == "PROGRESS":
             return
         if event["kind"] == "RESET":

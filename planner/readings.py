@@ -240,6 +240,18 @@ def entity_named(database: Snapshot, value: Any) -> Any:
     return value if read is None else read
 
 
+def unknown_entity(database: Snapshot, value: Any) -> Unknown | None:
+    """The name for which an ident or a lookup ref names no entity; None where it is a value that nothing has."""
+    if isinstance(value, Keyword):
+        return Unknown(value, database, ident=True) if database.entid(value) is None else None
+    if type(value) is not tuple or len(value) != 2 or not isinstance(value[0], Keyword):
+        return None
+    attribute = database.attribute(value[0])
+    if attribute is None:
+        return Unknown(value[0], database)
+    return unknown_entity(database, value[1]) if attribute.is_ref else None
+
+
 def expected(held: Held, *, json: bool) -> str:
     """How such a value is written, for a message."""
     if isinstance(held, Attribute):

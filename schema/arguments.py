@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import strawberry
 
 from datalog import edn, values
+from datalog.diagnostics import Diagnostic
 from datalog.errors import AdalogError, Code
 from executor.question.arguments import Given
-from schema.basis import moment, read_instant, unwrapped
+from schema.basis import future, moment, read_instant, unwrapped
 from schema.encoding import NestingError, TagError, decode
 from schema.scalars import Long
 from store.moments import check_moment
@@ -49,6 +50,12 @@ def snapshot_of(database: Database, basis: BasisInput | None) -> Snapshot:
     if basis.as_of is not None:
         return database.at(as_of=read_instant(basis.as_of), since=basis.since, history=bool(basis.history))
     return database.at(t=basis.t, since=basis.since, history=bool(basis.history))
+
+
+def basis_suspicions(database: Database, basis: BasisInput) -> Iterator[Diagnostic]:
+    """What is suspicious about a basis that names a snapshot."""
+    as_of = None if basis.as_of is None else read_instant(basis.as_of)
+    return future(database.snapshot(), "basis.asOf", as_of, "basis.since", basis.since)
 
 
 def read_arguments(

@@ -5,18 +5,20 @@ Whether it is one is for the query to say: where a `$source` asks for it. Anywhe
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from graphql import GraphQLError
 
 from datalog import edn, values
+from datalog.diagnostics import Diagnostic, Suspicion
 from datalog.errors import AdalogError, Code, quoted, shown
 from datalog.hints import nearest
 from executor.question.arguments import Given, Moment
+from schema.encoding import iso
 from schema.scalars import read_long
-from store.moments import check_moment, number_of
+from store.moments import check_moment, is_future, number_of, numbered
 
 if TYPE_CHECKING:
     from store.database import Database
@@ -48,7 +50,35 @@ def moment(database: Database, place: str, content: Any, value: Given | None) ->
     def beside(default: Snapshot) -> Snapshot:
         return opened(default, ahead=False)
 
-    return Moment(f"{type(content).__name__} {content!r}", opened, value, _number_in(content), beside)
+    def suspicions() -> Iterator[Diagnostic]:
+        asked = _read(place, content)
+        return future(database.snapshot(), f"{place}.asOf", asked.get("asOf"), f"{place}.since", asked.get("since"))
+
+    name = f"{type(content).__name__} {content!r}"
+    return Moment(name, opened, value, _number_in(content), beside, suspicions)
+
+
+def future(
+    newest: Snapshot,
+    as_of_place: str,
+    as_of: datetime | int | None,
+    since_place: str = "",
+    since: int | None = None,
+) -> Iterator[Diagnostic]:
+    """What of a basis is later than everything there is. The places: what messages call them. An `as_of` by its
+    number that is not reached yet is refused elsewhere."""
+    if isinstance(as_of, datetime) and is_future(newest, as_of):
+        message = (
+            f"{as_of_place} {iso(as_of)} is in the future: until then it means the newest state, now t = {newest.t}"
+        )
+        yield Diagnostic(Suspicion.BASIS_FUTURE, message)
+    since = numbered(since)
+    if since is not None and since > newest.t:
+        message = (
+            f"{since_place} {since} is in the future: the newest transaction is {newest.t}, so nothing was "
+            "asserted after it"
+        )
+        yield Diagnostic(Suspicion.BASIS_FUTURE, message)
 
 
 def _number_in(content: Any) -> int | None:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from datalog.diagnostics import MOST, Diagnostic
 from executor.bounds.client import ASKING
 from schema.budget import Budget, Responses
 from schema.cursor import Cursors
 from schema.limits import Limits
 
 if TYPE_CHECKING:
+    from graphql.pyutils import Path
+
     from executor.live.hub import Hub
     from executor.live.resume import Tokens
     from executor.pool import Pool
@@ -41,11 +45,12 @@ class Services:
 
 @dataclass(slots=True)
 class Context:
-    """One request: the services, how many rows its queries gave (for the metrics), and what its response may still
-    come to."""
+    """One request: the services, how many rows its queries gave (for the metrics), what its response may still come
+    to, and the warnings of fields that cannot carry them, by their paths."""
 
     services: Services
     rows: int = 0
+    warnings: dict[tuple[str | int, ...], Sequence[Diagnostic]] = field(default_factory=dict)
     budget: Budget = field(init=False)
 
     # Strawberry hands the context to field extensions by these names when it is not a dict.
@@ -55,3 +60,8 @@ class Context:
     def __post_init__(self) -> None:
         limits, responses = self.services.limits, self.services.responses
         self.budget = Budget(limits.result_bytes, responses, ASKING.get().principal)
+
+    def warn(self, path: Path, diagnostics: Sequence[Diagnostic]) -> None:
+        """Has the response say what is suspicious about a field."""
+        if diagnostics:
+            self.warnings[tuple(path.as_list())] = diagnostics[:MOST]

@@ -49,12 +49,14 @@ from schema.measure import introspected, parse_within
 from schema.reaching import caught_up
 from schema.subscriptions import streamed
 from schema.transacting import Transact, transact_in
+from schema.types import warnings_of
 from store.collecting import uncollected
 
 _VALIDATION_ERRORS: Final = 20
 _COERCION_ERRORS: Final = 50
 # Of the tree that is made of one token of a document.
 _TOKEN_BYTES: Final = 600
+_WARNING: Final = ("code", "message", "line", "column")
 # Values of variables, and entries of introspection, below which the event loop is not worth leaving.
 _INLINE_VALUES: Final = 1_000
 _INLINE_INTROSPECTION: Final = 500
@@ -424,7 +426,11 @@ class Operations:
             except AdalogError as error:
                 return Answer({"errors": [describe(error)]}, executed=False)
         outcome: Any = executor.execute_operation()
-        return _answer(outcome if isinstance(outcome, ExecutionResult) else await outcome)
+        result = outcome if isinstance(outcome, ExecutionResult) else await outcome
+        answer = _answer(result)
+        if context.warnings:
+            answer.body["extensions"] = {"warnings": _warnings(context, result.data)}
+        return answer
 
 
 def _located(error: AdalogError, selected: Selected | None) -> dict[str, Any]:
@@ -440,6 +446,17 @@ async def _transacted(transact: Transact, context: Context, given: Mapping[str, 
 def _has_directives(document: DocumentNode) -> bool:
     """Whether there may be a directive; a string may look like one."""
     return document.loc is None or "@" in document.loc.source.body
+
+
+def _warnings(context: Context, data: Mapping[str, Any] | None) -> list[dict[str, Any]]:
+    """The warnings of fields that cannot carry them, in the order of the response's fields."""
+    places = {name: number for number, name in enumerate(data or ())}
+    ordered = sorted(context.warnings.items(), key=lambda item: places.get(str(item[0][0]), len(places)))
+    return [
+        {name: getattr(each, name) for name in _WARNING} | {"path": path}
+        for path, diagnostics in ordered
+        for each in warnings_of(diagnostics)
+    ]
 
 
 def _answer(result: ExecutionResult) -> Answer:

@@ -11,10 +11,13 @@ import strawberry
 from datalog import edn
 from datalog.diagnostics import Diagnostic
 from datalog.errors import AdalogError, Code
+from datalog.watched import watching
 from executor.bounds.cancel import Cancel
 from executor.question.arguments import Moment
 from executor.question.cost import few
 from executor.question.request import Request
+from planner.suspected import told as described
+from planner.unknown_names import in_components
 from schema import types
 from schema.arguments import BasisInput, describe_arguments, read_arguments
 from schema.background import elsewhere
@@ -230,8 +233,9 @@ class Query:
         timeout_ms: int | None = None,
     ) -> JSON | None:
         within = _within(timeout_ms, info.context.services.limits.timeout_ms)
-        snapshot = await read_snapshot(info.context.services, basis, with_, within.deadline)
-        made = await pulled(info.context, pattern, [eid], "eid", snapshot, encoding or Encoding.PLAIN, within)
+        form = encoding or Encoding.PLAIN
+        made, told = await pulled(info.context, pattern, [eid], "eid", basis, with_, form, within)
+        info.context.warn(info.path, told)
         text = b"".join(made.chunks)[1:-1]
         return None if text == b"null" else JSON(Written((text,)))
 
@@ -247,8 +251,9 @@ class Query:
         timeout_ms: int | None = None,
     ) -> list[JSON | None]:
         within = _within(timeout_ms, info.context.services.limits.timeout_ms)
-        snapshot = await read_snapshot(info.context.services, basis, with_, within.deadline)
-        written = await pulled(info.context, pattern, eids, "eids", snapshot, encoding or Encoding.PLAIN, within)
+        form = encoding or Encoding.PLAIN
+        written, told = await pulled(info.context, pattern, eids, "eids", basis, with_, form, within)
+        info.context.warn(info.path, told)
         return cast(list[JSON | None], written)
 
     @strawberry.field(description="Raw datoms of one index, in its order, from the given leading components.")
@@ -274,25 +279,28 @@ class Query:
             )
         asked = question("datoms", index.value, components, _basis_name(basis), with_)
         start = 0
+        told: list[Diagnostic] = []
         if after is None:
-            snapshot = await read_snapshot(services, basis, with_, within.deadline)
+            snapshot = await read_snapshot(services, basis, with_, within.deadline, told)
         else:
             cursor = services.cursors.read(after, asked)
-            snapshot, start = await at_cursor(services, cursor, with_, within.deadline), cursor.offset
+            snapshot, start = await at_cursor(services, cursor, with_, within.deadline, told), cursor.offset
         held = Repeated(prepaid.add)
 
-        def find(cancel: Cancel) -> list[Span]:
+        def find(cancel: Cancel) -> tuple[list[Span], tuple[Diagnostic, ...]]:
             held.begin()
             leading = tuple(_component(number, text) for number, text in enumerate(components or ()))
             found = []
             for span in snapshot.spans(index.value, leading, start, first + 1, cancel.check):
                 held.take(len(span) * _DATOM_BYTES)
                 found.append(span)
-            return found
+            with watching(cancel.check):
+                return found, described(tuple(in_components(index.value, leading, snapshot)))
 
         # How many there are is not known without counting them.
         cost = _DATOM_COST * first
-        spans = await services.pool.threaded(Cancel(within.deadline), find, cost)
+        spans, suspicious = await services.pool.threaded(Cancel(within.deadline), find, cost)
+        info.context.warn(info.path, [*told, *suspicious])
         count = sum(map(len, spans))
         if count > first:
             last = spans.pop()

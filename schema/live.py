@@ -6,12 +6,13 @@ event is worked out once (`Shape`), and events become the bytes of `{"data": {â€
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
+from datalog.diagnostics import Diagnostic
 from datalog.errors import AdalogError, Code
 from executor.answer.result import Result
 from executor.bounds.budget import Memory
@@ -30,6 +31,7 @@ from schema.errors import describe
 from schema.limits import exceeded
 from schema.reaching import reached
 from schema.scalars import write_long
+from schema.types import warnings_of
 from store.moments import check_moment
 
 if TYPE_CHECKING:
@@ -42,6 +44,7 @@ _SLICE: Final = 20_000
 _MOST_ARGUMENTS: Final = 1_000
 # Values that are read in no time.
 _INLINE_VALUES: Final = 500
+_NULL: Final = b"null"
 
 
 class RefusedError(Exception):
@@ -90,8 +93,36 @@ class LiveForm:
             else self._value(field, inner, event, resume, cancel)
             for name, field, inner in self.shape.fields
         }
-        payload = orjson.dumps({"data": {self.alias: shown}})
-        return Message(event.kind, event.position, payload, len(payload), resume)
+        if not _warns(self.shape):
+            payload = orjson.dumps({"data": {self.alias: shown}})
+            return Message(event.kind, event.position, payload, len(payload), resume)
+        payload, gaps = self._with_gaps(shown)
+        return Message(event.kind, event.position, payload, len(payload), resume, gaps)
+
+    def first(self, message: Message, warnings: Sequence[Diagnostic]) -> Message:
+        """A message, which others share, as the first one of a stream with these warnings."""
+        payload, told = message.payload, warnings_of(warnings)
+        asked = [inner for _, field, inner in self.shape.fields if field == "warnings" and inner is not None]
+        parts: list[bytes] = []
+        start = 0
+        for gap, inner in zip(message.gaps, asked, strict=True):
+            parts += (payload[start:gap], orjson.dumps([_fields(each, inner) for each in told]))
+            start = gap + len(_NULL)
+        whole = b"".join((*parts, payload[start:]))
+        return message._replace(payload=whole, nbytes=len(whole))
+
+    def _with_gaps(self, shown: Mapping[str, Any]) -> tuple[bytes, tuple[int, ...]]:
+        """(the payload, where `null` stands for warnings in it)."""
+        parts = [b'{"data":{' + orjson.dumps(self.alias) + b":{"]
+        size, gaps = len(parts[0]), []
+        for number, (name, asked, _) in enumerate(self.shape.fields):
+            key = (b"," if number else b"") + orjson.dumps(name) + b":"
+            if asked == "warnings":
+                gaps.append(size + len(key))
+            value = orjson.dumps(shown[name])
+            parts += (key, value)
+            size += len(key) + len(value)
+        return b"".join((*parts, b"}}}")), tuple(gaps)
 
     def _value(self, field: str, inner: Shape | None, event: Event, resume: str, cancel: Cancel) -> Any:
         change = event.change
@@ -106,6 +137,8 @@ class LiveForm:
                 return event.reason
             case "last":
                 return event.last if event.kind is Kind.SNAPSHOT else None
+            case "warnings":
+                return None
             case "columns":
                 return None if event.answer is None or inner is None else _columns(event.answer, inner)
             case "rows":
@@ -137,14 +170,20 @@ class LiveForm:
             raise exceeded("bytes in one event of a live query", self.most, "result_bytes")
 
 
-def _columns(answer: Result, shape: Shape) -> list[dict[str, str]]:
-    return [
-        {
-            name: shape.type_name if field == "__typename" else getattr(column, field)
-            for name, field, _ in shape.fields
-        }
-        for column in answer.columns
-    ]
+def _warns(shape: Shape) -> bool:
+    """Whether warnings are asked for."""
+    return any(field == "warnings" for _, field, _ in shape.fields)
+
+
+def _columns(answer: Result, shape: Shape) -> list[dict[str, Any]]:
+    return [_fields(column, shape) for column in answer.columns]
+
+
+def _fields(item: object, shape: Shape) -> dict[str, Any]:
+    """What is asked of an object with plain fields."""
+    return {
+        name: shape.type_name if field == "__typename" else getattr(item, field) for name, field, _ in shape.fields
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +235,7 @@ async def subscribed(services: Services, selected: Selected, resume: str | None)
         made = reading.known()
         if made is None:
             made = await services.pool.threaded(Cancel.after(services.limits.timeout_ms), reading.read)
-    return reading.hub.follow(*made)
+    return _followed(reading.hub, made)
 
 
 def subscribed_at_once(services: Services, selected: Selected, resume: str | None) -> Subscription | None:
@@ -209,7 +248,13 @@ def subscribed_at_once(services: Services, selected: Selected, resume: str | Non
     if any(t > services.database.snapshot().t for t in reading.wanted()):
         return None
     made = reading.known()
-    return None if made is None else reading.hub.follow(*made)
+    return None if made is None else _followed(reading.hub, made)
+
+
+def _followed(hub: Hub, made: _Made) -> Subscription:
+    asked, form, begin, warnings = made
+    first = None if warnings is None else lambda message: form.first(message, warnings)
+    return hub.follow(asked, form, begin, first)
 
 
 def _encoding(selected: Selected) -> Encoding:
@@ -228,7 +273,7 @@ def _log(services: Services, hub: Hub, selected: Selected, resume: str | None) -
     return hub.follow_log(LogForm(selected.alias, _encoding(selected), selected.shape, memory, most), start)
 
 
-_Made = tuple[LiveQuestion, LiveForm, Begin]
+_Made = tuple[LiveQuestion, LiveForm, Begin, Sequence[Diagnostic] | None]
 
 
 class _Reading:
@@ -242,6 +287,7 @@ class _Reading:
         given = selected.arguments
         # A browser connects again by itself, with the address that it was given at first.
         self._from_t = given.get("fromT") if resume is None else None
+        self._warns = _warns(selected.shape)
         self._resume = given.get("resume") if resume is None else resume
         for name in ("args", "argsEdn"):
             if len(given.get(name) or ()) > _MOST_ARGUMENTS:
@@ -264,24 +310,30 @@ class _Reading:
             return None
         request = self._request()
         asked = self.hub.known(request)
-        return None if asked is None else self._made(asked, request)
+        if asked is None:
+            return None
+        warnings = self._services.pool.known_diagnostics(asked.question) if self._warns else None
+        return None if self._warns and warnings is None else self._made(asked, request, warnings)
 
     def read(self, cancel: Cancel) -> _Made:
         """The same whatever it takes."""
         request = self._request()
-        return self._made(self.hub.asked(request, cancel), request)
+        asked = self.hub.asked(request, cancel)
+        warnings = self._services.pool.diagnostics(asked.question, cancel) if self._warns else None
+        return self._made(asked, request, warnings)
 
     def _request(self) -> Request:
         given, services = self._selected.arguments, self._services
         arguments = read_arguments(services.database, given.get("args"), given.get("argsEdn"))
         return Request(given["query"], arguments, max_rows=services.limits.rows)
 
-    def _made(self, asked: LiveQuestion, request: Request) -> _Made:
+    def _made(self, asked: LiveQuestion, request: Request, warnings: Sequence[Diagnostic] | None) -> _Made:
         services, selected = self._services, self._selected
         name = stream_name("live", request.query, describe_arguments(request.args))
         most = services.limits.result_bytes
         form = LiveForm(name, selected.alias, _encoding(selected), selected.shape, services.tokens, most)
-        return asked, form, began(services.database, services.tokens, name, self._resume, self._from_t)
+        begin = began(services.database, services.tokens, name, self._resume, self._from_t)
+        return asked, form, begin, warnings
 
 
 def hashable(shape: Shape) -> Shape:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from datalog import edn
+from datalog.diagnostics import Diagnostic
 from datalog.errors import AdalogError
 from datalog.values import EdnMap
 from executor.bounds.cancel import Cancel
@@ -17,9 +18,11 @@ from planner.readings import entity_named
 from schema.budget import Budget, Repeated, Written
 from schema.encoding import Encoding, MapWriter
 from schema.limits import exceeded
+from schema.speculation import read_snapshot
 from store.collecting import uncollected
 
 if TYPE_CHECKING:
+    from schema.arguments import BasisInput
     from schema.context import Context
     from store.snapshot import Snapshot
 
@@ -36,12 +39,16 @@ async def pulled(
     pattern: str,
     eids: Sequence[str],
     field: str,
-    snapshot: Snapshot,
+    basis: BasisInput | None,
+    with_: str | None,
     encoding: Encoding,
     within: Cancel,
-) -> Written:
-    """A list of the JSON for each entity, `null` where there is nothing. `field`: what the entities came as."""
+) -> tuple[Written, Sequence[Diagnostic]]:
+    """(a list of the JSON for each entity, `null` where there is nothing; what is suspicious about the pull).
+    `field`: what the entities came as."""
     services, limits = context.services, context.services.limits
+    told: list[Diagnostic] = []
+    snapshot = await read_snapshot(services, basis, with_, within.deadline, told)
     if len(eids) > limits.rows:
         raise exceeded(f"entities in {field}", limits.rows, "rows")
     if few(eids, _INLINE_TEXTS):
@@ -50,16 +57,23 @@ async def pulled(
         entities = await services.pool.threaded(
             Cancel(within.deadline), lambda cancel: _entities(eids, field, snapshot, cancel)
         )
-    maps, values = await services.pool.apull(
-        PullRequest(pattern, entities, snapshot=snapshot, timeout_ms=within.left_ms)
+    maps, values, found = await services.pool.apull(
+        PullRequest(pattern, entities, snapshot, within.left_ms, lambda number: _place(field, number))
     )
+    told += found
     context.rows += len(maps)
     held = Repeated(context.budget.take)
     if values > _INLINE_VALUES or not few(maps, 2 * _INLINE_VALUES):
-        return await services.pool.threaded(
+        written = await services.pool.threaded(
             Cancel(within.deadline), lambda cancel: _written(maps, encoding, context.budget, held, cancel)
         )
-    return _written(maps, encoding, context.budget, held, within)
+        return written, told
+    return _written(maps, encoding, context.budget, held, within), told
+
+
+def _place(field: str, number: int) -> str:
+    """What messages call an entity."""
+    return f"{field}[{number}]" if field == "eids" else field
 
 
 def _entities(texts: Sequence[str], field: str, snapshot: Snapshot, cancel: Cancel) -> list[Any]:
@@ -68,8 +82,7 @@ def _entities(texts: Sequence[str], field: str, snapshot: Snapshot, cancel: Canc
         if number % 1_000 == 0:
             cancel.check()
         plain = len(text) <= _DIGITS and text.isascii() and text.isdigit()
-        place = f"{field}[{number}]" if field == "eids" else field
-        entities.append(int(text) if plain else _entity(text, place, snapshot))
+        entities.append(int(text) if plain else _entity(text, _place(field, number), snapshot))
     return entities
 
 

@@ -11,7 +11,7 @@ from datalog.diagnostics import Diagnostic
 from datalog.errors import AdalogError, Position
 from datalog.watched import watching
 from executor.bounds.cancel import Cancel
-from schema.arguments import BasisInput, snapshot_of
+from schema.arguments import BasisInput, basis_suspicions, snapshot_of
 from schema.context import Services
 from schema.cursor import Cursor
 from schema.reaching import reached
@@ -44,11 +44,13 @@ async def read_snapshot(
 ) -> Snapshot:
     """The snapshot that a basis names, with the transaction data applied, by the deadline, where there is any.
 
-    `told`: is given what is suspicious about that data.
+    `told`: is given what is suspicious about the basis and that data.
     """
     if basis is not None:
         await reached(services.database, basis.t, deadline)
     snapshot = snapshot_of(services.database, basis)
+    if told is not None and basis is not None:
+        told += basis_suspicions(services.database, basis)
     return snapshot if with_ is None else await _applied(services, snapshot, with_, None, deadline, told)
 
 

@@ -35,6 +35,9 @@ class LiveEvent:
     retracted: list[JSON] | None
     last: bool | None = strawberry.field(description="SNAPSHOT: true on the last chunk.")
     reason: str | None = strawberry.field(description="RESET: why the stream starts over (a SNAPSHOT follows).")
+    warnings: list[types.Warning] | None = strawberry.field(
+        description="As a query's; on the first event of a stream."
+    )
 
 
 @strawberry.type

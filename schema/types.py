@@ -13,6 +13,7 @@ import strawberry
 
 from datalog import edn
 from datalog.diagnostics import Diagnostic
+from datalog.errors import shown
 from datalog.watched import watching
 from executor.answer.result import Result
 from executor.bounds.budget import Held, Memory
@@ -81,12 +82,16 @@ class Warning:
     column: int | None
 
 
+# Characters of a warning: names in it may be as long as the request.
+_WARNING_LENGTH: Final = 1_000
+
+
 def warnings_of(diagnostics: Iterable[Diagnostic]) -> list[Warning]:
     """Diagnostics as GraphQL shows them."""
     made = []
     for each in diagnostics:
         at = each.position
-        message = each.message
+        message = shown(each.message, _WARNING_LENGTH)
         if at is not None and at.origin:
             message = f"in {at.origin}, line {at.line}, column {at.column}: {message}"
             at = None

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import time
+from datetime import datetime
+from typing import TYPE_CHECKING
+
 from datalog.errors import AdalogError, Code
 from store.attribute import TX_BASE
+
+if TYPE_CHECKING:
+    from store.snapshot import Snapshot
 
 
 def check_moment(place: str, number: int) -> None:
@@ -23,3 +30,9 @@ def number_of(transaction: int) -> int:
 def numbered(transaction: int | None) -> int | None:
     """The same, None for none."""
     return None if transaction is None else number_of(transaction)
+
+
+def is_future(newest: Snapshot, instant: datetime) -> bool:
+    """Whether an instant is later than the clock and than the newest transaction; the clock may be behind that one,
+    where it jumped back."""
+    return instant.timestamp() > time.time() and newest.is_older_than(instant)

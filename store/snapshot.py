@@ -119,8 +119,12 @@ class Snapshot:
     def as_of_instant(self, moment: datetime) -> int:
         """The last transaction at or before an instant; 0 before the first."""
         instants = self.plain.columns_of(bootstrap.TX_INSTANT)
-        code = layout.code_of(layout.TAG_INSTANT, milliseconds(moment) + layout.INSTANT_BIAS)
-        return int(np.searchsorted(instants.v, code, side="right"))
+        return int(np.searchsorted(instants.v, _instant_code(moment), side="right"))
+
+    def is_older_than(self, moment: datetime) -> bool:
+        """Whether an instant is later than the last transaction's."""
+        instants = self.plain.columns_of(bootstrap.TX_INSTANT).v
+        return not len(instants) or _instant_code(moment) > int(instants[-1])
 
     def _schema_at(self, past: Snapshot) -> Schema:
         return self._schema if self.schema_touched <= past.t else past.plain._read_schema()
@@ -417,6 +421,10 @@ class Snapshot:
     def nbytes(self) -> int:
         """Bytes of the tries and dictionaries behind this snapshot, those of mapped files included."""
         return self.codes.nbytes() + sum(data.nbytes() for data in tuple(self._data.values()))
+
+
+def _instant_code(moment: datetime) -> int:
+    return layout.code_of(layout.TAG_INSTANT, milliseconds(moment) + layout.INSTANT_BIAS)
 
 
 def _count_between(sorted_ids: Sequence[Int64s], low: int, high: int) -> int:

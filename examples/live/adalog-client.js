@@ -77,7 +77,7 @@ async function post(endpoint, operation, accept, signal) {
     throw network(error);
   }
 }
-async function dataOf(response, signal) {
+async function answerOf(response, signal) {
   let text;
   try {
     text = await response.text();
@@ -95,7 +95,7 @@ async function dataOf(response, signal) {
     throw fromWire(answer.errors, retryAfter(response));
   if (!response.ok || answer?.data === void 0 || answer.data === null)
     throw refused(response, text);
-  return answer.data;
+  return { data: answer.data, warnings: answer.extensions?.warnings ?? [] };
 }
 function refused(response, text) {
   const said = text.trim().slice(0, 200);
@@ -333,7 +333,7 @@ function isAfter(one, other) {
 }
 
 // dist/live.js
-var DOCUMENT = "subscription Live($query: EDN!, $args: [JSON!], $argsEdn: [EDN!], $resume: String, $fromT: Long, $encoding: Encoding!) { live(query: $query, args: $args, argsEdn: $argsEdn, resume: $resume, fromT: $fromT, encoding: $encoding) { kind basisT resume columns { name type } rows added retracted last reason } }";
+var DOCUMENT = "subscription Live($query: EDN!, $args: [JSON!], $argsEdn: [EDN!], $resume: String, $fromT: Long, $encoding: Encoding!) { live(query: $query, args: $args, argsEdn: $argsEdn, resume: $resume, fromT: $fromT, encoding: $encoding) { kind basisT resume columns { name type } rows added retracted last reason warnings { code message line column } } }";
 var MOST_PENDING = 1e3;
 var LiveQuery = class {
   #query;
@@ -348,6 +348,7 @@ var LiveQuery = class {
   #resume;
   #status = "loading";
   #error;
+  #warnings = [];
   /** The state as it was last asked for; undefined where something changed since. */
   #state;
   #rows;
@@ -399,6 +400,9 @@ var LiveQuery = class {
   get error() {
     return this.#error;
   }
+  get warnings() {
+    return this.#warnings;
+  }
   /** The state now; the same object until something changes. */
   getState = () => {
     return this.#state ??= {
@@ -407,7 +411,8 @@ var LiveQuery = class {
       basisT: this.#basisT,
       resume: this.#resume,
       status: this.#status,
-      error: this.#error
+      error: this.#error,
+      warnings: this.#warnings
     };
   };
   /** Calls back after the state has changed, once for all that arrived together. Returns what ends that. */
@@ -523,6 +528,7 @@ var LiveQuery = class {
       const event = data?.live;
       if (!event)
         continue;
+      this.#warn(event.warnings);
       try {
         this.#apply(event);
         this.#token = event.resume;
@@ -616,6 +622,13 @@ var LiveQuery = class {
     this.#basisT = basisT;
     this.#resume = resume;
     this.#become("live", void 0);
+  }
+  /** The same array for as long as they are the same, also where the stream is begun anew. */
+  #warn(warnings) {
+    if (!warnings || JSON.stringify(warnings) === JSON.stringify(this.#warnings))
+      return;
+    this.#warnings = warnings;
+    this.#state = void 0;
   }
   #change(kind, difference, basisT, resume) {
     return { kind, basisT, resume, columns: this.#columns, reason: this.#reason, ...difference };
@@ -791,7 +804,7 @@ async function receiveEvents(endpoint, operation, silenceMs, receiver, stopped) 
   try {
     const response = await post(endpoint, operation, "text/event-stream", connection.signal);
     if (!response.headers.get("content-type")?.startsWith("text/event-stream")) {
-      await dataOf(response, connection.signal);
+      await answerOf(response, connection.signal);
       throw new AdalogError("PROTOCOL", "the server answered a subscription with one answer, not with events");
     }
     if (response.body === null)
@@ -891,13 +904,16 @@ function createClient(options) {
   const backoff = { minMs: 250, maxMs: 3e4, ...options.backoff };
   const retries = options.retries ?? 3;
   const transport = options.webSocket === void 0 ? serverSentEvents(endpoint, options.silenceMs ?? 6e4) : webSocket(options.webSocket);
-  async function send(query, variables, signal) {
-    return dataOf(await post(endpoint, { query, variables }, ACCEPT, signal), signal);
+  async function send(query, variables, { signal, onWarnings }) {
+    const { data, warnings } = await answerOf(await post(endpoint, { query, variables }, ACCEPT, signal), signal);
+    if (warnings.length > 0)
+      onWarnings?.(warnings);
+    return data;
   }
   async function repeated(query, variables, signal) {
     for (let attempt = 0; ; attempt += 1) {
       try {
-        return await send(query, variables, signal);
+        return await send(query, variables, signal === void 0 ? {} : { signal });
       } catch (error) {
         if (attempt >= retries || !(error instanceof AdalogError) || !isTransient(error))
           throw error;
@@ -928,8 +944,8 @@ function createClient(options) {
       const from = options2.from ?? after((await repeated("{ database { basisT } }", {}, options2.signal)).database.basisT);
       yield* follow(from, options2, transport, backoff);
     },
-    graphql(document, variables = {}, { signal } = {}) {
-      return send(document, variables, signal);
+    graphql(document, variables = {}, options2 = {}) {
+      return send(document, variables, options2);
     }
   };
 }

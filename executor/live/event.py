@@ -91,13 +91,15 @@ class Event:
 
 class Message(NamedTuple):
     """An event as its subscribers get it. `payload` is what the form makes of it, for the gateway the bytes of
-    `{"data": …}`; `nbytes` its size; `resume` what a client hands back to go on after it."""
+    `{"data": …}`; `nbytes` its size; `resume` what a client hands back to go on after it; `gaps`: where in the
+    payload there is room for what only a stream's first event says."""
 
     kind: Kind
     position: Position
     payload: Any
     nbytes: int
     resume: str
+    gaps: tuple[int, ...] = ()
 
     @property
     def t(self) -> int:

@@ -35,7 +35,7 @@ from executor.live.outlet import LoopOutlet, Outlet, ThreadOutlet
 from executor.live.resume import Begin, Tokens, began, stream_name
 from executor.live.seats import Seats
 from executor.live.settings import LiveSettings
-from executor.live.subscription import BlockingSubscription, Subscription
+from executor.live.subscription import BlockingSubscription, First, Subscription
 from executor.live.views import Commit, LiveQuestion, Views
 from executor.maintain.asked import feed_key, view_key
 from executor.maintain.choosing import view_of
@@ -129,12 +129,13 @@ class Hub:
         begin = began(self.database, self._tokens, name, resume, from_t)
         return Changes(self.follow_blocking(asked, ValuesForm(name, self._tokens), begin))
 
-    def follow(self, asked: LiveQuestion, form: Form, begin: Begin) -> Subscription:
-        """A subscription to a question's answer, to be called on the event loop that reads it.
+    def follow(self, asked: LiveQuestion, form: Form, begin: Begin, first: First | None = None) -> Subscription:
+        """A subscription to a question's answer, to be called on the event loop that reads it. `first`: makes its
+        first message.
 
         Raises RATE_LIMITED where there are as many as may be, and BACKEND_UNAVAILABLE after `close`.
         """
-        subscription = Subscription(self, self.settings, begin.position)
+        subscription = Subscription(self, self.settings, begin.position, first)
         self._follow(asked, form, begin, subscription, self._outlet())
         return subscription
 

@@ -57,6 +57,10 @@ class Desk(Protocol):
         """Takes or gives back bytes of all mailboxes; whether there was room for them. `always`: even beyond."""
 
 
+First = Callable[[Message], Message]
+"""What makes the first message of a stream its own, which others may share."""
+
+
 class Subscription:
     """See the module. `position`: that of the last message that was handed over, or where the stream begins."""
 
@@ -68,6 +72,7 @@ class Subscription:
         "_end",
         "_ended",
         "_finished",
+        "_first",
         "_held",
         "_nbytes",
         "_queue",
@@ -78,8 +83,12 @@ class Subscription:
         "position",
     )
 
-    def __init__(self, desk: Desk, settings: LiveSettings, position: Position | None) -> None:
+    def __init__(
+        self, desk: Desk, settings: LiveSettings, position: Position | None, first: First | None = None
+    ) -> None:
         self._desk = desk
+        # Of the message that is handed over first, whichever it is; None once it was.
+        self._first = first
         self._settings = settings
         self.position = position
         self.channel: Channel | None = None
@@ -140,7 +149,7 @@ class Subscription:
                 await self._waiter
             finally:
                 self._waiter = None
-        return self._next()
+        return self._opened(self._next())
 
     # For the outlet, on the reader's thread
 
@@ -236,12 +245,21 @@ class Subscription:
     def _taken(self, deliver: Deliver, messages: Sequence[Message]) -> int:
         """How many of the messages were delivered to somebody who still reads."""
         try:
+            if self._first is not None:
+                messages = [self._first(messages[0]), *messages[1:]]
             taken = deliver(messages)
         except Exception:
             _LOGGER.exception("a subscriber failed, and is let go")
             self.close()
             return 0
+        if taken:
+            self._first = None
         return 0 if self.closed else taken
+
+    def _opened(self, message: Message) -> Message:
+        """A message as it is handed over."""
+        first, self._first = self._first, None
+        return message if first is None else first(message)
 
     def _next(self) -> Message:
         """Takes the first message that waits."""
@@ -277,7 +295,7 @@ class Subscription:
         self._unlink()
         self._drop()
         self._held.clear()
-        self._deliver = self._ended = None
+        self._deliver = self._ended = self._first = None
 
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():
@@ -305,7 +323,7 @@ class BlockingSubscription(Subscription):
                     raise StopIteration
                 self._emptied()
                 self._condition.wait()
-            return self._next()
+            return self._opened(self._next())
 
     def filled(self, messages: Iterable[Message], held: object, *, behind: bool) -> None:
         with self._condition:

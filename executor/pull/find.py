@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from executor.bounds.cancel import Cancel
 from executor.pull.level import Ids
 from executor.pull.puller import Puller
 from executor.question.arguments import matched
+from executor.question.question import Question
 from store.layout import tags_of
 from store.snapshot import Snapshot
 
@@ -97,6 +98,30 @@ def pattern_of(element: ast.FindPull, query: ast.Query, args: Sequence[Any]) -> 
     except AdalogError as error:
         at = f" at {error.position.line}:{error.position.column}" if error.position else ""
         raise AdalogError(error.code, f"{name}{at}: {error.message}", element.pattern.position) from error
+
+
+def takes_patterns(query: ast.Query) -> bool:
+    """Whether a pattern of a pull is an argument."""
+    return any(
+        isinstance(element, ast.FindPull) and isinstance(element.pattern, ast.Var)
+        for element in query.find.elements
+    )
+
+
+def given_patterns(question: Question) -> Iterator[tuple[str, PullPattern, Snapshot]]:
+    """The patterns that are arguments: (the variable's name, the pattern, the database that it is pulled from).
+
+    None of those that are wrong: the answer says why.
+    """
+    for element in question.query.find.elements:
+        if isinstance(element, ast.FindPull) and isinstance(element.pattern, ast.Var):
+            database = question.databases.get(element.source.name)
+            try:
+                pattern = pattern_of(element, question.query, question.args)
+            except AdalogError:
+                continue
+            if database is not None:
+                yield element.pattern.name, pattern, database
 
 
 def _entities(

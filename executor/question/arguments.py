@@ -7,13 +7,13 @@ changes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from datalog import ast
-from datalog.diagnostics import MOST, Suspicion
+from datalog.diagnostics import MOST, Diagnostic, Suspicion
 from datalog.edn import write
 from datalog.errors import AdalogError, Code, Position
 from datalog.parse_nested import input_name
@@ -56,6 +56,8 @@ class Moment:
     t: int | None = None
     # As `open`, but what has yet to come is never ahead of `$`.
     beside: Callable[[Snapshot], Snapshot] | None = None
+    # What is suspicious about it where it is a source.
+    suspicions: Callable[[], Iterable[Diagnostic]] = tuple
 
     def followed(self) -> Moment:
         """The same for whoever follows `$`: an instant still to come is reached with `$`, not before it."""
@@ -146,6 +148,11 @@ def settled(
         if isinstance(value, Snapshot) and isinstance(each, ast.SourceInput)
     }
     settling = _Settling(outline, databases, _chosen(outline, opened), check)
+    for each, value in pairs[1:]:
+        if isinstance(value, Moment) and isinstance(each, ast.SourceInput):
+            settling.suspected += (
+                Suspected(found.code, found.message, each.position) for found in value.suspicions()
+            )
     made = []
     for place, (each, value) in enumerate(opened, 1):
         with refusing(each):

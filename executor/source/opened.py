@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
 from datalog.errors import AdalogError, Code
 from store.folder import check_is_folder
+from store.moments import is_future
 from store.reading import read_folder
 from store.snapshot import Snapshot
+
+_LOGGER: Final = logging.getLogger("adalog.source")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,4 +62,7 @@ def moment(data: str, as_of: str | None) -> int:
             Code.ARG_INVALID,
             f"asOf is {as_of!r}; it is a transaction's number, or an instant as 2024-05-01T12:00:00Z",
         ) from None
-    return newest.as_of_instant(instant if instant.tzinfo is not None else instant.replace(tzinfo=UTC))
+    instant = instant if instant.tzinfo is not None else instant.replace(tzinfo=UTC)
+    if is_future(newest, instant):
+        _LOGGER.warning("asOf is %s, in the future: the newest state is read, t = %d", as_of, newest.t)
+    return newest.as_of_instant(instant)

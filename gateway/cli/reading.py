@@ -68,8 +68,11 @@ def query(query: Text, where: Where, form: str, show: int | None, folder: str | 
         with _backend(query, where, "writing the rows", spark=spark) as backend:
             from gateway.commands import run_write
 
-            said = run_write(backend, variables, folder)
+            said, warnings = run_write(backend, variables, folder)
         out.out(said, highlight=False)
+        from gateway.output import print_warnings
+
+        print_warnings(warnings, err)
         return
     with _backend(query, where, "running the query", spark=spark) as backend:
         from gateway.commands import run_query
@@ -125,11 +128,14 @@ def pull(pattern: Text, eids: tuple[str, ...], where: Where, form: str, **given:
     with _backend(pattern, where, "pulling") as backend:
         from gateway.commands import run_pull
 
-        found = run_pull(backend, variables, form)
+        found, warnings = run_pull(backend, variables, form)
     print_entities(found, form)
     missing = [eid for eid, each in zip(eids, found, strict=True) if each is None]
     if missing:
         say(f"nothing to show of {', '.join(missing)}")
+    from gateway.output import print_warnings
+
+    print_warnings(warnings, err)
 
 
 @click.command()
@@ -183,8 +189,9 @@ def live(
     """
     from gateway.backend import Remote
     from gateway.live import Printer, followed, replayed
+    from gateway.output import print_warnings
 
-    printer = Printer(form, out, say, show)
+    printer = Printer(form, out, say, show, lambda warnings: print_warnings(warnings, err))
     variables = {
         "query": query.text,
         **argument_variables(given["args"], given["args_edn"]),

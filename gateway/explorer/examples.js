@@ -162,6 +162,7 @@ subscription Live {
     added
     retracted
     reason
+    warnings { code message line column }
   }
 }
 `,

@@ -7,8 +7,29 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from datalog.errors import AdalogError, Code
+from gateway import exporting
 from gateway.cli import main
 from store.database import Database
+
+
+@pytest.mark.parametrize(("as_of", "warned"), [("2199-01-01", True), ("2001-01-01", False), ("0", False)])
+def test_a_moment_in_the_future(tmp_path: Path, as_of: str, warned: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(exporting, "Session", NoSession)
+    with Database.open("held"):
+        pass
+    result = CliRunner().invoke(main, ["export", "--data", "held", "--as-of", as_of, "out"])
+    assert "no session" in result.stderr
+    said = "warning BASIS_FUTURE --as-of 2199-01-01T00:00:00.000Z is in the future"
+    assert result.stderr.startswith(said) == warned
+
+
+class NoSession:
+    """A Spark session that cannot be had."""
+
+    def __init__(self, *_: object) -> None:
+        raise AdalogError(Code.BACKEND_UNAVAILABLE, "no session")
 
 
 @pytest.mark.parametrize(

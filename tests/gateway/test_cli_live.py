@@ -19,6 +19,7 @@ from gateway.backend import Remote
 from gateway.config import Settings
 from gateway.console import Terminal
 from gateway.live import Printer, followed
+from gateway.output import Warned
 from store.database import Database
 from tests.gateway.command_line import adalog, command, environ
 from tests.gateway.support import served
@@ -50,6 +51,35 @@ def test_a_past_is_replayed_as_lines_of_a_table(folder: str) -> None:
     lines = [line.split() for line in shown.stdout.splitlines()]
     assert ["+", "Grace,", "H.", "85"] in lines
     assert lines[-2:] == [["-", "Ada", "36"], ["+", "Ada", "37"]]
+
+
+@pytest.mark.parametrize("form", ["table", "json", "edn", "csv"])
+def test_warnings_of_a_folder(folder: str, form: str) -> None:
+    shown = adalog("live", "--data", folder, "--from-t", "1", "--format", form, "[:find ?n :where [?p :nmae ?n]]")
+    assert shown.exit_code == 0, shown.output
+    [warning] = [line for line in shown.stderr.splitlines() if line.startswith("warning")]
+    assert warning.startswith("warning UNKNOWN_ATTRIBUTE no attribute :nmae is declared (did you mean :name?)")
+    assert warning.endswith("(1:22)")
+
+
+def test_warnings_are_printed_below_the_rows_and_once() -> None:
+    misspelt = {"code": "UNKNOWN_ATTRIBUTE", "message": "no attribute :nmae", "line": 1, "column": 2}
+    none = {"columns": [], "rows": [], "added": [], "retracted": [], "reason": "x", "basisT": 1, "warnings": None}
+    printed: list[Any] = []
+    printer = Printer("json", Terminal(), lambda what: None, warn=printed.append)
+    printer._write = lambda text: printed.append(json.loads(text)["kind"])  # type: ignore[method-assign]
+
+    def event(kind: str, warnings: Any = None, last: bool | None = None) -> None:
+        printer.event({**none, "kind": kind, "warnings": warnings, "last": last})
+
+    event("SNAPSHOT", [misspelt], last=False)
+    event("SNAPSHOT", last=True)
+    event("DELTA", [misspelt])
+    event("PROGRESS", [])
+    event("RESET", [misspelt])
+    event("SNAPSHOT", last=True)
+    warned = [Warned(**misspelt)]
+    assert printed == ["SNAPSHOT", "SNAPSHOT", warned, "DELTA", [], "RESET", "SNAPSHOT", warned]
 
 
 def test_a_past_is_replayed_as_csv(folder: str) -> None:

@@ -26,6 +26,14 @@ def test_rows_are_written_and_counted(folder: str, tmp_path: Path) -> None:
     assert sorted(map(list, zip(*table.to_pydict().values(), strict=True))) == sorted(json.loads(shown.stdout))
 
 
+def test_warnings_are_printed(folder: str, tmp_path: Path) -> None:
+    query = "[:find ?p :where [?p :person/nmae]]"
+    result = adalog("query", "--data", folder, "--output", str(tmp_path / "out"), "--as-of", "2199-01-01", query)
+    assert json.loads(result.stdout)["rows"] == 0
+    warned = [line.split()[:2] for line in result.stderr.splitlines()]
+    assert warned == [["warning", "BASIS_FUTURE"], ["warning", "UNKNOWN_ATTRIBUTE"]]
+
+
 def test_arguments_and_moments_count_as_ever(folder: str, tmp_path: Path) -> None:
     query = "[:find ?n :in $ [?n ...] :where [_ :person/name ?n]]"
     for number, more in enumerate((("--as-of", "1"), ("--since", "9"))):

@@ -51,6 +51,19 @@ def test_json(where: tuple[str, str]) -> None:
     assert json.loads(adalog(*say, ADA, "77").stdout) == [{":person/name": "Ada"}, None]
 
 
+def test_warnings(where: tuple[str, str]) -> None:
+    result = adalog("pull", *where, "--format", "edn", "[:person/name\n :person/nmae]", ADA, ":no/ident")
+    assert result.stdout == '{:person/name "Ada"}\nnil\n'
+    lines = result.stderr.splitlines()
+    assert lines[0] == "nothing to show of :no/ident"
+    assert lines[1].startswith("warning UNKNOWN_ATTRIBUTE no attribute :person/nmae is declared (did you mean")
+    assert lines[1].endswith("(2:2)")
+    assert lines[2] == "warning UNKNOWN_IDENT eids[1]: no entity has the ident :no/ident (did you mean :db/ident?)"
+    future = adalog("pull", *where, "--as-of", "2199-01-01", "--format", "json", "[:person/name]", ADA)
+    assert json.loads(future.stdout) == {":person/name": "Ada"}
+    assert future.stderr.startswith("warning BASIS_FUTURE basis.asOf 2199-01-01T00:00:00.000Z is in the future")
+
+
 def test_points_in_time(folder: str) -> None:
     adalog("transact", "--data", folder, f"[[:db/add {ADA} :person/born 1816]]")
     say = ("pull", "--data", folder, "--format", "edn", "[:person/born]", ADA)

@@ -3,11 +3,11 @@
 import { delay, sleep, type Backoff } from "./backoff.js";
 import type { Edn } from "./edn.js";
 import { AdalogError, isTransient } from "./errors.js";
-import { dataOf, post, type Endpoint, type Fetch, type Headers } from "./http.js";
+import { answerOf, post, type Endpoint, type Fetch, type Headers } from "./http.js";
 import { LiveQuery, type LiveOptions } from "./live.js";
 import { after, follow, type LogEntry, type LogOptions } from "./log.js";
 import { serverSentEvents, webSocket, type Transport, type WebSocketClient } from "./transport.js";
-import type { Basis, Column, Encoding, Json, Long, Warning } from "./wire.js";
+import type { Basis, Column, Encoding, FieldWarning, Json, Long, Warning } from "./wire.js";
 
 export interface ClientOptions {
   /** Of the GraphQL endpoint, as `https://db.example.org/graphql`. */
@@ -77,7 +77,13 @@ export interface Client {
   /** Every transaction from one on, each once; ends where the loop is left. */
   transactions(options?: LogOptions): AsyncGenerator<LogEntry, void, undefined>;
   /** Any other GraphQL query or mutation, sent once; its `data`. */
-  graphql<Data>(document: string, variables?: Record<string, unknown>, options?: { signal?: AbortSignal }): Promise<Data>;
+  graphql<Data>(document: string, variables?: Record<string, unknown>, options?: GraphqlOptions): Promise<Data>;
+}
+
+export interface GraphqlOptions {
+  readonly signal?: AbortSignal;
+  /** Is told of fields that cannot carry their warnings themselves, `pull` and `pullMany` for two; not where there are none. */
+  readonly onWarnings?: (warnings: readonly FieldWarning[]) => void;
 }
 
 const QUERY =
@@ -106,14 +112,20 @@ export function createClient(options: ClientOptions): Client {
       ? serverSentEvents(endpoint, options.silenceMs ?? 60_000)
       : webSocket(options.webSocket);
 
-  async function send<Data>(query: string, variables: Record<string, unknown>, signal: AbortSignal | undefined): Promise<Data> {
-    return dataOf<Data>(await post(endpoint, { query, variables }, ACCEPT, signal), signal);
+  async function send<Data>(
+    query: string,
+    variables: Record<string, unknown>,
+    { signal, onWarnings }: GraphqlOptions,
+  ): Promise<Data> {
+    const { data, warnings } = await answerOf<Data>(await post(endpoint, { query, variables }, ACCEPT, signal), signal);
+    if (warnings.length > 0) onWarnings?.(warnings);
+    return data;
   }
 
   async function repeated<Data>(query: string, variables: Record<string, unknown>, signal: AbortSignal | undefined): Promise<Data> {
     for (let attempt = 0; ; attempt += 1) {
       try {
-        return await send<Data>(query, variables, signal);
+        return await send<Data>(query, variables, signal === undefined ? {} : { signal });
       } catch (error) {
         if (attempt >= retries || !(error instanceof AdalogError) || !isTransient(error)) throw error;
         await sleep(delay(backoff, attempt, error.retryAfter), signal);
@@ -149,8 +161,8 @@ export function createClient(options: ClientOptions): Client {
       yield* follow(from, options, transport, backoff);
     },
 
-    graphql(document, variables = {}, { signal } = {}) {
-      return send(document, variables, signal);
+    graphql(document, variables = {}, options = {}) {
+      return send(document, variables, options);
     },
   };
 }

@@ -1,7 +1,7 @@
 /** GraphQL over HTTP: requests, and the errors that they end in. */
 
 import { AdalogError, fromWire, network } from "./errors.js";
-import type { Answer, Operation } from "./wire.js";
+import type { Answer, FieldWarning, Operation } from "./wire.js";
 
 export type Fetch = (input: string, init: RequestInit) => Promise<Response>;
 export type Headers = Readonly<Record<string, string>>;
@@ -41,8 +41,11 @@ export async function post(
   }
 }
 
-/** The data of an answer that came whole. */
-export async function dataOf<Data>(response: Response, signal: AbortSignal | undefined): Promise<Data> {
+/** An answer that came whole, with data. */
+export async function answerOf<Data>(
+  response: Response,
+  signal: AbortSignal | undefined,
+): Promise<{ data: Data; warnings: readonly FieldWarning[] }> {
   let text: string;
   try {
     text = await response.text();
@@ -58,7 +61,7 @@ export async function dataOf<Data>(response: Response, signal: AbortSignal | und
   }
   if (answer?.errors?.length) throw fromWire(answer.errors, retryAfter(response));
   if (!response.ok || answer?.data === undefined || answer.data === null) throw refused(response, text);
-  return answer.data;
+  return { data: answer.data, warnings: answer.extensions?.warnings ?? [] };
 }
 
 /** A response in another form than GraphQL's: a proxy's, most likely. */

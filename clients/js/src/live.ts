@@ -5,7 +5,7 @@ import { Connection } from "./connection.js";
 import { AdalogError, fromWire } from "./errors.js";
 import { Inconsistent, RowSet, type Difference, type RowKey } from "./rows.js";
 import type { Transport } from "./transport.js";
-import { isAfter, type Answer, type Column, type Encoding, type Json, type LiveEvent, type Long, type Operation } from "./wire.js";
+import { isAfter, type Answer, type Column, type Encoding, type Json, type LiveEvent, type Long, type Operation, type Warning } from "./wire.js";
 
 /**
  * `loading`: no complete answer yet. `live`: up to date. `stale`: the rows are of an earlier moment, and it is being
@@ -22,6 +22,8 @@ export interface LiveState<Row> {
   readonly resume: string | undefined;
   readonly status: LiveStatus;
   readonly error: AdalogError | undefined;
+  /** What is allowed in the query and probably not meant, as the server said when the stream began. */
+  readonly warnings: readonly Warning[];
 }
 
 /**
@@ -56,7 +58,8 @@ export interface LiveOptions<Row> {
 const DOCUMENT =
   "subscription Live($query: EDN!, $args: [JSON!], $argsEdn: [EDN!], $resume: String, $fromT: Long, $encoding: Encoding!) " +
   "{ live(query: $query, args: $args, argsEdn: $argsEdn, resume: $resume, fromT: $fromT, encoding: $encoding) " +
-  "{ kind basisT resume columns { name type } rows added retracted last reason } }";
+  "{ kind basisT resume columns { name type } rows added retracted last reason " +
+  "warnings { code message line column } } }";
 
 /** Beyond so many changes that an iteration has not taken, it is disconnected until it has. */
 const MOST_PENDING = 1000;
@@ -75,6 +78,7 @@ export class LiveQuery<Row = Json[]> implements AsyncIterable<LiveChange<Row>> {
   #resume: string | undefined;
   #status: LiveStatus = "loading";
   #error: AdalogError | undefined;
+  #warnings: readonly Warning[] = [];
   /** The state as it was last asked for; undefined where something changed since. */
   #state: LiveState<Row> | undefined;
   #rows: readonly Row[] | undefined;
@@ -134,6 +138,10 @@ export class LiveQuery<Row = Json[]> implements AsyncIterable<LiveChange<Row>> {
     return this.#error;
   }
 
+  get warnings(): readonly Warning[] {
+    return this.#warnings;
+  }
+
   /** The state now; the same object until something changes. */
   readonly getState = (): LiveState<Row> => {
     return (this.#state ??= {
@@ -143,6 +151,7 @@ export class LiveQuery<Row = Json[]> implements AsyncIterable<LiveChange<Row>> {
       resume: this.#resume,
       status: this.#status,
       error: this.#error,
+      warnings: this.#warnings,
     });
   };
 
@@ -253,6 +262,7 @@ export class LiveQuery<Row = Json[]> implements AsyncIterable<LiveChange<Row>> {
       }
       const event = (data as { live?: LiveEvent | null } | null | undefined)?.live;
       if (!event) continue;
+      this.#warn(event.warnings);
       try {
         this.#apply(event);
         this.#token = event.resume;
@@ -342,6 +352,13 @@ export class LiveQuery<Row = Json[]> implements AsyncIterable<LiveChange<Row>> {
     this.#basisT = basisT;
     this.#resume = resume;
     this.#become("live", undefined);
+  }
+
+  /** The same array for as long as they are the same, also where the stream is begun anew. */
+  #warn(warnings: readonly Warning[] | null | undefined): void {
+    if (!warnings || JSON.stringify(warnings) === JSON.stringify(this.#warnings)) return;
+    this.#warnings = warnings;
+    this.#state = undefined;
   }
 
   #change(kind: LiveChange<Row>["kind"], difference: Difference<Row>, basisT: Long, resume: string): LiveChange<Row> {

@@ -55,7 +55,7 @@ export function useLive<Row = Json[]>(
   return useSyncExternalStore(subscribe, state, id === null ? idle : loading) as UseLiveState<Row>;
 }
 
-const NOTHING = { rows: [], columns: [], basisT: undefined, resume: undefined, error: undefined } as const;
+const NOTHING = { rows: [], columns: [], basisT: undefined, resume: undefined, error: undefined, warnings: [] } as const;
 const LOADING: UseLiveState<unknown> = { ...NOTHING, status: "loading" };
 const IDLE: UseLiveState<unknown> = { ...NOTHING, status: "idle" };
 const loading = () => LOADING;

@@ -2,7 +2,7 @@
 
 import { AdalogError, fromWire, network } from "./errors.js";
 import { eventStream } from "./event-stream.js";
-import { dataOf, post, type Endpoint } from "./http.js";
+import { answerOf, post, type Endpoint } from "./http.js";
 import { onWake } from "./wake.js";
 import type { Answer, Operation, WireError } from "./wire.js";
 
@@ -53,7 +53,7 @@ async function receiveEvents(
   try {
     const response = await post(endpoint, operation, "text/event-stream", connection.signal);
     if (!response.headers.get("content-type")?.startsWith("text/event-stream")) {
-      await dataOf(response, connection.signal);
+      await answerOf(response, connection.signal);
       throw new AdalogError("PROTOCOL", "the server answered a subscription with one answer, not with events");
     }
     if (response.body === null) return;

@@ -20,6 +20,12 @@ export interface Warning {
   readonly column: number | null;
 }
 
+/** Of a field that cannot carry warnings, `pull` for one. */
+export interface FieldWarning extends Warning {
+  /** Of the field, as in an error of GraphQL's. */
+  readonly path: readonly (string | number)[];
+}
+
 /** The database value to read: at most one of `t` and `asOf`; without either, the latest. */
 export interface Basis {
   readonly t?: Long;
@@ -39,6 +45,8 @@ export interface LiveEvent {
   readonly retracted?: readonly Json[] | null;
   readonly last?: boolean | null;
   readonly reason?: string | null;
+  /** On the first event of a stream. */
+  readonly warnings?: readonly Warning[] | null;
 }
 
 /** A GraphQL request. */
@@ -51,6 +59,7 @@ export interface Operation {
 export interface Answer<Data> {
   readonly data?: Data | null | undefined;
   readonly errors?: readonly WireError[] | undefined;
+  readonly extensions?: { readonly warnings?: readonly FieldWarning[] } | undefined;
 }
 
 export interface WireError {

@@ -41,7 +41,7 @@ async function begun(rows: Json[][], options: LiveOptions<Json[]> = {}, more: Pa
 test("a snapshot in chunks, then changes; rows that stay are the same objects", async () => {
   const changes: LiveChange<Json[]>[] = [];
   const live = subscribed({ onChange: (change) => changes.push(change) }, ["x", [":a/b", 1]]);
-  assert.deepEqual(live.getState(), { rows: [], columns: [], basisT: undefined, resume: undefined, status: "loading", error: undefined });
+  assert.deepEqual(live.getState(), { rows: [], columns: [], basisT: undefined, resume: undefined, status: "loading", error: undefined, warnings: [] });
   const connection = await server.next();
   assert.equal(connection.headers.accept, "text/event-stream");
   assert.deepEqual(connection.variables, { query: QUERY, args: ["x", [":a/b", 1]], encoding: "PLAIN" });
@@ -63,6 +63,27 @@ test("a snapshot in chunks, then changes; rows that stay are the same objects", 
     ["delta", 6, [[3, "c"]], [[1, "a"]]],
     ["delta", 8, [["9007199254740993", "d"]], []],
   ]);
+});
+
+test("warnings come with the first event of a stream, and stay the same array", async () => {
+  const misspelt = { code: "UNKNOWN_ATTRIBUTE", message: "no attribute :naem is declared", line: 1, column: 27 };
+  const live = subscribed();
+  const connection = await server.next();
+  assert.match(connection.body.query, /warnings \{ code message line column \}/);
+  connection.send({ ...snapshot(1, []), warnings: [misspelt] });
+  const first = await live.ready();
+  assert.deepEqual(first.warnings, [misspelt]);
+  connection.send({ ...delta(2, [[1, "a"]], []), warnings: null });
+  const second = await until(live, ({ basisT }) => basisT === 2);
+  assert.equal(second.warnings, first.warnings);
+
+  connection.cut();
+  const again = await server.next();
+  again.send({ ...progress(3), warnings: [misspelt] });
+  assert.equal((await until(live, ({ basisT }) => basisT === 3)).warnings, first.warnings);
+  again.cut();
+  (await server.next()).send({ ...progress(4), warnings: [] });
+  assert.deepEqual((await until(live, ({ basisT }) => basisT === 4)).warnings, []);
 });
 
 test("progress moves the token, and the rows stay the same array", async () => {

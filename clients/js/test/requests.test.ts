@@ -81,3 +81,12 @@ test("any other document", async () => {
   (await server.next()).answer({ data: { database: { basisT: 7 } } });
   assert.equal((await asked).database.basisT, 7);
 });
+
+test("what is told beside the data of a request", async () => {
+  const told: unknown[] = [];
+  const asked = client.graphql('{ pull(pattern: "[:naem]", eid: "1") }', {}, { onWarnings: (warnings) => told.push(...warnings) });
+  const warning = { code: "UNKNOWN_ATTRIBUTE", message: "no attribute :naem is declared", line: 1, column: 2, path: ["pull"] };
+  (await server.next()).answer({ data: { pull: null }, extensions: { warnings: [warning] } });
+  assert.deepEqual(await asked, { pull: null });
+  assert.deepEqual(told, [warning]);
+});

@@ -28,12 +28,17 @@ CHANCE = frozenset({"rand", "sample"})
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """`min_args` and `max_args` count the constants before the variable: 1 in `(min 3 ?x)`."""
+    """`min_args` and `max_args` count the constants before the variable: 1 in `(min 3 ?x)`.
+
+    `counts_repeats`: each of several equal values is meant to count, so that one that fell together with another is
+    missed. Not so for `count`: how many different values there are is what it answers.
+    """
 
     name: str
     min_args: int
     max_args: int
     call: Callable[..., Value]
+    counts_repeats: bool = False
 
 
 def check_arguments(name: str, args: Sequence[Value]) -> None:
@@ -214,7 +219,7 @@ AGGREGATES: Mapping[str, Aggregate] = MappingProxyType(
         for known in (
             Aggregate("count", 0, 0, len),
             Aggregate("count-distinct", 0, 0, _count_distinct),
-            *(Aggregate(name, 0, 0, call) for name, call in WEIGHTED.items()),
+            *(Aggregate(name, 0, 0, call, counts_repeats=True) for name, call in WEIGHTED.items()),
             Aggregate("min", 0, 1, _min),
             Aggregate("max", 0, 1, _max),
             Aggregate("distinct", 0, 0, EdnSet),

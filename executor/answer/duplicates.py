@@ -53,6 +53,11 @@ def _looked_up(pattern: DatomAtom, rows: Batch, databases: Mapping[str, Snapshot
     attribute = attribute_of(snapshot, pattern.attribute)
     if attribute is None:
         return None
+    if len(rows.columns) == 1:
+        counts = snapshot.statistics(attribute)
+        if counts.values == rows.size:
+            # These are all the values that there are.
+            return Dropped(counts.count - rows.size)
     exact = rows.size <= _LOOKED_UP
     codes, times = np.unique(rows.columns[pattern.value][:_LOOKED_UP], return_counts=True)
     owners: Any = snapshot.ve(attribute).counts(codes)

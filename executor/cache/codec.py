@@ -204,7 +204,7 @@ def _dropped(said: Any) -> dict[str, Dropped]:
     found = {}
     for name, pair in said.items():
         match pair:
-            case [int() as number, bool() as exact]:
+            case [int() as number, bool() as exact] if not isinstance(number, bool):
                 found[name] = Dropped(number, exact)
             case _:
                 raise ValueError(f"no number and whether it is exact: {pair}")

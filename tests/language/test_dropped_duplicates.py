@@ -6,6 +6,11 @@ import random
 
 import pytest
 
+from executor.cache.codec import NotAnEntryError, decode, encode, entry_of
+from executor.cache.kept import fetched_rows
+from executor.cache.settings import CacheSettings
+from executor.pool import Pool
+from executor.question.request import Request
 from tests.support import World
 
 SCHEMA = """
@@ -129,11 +134,44 @@ def test_a_local_variable_of_a_rule(shop):
 
 
 def test_explain_analyze(shop):
-    from executor.question.request import Request
-
     request = Request("[:find (sum ?q) . :where [?l :line/qty ?q]]", snapshot=shop.database.snapshot())
     assert [each.code for each in shop.pool.explain(request, analyze=True).diagnostics] == ["DROPPED_DUPLICATES"]
     assert not shop.pool.explain(request).diagnostics
+
+
+def test_a_kept_answer_has_the_same_warnings(shop):
+    pool = Pool(shop.database, cache=CacheSettings())
+    try:
+        world = World(shop.database, pool)
+        query = "[:find ?s (sum ?q) :where [?l :line/supplier ?s] [?l :line/qty ?q]]"
+        for asked, owner in ((query, "?l"), (query, "?l"), (query.replace("?l", "?line"), "?line")):
+            result = world.run(asked)
+            (found,) = pool.found_out(result.question, result.dropped)
+            assert f"1 that {owner} alone tells apart" in found.message
+        assert result.cache == "HIT"
+    finally:
+        pool.close()
+
+
+def test_an_answer_from_another_gateway_has_them(shop):
+    result = shop.run("[:find (sum ?q) . :where [?l :line/qty ?q]]")
+    key = bytes(32)
+    entry = decode(key, encode(key, entry_of(result)))
+    assert entry.dropped == {"": (3, True)}
+    kept = fetched_rows(entry, 1, shop.database.snapshot().codes)
+    assert kept is not None
+    assert kept.result is not None
+    assert kept.result.dropped == result.dropped
+
+
+@pytest.mark.parametrize("said", ["[]", '{"": 1}', '{"": [true, true]}', '{"": [1, 1]}', "{", '{"": ["1", true]}'])
+def test_an_entry_that_says_anything_else_is_none(shop, said, monkeypatch):
+    result = shop.run("[:find (sum ?q) . :where [?l :line/qty ?q]]")
+    key = bytes(32)
+    monkeypatch.setattr("executor.cache.codec.json.dumps", lambda _: said)
+    data = encode(key, entry_of(result))
+    with pytest.raises(NotAnEntryError):
+        decode(key, data)
 
 
 def test_against_brute_force(db):

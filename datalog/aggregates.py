@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from datalog import exact
-from datalog.builtins.arithmetic import EXACT, ROUNDED, check_exponent, common_type
+from datalog.builtins.arithmetic import EXACT, check_exponent, common_type, quotient_of_decimals, trimmed
 from datalog.builtins.builtin import refuse, shown, shown_call
 from datalog.exact import Weights
 from datalog.values import LONG_MAX, LONG_MIN, BigInt, EdnSet, Float, Value, identity, sort_key, type_name
@@ -28,12 +28,17 @@ CHANCE = frozenset({"rand", "sample"})
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """`min_args` and `max_args` count the constants before the variable: 1 in `(min 3 ?x)`."""
+    """`min_args` and `max_args` count the constants before the variable: 1 in `(min 3 ?x)`.
+
+    `counts_repeats`: each of several equal values is meant to count, so that one that fell together with another is
+    missed. Not so for `count`: how many different values there are is what it answers.
+    """
 
     name: str
     min_args: int
     max_args: int
     call: Callable[..., Value]
+    counts_repeats: bool = False
 
 
 def check_arguments(name: str, args: Sequence[Value]) -> None:
@@ -128,7 +133,7 @@ def _sum(values: Sequence[Value], weights: Weights = None) -> Value:
         return _double_sum(values, weights, 1)
     if kind is Decimal:
         try:
-            return EXACT.plus(exact.total_of_decimals(values, weights))
+            return trimmed(EXACT.plus(exact.total_of_decimals(values, weights)))
         except DecimalException:
             refuse(f"the sum of these {len(values):,} bigdecs has more than {EXACT.prec:,} digits")
     total = exact.total(values, weights)
@@ -155,11 +160,11 @@ def _mean(values: Sequence[Value], weights: Weights) -> Value:
     kind = common_type(values)
     if kind is float:
         return _double_sum(values, weights, number)
-    if kind is Decimal:
+    if kind in (Decimal, BigInt):
         try:
-            return ROUNDED.divide(exact.total_of_decimals(values, weights), Decimal(number))
+            return quotient_of_decimals(exact.total_of_decimals(values, weights), Decimal(number))
         except DecimalException:
-            refuse(f"the mean of these {number:,} bigdecs is beyond what a bigdec holds")
+            refuse(f"the mean of these {number:,} values is beyond what a bigdec holds")
     return exact.rounded(exact.total(values, weights), number)
 
 
@@ -214,7 +219,7 @@ AGGREGATES: Mapping[str, Aggregate] = MappingProxyType(
         for known in (
             Aggregate("count", 0, 0, len),
             Aggregate("count-distinct", 0, 0, _count_distinct),
-            *(Aggregate(name, 0, 0, call) for name, call in WEIGHTED.items()),
+            *(Aggregate(name, 0, 0, call, counts_repeats=True) for name, call in WEIGHTED.items()),
             Aggregate("min", 0, 1, _min),
             Aggregate("max", 0, 1, _max),
             Aggregate("distinct", 0, 0, EdnSet),

@@ -17,6 +17,7 @@ from datalog.errors import AdalogError, Code
 from datalog.parse_pull import read_pull
 from datalog.pull import PullPattern
 from datalog.values import EdnMap
+from executor.answer.duplicates import dropped
 from executor.answer.parquet import Output, Part, mixed, settled, write_part
 from executor.answer.result import Pulled, Result
 from executor.bounds.budget import Memory
@@ -31,6 +32,7 @@ from executor.pull.puller import Puller
 from executor.question.inputs import bind_inputs
 from executor.question.question import Question
 from executor.question.request import Request
+from planner.duplicates import QUERY
 from planner.explain import explain_plan
 from planner.plan import Engine as Place
 from planner.plan import Plan
@@ -147,6 +149,8 @@ class Engine:
             }
         if ran.tasks:
             shown["tasks"] = _tasks(ran.tasks)
+        if result.dropped:
+            shown["dropped"] = {name: each._asdict() for name, each in result.dropped.items()}
         shown["rows"] = len(result)
         shown["elapsedMs"] = round(result.elapsed_ms, 3)
         return shown
@@ -284,7 +288,10 @@ class Engine:
             started=ran.started,
             ordered=request.ordered,
         )
-        result.question = question
+        result.question, result.dropped = question, ran.ran.dropped
+        if ran.plan.sharing is None:
+            own = dropped(ran.plan.multiplicity, ran.ran.levels, ran.ran.rows, question.databases)
+            result.dropped = result.dropped if own is None else {QUERY: own, **result.dropped}
         result.waited_ms, result.lane = cancel.waited * 1000, cancel.lane
         if request.max_rows is not None and len(result) > request.max_rows:
             raise AdalogError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from itertools import chain
@@ -28,7 +28,9 @@ from executor.stored_queries import StoredQueries
 from executor.turns.lanes import Places
 from executor.turns.scheduler import Scheduler
 from executor.turns.submission import Turns
+from planner.duplicates import diagnostics as dropped_duplicates
 from planner.explain import text_of
+from planner.multiplicity import Dropped
 from planner.suspected import told
 from planner.unknown_names import in_entities, in_pattern
 from store.database import Database
@@ -194,6 +196,16 @@ class Pool:
             return known
         return await self.threaded(Cancel(question.deadline), lambda cancel: self.diagnostics(question, cancel))
 
+    def found_out(self, question: Question, dropped: Mapping[str, Dropped]) -> tuple[Diagnostic, ...]:
+        """What a run found to be probably not meant. `dropped`: as in its result."""
+        return tuple(dropped_duplicates(question.outline, question.databases, dropped)) if dropped else ()
+
+    async def afound_out(self, question: Question, dropped: Mapping[str, Dropped]) -> tuple[Diagnostic, ...]:
+        """The same for an event loop."""
+        if not dropped:
+            return ()
+        return await self.threaded(Cancel(question.deadline), lambda _: self.found_out(question, dropped))
+
     def explain(self, request: Request, analyze: bool = False, cancel: Cancel | None = None) -> Explanation:
         """The plan of a query; with `analyze` what running it did, level by level."""
         cancel = cancel or Cancel()
@@ -201,6 +213,8 @@ class Pool:
         cancel = _sooner(cancel, question.deadline)
         diagnostics = self.diagnostics(question, cancel)
         shown = self.engine.explain(question, cancel, analyze=analyze)
+        dropped = {name: Dropped(**each) for name, each in shown.get("dropped", {}).items()}
+        diagnostics = (*diagnostics, *self.found_out(question, dropped))[:MOST]
         shown["live"] = live_of(question)
         return Explanation(text_of(shown), shown, diagnostics)
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from datalog.errors import AdalogError, Code
 from planner.closure import closure_of, from_seeds
 from planner.deltas import Atom, before_change, delta_bodies, occurrences
+from planner.duplicates import multiplicity, summed_places
 from planner.joins import plan_join
 from planner.logical import (
     AndNode,
@@ -175,7 +176,7 @@ def _stratum(
 
     def planned(name: str, branch: Branch, body: AndNode, delta: str | None) -> RulePlan:
         nonlocal cost
-        plan, estimate, spent = _planned(name, branch, body, delta, statistics, options)
+        plan, estimate, spent = _planned(relations[name], branch, body, delta, statistics, options)
         rows[name] += estimate * (_GROWTH if recurs else 1)
         cost += spent * (_GROWTH if recurs else 1)
         return plan
@@ -208,10 +209,10 @@ def _stratum(
 
 
 def _planned(
-    target: str, branch: Branch, body: AndNode, delta: str | None, statistics: Statistics, options: Options
+    target: Derived, branch: Branch, body: AndNode, delta: str | None, statistics: Statistics, options: Options
 ) -> tuple[RulePlan, float, float]:
     """(the plan, its estimated rows, its estimated cost)."""
-    needed = frozenset(branch.head)
+    needed, whole = frozenset(branch.head), body
     if options.project:
         body = blank_singletons(body, needed.union(branch.given))
     plan = plan_join(body, branch.given, needed, statistics, options)
@@ -219,5 +220,7 @@ def _planned(
     if levels:
         # The relation that takes the rows knows which of them are new.
         levels = (*levels[:-1], replace(levels[-1], merge=False))
-    made = RulePlan(target, branch.head, plan.body, branch.given, levels, delta)
+    summed = frozenset(branch.head[place] for place in summed_places(target.aggregates))
+    counted = multiplicity(whole, plan.body, needed, summed, branch.given, levels, statistics)
+    made = RulePlan(target.name, branch.head, plan.body, branch.given, levels, delta, counted)
     return made, plan.rows, plan.cost

@@ -8,6 +8,7 @@ from typing import Final
 from datalog import ast
 from planner.dependencies import dependencies_of
 from planner.derive import plan_rules
+from planner.duplicates import multiplicity, summed
 from planner.joins import plan_join
 from planner.nested import planned_within
 from planner.plan import Options, Plan
@@ -104,6 +105,10 @@ def order(simplified: Simplified, setting: Setting) -> Plan:
     checked, tree, program = simplified.checked, simplified.checked.tree, simplified.program
     needed, counted = frozenset(checked.answer), simplified.counted
     plan = plan_join(simplified.body, tree.given, needed, simplified.statistics, setting.options, counted)
+    fallen = None
+    if not simplified.counted:
+        sums = summed(checked.query.find.elements)
+        fallen = multiplicity(tree.body, plan.body, needed, sums, tree.given, plan.levels, simplified.statistics)
     return Plan(
         checked.query,
         plan.body,
@@ -120,6 +125,7 @@ def order(simplified: Simplified, setting: Setting) -> Plan:
         checked.places.entities(setting.statistics.databases),
         checked.sharing,
         program,
+        fallen,
     )
 
 

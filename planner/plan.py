@@ -10,6 +10,7 @@ from enum import StrEnum
 
 from datalog.ast import Const, LookupRef, Query
 from planner.logical import AndNode, LevelPlan, Subquery
+from planner.multiplicity import Multiplicity
 from planner.places import Places
 from planner.program import Program, Sharing
 
@@ -40,7 +41,7 @@ class Plan:
     chunks. `cost`: estimated candidates plus prefixes, the unit in which the engine is chosen. `places`: where the
     values of variables stand; `entities`: those that are entities, so that an ident or a lookup ref will do.
     `sharing`: set where the plan answers only for a share of one variable's values. `program` derives the relations
-    of rules that `body` reads.
+    of rules that `body` reads. `multiplicity`: how to count the values that fall together before they are summed.
     """
 
     query: Query
@@ -58,6 +59,7 @@ class Plan:
     entities: frozenset[str] = frozenset()
     sharing: Sharing | None = None
     program: Program = field(default_factory=Program)
+    multiplicity: Multiplicity | None = None
 
     @property
     def order(self) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from planner.logical import AndNode, DatomAtom, LevelPlan, RelationAtom
+from planner.multiplicity import Multiplicity
 
 IDEMPOTENT = frozenset(("min", "max", "and", "or", "union", "choice"))
 """The aggregates whose value only moves one way as tuples are added: they may be part of a recursion."""
@@ -70,7 +71,8 @@ class Derived:
 class RulePlan:
     """How to derive rows of `target`: a join, and which of its variables make the head.
 
-    `delta`: the relation whose recent rows it starts from; None where it reads everything.
+    `delta`: the relation whose recent rows it starts from; None where it reads everything. `multiplicity`: as a
+    plan's.
     """
 
     target: str
@@ -79,6 +81,7 @@ class RulePlan:
     given: tuple[str, ...]
     levels: tuple[LevelPlan, ...]
     delta: str | None = None
+    multiplicity: Multiplicity | None = None
 
     @property
     def order(self) -> tuple[str, ...]:

@@ -21,7 +21,18 @@ from datalog.errors import shown as briefly
 from datalog.pull import DB_ID, PullPattern
 from datalog.values import NUMERIC, Keyword, type_name
 from datalog.watched import look
-from planner.logical import AndNode, DatomAtom, FunctionAtom, Leaf, Node, NotNode, OrNode, PredicateAtom, everything
+from planner.logical import (
+    AndNode,
+    DatomAtom,
+    FunctionAtom,
+    Leaf,
+    Node,
+    NotNode,
+    OrNode,
+    PredicateAtom,
+    RuleAtom,
+    everything,
+)
 from planner.names import names_in, targets
 from planner.outline import Outline
 from planner.places import Kind, Place
@@ -184,12 +195,11 @@ class _Finder:
                             f"{self.outline.tree.written(name)} stands for values that are never equal: "
                             f"{holding(before)}, {holding(held)}"
                         )
-                        if {before, held} == {Kind.ENTITY, Kind.ATTRIBUTE}:
-                            message += (
-                                "; the variable of an attribute is its keyword already, so that no :db/ident is "
-                                "asked of it"
-                            )
+                        message += self.of_keywords(name, {before, held})
                         self.say(Suspicion.IMPOSSIBLE_JOIN, message, item.position)
+        for item in items:
+            if isinstance(item, RuleAtom):
+                self.call(item, known)
         for item in items:
             match item:
                 case PredicateAtom() if item.name in COMPARISONS:
@@ -201,6 +211,41 @@ class _Finder:
                     self.conjunction(AndNode(item.items), known)
                 case _:
                     pass
+
+    def of_keywords(self, name: str, held: set[Held]) -> str:
+        """What is right where a variable stands for an attribute and for an entity."""
+        if held != {Kind.ENTITY, Kind.ATTRIBUTE}:
+            return ""
+        written = self.outline.tree.written(name)
+        return (
+            "; the variable of an attribute is its keyword already, so that no :db/ident is asked of it: "
+            f"[?x :db/ident {written}] gives the entity ?x of the attribute"
+        )
+
+    def call(self, atom: RuleAtom, known: Mapping[str, Held]) -> None:
+        """Whether what is passed to a rule can be what each branch of it takes."""
+        heads = [b.head for each in self.outline.tree.predicates if each.name == atom.rule for b in each.branches]
+        for place, term in enumerate(atom.terms):
+            before = known.get(term) if isinstance(term, str) else None
+            if before is None or not isinstance(term, str):
+                continue
+            others = [self.other(head[place], _class(before)) for head in heads]
+            if others and all(each is not None for each in others):
+                other = others[0]
+                assert other is not None
+                message = (
+                    f"{self.outline.tree.written(term)} stands for values that are never equal: {holding(before)}, "
+                    f"in the rule {atom.rule} {holding(other)}{self.of_keywords(term, {before, other})}"
+                )
+                self.say(Suspicion.IMPOSSIBLE_JOIN, message, atom.position)
+
+    def other(self, name: str, kind: str) -> Held | None:
+        """What a variable of a rule's head stands for, if that is of another class."""
+        for place in self.outline.places.variables.get(name, ()):
+            held = None if place.compared else place.kind_in(self.databases)
+            if held is not None and _class(held) != kind:
+                return held
+        return None
 
     def is_misread(self, atom: DatomAtom) -> bool:
         terms = (atom.entity, atom.attribute, atom.value)

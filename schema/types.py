@@ -12,7 +12,7 @@ import orjson
 import strawberry
 
 from datalog import edn
-from datalog.diagnostics import Diagnostic
+from datalog.diagnostics import MOST, Diagnostic
 from datalog.errors import shown
 from datalog.watched import watching
 from executor.answer.result import Result
@@ -141,9 +141,11 @@ class QueryResult:
         "there can equal, …"
     )
     async def warnings(self, info: strawberry.Info[Context, None]) -> list[Warning]:
-        assert self.result.question is not None
-        found = await info.context.services.pool.adiagnostics(self.result.question)
-        return warnings_of((*self.told, *found))
+        pool, question = info.context.services.pool, self.result.question
+        assert question is not None
+        found = await pool.adiagnostics(question)
+        later = await pool.afound_out(question, self.result.dropped)
+        return warnings_of((*self.told, *(*found, *later)[:MOST]))
 
     @strawberry.field
     def stats(self) -> QueryStats:

@@ -7,13 +7,14 @@ everywhere in it.
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import chain
 from typing import Any, Literal, cast
 
 from datalog.edn_writer import write
 from datalog.errors import Code
-from datalog.values import LONG_MAX, LONG_MIN, EdnMap, Keyword, type_name
+from datalog.values import LONG_MAX, LONG_MIN, EdnList, EdnMap, EdnSet, Keyword, type_name
 from store import bootstrap
 from store.attribute import FIRST_OWN_IDENT, MERGED, TX_BASE, VALUE_TYPES, Attribute, Uniqueness
 from store.operations import Add, Path, Refused, Tempid
@@ -48,6 +49,10 @@ class Declarations:
         # Tempids of entities with an ident: their ids are chosen first, as values are read by their attributes.
         self.ids: dict[Tempid, int] = {}
         self.implied: list[Add] = []
+        # Attributes of cardinality many that had no type before this transaction used them.
+        self._typed_by_use: set[int] = set()
+        # Attributes that a form gives a set: those that nobody declared have cardinality many.
+        self._given_sets: set[Keyword] = set()
 
     # What the transaction declares
 
@@ -57,6 +62,7 @@ class Declarations:
         for form, path in forms:
             for entity, key, value in _descriptions(form, path):
                 described.setdefault(entity, {})[key] = value
+            self._given_sets.update(_given_sets(form))
         for entity, facts in described.items():
             if isinstance(facts.get(_IDENT), Keyword):
                 self._named(entity, facts[_IDENT])
@@ -153,10 +159,21 @@ class Declarations:
             return attribute
         if attribute is None:
             self.check_may_declare(key, path)
+        elif attribute.is_many:
+            self._typed_by_use.add(attribute.id)
         if value_type not in VALUE_TYPES:
             wanted = "declare it with a :db/valueType first"
             raise Refused(Code.UNKNOWN_ATTRIBUTE, f"no value says which type {key} has; {wanted}", path)
         return self._declared_by_use(key, attribute, value_type, path)
+
+    def takes_several(self, attribute: Attribute) -> bool:
+        """Whether a vector or set given to it is several values whatever is in it (dialect 27): its cardinality is
+        many, and it had no type before this transaction."""
+        return attribute.is_many and (attribute.value_type is None or attribute.id in self._typed_by_use)
+
+    def is_given_sets(self, key: Any) -> bool:
+        """Whether the transaction gives an attribute of this name a set: its first use then declares it as many."""
+        return isinstance(key, Keyword) and key in self._given_sets
 
     def unknown(self, key: Any, path: Path) -> None:
         """Something is retracted of what nobody declared: nothing holds of it, and a strict schema says so."""
@@ -181,9 +198,13 @@ class Declarations:
         if known is None:
             self._suspects.declared.append((key, path))
             id_ = self._idents.get(key) or self._state.ident_holder(key) or self._new_ident_id()
-            known = Attribute(id_, key, ident_code)
+            many = self.is_given_sets(key)
+            known = Attribute(id_, key, ident_code, cardinality="many" if many else "one")
+            if many:
+                self._typed_by_use.add(id_)
+            cardinality = bootstrap.MANY if many else bootstrap.ONE
             self.implied.append(Add(id_, self._built_in(bootstrap.IDENT), ident_code, path))
-            self.implied.append(Add(id_, self._built_in(bootstrap.CARDINALITY), bootstrap.ONE, path))
+            self.implied.append(Add(id_, self._built_in(bootstrap.CARDINALITY), cardinality, path))
         type_id = bootstrap.TYPE_IDS[value_type]
         self.implied.append(Add(known.id, self._built_in(bootstrap.VALUE_TYPE), type_id, path))
         attribute = self._attributes[key] = replace(known, value_type=value_type)
@@ -222,6 +243,25 @@ def _descriptions(form: Any, path: Path) -> Iterator[tuple[Any, Keyword, Any]]:
         _, entity, key, value = form
         if isinstance(key, Keyword) and (key == _IDENT or key in _DESCRIBING):
             yield entity, key, value
+
+
+def _given_sets(form: Any) -> Iterator[Keyword]:
+    """The attributes that a form, or a map within it, gives a set or a list."""
+    if isinstance(form, EdnMap):
+        entries: Iterable[tuple[Any, Any]] = form.items()
+    elif type(form) is tuple and len(form) == 4 and isinstance(form[0], Keyword):
+        entries = ((form[2], form[3]),)
+    else:
+        return
+    for key, value in entries:
+        if isinstance(value, EdnSet | EdnList):
+            if isinstance(key, Keyword):
+                yield key
+            yield from chain.from_iterable(map(_given_sets, value))
+        elif isinstance(value, EdnMap):
+            yield from _given_sets(value)
+        elif type(value) is tuple and any(isinstance(item, EdnMap) for item in value):
+            yield from chain.from_iterable(_given_sets(item) for item in value if isinstance(item, EdnMap))
 
 
 def _named_type(value: Any) -> str | None:

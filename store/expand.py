@@ -14,7 +14,7 @@ from datalog.values import NUMERIC, EdnList, EdnMap, EdnSet, Keyword, Symbol, ty
 from store import bootstrap
 from store.attribute import SCHEMA_BASE, TX_BASE, VALUE_TYPES, Attribute
 from store.coercion import coerced, coerced_tuple
-from store.declarations import Declarations, implied_type, unnamed
+from store.declarations import Declarations, unnamed
 from store.functions import OPERATIONS, shown
 from store.json_values import WRITTEN, from_json
 from store.operations import (
@@ -33,6 +33,7 @@ from store.operations import (
 )
 from store.plain import Plain
 from store.schema import item_types
+from store.several_values import SeveralValues
 from store.state import State
 
 _ID: Final = Keyword("db/id")
@@ -50,6 +51,7 @@ class Expansion:
         self._t = t
         self._unnamed = 0
         self._plain = Plain(state, declarations, self._tempid)
+        self._several = SeveralValues(declarations)
 
     def operations(self, forms: list[tuple[Any, Path]]) -> Iterator[Operation]:
         """Everything the forms ask for, what they imply for the schema last."""
@@ -99,13 +101,14 @@ class Expansion:
             case "db.fn/toggle":
                 yield self._toggle(e, form[2], path)
             case "db.fn/default":
-                yield self._default(e, form[2], form[3], path)
+                yield from self._default(e, form[2], form[3], path)
             case _:
                 yield RetractEntity(e, path)
 
     def _add(self, e: Term, key: Any, value: Any, path: Path) -> Iterator[Operation]:
         attribute = self._used(key, value, (*path, 2), (*path, 3))
-        yield from self._one(e, attribute, value, (*path, 3))
+        for item, item_path in self._several.of_list(attribute, value, (*path, 3)):
+            yield from self._one(e, attribute, item, item_path)
 
     def _retract(self, e: Term, key: Any, value: Any, path: Path) -> Iterator[Operation]:
         attribute = self._declarations.find(key)
@@ -117,7 +120,8 @@ class Expansion:
         if value is None:
             yield Retract(e, attribute, None, path)
         elif attribute.value_type is not None:
-            yield Retract(e, attribute, self._value(attribute, value, (*path, 3)), path)
+            for item, item_path in self._several.of_list(attribute, value, (*path, 3)):
+                yield Retract(e, attribute, self._value(attribute, item, item_path), path)
 
     def _cas(self, e: Term, key: Any, old: Any, new: Any, path: Path) -> Operation:
         given = old if new is None else new
@@ -147,10 +151,11 @@ class Expansion:
             raise Refused(Code.TX_INVALID, message, (*path, 2))
         return Update("toggle", e, attribute, None, path)
 
-    def _default(self, e: Term, key: Any, value: Any, path: Path) -> Operation:
+    def _default(self, e: Term, key: Any, value: Any, path: Path) -> Iterator[Operation]:
         attribute = self._used(key, value, (*path, 2), (*path, 3))
         self._check_by_hand(attribute, (*path, 2))
-        return Update("default", e, attribute, self._value(attribute, value, (*path, 3)), path)
+        for item, item_path in self._several.of_list(attribute, value, (*path, 3)):
+            yield Update("default", e, attribute, self._value(attribute, item, item_path), path)
 
     def _check_single(self, attribute: Attribute, function: str, path: Path) -> None:
         if attribute.is_many:
@@ -196,11 +201,8 @@ class Expansion:
 
     def _entry(self, e: Term, key: Keyword, value: Any, key_path: Path, path: Path) -> Iterator[Operation]:
         attribute = self._used(key, value, key_path, path)
-        if attribute.is_many and self._is_collection(attribute, value):
-            for place, item in enumerate(value):
-                yield from self._one(e, attribute, item, (*path, place))
-        else:
-            yield from self._one(e, attribute, value, path)
+        for item, item_path in self._several.of_map(attribute, value, path):
+            yield from self._one(e, attribute, item, item_path)
 
     def _reverse(self, e: Term, key: Keyword, value: Any, key_path: Path, path: Path) -> Iterator[Operation]:
         name = key.name[: len(key.name) - len(key.local)] + key.local[1:]
@@ -211,28 +213,13 @@ class Expansion:
                 f"{key} goes from a ref back to its entity, but {attribute.ident} holds {attribute.value_type}s",
                 key_path,
             )
-        items = list(enumerate(value)) if self._is_collection(attribute, value) else [(None, value)]
-        for place, item in items:
-            item_path = path if place is None else (*path, place)
+        for item, item_path in self._several.of_reverse(attribute, value, path):
             if isinstance(item, EdnMap):
                 other: Term = self._nested_id(item, item_path)
                 yield from self._map(item, item_path, other)
             else:
                 other = self._entity(item, item_path)
             yield Add(other, attribute, e, path)
-
-    def _is_collection(self, attribute: Attribute, value: Any) -> bool:
-        """Whether a value stands for several, rather than being a lookup ref or one tuple."""
-        if isinstance(value, EdnSet | EdnList):
-            return True
-        if type(value) is not tuple:
-            return False
-        if attribute.value_type == "tuple":
-            return all(type(item) is tuple for item in value)
-        if attribute.is_ref and len(value) == 2 and isinstance(value[0], Keyword):
-            named = self._declarations.find(value[0])
-            return named is None or named.unique is None
-        return True
 
     def _one(self, e: Term, attribute: Attribute, value: Any, path: Path) -> Iterator[Operation]:
         if attribute.id == bootstrap.ENSURE:
@@ -274,7 +261,12 @@ class Expansion:
             raise Refused(
                 Code.TX_INVALID, f"nil is no value for {shown(key)}; leave it out, or retract", value_path
             )
-        attribute = self._declarations.used_with(key, implied_type(value), key_path)
+        attribute = self._declarations.find(key)
+        if attribute is None or attribute.value_type is None:
+            if attribute is not None and attribute.is_many and value in ((), EdnSet(), EdnList()):
+                return attribute
+            implied = self._several.implied_type(key, attribute, value)
+            attribute = self._declarations.used_with(key, implied, key_path)
         if attribute.tuple_attrs is not None:
             self._check_by_hand(attribute, key_path)
         return attribute

@@ -136,14 +136,19 @@ class World:
     def warnings(self, marked: str, *args: Any) -> list[str]:
         """The codes of the query's warnings; where the text has marks, they are the places that these point at."""
         text = marked.replace(MARK, "")
-        found = self.pool.diagnostics(self.run(text, *args).question)
+        found = self._diagnostics(self.run(text, *args))
         if MARK in marked:
             assert [_place(each.position) for each in found] == _marks(marked), found
         return [each.code.value for each in found]
 
     def says(self, query: str, *args: Any) -> str:
         """The messages of the query's warnings, one a line."""
-        return "\n".join(each.message for each in self.pool.diagnostics(self.run(query, *args).question))
+        return "\n".join(each.message for each in self._diagnostics(self.run(query, *args)))
+
+    def _diagnostics(self, result: Result) -> list[Any]:
+        question = result.question
+        assert question is not None
+        return [*self.pool.diagnostics(question), *self.pool.found_out(question, result.dropped)]
 
     def pull(self, pattern: str, *entities: Any, **options: Any) -> Value:
         """What the pattern shows of an entity, or of each of several; an entity that is text is EDN."""

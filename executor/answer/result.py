@@ -17,6 +17,7 @@ from executor.answer.decoding import decoded_distinct
 from executor.bounds.budget import Held
 from executor.bounds.cancel import Cancel
 from executor.join.batch import Column as Codes
+from planner.multiplicity import Dropped
 from store.codes import Coder, Scratch
 from store.layout import (
     TAG_BIGDEC,
@@ -88,7 +89,7 @@ class Result:
 
     `pulled`: by the number of their column what pulls show; the codes there are the entities. `decoded`: the
     columns where they are values, and there are no codes. `cache`: HIT, MISS or BYPASS. `question`: what it
-    answers.
+    answers. `dropped`: by rules with aggregates, and for the query itself, how many equal values fell together.
     """
 
     columns: tuple[Column, ...]
@@ -106,6 +107,7 @@ class Result:
     pulled: Mapping[int, Pulled] = field(default_factory=dict)
     decoded: Sequence[Decoded] = ()
     question: Question | None = None
+    dropped: Mapping[str, Dropped] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return self.size
@@ -113,7 +115,17 @@ class Result:
     def under(self, columns: tuple[Column, ...], shape: str, keys: tuple[Any, ...] | None, t: int) -> Result:
         """The same rows as another query asks for them."""
         return Result(
-            columns, self.codes, self.values, self.size, shape, keys, t, self.engine, 0.0, decoded=self.decoded
+            columns,
+            self.codes,
+            self.values,
+            self.size,
+            shape,
+            keys,
+            t,
+            self.engine,
+            0.0,
+            decoded=self.decoded,
+            dropped=self.dropped,
         )
 
     def column(self, index: int, start: int = 0, stop: int | None = None) -> list[Any]:

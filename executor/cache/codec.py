@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Final, Protocol
 from uuid import UUID
@@ -19,6 +20,7 @@ import pyarrow as pa
 
 from datalog.values import BigInt, Float, Keyword, Symbol, Uri
 from executor.answer.result import Result, type_of
+from planner.multiplicity import Dropped
 from store.layout import tags_of
 from store.wire import instant, milliseconds, pack_as_written, unpack
 
@@ -86,10 +88,11 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """The columns of an answer, and the engine that computed it."""
+    """The columns of an answer, the engine that computed it, and how many equal values fell together on the way."""
 
     columns: tuple[Stored, ...]
     engine: str = ""
+    dropped: Mapping[str, Dropped] = field(default_factory=dict)
 
     @property
     def nbytes(self) -> int:
@@ -107,7 +110,7 @@ def entry_of(result: Result) -> Entry:
             columns.append(Stored(kind, result.values.to_arrow(codes).cast(pa.large_string())))
         else:
             columns.append(stored(kind, result.values.decode_many(codes) if len(codes) else []))
-    return Entry(tuple(columns), result.engine)
+    return Entry(tuple(columns), result.engine, result.dropped)
 
 
 def stored(kind: str, values: Values) -> Stored:
@@ -156,7 +159,10 @@ def encode(key: bytes, entry: Entry, seal: Seal = UNSIGNED) -> bytes:
     """The bytes of an entry under a key."""
     names = [f"{place} {column.type}" for place, column in enumerate(entry.columns)]
     batch = pa.record_batch([column.array for column in entry.columns], names=names)
-    batch = batch.replace_schema_metadata({"engine": entry.engine})
+    metadata = {"engine": entry.engine}
+    if entry.dropped:
+        metadata["dropped"] = json.dumps(entry.dropped)
+    batch = batch.replace_schema_metadata(metadata)
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, batch.schema, options=_OPTIONS) as writer:
         writer.write_batch(batch)
@@ -183,10 +189,26 @@ def decode(key: bytes, data: bytes, seal: Seal = UNSIGNED) -> Entry:
         columns = tuple(
             Stored(kind, _checked(kind, array)) for kind, array in zip(kinds, batch.columns, strict=True)
         )
-        engine = (batch.schema.metadata or {})[b"engine"].decode()
+        metadata = batch.schema.metadata or {}
+        engine = metadata[b"engine"].decode()
+        dropped = _dropped(json.loads(metadata.get(b"dropped", b"{}")))
     except (pa.ArrowException, StopIteration, KeyError, ValueError, TypeError, OSError) as error:
         raise NotAnEntryError(str(error)) from None
-    return Entry(columns, engine)
+    return Entry(columns, engine, dropped)
+
+
+def _dropped(said: Any) -> dict[str, Dropped]:
+    """What an entry's text says fell together. Raises ValueError for anything else."""
+    if not isinstance(said, dict):
+        raise ValueError("no numbers by their rules")
+    found = {}
+    for name, pair in said.items():
+        match pair:
+            case [int() as number, bool() as exact] if not isinstance(number, bool):
+                found[name] = Dropped(number, exact)
+            case _:
+                raise ValueError(f"no number and whether it is exact: {pair}")
+    return found
 
 
 def _checked(kind: str, array: pa.Array) -> pa.Array:

@@ -59,7 +59,7 @@ def kept_rows(result: Result, codes: Codes) -> Kept:
 
 
 def _template(result: Result, columns: tuple[Column, ...], codes: Sequence[Any], values: Scratch) -> Result:
-    return Result(columns, codes, values, result.size, "", None, 0, result.engine, 0.0)
+    return Result(columns, codes, values, result.size, "", None, 0, result.engine, 0.0, dropped=result.dropped)
 
 
 def fetched_rows(entry: Entry, width: int, codes: Codes) -> Kept | None:
@@ -68,7 +68,19 @@ def fetched_rows(entry: Entry, width: int, codes: Codes) -> Kept | None:
         return None
     columns = tuple(Column("", column.type) for column in entry.columns)
     size = len(entry.columns[0])
-    made = Result(columns, (), Scratch(codes), size, "", None, 0, entry.engine, 0.0, decoded=entry.columns)
+    made = Result(
+        columns,
+        (),
+        Scratch(codes),
+        size,
+        "",
+        None,
+        0,
+        entry.engine,
+        0.0,
+        decoded=entry.columns,
+        dropped=entry.dropped,
+    )
     return Kept(entry.nbytes, made)
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from datalog.ast import FindAggregate, FindVar, Var
 from datalog.terms import Const
 from executor.answer.aggregates import aggregated
+from executor.answer.duplicates import dropped
 from executor.bounds.budget import Held
 from executor.bounds.cancel import Cancel
 from executor.bounds.run import Run
@@ -25,12 +26,13 @@ from executor.extenders.relation import RelationExtender
 from executor.join.batch import Batch, Column
 from executor.join.driver import Driver
 from executor.join.extender import PairExtender
-from executor.join.generic_join import GenericJoin
+from executor.join.generic_join import GenericJoin, LevelCounts
 from executor.kernels import row_kernels
 from executor.question.inputs import Inputs
 from executor.rules.aggregating import Aggregating
 from executor.rules.facts import Columns, Facts, Parts, RowFacts, check_size
 from planner.logical import DatomAtom, RelationAtom, everything, leaves, variables
+from planner.multiplicity import Dropped
 from planner.plan import Plan
 from planner.program import Closure, Derived, RulePlan, Sharing, Stratum
 from planner.version import Version
@@ -65,6 +67,8 @@ class Fixpoint:
     run: Run
     relations: dict[str, Sequence[Column] | Parts] = field(init=False)
     counts: list[StratumCounts] = field(default_factory=list)
+    dropped: dict[str, Dropped] = field(default_factory=dict)
+    """By rules with aggregates, how many equal values fell together."""
 
     def __post_init__(self) -> None:
         self.relations = dict(self.inputs.relations)
@@ -75,8 +79,9 @@ class Fixpoint:
             began = time.perf_counter()
             self.counts.append(StratumCounts())
             facts = {each.name: self._facts(each, stratum) for each in stratum.relations}
-            for rule in stratum.once:
-                _Rule(self, stratum, rule, facts[rule.target].add).run()
+            once = [_Rule(self, stratum, rule, facts[rule.target].add) for rule in stratum.once]
+            for each in once:
+                each.run()
             added = sum(each.turn() for each in facts.values())
             self.counts[-1].rounds.append(added)
             if stratum.recursive and added:
@@ -85,12 +90,14 @@ class Fixpoint:
                 else:
                     self._rounds(stratum.rounds, stratum, facts)
                     facts |= self._settled(stratum, facts)
-            for each in stratum.relations:
-                held = facts[each.name].whole()
-                if each.aggregates and not stratum.recursive:
-                    held = self._aggregated(each, held)
-                self.relations[each.name] = Parts.of([held] if len(held) else [])
-                self.counts[-1].rows[each.name] = len(held)
+            for relation in stratum.relations:
+                held = facts[relation.name].whole()
+                if relation.aggregates and not stratum.recursive:
+                    rules = [rule for rule in once if rule.plan.target == relation.name]
+                    self._count_dropped(relation, held, rules)
+                    held = self._aggregated(relation, held)
+                self.relations[relation.name] = Parts.of([held] if len(held) else [])
+                self.counts[-1].rows[relation.name] = len(held)
             self.counts[-1].seconds = time.perf_counter() - began
         return self.relations
 
@@ -183,6 +190,20 @@ class Fixpoint:
         batch = Batch(len(rows), dict(zip(names, rows.columns, strict=True)))
         return Columns(aggregated(batch, elements, self.run.values, self.run.cancel))
 
+    def _count_dropped(self, relation: Derived, rows: Columns, rules: Sequence[_Rule]) -> None:
+        """Notes how many values fell together into the rows of a relation that one rule derives."""
+        if len(rules) != 1 or rules[0].plan.multiplicity is None:
+            return
+        plan = rules[0].plan
+        batch = Batch(len(rows), dict(zip(plan.head, rows.columns, strict=True)))
+        found = dropped(plan.multiplicity, rules[0].counts, batch, self.inputs.databases)
+        known = self.dropped.get(relation.rule)
+        if found is not None and known is not None:
+            # Asked for with different places bound, the same rows may be in both.
+            found = Dropped(max(found.number, known.number), exact=False)
+        if found is not None:
+            self.dropped[relation.rule] = found
+
     # Closures
 
     def _close(self, closure: Closure, facts: Mapping[str, Facts]) -> None:
@@ -269,6 +290,7 @@ class _Rule:
         self.add = add
         self._lasting = stratum is not None and _reads_only_recent(stratum, plan)
         self._bound: tuple[GenericJoin | None, list[Reader]] | None = None
+        self.counts: Sequence[LevelCounts] = ()
 
     def run(self) -> None:
         """Adds what the rule derives from what is known now."""
@@ -277,6 +299,7 @@ class _Rule:
         join = self._join(binding)
         if join is None:
             return
+        self.counts = join.counts
 
         def sink(batch: Batch) -> bool:
             self.add([batch.columns[name] for name in self.plan.head])

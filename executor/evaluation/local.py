@@ -26,6 +26,7 @@ from executor.join.step import forget_scratch
 from executor.question.inputs import Inputs
 from executor.rules.facts import Parts
 from planner.logical import WEIGHT
+from planner.multiplicity import Dropped
 from planner.plan import Plan
 from store.codes import Scratch
 
@@ -120,13 +121,15 @@ class TaskCounts:
 class Ran:
     """`rows`: the distinct tuples of the answer's variables, or where the plan says so the same with weights, some
     repeatedly. What happened at each level of the join, in each stratum of the rules before it, and in each task
-    where it was many. `parts`: the files that the tasks wrote in place of rows."""
+    where it was many. `parts`: the files that the tasks wrote in place of rows. `dropped`: by rules with
+    aggregates, how many equal values fell together."""
 
     rows: Batch
     levels: list[LevelCounts]
     strata: list[StratumCounts] = field(default_factory=list)
     tasks: list[TaskCounts] = field(default_factory=list)
     parts: list[Part] | None = None
+    dropped: Mapping[str, Dropped] = field(default_factory=dict)
 
 
 def run_join(plan: Plan, inputs: Inputs, run: Run, *, most: int | None) -> Ran:
@@ -136,17 +139,18 @@ def run_join(plan: Plan, inputs: Inputs, run: Run, *, most: int | None) -> Ran:
         return Ran(collector.rows(), [LevelCounts() for _ in plan.levels])
     relations: Mapping[str, Sequence[Column] | Parts] = inputs.relations
     strata: list[StratumCounts] = []
+    fallen: Mapping[str, Dropped] = {}
     if plan.program.strata:
         fixpoint = Fixpoint(plan, inputs, inputs.start, run)
-        relations, strata = fixpoint.relations_read(), fixpoint.counts
+        relations, strata, fallen = fixpoint.relations_read(), fixpoint.counts, fixpoint.dropped
     join = Binding(plan, inputs.databases, relations, run, derive=derived).join()
     if join is None:
-        return Ran(collector.rows(), [LevelCounts() for _ in plan.levels], strata)
+        return Ran(collector.rows(), [LevelCounts() for _ in plan.levels], strata, dropped=fallen)
     try:
         Driver(join, collector, run.cancel, run.threads).run(inputs.start)
     finally:
         forget_scratch()
-    return Ran(collector.rows(), join.counts, strata)
+    return Ran(collector.rows(), join.counts, strata, dropped=fallen)
 
 
 def collector_for(plan: Plan, most: int | None, cancel: Cancel) -> Collector:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,11 +10,9 @@ from numpy.typing import NDArray
 
 from datalog.errors import AdalogError, Code
 from datalog.values import EdnMap, Value
-from executor.pull.steps import Step
+from executor.pull.steps import Row, Step
 
 Ids = NDArray[np.int64]
-Row = dict[Hashable, tuple[Value, Value]]
-"""The entries of a map in the making, by the identity of their keys."""
 
 MOST_VALUES: Final = 4_000_000
 ENTITY: Final = 400
@@ -41,7 +38,7 @@ class Level:
 def enter(row: Row, step: Step, value: Value) -> None:
     """Adds a value to a row; nil is no value."""
     if value is not None:
-        row[step.key_identity] = (step.key, value)
+        row[step.slot] = (step.key, value)
 
 
 def too_large(most: int) -> AdalogError:

@@ -17,8 +17,8 @@ from datalog.pull import DB_ID
 from datalog.values import EdnMap, Value, identity
 from executor.bounds.budget import Held
 from executor.bounds.cancel import Cancel
-from executor.pull.level import ENTITY, MOST_LEVELS, VALUE, Ids, Level, Row, enter, too_deep, too_large
-from executor.pull.steps import Node, Step
+from executor.pull.level import ENTITY, MOST_LEVELS, VALUE, Ids, Level, enter, too_deep, too_large
+from executor.pull.steps import Node, Row, Step
 from store.trie import distinct
 
 _CHECK_EVERY = 1024
@@ -69,6 +69,27 @@ class Paths:
 
     def level(self) -> Level:
         """The maps of the entities."""
+        self._begin()
+        return self._level([(at, None) for at in np.searchsorted(self._known, self._entities).tolist()])
+
+    def level_below(self, parents: Ids, children: Ids) -> Level:
+        """The maps of entities on paths that begin with others.
+
+        parents: int64[n], ids. children: int64[n], places among the entities.
+        """
+        self._begin()
+        places = np.searchsorted(self._known, self._entities)[children].tolist()
+        before = np.minimum(np.searchsorted(self._known, parents), len(self._known) - 1)
+        reached = self._known[before] == parents
+        return self._level(
+            [
+                (at, parent if known else None)
+                for at, parent, known in zip(places, before.tolist(), reached.tolist(), strict=True)
+            ]
+        )
+
+    def _begin(self) -> None:
+        """Reads what is within reach."""
         self._known, edges = self._reach()
         self._ids = self._known.tolist()
         self._rows, sizes, self._height = self._reader.plain(self._node, self._known)
@@ -76,8 +97,16 @@ class Paths:
         self._sizes = sizes.tolist()
         self._children = [self._by_parent(parents, children) for parents, children in edges]
         self._cyclic = _maybe_cyclic(len(self._known), edges)
+
+    def _level(self, begun: Sequence[tuple[int, int | None]]) -> Level:
+        """The maps of entities by their places, each with the place of the one that its path begins with."""
         depths = tuple(step.depth for step in self._node.loops)
-        shown = [self._show(at, depths, set(), 1) for at in np.searchsorted(self._known, self._entities).tolist()]
+        shown = [
+            _Shown(self._seen(at), 1, 1, frozenset(), None)
+            if at == parent
+            else self._show(at, depths, set() if parent is None else {parent}, 1)
+            for at, parent in begun
+        ]
         return Level(
             [each.map for each in shown],
             np.array([each.size for each in shown], np.float64),
@@ -178,7 +207,7 @@ class Paths:
         if not self._cyclic[at]:
             # Whatever leads here is not among what this leads to.
             within = set()
-        return _Shown(EdnMap.told_apart(row) if row else None, size, height, hits, within)
+        return _Shown(self._node.map(row), size, height, hits, within)
 
     def _seen(self, at: int) -> EdnMap:
         """`{:db/id n}`: all that is shown of an entity that the path has come through."""

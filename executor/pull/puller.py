@@ -20,9 +20,9 @@ from executor.answer.decoding import decoded
 from executor.answer.result import ranks
 from executor.bounds.budget import Held
 from executor.bounds.cancel import Cancel
-from executor.pull.level import ENTITY, MOST_LEVELS, MOST_VALUES, VALUE, Ids, Level, Row, enter, too_deep, too_large
+from executor.pull.level import ENTITY, MOST_LEVELS, MOST_VALUES, VALUE, Ids, Level, enter, too_deep, too_large
 from executor.pull.paths import Paths
-from executor.pull.steps import Node, Resolver, Step
+from executor.pull.steps import Node, Resolver, Row, Step
 from store.collecting import uncollected
 from store.layout import is_long
 from store.snapshot import Snapshot
@@ -79,7 +79,7 @@ class Puller:
         if node.loops:
             return Paths(self, node, entities, self._cancel, self._most).level()
         rows, sizes, height = self.plain(node, entities)
-        return Level([EdnMap.told_apart(row) if row else None for row in rows], sizes, height)
+        return Level([node.map(row) for row in rows], sizes, height)
 
     def plain(self, node: Node, entities: Ids) -> tuple[list[Row], NDArray[np.float64], int]:
         """(entries, sizes, height) of a node without its loops; `entities` are sorted and distinct."""
@@ -106,19 +106,26 @@ class Puller:
             values = self._decoded(codes)
             sizes += np.bincount(places, minlength=len(rows))
         else:
-            children = distinct(codes) if len(codes) else codes
-            level = self._level(step.target, children)
-            at = np.searchsorted(children, codes)
-            maps = level.maps
-            values = [maps[i] for i in at.tolist()]
-            height = level.height
-            sizes += np.bincount(places, level.sizes[at], minlength=len(rows))
+            values, own, height = self._targets(step, step.target, entities[places], codes)
+            sizes += np.bincount(places, own, minlength=len(rows))
             shown = [value is not None for value in values]
             if not all(shown):
                 values = list(compress(values, shown))
                 places = places[shown]
         self._assign(step, places, values, rows)
         return height
+
+    def _targets(
+        self, step: Step, target: Node, parents: Ids, children: Ids
+    ) -> tuple[list[Value], NDArray[np.float64], int]:
+        """(maps, sizes, height) of entities that others refer to, both int64[n]."""
+        known = distinct(children) if len(children) else children
+        at = np.searchsorted(known, children)
+        if step.expands and target.loops and len(known):
+            level = Paths(self, target, known, self._cancel, self._most).level_below(parents, at)
+            return list(level.maps), level.sizes, level.height
+        level = self._level(target, known)
+        return [level.maps[i] for i in at.tolist()], level.sizes[at], level.height
 
     def _decoded(self, codes: Ids) -> list[Value]:
         """The values of codes, held."""
@@ -135,13 +142,13 @@ class Puller:
             ends = np.concatenate(([0], np.cumsum(counts[found]))).tolist()
             values = [tuple(values[start:end]) for start, end in pairwise(ends)]
             places = found
-        key, entry = step.key_identity, step.key
+        slot, entry = step.slot, step.key
         for start in range(0, len(places), _ASSIGNED):
             self._cancel.check()
             some = zip(places[start : start + _ASSIGNED].tolist(), values[start : start + _ASSIGNED], strict=True)
             if step.asked.xform is None:
                 for place, value in some:
-                    rows[place][key] = (entry, value)
+                    rows[place][slot] = (entry, value)
             else:
                 for place, value in some:
                     enter(rows[place], step, step.transformed(value))
@@ -149,7 +156,7 @@ class Puller:
             missing = np.ones(len(rows), np.bool_)
             missing[places] = False
             for place in np.flatnonzero(missing).tolist():
-                rows[place][key] = (entry, step.asked.default.value)
+                rows[place][slot] = (entry, step.asked.default.value)
 
     def values(self, step: Step, entities: Ids) -> tuple[Ids, Ids]:
         """(places, codes), both int64[n]: what each of the entities has, by its place among them, in order, within

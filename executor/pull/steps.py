@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from dataclasses import dataclass
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
 
 from datalog.ast import Const
 from datalog.builtins import BUILTINS
 from datalog.edn_writer import write
 from datalog.errors import AdalogError, Code
 from datalog.pull import DB_ID, DEFAULT_LIMIT, PullAttribute, PullPattern, Recursion
-from datalog.values import Value, identity
+from datalog.values import EdnMap, Keyword, Value, identity
 from planner.resolve import unknown_attribute
 from store.attribute import Attribute
 from store.snapshot import Snapshot
@@ -21,7 +21,9 @@ class Step:
     """One attribute to read. `attribute` is None where the database has none of that name: only a default is left.
 
     many: gives a vector. target: what is shown of the entities it refers to, None for values. loops: shows the node
-    that it is a step of again, `depth` times along one path, None for no bound.
+    that it is a step of again, `depth` times along one path, None for no bound. expands: a component that is shown
+    in full without a pattern of its own, on a path that begins with the entity it is part of. number: tells apart
+    the steps that are shown under one key, None where there is but one.
     """
 
     asked: PullAttribute
@@ -30,6 +32,8 @@ class Step:
     target: Node | None = None
     loops: bool = False
     depth: int | None = None
+    expands: bool = False
+    number: int | None = None
 
     @property
     def key(self) -> Value:
@@ -40,6 +44,11 @@ class Step:
     def key_identity(self) -> Hashable:
         """The typed identity of `key`."""
         return self.asked.key.key  # type: ignore[no-any-return]
+
+    @property
+    def slot(self) -> Hashable:
+        """Where a row has the value until all of its entity's are known."""
+        return self.key_identity if self.number is None else _Slot(self.number)
 
     def transformed(self, value: Value) -> Value:
         """The value after `:xform`, where there is one."""
@@ -53,12 +62,31 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class _Slot:
+    number: int
+
+
+Row = dict[Hashable, tuple[Value, Value]]
+"""The entries of a map in the making: (key, value) by their slots."""
+
+
+@dataclass(frozen=True, slots=True)
 class Node:
-    """What is shown of an entity. ids: `:db/id`. loops: recursions, which show this node again."""
+    """What is shown of an entity. ids: `:db/id`. loops: recursions, which show this node again. shared: slots of
+    each key that several steps are shown under, in the order of the pattern."""
 
     ids: tuple[Step, ...]
     steps: tuple[Step, ...]
     loops: tuple[Step, ...]
+    shared: tuple[tuple[Hashable, tuple[Hashable, ...]], ...] = ()
+
+    def map(self, row: Row) -> EdnMap | None:
+        """The map of an entity whose values are all known: under a key that several have the last that is there."""
+        for key, slots in self.shared:
+            found = [row.pop(slot) for slot in slots if slot in row]
+            if found:
+                row[key] = found[-1]
+        return EdnMap.told_apart(row) if row else None
 
 
 def _shown_id() -> PullAttribute:
@@ -89,12 +117,12 @@ class Resolver:
                 steps.append(_ID)
             steps += [self._default(each) for each in self._snapshot.attributes() if each.ident not in named]
         steps += [self._step(asked) for asked in pattern.attributes]
-        # Of two that are shown under one key it is the later one that is.
-        steps = list({step.key_identity: step for step in steps}.values())
+        steps, shared = _told_apart(steps)
         return Node(
             tuple(step for step in steps if step.asked.attribute == DB_ID),
             tuple(step for step in steps if step.asked.attribute != DB_ID and not step.loops),
             tuple(step for step in steps if step.loops),
+            shared,
         )
 
     def whole(self) -> Node:
@@ -108,13 +136,15 @@ class Resolver:
 
     def _default(self, attribute: Attribute) -> Step:
         """What `*` shows of an attribute."""
-        return Step(_asked(attribute), attribute, attribute.is_many, self._implied(attribute, reverse=False))
+        return self._implied(_asked(attribute), attribute, many=attribute.is_many)
 
-    def _implied(self, attribute: Attribute, *, reverse: bool) -> Node | None:
-        """What is shown of an attribute without a pattern of its own."""
+    def _implied(self, asked: PullAttribute, attribute: Attribute, *, many: bool) -> Step:
+        """What shows an attribute without a pattern of its own."""
         if not attribute.is_ref:
-            return None
-        return self.whole() if attribute.component and not reverse else BARE
+            return Step(asked, attribute, many)
+        if attribute.component and not asked.reverse:
+            return Step(asked, attribute, many, self.whole(), expands=True)
+        return Step(asked, attribute, many, BARE)
 
     def _step(self, asked: PullAttribute) -> Step:
         if asked.attribute == DB_ID:
@@ -139,7 +169,28 @@ class Resolver:
             return Step(asked, attribute, many, loops=True, depth=asked.sub.depth)
         if asked.sub is not None:
             return Step(asked, attribute, many, self.node(asked.sub))
-        return Step(asked, attribute, many, self._implied(attribute, reverse=asked.reverse))
+        return self._implied(asked, attribute, many=many)
+
+
+def _told_apart(steps: Sequence[Step]) -> tuple[list[Step], tuple[tuple[Hashable, tuple[Hashable, ...]], ...]]:
+    """The steps, and the slots of the keys that several are shown under. What a pattern says twice of an attribute
+    under one key counts as it was said last."""
+    by_key: dict[Hashable, dict[tuple[Keyword, bool], Step]] = {}
+    for step in steps:
+        of_key = by_key.setdefault(step.key_identity, {})
+        name = (step.asked.attribute, step.asked.reverse)
+        of_key.pop(name, None)
+        of_key[name] = step
+    told: list[Step] = []
+    shared = []
+    for key, of_key in by_key.items():
+        if len(of_key) == 1:
+            told += of_key.values()
+            continue
+        numbered = [replace(step, number=len(told) + n) for n, step in enumerate(of_key.values())]
+        told += numbered
+        shared.append((key, tuple(step.slot for step in numbered)))
+    return told, tuple(shared)
 
 
 def _asked(attribute: Attribute) -> PullAttribute:

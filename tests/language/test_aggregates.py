@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from datalog.edn import read
+from datalog.edn import read, write
 from datalog.values import identity
 
 
@@ -98,6 +98,16 @@ TABLE = """
 (avg ?x) | [5e-324 1e-323] => 1e-323
 (avg ?x) | [9007199254740993 9007199254740994 9007199254740998] => 9007199254740995.0
 (avg ?x) | [9223372036854775807 9223372036854775806] => 9.223372036854775807e18
+(avg ?x) | [1234567890123456789012345678901234567.8901M] => 1234567890123456789012345678901234567.8901M
+(avg ?x) | [1M 2M] => 1.5M
+(avg ?x) | [1M 0M 0.5M 4.5M 0.1M 0.2M] => 1.05M
+(avg ?x) | [1M 2M 1.5M 0.5M 0.4M 0.6M 0.1M] => 0.8714285714285714285714285714285714M
+(avg ?x) | [1N 2] => 1.5M
+(avg ?x) | [100000000000000000000000000000000000000001N] => 100000000000000000000000000000000000000001M
+(avg ?x) | [1M 2.0] => 1.5
+(median ?x) | [1234567890123456789012345678901234567.8901M] => 1234567890123456789012345678901234567.8901M
+(median ?x) | [12345678901234567890123456789012345.2M 2M 1M] => 2M
+(median ?x) | [1N 2N] => 1.5M
 (variance ?x) | [100000000.1 100000000.3] => 0.010000000298023226
 (variance ?x) | [1e200 3e200] => ##Inf
 (stddev ?x) | [1e200 3e200] => 1e200
@@ -125,6 +135,35 @@ def test_each_aggregate(db, line):
     call, rest = line.split(" | ")
     values, answer = rest.split(" => ")
     assert db.q(f"[:find {call} . :in [?x ...]]", values) == answer
+
+
+@pytest.mark.parametrize("function", ["avg", "median"])
+def test_equal_bigdecs_of_many_digits(db, function):
+    long = "1234567890123456789012345678901234567.8901M"
+    query = f"[:find ?g ({function} ?x) :with ?k :in [[?g ?k ?x]]]"
+    assert db.q(query, f"[[1 1 {long}] [1 2 {long}] [2 1 {long}]]") == f"#{{[1 {long}] [2 {long}]}}"
+
+
+def test_bigdecs_in_rules_and_nested_queries(db):
+    long = "1234567890123456789012345678901234567.8901M"
+    db.tx(f"[{{:db/id 1 :g :a :x {long}}} {{:db/id 2 :g :b :x 1M}} {{:db/id 3 :g :b :x 0.25M}}]")
+    rules = "[[(mean ?g (avg ?x) (median ?x)) [?e :g ?g] [?e :x ?x]]]"
+    answer = f"#{{[:a {long} {long}] [:b 0.625M 0.625M]}}"
+    assert db.q("[:find ?g ?a ?m :in $ % :where (mean ?g ?a ?m)]", rules) == answer
+    inner = "[:find ?g (avg ?x) (median ?x) :where [?e :g ?g] [?e :x ?x]]"
+    assert db.q(f"[:find ?g ?a ?m :where [(q {inner} $) [[?g ?a ?m]]]]") == answer
+
+
+def test_computed_bigdecs_have_no_zeros_at_their_end(db):
+    def written(call, values):
+        return write(db.q(f"[:find {call} . :with ?k :in [[?k ?x]]]", values).value)
+
+    assert written("(sum ?x)", "[[1 1.25M] [2 1.75M]]") == "3M"
+    assert written("(avg ?x)", "[[1 5.00M] [2 0.0M]]") == "2.5M"
+    assert written("(median ?x)", "[[1 99M] [2 101.00M]]") == "100M"
+    assert write(db.q("[:find ?x . :where [(* 2.50M 1.20M) ?x]]").value) == "3M"
+    assert write(db.q("[:find ?x . :where [(/ 7.50M 3) ?x]]").value) == "2.5M"
+    assert write(db.q("[:find ?x . :where [(- 100.50M 0.50M) ?x]]").value) == "100M"
 
 
 def test_min_and_max_are_total_over_mixed_types(db):

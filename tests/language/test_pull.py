@@ -31,6 +31,7 @@ DATA = """
                                {:db/id 13 :name "Wheel"}]
   :core {:db/id 14 :name "Engine"}}]
 """
+COMPONENT = "{:db/ident :part :db/valueType :db.type/ref :db/cardinality :db.cardinality/many :db/isComponent true}"
 
 
 @pytest.fixture
@@ -137,7 +138,7 @@ def test_what_is_written_overrides_the_wildcard(world):
 def test_of_two_under_one_key_the_later_is_shown(world):
     assert world.pull("[{:friend [:name]} :friend]", 3) == "{:friend [{:db/id 4}]}"
     assert world.pull("[{:boss ...} :name [:name :as :boss]]", 3) == '{:name "Cara" :boss "Cara"}'
-    assert world.pull("[* [:born :as :name]]", 2) == "{:db/id 2 :boss {:db/id 1}}"
+    assert world.pull("[* [:born :as :name]]", 2) == '{:db/id 2 :name "Byron" :boss {:db/id 1}}'
 
 
 def test_wildcard_with_reverse(world):
@@ -209,7 +210,45 @@ def test_components_in_a_circle_stop(world):
     )
 
 
+@pytest.mark.parametrize("pattern", ["[*]", "[:age *]", "[* :age]", "[:age :part *]", "[* [:age :as :age]]"])
+def test_components_in_a_circle_stop_under_any_pattern(db, pattern):
+    db.tx(f"[{COMPONENT}]", "[[:db/add 1 :part 2] [:db/add 2 :part 1] [:db/add 3 :part 3] [:db/add 1 :age 5]]")
+    assert db.pull(pattern, 1) == "{:db/id 1 :age 5 :part [{:db/id 2 :part [{:db/id 1}]}]}"
+    assert db.pull(pattern, 2) == "{:db/id 2 :part [{:db/id 1 :age 5 :part [{:db/id 2}]}]}"
+    assert db.pull(pattern, 3) == "{:db/id 3 :part [{:db/id 3}]}"
+
+
+def test_a_component_by_name_stops_where_its_path_began(db):
+    db.tx(f"[{COMPONENT}]", "[[:db/add 1 :part 2] [:db/add 2 :part 1] [:db/add 3 :part 1] [:db/add 4 :part 4]]")
+    part = "{:db/id 2 :part [{:db/id 1}]}"
+    assert db.pull("[:part]", 1, 3, 4) == (
+        f"[{{:part [{part}]}} {{:part [{{:db/id 1 :part [{part}]}}]}} {{:part [{{:db/id 4}}]}}]"
+    )
+    assert db.pull("[[:part :limit 1 :as :p :xform count]]", 1) == "{:p 1}"
+
+
 # Options
+
+
+@pytest.mark.parametrize(
+    ("pattern", "shown"),
+    [
+        ("[[:name :as :x] [:born :as :x]]", "{:x 1815}"),
+        ("[[:name :as :x] [:gone :as :x]]", '{:x "Ada"}'),
+        ("[[:gone :as :x] [:name :as :x]]", '{:x "Ada"}'),
+        ("[[:gone :as :x] [:name :as :x] [:gone :as :x]]", '{:x "Ada"}'),
+        ("[[:name :as :x] [:gone :as :x :default 0]]", "{:x 0}"),
+        ("[[:gone :as :x :default 0] [:name :as :x]]", '{:x "Ada"}'),
+        ("[[:name :as :x] [:born :as :x :xform zero?]]", "{:x false}"),
+        ("[[:name :as :x] [:_nobody :as :x] [:db/id :as :y]]", '{:x "Ada" :y 1}'),
+        ("[[:db/id :as :x] [:gone :as :x]]", "{:x 1}"),
+        ("[[:name :as :x] {[:gone :as :x] [:name]}]", '{:x "Ada"}'),
+        ("[[:name :as :x] {[:boss :as :x] ...}]", '{:x "Ada"}'),
+        ("[:name {[:boss :as :name] ...}]", '{:name "Ada"}'),
+    ],
+)
+def test_of_several_under_one_key_the_last_that_is_there(world, pattern, shown):
+    assert world.pull(pattern, 1) == shown
 
 
 def test_as(world):

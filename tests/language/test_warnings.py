@@ -132,6 +132,35 @@ def test_the_variable_of_an_attribute_is_its_keyword(tracker):
     assert "is its keyword already" in tracker.says(query.replace("‸", ""))
 
 
+NAMED = "[[(named ?a ?n) [?a :db/ident ?n]] [(named ?a ?n) [?a :db/valueType ?b] (named ?b ?n)]]"
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "[:find ?n :where [?i :issue/title] [?i ?a] ‸(named ?a ?n) :rules RULES]",
+        "[:find ?n :where [?i :issue/title] (not [?i ?a] ‸(named ?a :issue/title)) [?i ?n] :rules RULES]",
+        "[:find ?i :where (uses ?i ?a) ‸[?a :db/ident] :rules [[(uses ?i ?a) [?i ?a]]]]",
+    ],
+)
+def test_the_variable_of_an_attribute_is_its_keyword_in_a_rule_as_well(tracker, query):
+    query = query.replace("RULES", NAMED)
+    assert tracker.warnings(query) == ["IMPOSSIBLE_JOIN"]
+    assert "[?x :db/ident ?a] gives the entity ?x" in tracker.says(query.replace("‸", ""))
+
+
+def test_what_joins_the_entity_of_an_attribute(tracker):
+    query = "[:find ?t :where [?i :issue/title] [?i ?a] [?x :db/ident ?a] [?x :db/valueType ?t]]"
+    quiet(tracker, query)
+    assert len(tracker.q(query)) > 1
+    quiet(tracker, f"[:find ?n :where [?i :issue/title] [?i ?a] [?x :db/ident ?a] (named ?x ?n) :rules {NAMED}]")
+
+
+def test_what_a_branch_of_a_rule_can_take(tracker):
+    rules = ":rules [[(r ?x ?n) [?x :user/name ?n]] [(r ?x ?n) [_ ?x ?n]] [(r ?x ?n) (r ?x ?m) [?m :user/name ?n]]]"
+    quiet(tracker, f"[:find ?n :where [?i :issue/title] [?i ?a] (r ?a ?n) {rules}]")
+
+
 def test_plain_symbols_are_variables(tracker):
     quiet(tracker, "[:find title :where [issue :issue/title title]]")
     quiet(tracker, "[:find issue :where [issue :issue/title title]]")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from decimal import Decimal
+from decimal import Context, Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -13,6 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from datalog.aggregates import aggregate
+from datalog.builtins import BUILTINS
 from datalog.edn import write
 from datalog.values import LONG_MAX, LONG_MIN, BigInt, Float, identity, sort_key
 from executor.pool import Pool
@@ -78,6 +79,69 @@ def test_the_functions_themselves(numbers: list[Any]) -> None:
             assert answer == nearest(exact.get(name, lambda: variance(numbers))())
 
 
+BIG = st.integers(-(10**45), 10**45)
+DECIMALS = st.tuples(BIG | st.integers(-500, 500), st.integers(-12, 2)).map(
+    lambda each: Decimal(each[0]).scaleb(each[1])
+)
+DECIMAL128 = Context(prec=34)
+
+
+def quotient(exact: Fraction) -> Decimal:
+    """The quotient where its decimals end, else 34 digits of it."""
+    rest = exact.denominator
+    for factor in (2, 5):
+        while rest % factor == 0:
+            rest //= factor
+    context = DECIMAL128 if rest > 1 else Context(prec=4000)
+    return context.divide(Decimal(exact.numerator), Decimal(exact.denominator))
+
+
+def is_trimmed(value: Decimal) -> bool:
+    exponent = value.as_tuple().exponent
+    return isinstance(exponent, int) and (exponent >= 0 or value.as_tuple().digits[-1] != 0)
+
+
+@pytest.mark.parametrize("kind", ["bigdecs", "bigints", "both and longs"])
+@given(data=st.data())
+def test_bigdecs_and_bigints_are_exact(kind: str, data: st.DataObject) -> None:
+    of_kind = {"bigdecs": DECIMALS, "bigints": BIG.map(BigInt)}
+    numbers = of_kind.get(kind, DECIMALS | BIG.map(BigInt) | LONGS)
+    values = data.draw(st.lists(numbers, min_size=1, max_size=8))
+    if not any(isinstance(value, Decimal | BigInt) for value in values):
+        values.append(BigInt(7))
+    has_bigdecs = any(isinstance(value, Decimal) for value in values)
+    total, answer = mean(values) * len(values), aggregate("sum", [], values)
+    assert type(answer) is (Decimal if has_bigdecs else BigInt)
+    assert Fraction(answer) == total
+    average = aggregate("avg", [], values)
+    assert identity(average) == identity(quotient(mean(values)))
+    assert is_trimmed(average)
+    ordered = sorted(values, key=Fraction)
+    low, high = ordered[(len(values) - 1) // 2], ordered[len(values) // 2]
+    median = aggregate("median", [], values)
+    middle = quotient((Fraction(low) + Fraction(high)) / 2)
+    if len(values) % 2 or any(isinstance(each, Decimal | BigInt) for each in (low, high)):
+        assert Fraction(median) == Fraction(low) if len(values) % 2 else Fraction(median) == Fraction(middle)
+    assert aggregate("variance", [], values) == nearest(variance(values))
+
+
+@given(DECIMALS | BIG.map(BigInt), DECIMALS | BIG.map(BigInt) | LONGS)
+def test_a_mean_is_the_sum_through_the_number(dividend: Any, divisor: Any) -> None:
+    if divisor == 0:
+        return
+    answer, exact = BUILTINS["/"].call(dividend, divisor), Fraction(dividend) / Fraction(divisor)
+    if isinstance(answer, BigInt):
+        assert Fraction(answer) == exact
+        assert not isinstance(dividend, Decimal)
+        assert not isinstance(divisor, Decimal)
+    else:
+        assert identity(answer) == identity(quotient(exact))
+        assert is_trimmed(answer)
+    for name in "+-*":
+        made = BUILTINS[name].call(dividend, divisor)
+        assert not isinstance(made, Decimal) or is_trimmed(made)
+
+
 @given(st.lists(st.tuples(MIXED, st.integers(1, 4)), min_size=1, max_size=12))
 def test_weights_are_repeats(weighted: list[tuple[Any, int]]) -> None:
     values, weights = map(list, zip(*weighted, strict=True))
@@ -90,7 +154,8 @@ def test_many_repeats_cost_no_more_than_one() -> None:
     often = [1 << 60, (1 << 60) + 1]
     assert aggregate("sum", [], [Decimal("0.5"), Decimal("-0.5")], often) == Decimal("-0.5")
     assert aggregate("median", [], [1, 2], often) == 2
-    assert aggregate("avg", [], [BigInt(1), BigInt(2)], often) == 1.5
+    assert aggregate("avg", [], [1, 2], often) == 1.5
+    assert aggregate("avg", [], [BigInt(1), BigInt(2)], often) == Decimal("1.500000000000000000216840434497101")
 
 
 @pytest.mark.parametrize("kind", ["doubles", "longs"])

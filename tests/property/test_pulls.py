@@ -40,7 +40,7 @@ facts = st.dictionaries(
 )
 
 options = st.lists(
-    st.sampled_from((":as :x", ":limit 1", ":limit nil", ":default 0", ":xform str")),
+    st.sampled_from((":as :x", ":as :n", ":limit 1", ":limit nil", ":default 0", ":xform str")),
     max_size=2,
     unique_by=lambda option: option.split()[0],
 ).map(" ".join)
@@ -84,7 +84,8 @@ def pulled(data: Facts, pattern: PullPattern, e: int, path: tuple[Any, ...] = ()
         specs = [
             attribute(name) for name in ("db/id", "n", "s", "one", "many", "part") if name not in named
         ] + specs
-    specs = list({spec.key.key: spec for spec in specs}.values())
+    last = {(spec.key.key, spec.attribute, spec.reverse): number for number, spec in enumerate(specs)}
+    specs = [specs[number] for number in sorted(last.values())]
     for number, spec in enumerate(specs):
         name = spec.attribute.name
         if name == "db/id":
@@ -110,7 +111,8 @@ def pulled(data: Facts, pattern: PullPattern, e: int, path: tuple[Any, ...] = ()
             elif isinstance(spec.sub, PullPattern):
                 found = [pulled(data, spec.sub, v) for v in found]
             elif name in COMPONENTS and not spec.reverse:
-                found = [pulled(data, PullPattern(True, ()), v) for v in found]
+                whole_of = PullPattern(True, ())
+                found = [EdnMap({DB_ID: v}) if v == e else pulled(data, whole_of, v, (e,)) for v in found]
             else:
                 found = [EdnMap({DB_ID: v}) for v in found]
             found = [v for v in found if v is not None]

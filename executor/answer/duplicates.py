@@ -1,0 +1,64 @@
+"""How many equal values fell together before they were aggregated, as far as the counts of a run tell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Protocol
+
+import numpy as np
+
+from datalog.ast import Const
+from executor.join.batch import Batch
+from planner.logical import DatomAtom
+from planner.multiplicity import Dropped, Multiplicity
+from planner.resolve import attribute_of
+from store.snapshot import Snapshot
+
+# Rows whose owners are looked up.
+_LOOKED_UP: Final = 1 << 16
+
+
+class Counts(Protocol):
+    """What happened at a level of a join."""
+
+    @property
+    def prefixes(self) -> int: ...
+
+    @property
+    def rows(self) -> int: ...
+
+
+def dropped(
+    how: Multiplicity | None, levels: Sequence[Counts], rows: Batch, databases: Mapping[str, Snapshot]
+) -> Dropped | None:
+    """What fell together into these rows, which are distinct; None where nothing did, or nobody knows."""
+    if how is None or not rows.size:
+        return None
+    if how.blank is not None:
+        found = _looked_up(how.blank, rows, databases)
+    elif any(each.rows != each.prefixes for each in levels[how.level + 1 :]):
+        return None
+    else:
+        found = Dropped(levels[how.level].rows - rows.size)
+    if found is None or found.number <= 0 or not all(each.holds(databases) for each in how.singles):
+        return None
+    return found
+
+
+def _looked_up(pattern: DatomAtom, rows: Batch, databases: Mapping[str, Snapshot]) -> Dropped | None:
+    """The owners of the rows' values, less one each."""
+    snapshot = databases.get(pattern.source)
+    if snapshot is None or not isinstance(pattern.attribute, Const) or not isinstance(pattern.value, str):
+        return None
+    attribute = attribute_of(snapshot, pattern.attribute)
+    if attribute is None:
+        return None
+    if len(rows.columns) == 1:
+        counts = snapshot.statistics(attribute)
+        if counts.values == rows.size:
+            # These are all the values that there are.
+            return Dropped(counts.count - rows.size)
+    exact = rows.size <= _LOOKED_UP
+    codes, times = np.unique(rows.columns[pattern.value][:_LOOKED_UP], return_counts=True)
+    owners: Any = snapshot.ve(attribute).counts(codes)
+    return Dropped(int((owners * times).sum()) - int(times.sum()), exact)

@@ -27,6 +27,8 @@ class Schema:
         self.forgetful = frozenset(each.id for each in every if each.no_history)
         self._checked = frozenset(each.id for each in every if each.preds)
         self.composites = tuple(sorted((each for each in every if each.tuple_attrs), key=_id))
+        # How many there are besides the built-in ones.
+        self.declared = sum(1 for each in every if not bootstrap.is_built_in(each.id))
         self._hashes = sum(map(hash, every))
 
     @property
@@ -69,6 +71,11 @@ class Schema:
         schema._by_id, schema._by_ident = self._by_id.changed(new), self._by_ident.changed(names)
         schema._hashes = self._hashes + sum(hash(each) for each in new.values() if each is not None)
         schema._hashes -= sum(hash(each) for each in old.values() if each is not None)
+        schema.declared = self.declared + sum(
+            (each is not None) - (old[id_] is not None)
+            for id_, each in new.items()
+            if not bootstrap.is_built_in(id_)
+        )
         schema.forgetful = _among(
             self.forgetful, {id_ for id_, each in new.items() if each and each.no_history}, new
         )

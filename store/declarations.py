@@ -16,7 +16,7 @@ from datalog.errors import Code
 from datalog.hints import nearest
 from datalog.values import LONG_MAX, LONG_MIN, EdnMap, Keyword, type_name
 from store import bootstrap
-from store.attribute import FIRST_OWN_IDENT, MERGED, TX_BASE, VALUE_TYPES, Attribute, Uniqueness
+from store.attribute import FIRST_OWN_IDENT, MERGED, TX_BASE, VALUE_TYPES, Attribute, Uniqueness, shared
 from store.operations import Add, Path, Refused, Tempid
 from store.setting import SchemaPolicy
 from store.state import State
@@ -104,13 +104,16 @@ class Declarations:
             attribute,
             ident=ident,
             ident_code=self._state.codes.intern(ident),
-            value_type="ref" if component and value_type is None else value_type,
-            cardinality=attribute.cardinality if cardinality is None else _named_cardinality(cardinality),
-            unique=_named_uniqueness(facts.get(Keyword("db/unique"))) or attribute.unique,
-            component=bool(component),
-            tuple_attrs=_keywords(facts.get(Keyword("db/tupleAttrs"))) or attribute.tuple_attrs,
-            tuple_types=_named_types(facts.get(Keyword("db/tupleTypes"))) or attribute.tuple_types,
-            tuple_type=_named_type(facts.get(Keyword("db/tupleType"))) or attribute.tuple_type,
+            kind=replace(
+                attribute.kind,
+                value_type="ref" if component and value_type is None else value_type,
+                cardinality=attribute.cardinality if cardinality is None else _named_cardinality(cardinality),
+                unique=_named_uniqueness(facts.get(Keyword("db/unique"))) or attribute.unique,
+                component=bool(component),
+                tuple_attrs=_keywords(facts.get(Keyword("db/tupleAttrs"))) or attribute.tuple_attrs,
+                tuple_types=_named_types(facts.get(Keyword("db/tupleTypes"))) or attribute.tuple_types,
+                tuple_type=_named_type(facts.get(Keyword("db/tupleType"))) or attribute.tuple_type,
+            ),
         )
 
     def _count(self, ident: Keyword, path: Path) -> None:
@@ -200,7 +203,7 @@ class Declarations:
             self.implied.append(Add(id_, self._built_in(bootstrap.CARDINALITY), bootstrap.ONE, path))
         type_id = bootstrap.TYPE_IDS[value_type]
         self.implied.append(Add(known.id, self._built_in(bootstrap.VALUE_TYPE), type_id, path))
-        attribute = self._attributes[key] = replace(known, value_type=value_type)
+        attribute = self._attributes[key] = replace(known, kind=shared(replace(known.kind, value_type=value_type)))
         self._idents[key] = attribute.id
         return attribute
 
@@ -214,7 +217,8 @@ def too_many_at_once(ident: Keyword, most: int, path: Path) -> Refused:
     """The refusal of a transaction that declares more attributes than one may; `ident`: the first of those."""
     return Refused(
         Code.LIMIT_EXCEEDED,
-        f"{ident} is one attribute too many: a transaction declares at most {most:,} of them; declare them in several",
+        f"{ident} is one attribute too many: a transaction declares at most {most:,} of them; declare them in "
+        "several",
         path,
     )
 

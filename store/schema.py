@@ -8,7 +8,7 @@ from typing import Any
 
 from datalog.values import Keyword
 from store import bootstrap
-from store.attribute import Attribute
+from store.attribute import Attribute, Kind, shared
 from store.codes import Codes
 from store.layered import Layered
 
@@ -56,6 +56,11 @@ class Schema:
     def all(self) -> tuple[Attribute, ...]:
         """Every attribute, in the order of their declaration."""
         return self._all
+
+    @cached_property
+    def components(self) -> tuple[Attribute, ...]:
+        """Those whose values are parts of their entities, in the order of their declaration."""
+        return tuple(each for each in self._all if each.component)
 
     @cached_property
     def _all(self) -> tuple[Attribute, ...]:
@@ -127,17 +132,21 @@ def attribute_from(entity: int, read: Reader, codes: Codes) -> Attribute | None:
         id=entity,
         ident=ident,
         ident_code=ident_code,
-        value_type=None if value_type is None else bootstrap.TYPES[value_type],
-        cardinality="many" if cardinality == bootstrap.MANY else "one",
-        unique=None if unique is None else bootstrap.UNIQUENESS[unique],
-        component=bool(component),
+        kind=shared(
+            Kind(
+                value_type=None if value_type is None else bootstrap.TYPES[value_type],
+                cardinality="many" if cardinality == bootstrap.MANY else "one",
+                unique=None if unique is None else bootstrap.UNIQUENESS[unique],
+                component=bool(component),
+                index=bool(one(bootstrap.INDEX)),
+                no_history=bool(one(bootstrap.NO_HISTORY)),
+                tuple_types=None if tuple_types is None else tuple(map(_type_name, tuple_types)),
+                tuple_type=None if tuple_type is None else _type_name(tuple_type),
+                tuple_attrs=tuple_attrs,
+                preds=tuple(sorted(preds, key=str)),
+            )
+        ),
         doc=one(bootstrap.DOC),
-        index=bool(one(bootstrap.INDEX)),
-        no_history=bool(one(bootstrap.NO_HISTORY)),
-        tuple_types=None if tuple_types is None else tuple(map(_type_name, tuple_types)),
-        tuple_type=None if tuple_type is None else _type_name(tuple_type),
-        tuple_attrs=tuple_attrs,
-        preds=tuple(sorted(preds, key=str)),
     )
 
 

@@ -36,8 +36,8 @@ _TUPLE = (bootstrap.TUPLE_ATTRS, bootstrap.TUPLE_TYPES, bootstrap.TUPLE_TYPE)
 
 
 def check(effects: Sequence[Effect], paths: Paths, state: State, policy: SchemaPolicy) -> None:
-    """Raises TX_INVALID, naming the offending entity where there is one, and LIMIT_EXCEEDED for too many attributes.
-    paths: where each datom was written."""
+    """Raises TX_INVALID, naming the offending entity where there is one, and LIMIT_EXCEEDED for too many
+    attributes. paths: where each datom was written."""
     changes: dict[int, list[Effect]] = {}
     for effect in effects:
         if effect.a in bootstrap.SCHEMA_ATTRIBUTES:
@@ -84,8 +84,8 @@ def _check_number(
     advice = "" if policy.mode == "strict" else _ADVICE
     raise Refused(
         Code.LIMIT_EXCEEDED,
-        f"{first.ident} is one attribute too many: there are {schema.declared:,} besides the built-in ones, and at most "
-        f"{policy.attributes:,} are allowed (ADALOG_ATTRIBUTES){advice}",
+        f"{first.ident} is one attribute too many: there are {schema.declared:,} besides the built-in ones, and at "
+        f"most {policy.attributes:,} are allowed (ADALOG_ATTRIBUTES){advice}",
         path,
     )
 

@@ -17,8 +17,8 @@ SchemaMode = Literal["open", "strict"]
 SECONDS: Final = 5.0
 WAITING: Final = 1024
 ATTRIBUTES: Final = 20_000
-# Attributes that one transaction may declare. The schema of a large application has a few thousand; resolving so many
-# keeps other writers waiting for less than a second.
+# Attributes that one transaction may declare. The schema of a large application has a few thousand; resolving so
+# many keeps other writers waiting for less than a second.
 _AT_ONCE: Final = 5_000
 
 

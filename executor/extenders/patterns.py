@@ -145,6 +145,8 @@ class Patterns:
         if first is DEAD or (first is not None and first == atom.attribute):
             return DEAD  # an attribute is bound as its ident, which is no entity
         attributes = snapshot.attributes()
+        if isinstance(first, int):
+            attributes = snapshot.attributes_of(np.array([first], np.int64))
         seconds = {a.id: self._value_if_any(a, atom.value) for a in attributes}
         attributes = tuple(a for a in attributes if seconds[a.id] is not DEAD)
         if atom.tx is not None or atom.added is not None:
@@ -176,10 +178,11 @@ class Patterns:
         """A pattern with a transaction place over every attribute: one relation of five columns."""
         parts: list[list[Column]] = [[], [], [], [], []]
         for each in attributes:
-            columns = self.snapshot.columns(each)
-            keep = np.ones(len(columns.e), np.bool_)
             if isinstance(first, int):
-                keep &= columns.e == first
+                columns = self.snapshot.columns_of_entities(each.id, np.array([first], np.int64))
+            else:
+                columns = self.snapshot.columns(each)
+            keep = np.ones(len(columns.e), np.bool_)
             second = seconds[each.id]
             if isinstance(second, int):
                 keep &= columns.v == second

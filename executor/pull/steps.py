@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from datalog.ast import Const
@@ -10,9 +10,10 @@ from datalog.builtins import BUILTINS
 from datalog.edn_writer import write
 from datalog.errors import AdalogError, Code
 from datalog.pull import DB_ID, DEFAULT_LIMIT, PullAttribute, PullPattern, Recursion
-from datalog.values import Value, identity
+from datalog.values import Keyword, Value, identity
 from planner.resolve import unknown_attribute
 from store.attribute import Attribute
+from store.columns import Int64s
 from store.snapshot import Snapshot
 
 
@@ -54,11 +55,13 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """What is shown of an entity. ids: `:db/id`. loops: recursions, which show this node again."""
+    """What is shown of an entity. ids: `:db/id`. loops: recursions, which show this node again. others: of `*`, the
+    attributes that it does not mean, as the pattern names them; None without a `*`."""
 
     ids: tuple[Step, ...]
     steps: tuple[Step, ...]
     loops: tuple[Step, ...]
+    others: frozenset[Keyword] | None = None
 
 
 def _shown_id() -> PullAttribute:
@@ -77,17 +80,18 @@ class Resolver:
         self._snapshot = snapshot
         self._strict = strict
         self._whole: Node | None = None
+        self._defaults: dict[int, Step] = {}
 
     def node(self, pattern: PullPattern) -> Node:
         """The node of a pattern."""
         if pattern.wildcard and not pattern.attributes:
             return self.whole()
         steps: list[Step] = []
+        others: frozenset[Keyword] | None = None
         if pattern.wildcard:
-            named = {each.attribute for each in pattern.attributes if not each.reverse}
+            others = named = frozenset(each.attribute for each in pattern.attributes if not each.reverse)
             if DB_ID not in named:
                 steps.append(_ID)
-            steps += [self._default(each) for each in self._snapshot.attributes() if each.ident not in named]
         steps += [self._step(asked) for asked in pattern.attributes]
         # Of two that are shown under one key it is the later one that is.
         steps = list({step.key_identity: step for step in steps}.values())
@@ -95,20 +99,35 @@ class Resolver:
             tuple(step for step in steps if step.asked.attribute == DB_ID),
             tuple(step for step in steps if step.asked.attribute != DB_ID and not step.loops),
             tuple(step for step in steps if step.loops),
+            others,
         )
+
+    def steps(self, node: Node, entities: Int64s) -> Sequence[Step]:
+        """A node's steps for some entities, which are sorted and distinct: of `*` those of the attributes that they
+        may have, however many others there are."""
+        if node.others is None:
+            return node.steps
+        taken = {step.key_identity for step in (*node.ids, *node.loops)}
+        found = (each for each in self._snapshot.attributes_of(entities) if each.ident not in node.others)
+        defaults = [step for step in map(self._default, found) if step.key_identity not in taken]
+        # Of two that are shown under one key it is the later one that is.
+        return list({step.key_identity: step for step in (*defaults, *node.steps)}.values())
 
     def whole(self) -> Node:
         """All attributes, components and theirs in full."""
         if self._whole is None:
-            every = self._snapshot.attributes()
-            loops = [Step(_asked(each), each, each.is_many, loops=True) for each in every if each.component]
-            steps = [self._default(each) for each in every if not each.component]
-            self._whole = Node((_ID,), tuple(steps), tuple(loops))
+            components = self._snapshot.schema.components
+            loops = [Step(_asked(each), each, each.is_many, loops=True) for each in components]
+            self._whole = Node((_ID,), (), tuple(loops), frozenset(each.ident for each in components))
         return self._whole
 
     def _default(self, attribute: Attribute) -> Step:
         """What `*` shows of an attribute."""
-        return Step(_asked(attribute), attribute, attribute.is_many, self._implied(attribute, reverse=False))
+        step = self._defaults.get(attribute.id)
+        if step is None:
+            target = self._implied(attribute, reverse=False)
+            step = self._defaults[attribute.id] = Step(_asked(attribute), attribute, attribute.is_many, target)
+        return step
 
     def _implied(self, attribute: Attribute, *, reverse: bool) -> Node | None:
         """What is shown of an attribute without a pattern of its own."""

@@ -58,8 +58,8 @@ def test_no_way_of_declaring_an_attribute_passes_the_limit(
     error = refusal(full, text)
     assert error.message == (
         f"{name} is one attribute too many: there are 10 besides the built-in ones, and at most 10 are allowed "
-        "(ADALOG_ATTRIBUTES); if misspelt names declared them by their use, set ADALOG_SCHEMA=strict, which refuses "
-        "such names"
+        "(ADALOG_ATTRIBUTES); if misspelt names declared them by their use, set ADALOG_SCHEMA=strict, which "
+        "refuses such names"
     )
     assert error.position is not None
     assert column is None or error.position == Position(1, column)
@@ -74,15 +74,13 @@ def test_the_position_is_that_of_the_first_attribute_past_the_limit() -> None:
 
 
 def test_what_declares_nothing_new_goes_on(full: Database) -> None:
-    full.transact("[[:db/add 2 :a/b1 7] {:db/id :a/b2 :db/doc \"the second\"} {:db/ident :another/ident}]")
+    full.transact('[[:db/add 2 :a/b1 7] {:db/id :a/b2 :db/doc "the second"} {:db/ident :another/ident}]')
     full.transact("[{:db/id :a/b3 :db/ident :a/renamed}]")
 
 
 def test_an_attribute_that_goes_makes_room(full: Database) -> None:
     full.transact("[[:db/retract 1 :a/b0]]")
-    gone = (
-        "[:db/retract :a/b0 :db/valueType :db.type/long] [:db/retract :a/b0 :db/cardinality :db.cardinality/one]"
-    )
+    gone = "[:db/retract :a/b0 :db/valueType :db.type/long] [:db/retract :a/b0 :db/cardinality :db.cardinality/one]"
     full.transact(f"[{gone} [:db/add 1 :c/d 1]]")
     refusal(full, "[[:db/add 1 :e/f 1]]")
 
@@ -101,7 +99,8 @@ def test_one_transaction_declares_only_so_many(form: str) -> None:
         text = "[" + "\n".join(form.format(number) for number in range(AT_ONCE + 1)) + "]"
         error = refusal(database, text)
         assert error.message == (
-            ":a/b5000 is one attribute too many: a transaction declares at most 5,000 of them; declare them in several"
+            ":a/b5000 is one attribute too many: a transaction declares at most 5,000 of them; declare them in "
+            "several"
         )
         assert error.position is not None
         assert error.position.line == AT_ONCE + 1

@@ -58,6 +58,11 @@ class Schema:
         return self._all
 
     @cached_property
+    def by_ident_code(self) -> Mapping[int, Attribute]:
+        """Every attribute by the code of its ident."""
+        return {each.ident_code: each for each in self._all}
+
+    @cached_property
     def components(self) -> tuple[Attribute, ...]:
         """Those whose values are parts of their entities, in the order of their declaration."""
         return tuple(each for each in self._all if each.component)

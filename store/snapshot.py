@@ -298,6 +298,24 @@ class Snapshot:
             return self.data_of(attribute.id).statistics(self.t)
         return replace(statistics_of(self.ev(attribute), self.ve(attribute)), count=len(self.columns(attribute)))
 
+    @cached_property
+    def totals(self) -> tuple[int, int, int]:
+        """(datoms, the most entities that have one attribute, values of each attribute together). Of thousands of
+        attributes, those of small ones are estimated."""
+        attributes = self.attributes()
+        exact = len(attributes) <= _FEW_ATTRIBUTES or self.plain is not self
+        rows = firsts = values = 0
+        for attribute in attributes:
+            few = None if exact else self.data_of(attribute.id).few(self.t)
+            if few is None:
+                counts = self.statistics(attribute)
+                rows, values = rows + counts.count, values + counts.values
+                firsts = max(firsts, counts.entities)
+            else:
+                rows, values = rows + len(few), values + len(few)
+                firsts = max(firsts, len(few))
+        return rows, firsts, values
+
     def count(self, attribute: Attribute) -> int:
         """How many datoms of it there are, as its statistics say, without an index by value."""
         if self.plain is self and not self._forgets(attribute.id):

@@ -50,6 +50,7 @@ from gateway.setting import PREFIX, SettingError
 from schema.limits import Limits
 from store.fold_memory import FOLD_BYTES
 from store.folder import is_address
+from store.setting import ATTRIBUTES
 
 __all__ = ["PREFIX", "SettingError", "Settings", "import_places", "is_loopback", "networks", "settings_from"]
 
@@ -112,6 +113,7 @@ class Settings:
     heavy_queries_at_once: Positive = 2
     queries_waiting: int = 256
     transactions_waiting: int = 1024
+    attributes: Positive = ATTRIBUTES
     rate_units: Units = 0.0
     rate_burst_units: Units = 0.0
     idempotency_seconds: Positive = 86_400

@@ -30,6 +30,7 @@ def open_database(
         schema=settings.schema,
         limits=limits,
         waiting=settings.transactions_waiting,
+        attributes=settings.attributes,
         keys=KeyMemory(settings.idempotency_transactions, settings.idempotency_seconds),
         siblings=siblings,
         follow_seconds=settings.follow_seconds,

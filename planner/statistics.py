@@ -77,10 +77,8 @@ class Statistics:
             return Size(_CHANGED, _CHANGED / _SCATTERED, _CHANGED / _SCATTERED)
         snapshot = self.databases[atom.source]
         if not isinstance(atom.attribute, Const):
-            everything = [snapshot.statistics(attribute) for attribute in snapshot.attributes()]
-            rows = float(sum(each.count for each in everything))
-            firsts = float(max((each.entities for each in everything), default=0))
-            return Size(rows, max(firsts, 1.0), max(float(sum(e.values for e in everything)), 1.0))
+            rows, firsts, values = snapshot.totals
+            return Size(float(rows), max(float(firsts), 1.0), max(float(values), 1.0))
         attribute = attribute_of(snapshot, atom.attribute)
         if attribute is None:
             return Size(0.0, 1.0, 1.0, 0.0)

@@ -106,7 +106,7 @@ def prepared(forms: Sequence[Any], head: Head, setting: Setting, idents: int = 0
     t = head.t + 1
     try:
         head.next_ident = max(head.next_ident, idents)
-        resolved = resolve(Transaction.of(forms, setting.limits), head, Evaluation(setting), setting.mode)
+        resolved = resolve(Transaction.of(forms, setting.limits), head, Evaluation(setting), setting.import_policy)
         effects = head.codes.trimmed(resolved.effects, mark.codes)
         head.apply(effects, t, resolved.instant)
         after = head.snapshot()

@@ -42,7 +42,7 @@ class Aside:
             transaction = Transaction.of(request.data, self._setting.limits)
             evaluation = Evaluation(self._setting, watch, rehearsal=rehearsal)
             try:
-                resolve(transaction, Fork(durable), evaluation, self._setting.mode)
+                resolve(transaction, Fork(durable), evaluation, self._setting.policy)
             except AdalogError as error:
                 # Any other refusal is the same in its turn, unless what it is about has changed by then.
                 if error.code is Code.RATE_LIMITED:

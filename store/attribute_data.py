@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_right
+from collections import Counter
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Final
@@ -16,7 +17,7 @@ import numpy as np
 
 from store.columns import Columns, Int64s, are_of
 from store.delta import Delta
-from store.relation import Relation
+from store.relation import NO_RELATION, Relation
 from store.trie import Csr, Trie, distinct
 
 
@@ -68,14 +69,52 @@ class _Advancing:
             return trie
 
 
+# Held while the first trie of an attribute is asked for; each has a lock of its own only from then on.
+_MAKING: Final = threading.Lock()
+
+
 class AttributeData:
-    """A relation and the delta on top of it."""
+    """A relation and the delta on top of it. Small where nothing was read of it: a database has thousands."""
+
+    __slots__ = ("_tries", "delta", "relation")
 
     def __init__(self, relation: Relation, delta: Delta) -> None:
         self.relation = relation
         self.delta = delta
-        self._ev = _Advancing(relation.ev)
-        self._ve = _Advancing(relation.ve)
+        self._tries: tuple[_Advancing, _Advancing] | None = None
+
+    # What holds at this moment, row by row, for the writer
+
+    def holds(self, e: int, v: int) -> bool:
+        """Whether the entity has the value."""
+        touched = self.delta.values(e).get(v)
+        return self.relation.ev.holds(e, v) if touched is None else touched
+
+    def values(self, e: int) -> list[int]:
+        """The entity's value codes."""
+        return _overlaid(self.relation.ev.row(e).tolist(), self.delta.values(e))
+
+    def entities(self, v: int) -> list[int]:
+        """The entities that have the value."""
+        return _overlaid(self.relation.ve.row(v).tolist(), self.delta.entities(v))
+
+    def mentions(self, e: int) -> bool:
+        """Whether the entity has, or lately had, a value; maps no more of the relation's files than that needs."""
+        return self.relation.ev.mentions(e) or self.delta.mentions(e)
+
+    # What held at any moment
+
+    def _at(self, t: int, *, inverse: bool) -> Trie:
+        length = self.delta.length_at(t)
+        if not length:
+            return self.relation.ve if inverse else self.relation.ev
+        tries = self._tries
+        if tries is None:
+            with _MAKING:
+                tries = self._tries
+                if tries is None:
+                    tries = self._tries = (_Advancing(self.relation.ev), _Advancing(self.relation.ve))
+        return tries[inverse].at(length, self.delta, inverse=inverse)
 
     def ev(self, t: int) -> Trie:
         """Entity to values, after transaction t."""
@@ -85,7 +124,7 @@ class AttributeData:
                 return tries[0]
             held = self.relation.at(t)
             return Trie(Csr.from_sorted(held.e, held.v))
-        return self._ev.at(self.delta.length_at(t), self.delta, inverse=False)
+        return self._at(t, inverse=False)
 
     def ve(self, t: int) -> Trie:
         """Value to entities, after transaction t."""
@@ -95,7 +134,7 @@ class AttributeData:
                 return tries[1]
             held = self.relation.at(t)
             return Trie(Csr.from_pairs(held.v, held.e))
-        return self._ve.at(self.delta.length_at(t), self.delta, inverse=True)
+        return self._at(t, inverse=True)
 
     def columns(self, t: int) -> Columns:
         """What held after transaction t, sorted by (e, v)."""
@@ -166,12 +205,33 @@ class AttributeData:
 
     def statistics(self, t: int) -> AttributeStatistics:
         """Counts after transaction t."""
+        few = self.few(t)
+        if few is not None:
+            by_entity, by_value = Counter(e for e, _ in few), Counter(v for _, v in few)
+            longest = max(by_entity.values(), default=0), max(by_value.values(), default=0)
+            return AttributeStatistics(len(few), len(by_entity), len(by_value), *longest)
         return statistics_of(self.ev(t), self.ve(t))
+
+    def few(self, t: int) -> list[tuple[int, int]] | None:
+        """The pairs that hold after transaction t, in no order, where they are told sooner without tries; None
+        otherwise."""
+        return self.delta.few(t) if self.relation is NO_RELATION else None
 
     def nbytes(self) -> int:
         """Bytes held."""
-        levels = self._ev.newest.nbytes() + self._ve.newest.nbytes()
+        levels = 0 if self._tries is None else sum(each.newest.nbytes() for each in self._tries)
         return self.relation.nbytes() + self.delta.nbytes() + levels
+
+
+NO_DATA: Final = AttributeData(NO_RELATION, Delta())
+"""Of an attribute of which nothing was ever written; one for all, to be read only."""
+
+
+def _overlaid(base: list[int], touched: dict[int, bool]) -> list[int]:
+    if not touched:
+        return base
+    kept = [item for item in base if item not in touched]
+    return kept + [item for item, holds in touched.items() if holds]
 
 
 def advanced(trie: Trie, events: Columns, *, inverse: bool) -> Trie:

@@ -86,7 +86,7 @@ def _advanced(known: _Known, snapshot: Snapshot) -> int | None:
 def _known_to_others(snapshot: Snapshot, touched: frozenset[int], entities: Int64s) -> Bools:
     """Mask of the entities, sorted and distinct, that have datoms of attributes that were not touched."""
     found = np.zeros(len(entities), np.bool_)
-    for attribute in snapshot.attributes() if len(entities) else ():
+    for attribute in snapshot.attributes_of(entities) if len(entities) else ():
         if attribute.id not in touched and snapshot.has_data(attribute.id):
             found |= snapshot.data_of(attribute.id).ev(snapshot.t).has(entities)
     return found

@@ -21,7 +21,7 @@ from store.dictionary import Block, Dictionary
 from store.folder import Layout
 from store.free_ids import FreeIds, Interval
 from store.head import Counters, Head
-from store.relation import Part, Relation
+from store.relation import NO_RELATION, Part, Relation
 from store.run import Run
 from store.segment import DamagedSegment, Segment, open_segment, write_text
 from store.stored import block_of, load_base, load_deltas, load_run
@@ -185,7 +185,7 @@ def restored(checkpoint: Checkpoint, secret: bytes | None) -> Head:
     dictionaries = {tag: Dictionary(own, secret=secret) for tag, own in files.blocks.items()}
     deltas = load_deltas(checkpoint.young)
     data = {
-        id_: (files.relations.get(id_, Relation()), deltas.get(id_, Delta()))
+        id_: (files.relations.get(id_, NO_RELATION), deltas.get(id_, Delta()))
         for id_ in files.relations.keys() | deltas.keys()
     }
     return Head.restored(Codes(dictionaries, secret), data, checkpoint.counters)

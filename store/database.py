@@ -43,7 +43,7 @@ from store.report import report_of
 from store.request import AdoptionRequest, BulkRequest, Request
 from store.resolve import Transaction, resolve
 from store.server import ServerLog
-from store.setting import WAITING, Evaluation, Evaluator, SchemaMode, Setting, Watch
+from store.setting import ATTRIBUTES, WAITING, Evaluation, Evaluator, SchemaMode, SchemaPolicy, Setting, Watch
 from store.snapshot import Snapshot, Start
 from store.speculation import Fork, outcome
 from store.waiting import Waiting
@@ -113,6 +113,7 @@ class Database:
         schema: SchemaMode = "open",
         limits: edn.Limits = edn.DEFAULT,
         waiting: int = WAITING,
+        attributes: int = ATTRIBUTES,
         keys: KeyMemory = _KEYS,
         shared: bool = False,
         siblings: Siblings | None = None,
@@ -123,8 +124,9 @@ class Database:
     ) -> Database:
         """From a folder, made if need be, from a PostgreSQL server, or `:memory:`.
 
-        limits: of transactions given as text. waiting: the most transactions that are not answered yet. keys: how
-        long idempotency keys are remembered. shared: other processes of this machine may open the folder, too, if
+        limits: of transactions given as text. waiting: the most transactions that are not answered yet.
+        attributes: the most attributes that transactions may declare in all. keys: how long idempotency keys are
+        remembered. shared: other processes of this machine may open the folder, too, if
         they say so; a server's log is always shared. siblings: the processes of one server that share it.
         follow_seconds: how often others' transactions are looked for where nobody says that there are any.
         segments: for a server's log, the folder or address at which gateways share checkpoints and imported files;
@@ -151,7 +153,7 @@ class Database:
                     progress=progress,
                     saves=ground.folder if ground.is_alone else None,
                 )
-            setting = Setting(schema, limits, waiting)
+            setting = Setting(SchemaPolicy(schema, attributes), limits, waiting)
             database = Database(found.head, ground, setting, found.named, follow_seconds, siblings)
             database._held = undo.pop_all()
         database._compactor.wrote(found.unsaved)
@@ -320,7 +322,7 @@ class Database:
             fork = Fork(basis, start)
             evaluation = Evaluation(self._setting, watch)
             now = None if start is None else start.instant
-            resolved = resolve(transaction, fork, evaluation, self._setting.mode, now)
+            resolved = resolve(transaction, fork, evaluation, self._setting.policy, now)
             return outcome(basis, fork, resolved, transaction.digest())
 
     def transactions(self, start: int, stop: int, limit: int) -> list[TxReport]:

@@ -16,9 +16,19 @@ from datalog.edn_writer import write
 from datalog.errors import Code
 from datalog.values import LONG_MAX, LONG_MIN, EdnList, EdnMap, EdnSet, Keyword, type_name
 from store import bootstrap
-from store.attribute import FIRST_OWN_IDENT, MERGED, TX_BASE, VALUE_TYPES, Attribute, Uniqueness
+from store.attribute import (
+    FIRST_OWN_IDENT,
+    MERGED,
+    PLAIN,
+    TX_BASE,
+    VALUE_TYPES,
+    Attribute,
+    Kind,
+    Uniqueness,
+    shared,
+)
 from store.operations import Add, Path, Refused, Tempid
-from store.setting import SchemaMode
+from store.setting import SchemaPolicy
 from store.state import State
 from store.suspects import Suspects
 
@@ -39,9 +49,11 @@ _ADD = Keyword("db/add")
 class Declarations:
     """Attributes and idents by name: the head's, under what this transaction declares."""
 
-    def __init__(self, state: State, mode: SchemaMode, suspects: Suspects) -> None:
+    def __init__(self, state: State, policy: SchemaPolicy, suspects: Suspects) -> None:
         self._state = state
-        self._mode = mode
+        self._policy = policy
+        # New ones.
+        self._declared = 0
         self._suspects = suspects
         self._attributes: dict[Keyword, Attribute] = {}
         self._idents: dict[Keyword, int] = {}
@@ -59,9 +71,11 @@ class Declarations:
     def scan(self, forms: list[tuple[Any, Path]]) -> None:
         """Find the declarations among the forms, which may come before or after their first use."""
         described: dict[Any, dict[Keyword, Any]] = {}
+        places: dict[Any, Path] = {}
         for form, path in forms:
             for entity, key, value in _descriptions(form, path):
                 described.setdefault(entity, {})[key] = value
+                places.setdefault(entity, path)
             self._given_sets.update(_given_sets(form))
         for entity, facts in described.items():
             if isinstance(facts.get(_IDENT), Keyword):
@@ -69,7 +83,7 @@ class Declarations:
         for entity, facts in described.items():
             id_ = self._id_of(entity, facts.get(_IDENT))
             if id_ is not None and facts.keys() & _DESCRIBING:
-                self._described(id_, facts)
+                self._described(id_, facts, places[entity])
 
     def _named(self, entity: Any, ident: Keyword) -> None:
         if isinstance(entity, int) and entity >= 0:
@@ -90,11 +104,13 @@ class Declarations:
             return self.ident(entity)
         return entity if isinstance(entity, int) and entity >= 0 else None
 
-    def _described(self, id_: int, facts: Mapping[Keyword, Any]) -> None:
+    def _described(self, id_: int, facts: Mapping[Keyword, Any], path: Path) -> None:
         known = self._state.schema.get(id_)
         ident = facts.get(_IDENT) or next(iter(self._state.values(bootstrap.IDENT, id_)), None)
         if not isinstance(ident, Keyword):
             return
+        if known is None and ident not in self._attributes:
+            self._count(ident, path)
         attribute = known or Attribute(id_, ident, self._state.codes.intern(ident))
         cardinality = facts.get(Keyword("db/cardinality"))
         value_type = _named_type(facts.get(Keyword("db/valueType"))) or attribute.value_type
@@ -103,14 +119,23 @@ class Declarations:
             attribute,
             ident=ident,
             ident_code=self._state.codes.intern(ident),
-            value_type="ref" if component and value_type is None else value_type,
-            cardinality=attribute.cardinality if cardinality is None else _named_cardinality(cardinality),
-            unique=_named_uniqueness(facts.get(Keyword("db/unique"))) or attribute.unique,
-            component=bool(component),
-            tuple_attrs=_keywords(facts.get(Keyword("db/tupleAttrs"))) or attribute.tuple_attrs,
-            tuple_types=_named_types(facts.get(Keyword("db/tupleTypes"))) or attribute.tuple_types,
-            tuple_type=_named_type(facts.get(Keyword("db/tupleType"))) or attribute.tuple_type,
+            kind=replace(
+                attribute.kind,
+                value_type="ref" if component and value_type is None else value_type,
+                cardinality=attribute.cardinality if cardinality is None else _named_cardinality(cardinality),
+                unique=_named_uniqueness(facts.get(Keyword("db/unique"))) or attribute.unique,
+                component=bool(component),
+                tuple_attrs=_keywords(facts.get(Keyword("db/tupleAttrs"))) or attribute.tuple_attrs,
+                tuple_types=_named_types(facts.get(Keyword("db/tupleTypes"))) or attribute.tuple_types,
+                tuple_type=_named_type(facts.get(Keyword("db/tupleType"))) or attribute.tuple_type,
+            ),
         )
+
+    def _count(self, ident: Keyword, path: Path) -> None:
+        """One more is new: a transaction of too many is refused before the work on them is done."""
+        self._declared += 1
+        if self._policy.at_once is not None and self._declared > self._policy.at_once:
+            raise too_many_at_once(ident, self._policy.at_once, path)
 
     def _new_ident_id(self) -> int:
         id_ = self._next_ident
@@ -187,7 +212,7 @@ class Declarations:
                 Code.TX_INVALID, f"{write(key)} is not an attribute; write a keyword such as :person/name", path
             )
         reserved = key.namespace is not None and (key.namespace == "db" or key.namespace.startswith("db."))
-        if not reserved and self._mode != "strict":
+        if not reserved and self._policy.mode != "strict":
             return
         hint = self._state.schema.names.hint(key)
         why = "names in db are built in" if reserved else "the schema is strict, so declare it first"
@@ -196,10 +221,11 @@ class Declarations:
     def _declared_by_use(self, key: Keyword, known: Attribute | None, value_type: str, path: Path) -> Attribute:
         ident_code = self._state.codes.intern(key)
         if known is None:
+            self._count(key, path)
             self._suspects.declared.append((key, path))
             id_ = self._idents.get(key) or self._state.ident_holder(key) or self._new_ident_id()
             many = self.is_given_sets(key)
-            known = Attribute(id_, key, ident_code, cardinality="many" if many else "one")
+            known = Attribute(id_, key, ident_code, shared(Kind(cardinality="many")) if many else PLAIN)
             if many:
                 self._typed_by_use.add(id_)
             cardinality = bootstrap.MANY if many else bootstrap.ONE
@@ -207,7 +233,7 @@ class Declarations:
             self.implied.append(Add(id_, self._built_in(bootstrap.CARDINALITY), cardinality, path))
         type_id = bootstrap.TYPE_IDS[value_type]
         self.implied.append(Add(known.id, self._built_in(bootstrap.VALUE_TYPE), type_id, path))
-        attribute = self._attributes[key] = replace(known, value_type=value_type)
+        attribute = self._attributes[key] = replace(known, kind=shared(replace(known.kind, value_type=value_type)))
         self._idents[key] = attribute.id
         return attribute
 
@@ -215,6 +241,16 @@ class Declarations:
         attribute = self._state.schema.get(id_)
         assert attribute is not None
         return attribute
+
+
+def too_many_at_once(ident: Keyword, most: int, path: Path) -> Refused:
+    """The refusal of a transaction that declares more attributes than one may; `ident`: the first of those."""
+    return Refused(
+        Code.LIMIT_EXCEEDED,
+        f"{ident} is one attribute too many: a transaction declares at most {most:,} of them; declare them in "
+        "several",
+        path,
+    )
 
 
 def implied_type(value: Any) -> str | None:

@@ -6,146 +6,191 @@ what they may see is complete before they are told its number.
 
 from __future__ import annotations
 
+import struct
 from array import array
 from bisect import bisect_right
+from functools import partial
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from store.columns import Columns, Int64s
-from store.relation import Relation
+from store.columns import NO_COLUMNS, Columns, Int64s
+
+# One event: entity, value code, 2t + added.
+_EVENT: Final = struct.Struct("=qqq")
+# So many events are kept as bytes, which take less than an array, and looked through without an index.
+_FEW: Final = 8
+_FEW_BYTES: Final = _FEW * _EVENT.size
 
 
 class Delta:
     """Events, and for the writer, once asked for, the last event of each touched pair by entity and by value."""
 
-    __slots__ = ("_by_entity", "_by_value", "_e", "_stamp", "_v")
+    __slots__ = ("_by_entity", "_by_value", "_events")
 
-    def __init__(self) -> None:
-        self._e = array("q")
-        self._v = array("q")
-        # 2t + added: sorted, as transactions are numbered, so that it also finds a transaction's place.
-        self._stamp = array("q")
+    def __init__(self, events: bytes | array[int] = b"") -> None:
+        # Stamps, 2t + added, are sorted, as transactions are numbered: they also find a transaction's place.
+        self._events = events
         # Each knows the events up to some number of them; the writer asks for few of the attributes it writes.
-        self._by_entity = _Touched()
-        self._by_value = _Touched()
+        self._by_entity: _Touched | None = None
+        self._by_value: _Touched | None = None
 
     @staticmethod
     def of(e: Int64s, v: Int64s, t: Int64s, added: NDArray[np.bool_]) -> Delta:
         """From events in their order."""
-        delta = Delta()
-        delta._e.frombytes(np.ascontiguousarray(e, np.int64).tobytes())
-        delta._v.frombytes(np.ascontiguousarray(v, np.int64).tobytes())
-        delta._stamp.frombytes((2 * np.asarray(t, np.int64) + added).tobytes())
-        return delta
+        stamp = 2 * np.asarray(t, np.int64) + added
+        return Delta(_kept(np.column_stack((e, v, stamp)).astype(np.int64, copy=False).tobytes()))
 
     def __len__(self) -> int:
-        return len(self._stamp)
+        return _length(self._events)
 
     def append(self, e: int, v: int, t: int, added: bool) -> None:
         """One more event; t never falls. Within one transaction retractions come before assertions."""
-        self._e.append(e)
-        self._v.append(v)
-        self._stamp.append(2 * t + added)
+        events = self._events
+        if isinstance(events, bytes):
+            if len(events) < _FEW_BYTES:
+                self._events = events + _EVENT.pack(e, v, 2 * t + added)
+                return
+            events = array("q", events)
+            events.extend((e, v, 2 * t + added))
+            self._events = events
+        else:
+            # A reader sees the event whole or not at all: no other thread runs within this call.
+            events.extend((e, v, 2 * t + added))
 
     def length_at(self, t: int) -> int:
         """How many events belong to transactions up to t."""
-        return bisect_right(self._stamp, 2 * t + 1)
+        return _length_at(self._events, t)
 
     def last_at(self, t: int) -> int:
         """The last transaction up to t with an event, or 0."""
-        length = self.length_at(t)
-        return self._stamp[length - 1] >> 1 if length else 0
+        events = self._events
+        length = _length_at(events, t)
+        return _stamp(events, length - 1) >> 1 if length else 0
 
     def events(self, start: int, stop: int) -> Columns:
         """Events number start to stop."""
-        # A slice of an array is a copy, so the buffer that numpy holds never keeps the array from growing.
-        stamp = np.frombuffer(self._stamp[start:stop], np.int64)
-        e = np.frombuffer(self._e[start:stop], np.int64)
-        v = np.frombuffer(self._v[start:stop], np.int64)
+        events = self._events
+        if start >= stop:
+            return NO_COLUMNS
+        if isinstance(events, bytes):
+            rows = np.frombuffer(events, np.int64, 3 * (stop - start), start * _EVENT.size)
+        else:
+            # A slice of an array is a copy, so the buffer that numpy holds never keeps the array from growing.
+            rows = np.frombuffer(events[3 * start : 3 * stop], np.int64)
+        e, v, stamp = (np.ascontiguousarray(column) for column in rows.reshape(-1, 3).T)
         return Columns(e, v, stamp >> 1, (stamp & 1).astype(np.bool_))
 
     def copy(self, start: int, stop: int) -> Delta:
         """A delta of events number start to stop."""
-        copy = Delta()
-        copy._e, copy._v, copy._stamp = self._e[start:stop], self._v[start:stop], self._stamp[start:stop]
-        return copy
+        events = self._events
+        if isinstance(events, bytes):
+            return Delta(events[start * _EVENT.size : stop * _EVENT.size])
+        return Delta(_kept(events[3 * start : 3 * stop].tobytes()))
 
     def values(self, e: int) -> dict[int, bool]:
         """The entity's touched values, and whether each holds. For the writer."""
-        touched = self._by_entity
-        if touched.length < len(self._stamp):
-            touched.learn(self._e, self._v, self._stamp)
-        return touched.rows.get(e, _UNTOUCHED)
+        events = self._events
+        if isinstance(events, bytes):
+            return {v: bool(stamp & 1) for key, v, stamp in _EVENT.iter_unpack(events) if key == e}
+        if self._by_entity is None:
+            self._by_entity = _Touched()
+        return self._by_entity.row(e, events, 0)
 
     def entities(self, v: int) -> dict[int, bool]:
         """The value's touched entities, and whether each holds it. For the writer."""
-        touched = self._by_value
-        if touched.length < len(self._stamp):
-            touched.learn(self._v, self._e, self._stamp)
-        return touched.rows.get(v, _UNTOUCHED)
+        events = self._events
+        if isinstance(events, bytes):
+            return {e: bool(stamp & 1) for e, key, stamp in _EVENT.iter_unpack(events) if key == v}
+        if self._by_value is None:
+            self._by_value = _Touched()
+        return self._by_value.row(v, events, 1)
 
     def mentions(self, e: int) -> bool:
         """Whether any event is of the entity; a look at all of them that keeps nothing."""
-        return e in self._e
+        events = self._events
+        if isinstance(events, bytes):
+            return any(key == e for key, _, _ in _EVENT.iter_unpack(events))
+        return e in events[::3]
+
+    def few(self, t: int) -> list[tuple[int, int]] | None:
+        """The pairs, entity and value, that hold by the events up to transaction t alone; None where events are
+        many."""
+        events = self._events
+        if not isinstance(events, bytes):
+            return None
+        held: dict[tuple[int, int], None] = {}
+        for e, v, stamp in _EVENT.iter_unpack(events):
+            if stamp >> 1 > t:
+                break
+            if stamp & 1:
+                held[e, v] = None
+            else:
+                held.pop((e, v), None)
+        return list(held)
 
     def nbytes(self) -> int:
         """Bytes held, dictionaries by estimate."""
-        return 24 * len(self) + 240 * (self._by_entity.length + self._by_value.length)
+        touched = [each.length for each in (self._by_entity, self._by_value) if each is not None]
+        return 24 * len(self) + 160 * sum(touched)
+
+
+def _kept(events: bytes) -> bytes | array[int]:
+    return events if len(events) <= _FEW_BYTES else array("q", events)
+
+
+def _length(events: bytes | array[int]) -> int:
+    return len(events) // (_EVENT.size if isinstance(events, bytes) else 3)
+
+
+def _stamp(events: bytes | array[int], place: int) -> int:
+    if isinstance(events, bytes):
+        stamp: int = _EVENT.unpack_from(events, place * _EVENT.size)[2]
+        return stamp
+    return events[3 * place + 2]
+
+
+def _length_at(events: bytes | array[int], t: int) -> int:
+    length = _length(events)
+    # Nearly always the newest moment is asked for.
+    if not length or _stamp(events, length - 1) >> 1 <= t:
+        return length
+    return bisect_right(range(length), 2 * t + 1, key=partial(_stamp, events))
 
 
 class _Touched:
     """The last event of each pair, by one of its sides, as far as events were looked at."""
 
-    __slots__ = ("length", "rows")
+    __slots__ = ("_rows", "length")
 
     def __init__(self) -> None:
         self.length = 0
-        self.rows: dict[int, dict[int, bool]] = {}
+        # Most keys have one pair, which a tuple holds in a third of a dictionary's room.
+        self._rows: dict[int, tuple[int, bool] | dict[int, bool]] = {}
 
-    def learn(self, keys: array[int], items: array[int], stamps: array[int]) -> None:
-        """Look at the events since."""
-        rows, start = self.rows, self.length
-        for key, item, stamp in zip(keys[start:], items[start:], stamps[start:], strict=True):
+    def row(self, key: int, events: array[int], side: int) -> dict[int, bool]:
+        """The other sides of the key's pairs, and whether each pair holds. side: the key's place in an event."""
+        length = len(events) // 3
+        if self.length < length:
+            self._learn(events[3 * self.length : 3 * length], side)
+            self.length = length
+        row = self._rows.get(key)
+        if row is None:
+            return _UNTOUCHED
+        return {row[0]: row[1]} if isinstance(row, tuple) else row
+
+    def _learn(self, events: array[int], side: int) -> None:
+        rows = self._rows
+        for key, item, stamp in zip(events[side::3], events[1 - side :: 3], events[2::3], strict=True):
+            holds = bool(stamp & 1)
             row = rows.get(key)
-            if row is None:
-                row = rows[key] = {}
-            row[item] = bool(stamp & 1)
-        self.length = len(stamps)
+            if row is None or (isinstance(row, tuple) and row[0] == item):
+                rows[key] = (item, holds)
+            elif isinstance(row, tuple):
+                rows[key] = {row[0]: row[1], item: holds}
+            else:
+                row[item] = holds
 
 
-_UNTOUCHED: dict[int, bool] = {}
-
-
-class Live:
-    """What holds of one attribute at this moment, for the writer: the relation under its delta, row by row."""
-
-    __slots__ = ("delta", "relation")
-
-    def __init__(self, relation: Relation, delta: Delta) -> None:
-        self.relation = relation
-        self.delta = delta
-
-    def holds(self, e: int, v: int) -> bool:
-        """Whether the entity has the value."""
-        touched = self.delta.values(e).get(v)
-        return self.relation.ev.holds(e, v) if touched is None else touched
-
-    def values(self, e: int) -> list[int]:
-        """The entity's value codes."""
-        return _overlaid(self.relation.ev.row(e).tolist(), self.delta.values(e))
-
-    def mentions(self, e: int) -> bool:
-        """Whether the entity has, or lately had, a value; maps no more of the relation's files than that needs."""
-        return self.relation.ev.mentions(e) or self.delta.mentions(e)
-
-    def entities(self, v: int) -> list[int]:
-        """The entities that have the value."""
-        return _overlaid(self.relation.ve.row(v).tolist(), self.delta.entities(v))
-
-
-def _overlaid(base: list[int], touched: dict[int, bool]) -> list[int]:
-    if not touched:
-        return base
-    kept = [item for item in base if item not in touched]
-    return kept + [item for item, holds in touched.items() if holds]
+_UNTOUCHED: Final[dict[int, bool]] = {}

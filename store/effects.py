@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
+
 from datalog.edn_writer import write
 from datalog.errors import Code
 from store import bootstrap
@@ -144,9 +146,10 @@ class Effects:
 
     def _sweep_entity(self, entity: int, path: Path) -> None:
         pending, seen = [entity], {entity}
+        snapshot = self._state.snapshot()
         while pending:
             e = pending.pop()
-            for attribute in self._state.schema.all():
+            for attribute in snapshot.attributes_of(np.array([e], np.int64)):
                 live = self._state.live(attribute.id)
                 for v in live.values(e):
                     self._swept.setdefault((attribute.id, e, v), path)

@@ -8,26 +8,34 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from store import bootstrap
 from store.attribute import FIRST_OWN_IDENT, MERGED
-from store.attribute_data import AttributeData
+from store.attribute_data import NO_DATA, AttributeData
 from store.changes import BulkColumn, Effect
 from store.codes import Codes
 from store.columns import Columns
-from store.delta import Delta, Live
+from store.delta import Delta
 from store.dictionary import Block
 from store.draft import Draft, Waiting
 from store.free_ids import FreeIds, Int64s, after, ids_in, ids_in_columns
 from store.imported import LoggedFile, intern_together
+from store.mentions import MANY, Mentions
 from store.payload import Logged
-from store.relation import Relation
-from store.schema import Schema
+from store.relation import NO_RELATION, Relation
+from store.schema import Reader, Schema
 from store.snapshot import Origin, Snapshot
 from store.state import State
+from store.trie import distinct
+
+# Of the schema, entities that are read together rather than one by one.
+_MANY_ENTITIES: Final = 32
+# Later than any transaction.
+_NEWEST: Final = 1 << 60
+_NO_VALUES: Final[list[Any]] = []
 
 
 class Counters(NamedTuple):
@@ -58,7 +66,7 @@ class Head(State):
     def __init__(self, codes: Codes) -> None:
         super().__init__(Draft(codes), t=0, instant=0, free=FreeIds(), next_ident=FIRST_OWN_IDENT)
         self.data: dict[int, AttributeData] = {}
-        self._lives: dict[int, Live] = {}
+        self._mentions = Mentions()
         self._lengths: dict[int, int] = {}
         # Datoms in relations.
         self._folded = 0
@@ -70,6 +78,7 @@ class Head(State):
         effects = [Effect(e, a, head.codes.intern(v), True) for e, a, v in bootstrap.datoms()]
         head._write(effects, 0)
         head._read_schema({effect.e for effect in effects})
+        head._mention(effects)
         head.settle()
         return head
 
@@ -83,6 +92,9 @@ class Head(State):
         named = head.live(bootstrap.IDENT)
         entities = {*named.relation.ev.keys.tolist(), *named.delta.events(0, len(named.delta)).e.tolist()}
         head._read_schema(entities)
+        for id_, live in head.data.items():
+            if not head._mentions.has_left(id_):
+                head._mention_all(id_, live.delta.events(0, len(live.delta)))
         return head
 
     @property
@@ -92,16 +104,19 @@ class Head(State):
 
     # Reading
 
-    def live(self, attribute: int) -> Live:
-        found = self._lives.get(attribute)
+    def live(self, attribute: int) -> AttributeData:
+        return self.data.get(attribute, NO_DATA)
+
+    def _written(self, attribute: int) -> Delta:
+        """The attribute's delta, to be appended to."""
+        found = self.data.get(attribute)
         if found is None:
-            self._put(attribute, Relation(), Delta())
-            found = self._lives[attribute]
-        return found
+            found = self.data[attribute] = AttributeData(NO_RELATION, Delta())
+        return found.delta
 
     def has_merged(self) -> bool:
         # Asked whenever a database is opened: nothing is made for it that nobody may need.
-        return any(live.mentions(MERGED) for live in self._lives.values()) and super().has_merged()
+        return any(live.mentions(MERGED) for live in self.data.values()) and super().has_merged()
 
     def snapshot(self) -> Snapshot:
         return self._snapshot(self.codes)
@@ -112,7 +127,7 @@ class Head(State):
 
     def _snapshot(self, codes: Codes) -> Snapshot:
         origin = Origin(self.t, self.schema.forgetful, self.free, self.next_ident, folded=self._folded)
-        return Snapshot(self.data, codes, self.schema, self.t, origin=origin)
+        return Snapshot(self.data, codes, self.schema, self.t, origin=origin, mentions=self._mentions)
 
     # Writing
 
@@ -124,6 +139,7 @@ class Head(State):
         touched = {effect.e for effect in effects if effect.a in bootstrap.SCHEMA_ATTRIBUTES}
         if touched:
             self._read_schema(touched)
+        self._mention(effects)
         self.use(ids_in(effects, self.schema, self.codes))
 
     def replay(self, t: int, instant: int, logged: Logged) -> None:
@@ -161,11 +177,31 @@ class Head(State):
             if effect.added:
                 by_attribute.setdefault(effect.a, []).append(effect)
             else:
-                self.live(effect.a).delta.append(effect.e, effect.v, t, False)
+                self._written(effect.a).append(effect.e, effect.v, t, False)
         for a, own in by_attribute.items():
-            append = self.live(a).delta.append
+            append = self._written(a).append
             for e, _, v, _ in own:
                 append(e, v, t, True)
+
+    def _mention(self, effects: Iterable[Effect]) -> None:
+        """Enters the effects, which were written, into the index of attributes by entity."""
+        mentions, schema = self._mentions, self.schema
+        for e, a, v, added in effects:
+            if mentions.has_left(a):
+                continue
+            if len(self.data[a].delta) > MANY:
+                mentions.leave(a)
+            elif added:
+                mentions.add(e, a)
+                attribute = schema.get(a)
+                if attribute is not None and attribute.is_ref:
+                    mentions.add(v, a)
+
+    def _mention_all(self, attribute: int, events: Columns) -> None:
+        declared = self.schema.get(attribute)
+        ids = [events.e, events.v] if declared is not None and declared.is_ref else [events.e]
+        for id_ in distinct(np.concatenate(ids)).tolist():
+            self._mentions.add(id_, attribute)
 
     def use(self, ids: Collection[int] | Int64s) -> None:
         """Give none of these ids to a new entity; an array has them in order, each once."""
@@ -174,14 +210,32 @@ class Head(State):
         else:
             self.free, self.next_ident = after(self.free, self.next_ident, ids)
 
-    def _read_schema(self, touched: Iterable[int]) -> None:
-        self.schema = self.schema.updated(touched, self.values, self.codes)
+    def _read_schema(self, touched: Collection[int]) -> None:
+        read = self.values if len(touched) < _MANY_ENTITIES else self._values_of(touched)
+        self.schema = self.schema.updated(touched, read, self.codes)
+
+    def _values_of(self, entities: Collection[int]) -> Reader:
+        """What reads values of many entities for the schema: each attribute is read once for all of them."""
+        ids = np.array(sorted(entities), np.int64)
+        found: dict[int, dict[int, list[Any]]] = {}
+
+        def read(attribute: int, entity: int) -> list[Any]:
+            known = found.get(attribute)
+            if known is None:
+                known = found[attribute] = {}
+                held = self.live(attribute).columns_of(ids, _NEWEST)
+                for e, value in zip(held.e.tolist(), self.codes.decode_many(held.v), strict=True):
+                    known.setdefault(e, []).append(value)
+            return known.get(entity, _NO_VALUES)
+
+        return read
 
     def _put(self, attribute: int, relation: Relation, delta: Delta) -> None:
-        known = self._lives.get(attribute)
+        known = self.data.get(attribute)
         self._folded += relation.count - (0 if known is None else known.relation.count)
         self.data[attribute] = AttributeData(relation, delta)
-        self._lives[attribute] = Live(relation, delta)
+        if relation is not NO_RELATION or len(delta) > MANY:
+            self._mentions.leave(attribute)
 
     def replace(self, relations: Mapping[int, Relation]) -> None:
         """Put folded relations under what came since; snapshots made before keep the old ones."""
@@ -216,7 +270,9 @@ class Head(State):
         self.data = dict(self.data)
         for id_, length in mark.lengths.items():
             live = self.live(id_)
-            if len(live.delta) > length:
+            if not length and live.relation is NO_RELATION:
+                self.data.pop(id_, None)
+            elif len(live.delta) > length:
                 self._put(id_, live.relation, live.delta.copy(0, length))
         self.t, self.instant, self.free, self.next_ident = mark.counters
         self.schema = mark.schema

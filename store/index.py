@@ -40,6 +40,9 @@ class View(Protocol):
     def attributes(self) -> tuple[Attribute, ...]:
         """Every attribute."""
 
+    def attributes_of(self, entities: Int64s) -> tuple[Attribute, ...]:
+        """Those that may have datoms of some entities, which are sorted and distinct."""
+
     def columns(self, attribute: Attribute) -> Columns:
         """The datoms of an attribute, sorted by (e, v, t)."""
 
@@ -107,7 +110,13 @@ def spans(
     if len(components) > len(index):
         raise AdalogError(Code.ARG_INVALID, f"{len(components)} components; an index has {len(index)} places")
     known = dict(zip(index, components, strict=False))
-    attributes: Sequence[Attribute] = [_attribute(snapshot, known["A"])] if "A" in known else snapshot.attributes()
+    attributes: Sequence[Attribute]
+    if "A" in known:
+        attributes = [_attribute(snapshot, known["A"])]
+    elif "E" in known:
+        attributes = snapshot.attributes_of(_entities(snapshot, known["E"]))
+    else:
+        attributes = snapshot.attributes()
     if index == "VAET":
         attributes = [attribute for attribute in attributes if attribute.is_ref]
     if index in ("AEVT", "AVET"):
@@ -261,11 +270,14 @@ def _attribute(snapshot: View, value: Any) -> Attribute:
     return attribute
 
 
+def _entities(snapshot: View, value: Any) -> Int64s:
+    found = snapshot.entid(value)
+    return np.array([] if found is None else [found], np.int64)
+
+
 def _matching(snapshot: View, attribute: Attribute, known: Mapping[str, Any]) -> Columns:
     if "E" in known:
-        found = snapshot.entid(known["E"])
-        entities = np.array([] if found is None else [found], np.int64)
-        rows = snapshot.columns_of_entities(attribute.id, entities)
+        rows = snapshot.columns_of_entities(attribute.id, _entities(snapshot, known["E"]))
     else:
         rows = snapshot.columns(attribute)
     if "V" in known:

@@ -93,6 +93,9 @@ class OverlaidData(AttributeData):
             return int(self._events.t[-1])
         return self._below.last_touched(min(t, self._basis.t))
 
+    def few(self, t: int) -> list[tuple[int, int]] | None:
+        return self._below.few(t) if t <= self._basis.t else None
+
     def nbytes(self) -> int:
         return self._below.nbytes()
 

@@ -179,6 +179,10 @@ class Relation:
         return self.base.nbytes() + sum(run.nbytes() for run in self.runs)
 
 
+NO_RELATION: Final = Relation()
+"""Of an attribute of which nothing was folded yet; one for all."""
+
+
 def _trie(base: Base, runs: Sequence[Run], *, inverse: bool) -> Trie:
     bottom = base.ve if inverse else base.ev
     if not runs:

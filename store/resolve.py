@@ -25,7 +25,7 @@ from store.few_adds import few_adds
 from store.functions import expanded
 from store.operations import PRODUCED, Operation, Path, Refused
 from store.plain_adds import LEAST, plain_adds
-from store.setting import Evaluation, SchemaMode
+from store.setting import Evaluation, SchemaPolicy
 from store.state import State
 from store.suspects import Suspects
 from store.tempids import resolved
@@ -105,37 +105,37 @@ def _as_edn(data: Any) -> Any:
 
 
 def resolve(
-    transaction: Transaction, state: State, evaluation: Evaluation, mode: SchemaMode, now: int | None = None
+    transaction: Transaction, state: State, evaluation: Evaluation, policy: SchemaPolicy, now: int | None = None
 ) -> Resolved:
     """What the transaction does as the state's next one. now: its instant, the clock's where it is None.
 
     Raises AdalogError with the place of the offending form.
     """
     try:
-        return _resolve(transaction, state, evaluation, mode, int(time.time() * 1000) if now is None else now)
+        return _resolve(transaction, state, evaluation, policy, int(time.time() * 1000) if now is None else now)
     except Refused as refused:
         raise transaction.refusal(refused) from None
 
 
 def _resolve(
-    transaction: Transaction, state: State, evaluation: Evaluation, mode: SchemaMode, now: int
+    transaction: Transaction, state: State, evaluation: Evaluation, policy: SchemaPolicy, now: int
 ) -> Resolved:
     forms = transaction.forms
     plain = few_adds(forms, state) if len(forms) < LEAST else plain_adds(forms, state)
     if plain is not None:
         effects, instant = _at(max(now, state.instant), plain.effects, state)
         return Resolved(effects, instant, plain.tempids, plain.new)
-    return _resolved_at_length(transaction, state, evaluation, mode, now)
+    return _resolved_at_length(transaction, state, evaluation, policy, now)
 
 
 def _resolved_at_length(
-    transaction: Transaction, state: State, evaluation: Evaluation, mode: SchemaMode, now: int
+    transaction: Transaction, state: State, evaluation: Evaluation, policy: SchemaPolicy, now: int
 ) -> Resolved:
     """The same for any transaction, which says what is wrong with one."""
     t = state.t + 1
     suspects, before = Suspects(), state.schema
     forms = expanded(transaction.forms, state, evaluation, suspects)
-    declarations = Declarations(state, mode, suspects)
+    declarations = Declarations(state, policy, suspects)
     declarations.scan(forms)
     operations = list(_watched(Expansion(state, declarations, t).operations(forms), evaluation))
     composites = Composites.of(declarations.composites(), declarations.attributes(), state)
@@ -144,7 +144,7 @@ def _resolved_at_length(
     collected = Effects(state, ids, composites, new)
     effects = collected.of(operations)
     paths = collected.paths
-    schema_changes.check(effects, paths, state, mode)
+    schema_changes.check(effects, paths, state, policy)
     predicates.check(effects, collected.ensured, paths, state, evaluation)
     effects, instant = _with_instant(effects, paths, state, now)
     named = {str(name): id_ for name, id_ in ids.items() if not name.startswith("\0")}

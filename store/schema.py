@@ -8,7 +8,7 @@ from typing import Any
 
 from datalog.values import Keyword
 from store import bootstrap
-from store.attribute import Attribute
+from store.attribute import Attribute, Kind, shared
 from store.codes import Codes
 from store.layered import Layered
 from store.name_index import NameIndex
@@ -28,6 +28,8 @@ class Schema:
         self.forgetful = frozenset(each.id for each in every if each.no_history)
         self._checked = frozenset(each.id for each in every if each.preds)
         self.composites = tuple(sorted((each for each in every if each.tuple_attrs), key=_id))
+        # How many there are besides the built-in ones.
+        self.declared = sum(1 for each in every if not bootstrap.is_built_in(each.id))
         self._hashes = sum(map(hash, every))
 
     @property
@@ -57,6 +59,16 @@ class Schema:
         return self._all
 
     @cached_property
+    def by_ident_code(self) -> Mapping[int, Attribute]:
+        """Every attribute by the code of its ident."""
+        return {each.ident_code: each for each in self._all}
+
+    @cached_property
+    def components(self) -> tuple[Attribute, ...]:
+        """Those whose values are parts of their entities, in the order of their declaration."""
+        return tuple(each for each in self._all if each.component)
+
+    @cached_property
     def _all(self) -> tuple[Attribute, ...]:
         return tuple(sorted(self._by_id.values(), key=_id))
 
@@ -75,6 +87,11 @@ class Schema:
         schema._by_id, schema._by_ident = self._by_id.changed(new), self._by_ident.changed(names)
         schema._hashes = self._hashes + sum(hash(each) for each in new.values() if each is not None)
         schema._hashes -= sum(hash(each) for each in old.values() if each is not None)
+        schema.declared = self.declared + sum(
+            (each is not None) - (old[id_] is not None)
+            for id_, each in new.items()
+            if not bootstrap.is_built_in(id_)
+        )
         schema.forgetful = _among(
             self.forgetful, {id_ for id_, each in new.items() if each and each.no_history}, new
         )
@@ -126,17 +143,21 @@ def attribute_from(entity: int, read: Reader, codes: Codes) -> Attribute | None:
         id=entity,
         ident=ident,
         ident_code=ident_code,
-        value_type=None if value_type is None else bootstrap.TYPES[value_type],
-        cardinality="many" if cardinality == bootstrap.MANY else "one",
-        unique=None if unique is None else bootstrap.UNIQUENESS[unique],
-        component=bool(component),
+        kind=shared(
+            Kind(
+                value_type=None if value_type is None else bootstrap.TYPES[value_type],
+                cardinality="many" if cardinality == bootstrap.MANY else "one",
+                unique=None if unique is None else bootstrap.UNIQUENESS[unique],
+                component=bool(component),
+                index=bool(one(bootstrap.INDEX)),
+                no_history=bool(one(bootstrap.NO_HISTORY)),
+                tuple_types=None if tuple_types is None else tuple(map(_type_name, tuple_types)),
+                tuple_type=None if tuple_type is None else _type_name(tuple_type),
+                tuple_attrs=tuple_attrs,
+                preds=tuple(sorted(preds, key=str)),
+            )
+        ),
         doc=one(bootstrap.DOC),
-        index=bool(one(bootstrap.INDEX)),
-        no_history=bool(one(bootstrap.NO_HISTORY)),
-        tuple_types=None if tuple_types is None else tuple(map(_type_name, tuple_types)),
-        tuple_type=None if tuple_type is None else _type_name(tuple_type),
-        tuple_attrs=tuple_attrs,
-        preds=tuple(sorted(preds, key=str)),
     )
 
 

@@ -11,9 +11,10 @@ from datalog.values import Keyword
 from store import bootstrap
 from store.attribute import Attribute
 from store.changes import Effect
+from store.declarations import too_many_at_once
 from store.operations import Path, Refused
 from store.schema import Schema, attribute_from
-from store.setting import SchemaMode
+from store.setting import SchemaMode, SchemaPolicy
 from store.speculation import ChangedValues
 from store.state import State
 from store.trie import Csr
@@ -30,11 +31,13 @@ _ALLOWED = {
     bootstrap.UNIQUE: (frozenset(bootstrap.UNIQUENESS), ":db.unique/value or :db.unique/identity"),
 }
 _ITEM_TYPES = frozenset(Keyword(f"db.type/{name}") for name in bootstrap.TYPE_IDS if name != "tuple")
+_ADVICE = "; if misspelt names declared them by their use, set ADALOG_SCHEMA=strict, which refuses such names"
 _TUPLE = (bootstrap.TUPLE_ATTRS, bootstrap.TUPLE_TYPES, bootstrap.TUPLE_TYPE)
 
 
-def check(effects: Sequence[Effect], paths: Paths, state: State, mode: SchemaMode) -> None:
-    """Raises TX_INVALID, naming the offending entity where there is one. paths: where each datom was written."""
+def check(effects: Sequence[Effect], paths: Paths, state: State, policy: SchemaPolicy) -> None:
+    """Raises TX_INVALID, naming the offending entity where there is one, and LIMIT_EXCEEDED for too many
+    attributes. paths: where each datom was written."""
     changes: dict[int, list[Effect]] = {}
     for effect in effects:
         if effect.a in bootstrap.SCHEMA_ATTRIBUTES:
@@ -45,18 +48,46 @@ def check(effects: Sequence[Effect], paths: Paths, state: State, mode: SchemaMod
         return
     read = ChangedValues(effects, state)
     after = {entity: attribute_from(entity, read, state.codes) for entity in changes}
+    _check_number(after, changes, paths, state.schema, policy)
     named = _Named(after, state.schema)
     for entity, attribute in after.items():
         old = state.schema.get(entity)
         try:
             if attribute is not None:
-                _check_sense(attribute, mode)
+                _check_sense(attribute, policy.mode)
                 _check_tuple(attribute, named)
             if old is not None and attribute != old:
                 _check_old_data(old, attribute, state)
                 _check_composites_of(old, attribute, named)
         except _Senseless as fault:
             raise Refused(Code.TX_INVALID, fault.message, _blamed(changes[entity], paths, fault.about)) from None
+
+
+def _check_number(
+    after: Mapping[int, Attribute | None],
+    changes: Mapping[int, Sequence[Effect]],
+    paths: Paths,
+    schema: Schema,
+    policy: SchemaPolicy,
+) -> None:
+    """Refuses new attributes where there would be more than there may be. Those that are there may stay."""
+    new = [attribute for entity, attribute in after.items() if attribute and schema.get(entity) is None]
+    gone = sum(1 for entity, attribute in after.items() if not attribute and schema.get(entity) is not None)
+    room = max(policy.attributes - schema.declared + gone, 0)
+    at_once = len(new) if policy.at_once is None else policy.at_once
+    if len(new) <= min(room, at_once):
+        return
+    written = sorted((_blamed(changes[each.id], paths, ()), each.id, each) for each in new)
+    path, _, first = written[min(room, at_once)]
+    if at_once < room:
+        raise too_many_at_once(first.ident, at_once, path)
+    advice = "" if policy.mode == "strict" else _ADVICE
+    raise Refused(
+        Code.LIMIT_EXCEEDED,
+        f"{first.ident} is one attribute too many: there are {schema.declared:,} besides the built-in ones, and at "
+        f"most {policy.attributes:,} are allowed (ADALOG_ATTRIBUTES){advice}",
+        path,
+    )
 
 
 class _Named:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, Protocol
 
 from datalog import edn
@@ -16,6 +16,10 @@ SchemaMode = Literal["open", "strict"]
 
 SECONDS: Final = 5.0
 WAITING: Final = 1024
+ATTRIBUTES: Final = 20_000
+# Attributes that one transaction may declare. The schema of a large application has a few thousand; resolving so
+# many keeps other writers waiting for less than a second.
+_AT_ONCE: Final = 5_000
 
 
 Rows = Sequence[tuple[Any, ...]]
@@ -66,15 +70,35 @@ class Rehearsal:
         self._known.update((mark, rows) for mark in marks)
 
 
+@dataclass(frozen=True, slots=True)
+class SchemaPolicy:
+    """How transactions may change the schema. attributes: the most there may be besides the built-in ones.
+    at_once: the most that one transaction may declare, None for no limit of its own."""
+
+    mode: SchemaMode = "open"
+    attributes: int = ATTRIBUTES
+    at_once: int | None = _AT_ONCE
+
+
 @dataclass
 class Setting:
     """evaluator: whoever can run queries sets it, as the store cannot. waiting: transactions not answered yet that
     are the most there may be."""
 
-    mode: SchemaMode = "open"
+    policy: SchemaPolicy = field(default_factory=SchemaPolicy)
     limits: edn.Limits = edn.DEFAULT
     waiting: int = WAITING
     evaluator: Evaluator | None = None
+
+    @property
+    def mode(self) -> SchemaMode:
+        """Whether attributes have to be declared before they are used."""
+        return self.policy.mode
+
+    @property
+    def import_policy(self) -> SchemaPolicy:
+        """That of imports, which may bring the whole schema of another database."""
+        return replace(self.policy, at_once=None)
 
 
 class Evaluation:

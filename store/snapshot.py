@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -20,21 +20,21 @@ from datalog.errors import AdalogError, Code
 from datalog.values import Keyword
 from store import bootstrap, index, layout
 from store.attribute import FIRST_OWN_IDENT, SCHEMA_BASE, TX_BASE, Attribute
-from store.attribute_data import AttributeData, AttributeStatistics, statistics_of
+from store.attribute_data import NO_DATA, AttributeData, AttributeStatistics, statistics_of
 from store.codes import Codes
 from store.coercion import coerced, coerced_tuple
 from store.columns import Columns, Int64s
 from store.datom import Datom
-from store.delta import Delta
 from store.free_ids import FreeIds
 from store.manifest import Manifest, manifest_of, received
-from store.relation import Relation
+from store.mentions import Finding
 from store.schema import Schema
 from store.signed import runs
 from store.trie import Csr, Trie, distinct
 from store.wire import milliseconds
 
-_NO_DATA = AttributeData(Relation(), Delta())
+# So few are looked at one by one.
+_FEW_ATTRIBUTES: Final = 64
 
 
 class Start(NamedTuple):
@@ -73,7 +73,9 @@ class Snapshot:
         since: int = 0,
         history: bool = False,
         origin: Origin | None = None,
+        mentions: Finding | None = None,
     ) -> None:
+        """mentions: what finds attributes by entities, where there is an index of them."""
         self.t = t
         self.origin = Origin(t) if origin is None else origin
         self.codes = codes
@@ -81,6 +83,7 @@ class Snapshot:
         self.since_t = since
         self._data = data
         self._schema = schema
+        self.mentions = mentions
         self._tries: dict[tuple[int, bool], Trie] = {}
         self._columns: dict[int, Columns] = {}
         self._lock = threading.RLock()
@@ -114,7 +117,7 @@ class Snapshot:
         return self._view(self.t, self.since_t, history=True)
 
     def _view(self, t: int, since: int = 0, *, history: bool = False) -> Snapshot:
-        return Snapshot(self._data, self.codes, self._schema, t, since, history, self.origin)
+        return Snapshot(self._data, self.codes, self._schema, t, since, history, self.origin, self.mentions)
 
     def as_of_instant(self, moment: datetime) -> int:
         """The last transaction at or before an instant; 0 before the first."""
@@ -164,6 +167,17 @@ class Snapshot:
         """Every attribute, in the order of their declaration."""
         return self._schema.all()
 
+    def attributes_of(self, entities: Int64s) -> tuple[Attribute, ...]:
+        """Those attributes that may have datoms of some entities, or refer to one, in the order of declaration.
+
+        Costs what these have and the attributes with many datoms, however many others there are. entities: sorted
+        and distinct.
+        """
+        if self.mentions is None or self._schema.declared <= _FEW_ATTRIBUTES:
+            return self.attributes()
+        found = map(self._schema.get, self.mentions.of(entities))
+        return tuple(each for each in found if each is not None)
+
     def item_types(self, attribute: Attribute, length: int) -> tuple[str, ...] | None:
         """The types of the items of an attribute's tuples of this length; None where any will do."""
         return self._schema.item_types(attribute, length)
@@ -176,7 +190,7 @@ class Snapshot:
 
     def data_of(self, attribute: int) -> AttributeData:
         """One attribute's part of it."""
-        return self._data.get(attribute, _NO_DATA)
+        return self._data.get(attribute, NO_DATA)
 
     def has_data(self, attribute: object) -> bool:
         """Whether the attribute ever had a datom."""
@@ -276,7 +290,8 @@ class Snapshot:
     def prepare(self) -> None:
         """Makes what would be made when first asked for: every attribute's tries, their indexes, its statistics."""
         for attribute in self.attributes():
-            if self.has_data(attribute.id):
+            # What is young and small is made as quickly by the first reader, and takes memory for each attribute.
+            if self.has_data(attribute.id) and self.data_of(attribute.id).few(self.t) is None:
                 for trie in (self.ev(attribute), self.ve(attribute)):
                     trie.base.prepare()
                 self.statistics(attribute)
@@ -287,10 +302,30 @@ class Snapshot:
             return self.data_of(attribute.id).statistics(self.t)
         return replace(statistics_of(self.ev(attribute), self.ve(attribute)), count=len(self.columns(attribute)))
 
+    @cached_property
+    def totals(self) -> tuple[int, int, int]:
+        """(datoms, the most entities that have one attribute, values of each attribute together). Of thousands of
+        attributes, those of small ones are estimated."""
+        attributes = self.attributes()
+        exact = len(attributes) <= _FEW_ATTRIBUTES or self.plain is not self
+        rows = firsts = values = 0
+        for attribute in attributes:
+            few = None if exact else self.data_of(attribute.id).few(self.t)
+            if few is None:
+                counts = self.statistics(attribute)
+                rows, values = rows + counts.count, values + counts.values
+                firsts = max(firsts, counts.entities)
+            else:
+                rows, values = rows + len(few), values + len(few)
+                firsts = max(firsts, len(few))
+        return rows, firsts, values
+
     def count(self, attribute: Attribute) -> int:
         """How many datoms of it there are, as its statistics say, without an index by value."""
         if self.plain is self and not self._forgets(attribute.id):
-            return self.data_of(attribute.id).ev(self.t).size.pairs
+            data = self.data_of(attribute.id)
+            few = data.few(self.t)
+            return data.ev(self.t).size.pairs if few is None else len(few)
         return len(self.columns(attribute))
 
     @cached_property
@@ -394,13 +429,25 @@ class Snapshot:
     @cached_property
     def datom_count(self) -> int:
         """Datoms that hold, without what is built in."""
-        tries = [self.trie(attribute.id, inverse=False) for attribute in self.attributes()]
-        return sum(trie.pairs for trie in tries) - (len(bootstrap.datoms()) if self.plain is self else 0)
+        if self.plain is self:
+            return sum(map(self.count, self.attributes())) - len(bootstrap.datoms())
+        return sum(self.trie(attribute.id, inverse=False).pairs for attribute in self.attributes())
 
     @cached_property
     def entity_count(self) -> int:
         """Entities with a datom, without those built in."""
-        keys = [self.trie(attribute.id, inverse=False).keys for attribute in self.attributes()]
+        keys: list[Int64s] = []
+        # Those of attributes with few datoms, together.
+        others: list[int] = []
+        for attribute in self.attributes():
+            few = None
+            if self.plain is self and not self._forgets(attribute.id):
+                few = self.data_of(attribute.id).few(self.t)
+            if few is None:
+                keys.append(self.trie(attribute.id, inverse=False).keys)
+            else:
+                others += [e for e, _ in few]
+        keys.append(distinct(np.array(others, np.int64)))
         return sum(
             _count_between(keys, low, high)
             for low, high in ((0, SCHEMA_BASE), (FIRST_OWN_IDENT, TX_BASE), (TX_BASE, 2 * TX_BASE))

@@ -12,6 +12,7 @@ from store.attribute import TX_BASE
 from store.changes import Effect, Resolved
 from store.datom import Datom, TxReport
 from store.free_ids import FreeIds, Interval, after, ids_in
+from store.mentions import MentionsWith
 from store.overlay import Overlay
 from store.schema import Schema
 from store.snapshot import Origin, Snapshot, Start
@@ -74,7 +75,8 @@ def applied(state: State, effects: Sequence[Effect], name: str = "", start: Star
     t = state.t + 1
     free, next_ident = after(state.free, state.next_ident, ids_in(effects, schema, state.codes))
     origin = Origin(t, schema.forgetful, free, next_ident, basis.origin.applied + name, start, basis.origin.folded)
-    return Snapshot(data, state.codes, schema, t, origin=origin)
+    mentions = None if basis.mentions is None else MentionsWith(basis.mentions, {effect.a for effect in effects})
+    return Snapshot(data, state.codes, schema, t, origin=origin, mentions=mentions)
 
 
 def _schema_after(state: State, effects: Sequence[Effect]) -> Schema:
@@ -95,8 +97,11 @@ class ChangedValues:
                 self._changes.setdefault((effect.a, effect.e), []).append(effect)
 
     def __call__(self, attribute: int, entity: int) -> list[Any]:
+        changes = self._changes.get((attribute, entity), ())
+        if self._state.next_ident <= entity < TX_BASE:
+            # A new entity with an ident has no other values.
+            return [self._state.codes.decode(change.v) for change in changes if change.added]
         codes = set(self._state.live(attribute).values(entity))
-        changes = self._changes.get((attribute, entity), [])
         codes -= {change.v for change in changes if not change.added}
         codes |= {change.v for change in changes if change.added}
         return [self._state.codes.decode(code) for code in codes]

@@ -392,9 +392,11 @@ class Writer:
             )
         transaction = Transaction.of(request.data, self._setting.limits)
         evaluation = Evaluation(self._setting, brief=brief, rehearsal=request.rehearsal)
+        setting = self._setting
+        policy = setting.import_policy if isinstance(request, AdoptionRequest) else setting.policy
         known = head.codes.mark()
         try:
-            resolved = resolve(transaction, head, evaluation, self._setting.mode)
+            resolved = resolve(transaction, head, evaluation, policy)
             effects = head.codes.trimmed(resolved.effects, known)
             logged = Logged.of(effects, resolved.tempids, head.codes)
             entry = Entry(t, resolved.instant, None, logged.encoded(), request.used_key())

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from executor.join.batch import Batch, Column, Mask
 from executor.join.extender import START, PairExtender
+from store.trie import distinct
+
+# Entities whose attributes are looked up, at most.
+_FEW: Final = 1024
 
 
 class AttributesExtender:
@@ -23,12 +28,30 @@ class AttributesExtender:
         ends: frozenset[str],
         pairs: Mapping[int, PairExtender],
         rank: dict[str, int],
+        entity: str | None = None,
+        near: Callable[[Column], Iterable[int]] | None = None,
     ) -> None:
+        """entity: its variable. near: finds the attributes, by the codes of their idents, that may have datoms of
+        some entities, which are sorted and distinct. pairs: may make each one when it is asked for."""
         self.attribute = attribute
         self.variables = ends | ({attribute} if attribute is not None else frozenset())
         self.ends = ends
-        self.pairs = dict(sorted(pairs.items()))
+        self.pairs = pairs
         self.rank = rank
+        self._entity = entity
+        self._near = near
+        self._codes: Sequence[int] | None = None
+
+    def _candidates(self, batch: Batch) -> Iterator[tuple[int, PairExtender]]:
+        """The attributes that prefixes may have, in order: few, where few entities are bound."""
+        if self._near is not None and self._entity is not None and self._entity in batch.columns:
+            entities = distinct(batch.columns[self._entity])
+            if len(entities) <= _FEW:
+                codes: Iterable[int] = sorted(code for code in self._near(entities) if code in self.pairs)
+                return ((code, self.pairs[code]) for code in codes)
+        if self._codes is None:
+            self._codes = sorted(self.pairs)
+        return ((code, self.pairs[code]) for code in self._codes)
 
     def participates(self, variable: str) -> bool:
         if variable == START:
@@ -57,7 +80,7 @@ class AttributesExtender:
         total = np.zeros(batch.size, np.int64)
         if variable == self.attribute:
             return np.full(batch.size, len(self.pairs), np.int64)
-        for code, pair in self.pairs.items():
+        for code, pair in self._candidates(batch):
             rows = self._selected(batch, code)
             if len(rows):
                 total[rows] += pair.count(batch.take(rows), variable)
@@ -66,7 +89,7 @@ class AttributesExtender:
     def propose(self, batch: Batch, variable: str) -> Batch:
         parents: list[NDArray[np.int64]] = []
         values: list[Column] = []
-        for code, pair in self.pairs.items():
+        for code, pair in self._candidates(batch):
             rows = self._selected(batch, code)
             if not len(rows):
                 continue
@@ -90,7 +113,7 @@ class AttributesExtender:
 
     def intersect(self, batch: Batch, variable: str) -> Batch:
         keep = np.zeros(batch.size, np.bool_)
-        for code, pair in self.pairs.items():
+        for code, pair in self._candidates(batch):
             rows = self._selected(batch, code)
             if len(rows):
                 keep[rows] |= self._exists(batch.take(rows), pair)

@@ -6,7 +6,7 @@ decided.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -144,7 +144,19 @@ class Patterns:
         first = self._entity(atom.entity)
         if first is DEAD or (first is not None and first == atom.attribute):
             return DEAD  # an attribute is bound as its ident, which is no entity
+        value = atom.value
+        if (
+            isinstance(first, str)
+            and (value is None or (isinstance(value, str) and value != atom.attribute))
+            and atom.tx is None
+            and atom.added is None
+        ):
+            if not snapshot.attributes():
+                return DEAD
+            return self._united(atom, first, _Pairs(snapshot.schema.by_ident_code, self, first, value))
         attributes = snapshot.attributes()
+        if isinstance(first, int):
+            attributes = snapshot.attributes_of(np.array([first], np.int64))
         seconds = {a.id: self._value_if_any(a, atom.value) for a in attributes}
         attributes = tuple(a for a in attributes if seconds[a.id] is not DEAD)
         if atom.tx is not None or atom.added is not None:
@@ -162,9 +174,19 @@ class Patterns:
                 return HOLDS
             codes = np.array([code for code, pair in pairs.items() if pair is HOLDS], np.int64)
             return rows_extender((atom.attribute,), (codes,), self.rank)
+        return self._united(atom, first, pairs)  # type: ignore[arg-type]
+
+    def _united(
+        self, atom: DatomAtom, first: str | int | bool | None, pairs: Mapping[int, PairExtender]
+    ) -> AttributesExtender:
         attribute = atom.attribute if isinstance(atom.attribute, str) else None
         names = tuple(x for x in (first, atom.value) if isinstance(x, str) and x != attribute)
-        return AttributesExtender(attribute, frozenset(names), pairs, self.rank)  # type: ignore[arg-type]
+        entity = first if isinstance(first, str) else None
+        return AttributesExtender(attribute, frozenset(names), pairs, self.rank, entity, self._near)
+
+    def _near(self, entities: Column) -> Iterator[int]:
+        """The codes of the idents of attributes that may have datoms of the entities."""
+        return (each.ident_code for each in self.snapshot.attributes_of(entities))
 
     def _all_rows(
         self,
@@ -176,10 +198,11 @@ class Patterns:
         """A pattern with a transaction place over every attribute: one relation of five columns."""
         parts: list[list[Column]] = [[], [], [], [], []]
         for each in attributes:
-            columns = self.snapshot.columns(each)
-            keep = np.ones(len(columns.e), np.bool_)
             if isinstance(first, int):
-                keep &= columns.e == first
+                columns = self.snapshot.columns_of_entities(each.id, np.array([first], np.int64))
+            else:
+                columns = self.snapshot.columns(each)
+            keep = np.ones(len(columns.e), np.bool_)
             second = seconds[each.id]
             if isinstance(second, int):
                 keep &= columns.v == second
@@ -198,6 +221,10 @@ class Patterns:
             _added(atom.added),
         )
         return rows_extender(names, whole, self.rank)
+
+    def named_pair(self, attribute: Attribute, first: str, second: str | None) -> PairExtender:
+        """The pairs of an attribute, between two variables or a variable and a blank."""
+        return self._named_pair(attribute, first, second)
 
     def sides(self, atom: DatomAtom) -> list[tuple[Attribute, Terms]]:
         """The attributes that a pattern may be about, each with the pattern's terms for datoms of it."""
@@ -240,6 +267,35 @@ class Patterns:
             return self._value(attribute, term)
         except AdalogError:
             return DEAD
+
+
+class _Pairs(Mapping[int, PairExtender]):
+    """The pairs of every attribute by the code of its ident, each made when it is asked for."""
+
+    def __init__(
+        self, attributes: Mapping[int, Attribute], patterns: Patterns, first: str, second: str | None
+    ) -> None:
+        self._attributes = attributes
+        self._patterns = patterns
+        self._ends = first, second
+        self._made: dict[int, PairExtender] = {}
+
+    def __getitem__(self, code: int) -> PairExtender:
+        found = self._made.get(code)
+        if found is None:
+            pair = self._patterns.named_pair(self._attributes[code], *self._ends)
+            # Two threads may both make it; either is right.
+            found = self._made.setdefault(code, pair)
+        return found
+
+    def __contains__(self, code: object) -> bool:
+        return code in self._attributes
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._attributes)
+
+    def __len__(self) -> int:
+        return len(self._attributes)
 
 
 def _transaction(term: Term) -> str | int | None:

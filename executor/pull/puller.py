@@ -90,7 +90,7 @@ class Puller:
         for step in node.ids:
             for row, entity in zip(rows, entities.tolist(), strict=True):
                 enter(row, step, step.transformed(entity))
-        for step in node.steps:
+        for step in self._resolver.steps(node, entities):
             self._cancel.check()
             height = max(height, 1 + self._fill(step, entities, rows, sizes))
         if height > MOST_LEVELS:

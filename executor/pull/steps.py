@@ -13,6 +13,7 @@ from datalog.pull import DB_ID, DEFAULT_LIMIT, PullAttribute, PullPattern, Recur
 from datalog.values import EdnMap, Keyword, Value, identity
 from planner.resolve import unknown_attribute
 from store.attribute import Attribute
+from store.columns import Int64s
 from store.snapshot import Snapshot
 
 
@@ -72,12 +73,14 @@ Row = dict[Hashable, tuple[Value, Value]]
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """What is shown of an entity. ids: `:db/id`. loops: recursions, which show this node again. shared: slots of
-    each key that several steps are shown under, in the order of the pattern."""
+    """What is shown of an entity. ids: `:db/id`. loops: recursions, which show this node again. others: of `*`, the
+    attributes that it does not mean, as the pattern names them; None without a `*`. shared: slots of each key that
+    several steps may be shown under, in the order of the pattern."""
 
     ids: tuple[Step, ...]
     steps: tuple[Step, ...]
     loops: tuple[Step, ...]
+    others: frozenset[Keyword] | None = None
     shared: tuple[tuple[Hashable, tuple[Hashable, ...]], ...] = ()
 
     def map(self, row: Row) -> EdnMap | None:
@@ -105,38 +108,62 @@ class Resolver:
         self._snapshot = snapshot
         self._strict = strict
         self._whole: Node | None = None
+        self._defaults: dict[int, Step] = {}
 
     def node(self, pattern: PullPattern) -> Node:
         """The node of a pattern."""
         if pattern.wildcard and not pattern.attributes:
             return self.whole()
         steps: list[Step] = []
+        others: frozenset[Keyword] | None = None
         if pattern.wildcard:
-            named = {each.attribute for each in pattern.attributes if not each.reverse}
+            others = named = frozenset(each.attribute for each in pattern.attributes if not each.reverse)
             if DB_ID not in named:
                 steps.append(_ID)
-            steps += [self._default(each) for each in self._snapshot.attributes() if each.ident not in named]
         steps += [self._step(asked) for asked in pattern.attributes]
-        steps, shared = _told_apart(steps)
+        steps, shared = _told_apart(steps, frozenset() if others is None else self._implied_keys(steps, others))
         return Node(
             tuple(step for step in steps if step.asked.attribute == DB_ID),
             tuple(step for step in steps if step.asked.attribute != DB_ID and not step.loops),
             tuple(step for step in steps if step.loops),
+            others,
             shared,
+        )
+
+    def steps(self, node: Node, entities: Int64s) -> Sequence[Step]:
+        """A node's steps for some entities, which are sorted and distinct: of `*` those of the attributes that they
+        may have, however many others there are."""
+        if node.others is None:
+            return node.steps
+        found = (each for each in self._snapshot.attributes_of(entities) if each.ident not in node.others)
+        return [*map(self._default, found), *node.steps]
+
+    def _implied_keys(self, steps: Sequence[Step], others: frozenset[Keyword]) -> frozenset[Hashable]:
+        """The keys of some steps under which `*` shows an attribute, too."""
+        return frozenset(
+            step.key_identity
+            for step in steps
+            if isinstance(step.key, Keyword)
+            and step.key not in others
+            and self._snapshot.attribute(step.key) is not None
         )
 
     def whole(self) -> Node:
         """All attributes, components and theirs in full."""
         if self._whole is None:
-            every = self._snapshot.attributes()
-            loops = [Step(_asked(each), each, each.is_many, loops=True) for each in every if each.component]
-            steps = [self._default(each) for each in every if not each.component]
-            self._whole = Node((_ID,), tuple(steps), tuple(loops))
+            components = self._snapshot.schema.components
+            loops = [Step(_asked(each), each, each.is_many, loops=True) for each in components]
+            self._whole = Node((_ID,), (), tuple(loops), frozenset(each.ident for each in components))
         return self._whole
 
     def _default(self, attribute: Attribute) -> Step:
         """What `*` shows of an attribute."""
-        return self._implied(_asked(attribute), attribute, many=attribute.is_many)
+        step = self._defaults.get(attribute.id)
+        if step is None:
+            step = self._defaults[attribute.id] = self._implied(
+                _asked(attribute), attribute, many=attribute.is_many
+            )
+        return step
 
     def _implied(self, asked: PullAttribute, attribute: Attribute, *, many: bool) -> Step:
         """What shows an attribute without a pattern of its own."""
@@ -172,9 +199,11 @@ class Resolver:
         return self._implied(asked, attribute, many=many)
 
 
-def _told_apart(steps: Sequence[Step]) -> tuple[list[Step], tuple[tuple[Hashable, tuple[Hashable, ...]], ...]]:
+def _told_apart(
+    steps: Sequence[Step], implied: frozenset[Hashable]
+) -> tuple[list[Step], tuple[tuple[Hashable, tuple[Hashable, ...]], ...]]:
     """The steps, and the slots of the keys that several are shown under. What a pattern says twice of an attribute
-    under one key counts as it was said last."""
+    under one key counts as it was said last. implied: keys under which `*` shows an attribute, before these."""
     by_key: dict[Hashable, dict[tuple[Keyword, bool], Step]] = {}
     for step in steps:
         of_key = by_key.setdefault(step.key_identity, {})
@@ -184,12 +213,13 @@ def _told_apart(steps: Sequence[Step]) -> tuple[list[Step], tuple[tuple[Hashable
     told: list[Step] = []
     shared = []
     for key, of_key in by_key.items():
-        if len(of_key) == 1:
+        if len(of_key) == 1 and key not in implied:
             told += of_key.values()
             continue
         numbered = [replace(step, number=len(told) + n) for n, step in enumerate(of_key.values())]
         told += numbered
-        shared.append((key, tuple(step.slot for step in numbered)))
+        slots = tuple(step.slot for step in numbered)
+        shared.append((key, (key, *slots) if key in implied else slots))
     return told, tuple(shared)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from datalog.errors import AdalogError, Code
 from store import layout
-from store.attribute_data import AttributeData
+from store.attribute_data import NO_DATA
 from store.backup.findings import Findings, why
 from store.backup.soundness import block_faults, delta_faults, relation_faults, unknown_values
 from store.backup.watching import Watching
@@ -16,7 +16,6 @@ from store.base import Base
 from store.checkpoint import Checkpoint, restored
 from store.codes import Codes
 from store.columns import Columns, Int64s
-from store.delta import Delta
 from store.files import Files, size_of
 from store.head import Head
 from store.log import Log
@@ -182,7 +181,7 @@ def _difference(attribute: int, stored: Head, replayed: Head) -> str | None:
 
 def _datoms(attribute: int, head: Head) -> Columns:
     """The attribute's history, or what holds where none is kept; sorted."""
-    declared, data = head.schema.get(attribute), head.data.get(attribute, AttributeData(Relation(), Delta()))
+    declared, data = head.schema.get(attribute), head.data.get(attribute, NO_DATA)
     if declared is not None and declared.no_history:
         return data.columns(head.t)
     return data.events(-1, head.t)

@@ -75,3 +75,22 @@ def test_keys_are_remembered_for_a_while_at_least(name: str) -> None:
     with pytest.raises(SettingError, match=f"ADALOG_{name.upper()} is 0; it is at least 1"):
         settings_from({f"ADALOG_{name.upper()}": "0"}).checked()
     assert getattr(Settings(), name) > 1
+
+
+def test_attributes_are_as_many_as_the_settings_say(tmp_path: Path) -> None:
+    settings = settings_from({"ADALOG_DATA": str(tmp_path / "data"), "ADALOG_ATTRIBUTES": "3"})
+    with open_database(settings) as database, closing(Pool(database)) as pool:
+        gateway = Gateway(database, pool, settings)
+        gateway.data(TRANSACT, tx="[{:db/id 1 :n 1 :text 2 :other 3}]")
+        for error in (
+            gateway.error(TRANSACT, tx="[{:db/id 1 :n 2}\n {:db/id 2 :fourth 4}]"),
+            gateway.error(WITH, tx="[{:db/id 1 :n 2}\n {:db/id 2 :fourth 4}]"),
+        ):
+            assert error["extensions"]["code"] == "LIMIT_EXCEEDED"
+            assert error["extensions"]["retryable"] is False
+            assert ":fourth is one attribute too many: there are 3" in error["message"]
+            assert "ADALOG_ATTRIBUTES" in error["message"]
+        assert database.snapshot().t == 1
+        gateway.http.close()
+    with pytest.raises(SettingError, match="ADALOG_ATTRIBUTES is 0; it is at least 1"):
+        settings_from({"ADALOG_ATTRIBUTES": "0"}).checked()

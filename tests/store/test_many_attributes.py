@@ -14,7 +14,7 @@ from store.database import Database
 from store.layered import Layered
 from store.resolve import Transaction, resolve
 from store.schema import Schema
-from store.setting import Evaluation, Setting
+from store.setting import Evaluation, SchemaPolicy, Setting
 from store.speculation import Fork
 
 DECLARATION = "[{{:db/ident :attr/a{} :db/valueType :db.type/string :db/cardinality :db.cardinality/one}}]"
@@ -39,7 +39,7 @@ def calls(work: Callable[[], object]) -> int:
 
 
 def resolved(database: Database, text: str) -> None:
-    resolve(Transaction.of(text), Fork(database.snapshot()), Evaluation(Setting()), "open")
+    resolve(Transaction.of(text), Fork(database.snapshot()), Evaluation(Setting()), SchemaPolicy())
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,7 @@ def outcome(database: Database, text: str) -> Any:
     fork = Fork(database.snapshot())
     try:
         transaction = Transaction.of(text)
-        found = resolve.resolve(transaction, fork, Evaluation(database._setting), "open", 10**13)
+        found = resolve.resolve(transaction, fork, Evaluation(database._setting), database._setting.policy, 10**13)
     except AdalogError as error:
         return (error.code, error.message, error.position)
     decoded = [(e, a, fork.codes.decode(v), added) for e, a, v, added in found.effects]

@@ -19,6 +19,7 @@ from datalog.errors import AdalogError, Code, Position
 from executor.bounds.run import Run
 from executor.evaluation.nested import SEED, Derive, NestedCall
 from executor.extenders.changes import Moments
+from executor.extenders.comparisons import ComparisonExtender, EqualityExtender
 from executor.extenders.database_access import SnapshotAccess
 from executor.extenders.functions import Call, FilterExtender, FunctionExtender, UnnestExtender
 from executor.extenders.patterns import DEAD, HOLDS, Bound, Patterns, rows_extender
@@ -31,6 +32,7 @@ from executor.join.generic_join import GenericJoin, Level
 from executor.question.inputs import Inputs
 from executor.rules.facts import Columns, Parts
 from executor.rules.kept import KeptExtender, KeptFacts
+from planner.comparisons import NARROWING, equated
 from planner.explain_nodes import describe
 from planner.logical import (
     WEIGHT,
@@ -144,14 +146,13 @@ class Binding:
             case RelationAtom():
                 return self._relation(node)
             case PredicateAtom():
-                filtering = FilterExtender(self._call(node), self.rank)
-                if filtering.call.variables:
-                    return filtering
-                self.lasting = False
-                return filtering.intersect(Batch(1, {}), START).size == 1
+                return self._predicate(node)
             case FunctionAtom(subquery=Subquery() as inner):
                 return FunctionExtender(self._nested(inner, node.args, node.position), node.out, self.rank)
             case FunctionAtom():
+                terms = equated(node)
+                if terms is not None and all(isinstance(term, str) for term in terms):
+                    return self._equality(terms, nil_fits=False)
                 return FunctionExtender(self._call(node), node.out, self.rank)
             case UnnestAtom():
                 self.lasting = False
@@ -234,6 +235,25 @@ class Binding:
         return tuple(terms.index(name) for name in extender.order)
 
     # Calls
+
+    def _predicate(self, node: PredicateAtom) -> Bound:
+        terms = equated(node)
+        if terms is not None and any(isinstance(term, str) for term in terms):
+            return self._equality(terms, nil_fits=True)
+        call = self._call(node)
+        if not call.variables:
+            self.lasting = False
+            return FilterExtender(call, self.rank).intersect(Batch(1, {}), START).size == 1
+        if node.name in NARROWING and len(call.arguments) == 2:
+            return ComparisonExtender(call, self.rank)
+        return FilterExtender(call, self.rank)
+
+    def _equality(self, terms: tuple[Term, Term], *, nil_fits: bool) -> EqualityExtender:
+        left, right = self._values(terms)
+        if not isinstance(left, str):
+            left, right = right, left
+        assert isinstance(left, str), "of two constants nothing is left to ask for"
+        return EqualityExtender(left, right, self.rank, nil_fits=nil_fits)
 
     def _call(self, node: PredicateAtom | FunctionAtom) -> Call:
         sources = [argument for argument in node.args if isinstance(argument, Source)]

@@ -7,13 +7,13 @@ None of them makes a query safe: each variable still needs a clause that binds i
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 
 from datalog.ast import Source
-from planner.logical import AndNode, FunctionAtom, Leaf, Node, PredicateAtom, Term, in_body
+from planner.logical import AndNode, FunctionAtom, Leaf, Node, NotNode, PredicateAtom, Term, in_body, variables
 from planner.tree import Tree
 
 ORDERS: Final = frozenset({"<", ">", "<=", ">="})
@@ -80,3 +80,41 @@ def narrows(node: Node, variable: str, bound: frozenset[str]) -> bool:
     if variable not in node.args or node.args[0] == node.args[1]:
         return False
     return all(not isinstance(arg, str) or arg == variable or arg in bound for arg in node.args)
+
+
+@dataclass(frozen=True, slots=True)
+class Tied:
+    """What is inside a `not` that shares nothing with the outside: `rest` finds values of `variable`, and `ties`
+    compare those with shared variables."""
+
+    rest: AndNode
+    ties: tuple[PredicateAtom, ...]
+    variable: str
+
+
+def tied(node: NotNode) -> Tied | None:
+    """The inside of a `not` that only orders, or `==`, of one variable tie to the outside; None for others."""
+    shared = frozenset(node.shared)
+    rest: list[Node] = []
+    ties: list[PredicateAtom] = []
+    tying: set[str] = set()
+    for item in _flat(node.items):
+        own = variables(item) - shared
+        if own == variables(item):
+            rest.append(item)
+        elif isinstance(item, PredicateAtom) and all(narrows(item, name, shared) for name in own) and len(own) == 1:
+            ties.append(item)
+            tying |= own
+        else:
+            return None
+    if not ties or len(tying) > 1:
+        return None
+    return Tied(AndNode(tuple(rest)), tuple(ties), tying.pop())
+
+
+def _flat(items: Iterable[Node]) -> Iterator[Node]:
+    for item in items:
+        if isinstance(item, AndNode):
+            yield from _flat(item.items)
+        else:
+            yield item

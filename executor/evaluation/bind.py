@@ -17,6 +17,7 @@ from datalog.builtins import BUILTINS
 from datalog.edn import write
 from datalog.errors import AdalogError, Code, Position
 from executor.bounds.run import Run
+from executor.evaluation.apart import TiedJoin
 from executor.evaluation.nested import SEED, Derive, NestedCall
 from executor.extenders.changes import Moments
 from executor.extenders.comparisons import ComparisonExtender, EqualityExtender
@@ -32,7 +33,7 @@ from executor.join.generic_join import GenericJoin, Level
 from executor.question.inputs import Inputs
 from executor.rules.facts import Columns, Parts
 from executor.rules.kept import KeptExtender, KeptFacts
-from planner.comparisons import NARROWING, equated
+from planner.comparisons import NARROWING, equated, tied
 from planner.explain_nodes import describe
 from planner.logical import (
     WEIGHT,
@@ -344,13 +345,27 @@ class Binding:
             self.lasting = False
             return HOLDS if not self._matches(inner, Batch(1, {})).any() else DEAD
 
+        apart = self._tied(node)
         return NotExtender(
             node.shared,
-            lambda batch: self._matches(inner, batch),
+            lambda batch: self._matches(inner if apart is None else apart.join(inner, batch.size, self.run), batch),
             self.rank,
             self._check,
             distinct=bool(inner.levels),
         )
+
+    def _tied(self, node: NotNode) -> TiedJoin | None:
+        """The join of a `not` in two steps, where only comparisons tie it to the outside."""
+        found = tied(node)
+        if not node.apart or found is None:
+            return None
+        rest = self.join_of(found.rest.items, (), node.apart, False)
+        outer, self.rank = self.rank, dict.fromkeys(node.shared, -1) | {found.variable: 0}
+        ties = [self.extender(tie) for tie in found.ties]
+        self.rank = outer
+        if rest is None or any(isinstance(tie, bool) for tie in ties):
+            return None
+        return TiedJoin(rest, found.variable, ties, self.plan.options.budget)  # type: ignore[arg-type]
 
     def _matches(self, join: GenericJoin, batch: Batch) -> Mask:
         """Which rows of a batch the join extends to at least one match."""

@@ -25,6 +25,8 @@ from store.layout import LONG_MAX, LONG_MIN, TAG_BIGDEC, TAG_BIGINT, TAG_DOUBLE,
 
 NUMBER: Final = "number"
 
+_ORDER, _NUMBERS = "order", "order of numbers"
+
 # Values that are decoded at once, and the most that are sorted as Python's objects.
 AT_ONCE: Final = 1 << 14
 MOST_OBJECTS: Final = 1 << 19
@@ -233,14 +235,15 @@ def present(tags: NDArray[np.int8]) -> list[int]:
 def order_of(column: Column, run: Run, prefixes: int, *, numbers_alone: bool = False) -> ValueOrder | None:
     """The order of a sorted column; None where finding it costs more than it saves so many prefixes, or where some
     values are compared item by item. `numbers_alone`: nothing else will be looked for."""
-    known = run.orders.get((id(column), False)) or (run.orders.get((id(column), True)) if numbers_alone else None)
+    known = run.made.get((id(column), _ORDER)) or (run.made.get((id(column), _NUMBERS)) if numbers_alone else None)
     if known is not None:
         found: ValueOrder = known[1]
         return found
     made = _order_of(column, run, prefixes, numbers_alone=numbers_alone)
     if made is not None:
+        kind = _NUMBERS if numbers_alone and isinstance(made, _Objects) else _ORDER
         # The column is kept with it, so that no other has its identity.
-        run.orders[id(column), numbers_alone and isinstance(made, _Objects)] = column, made
+        run.made[id(column), kind] = column, made
     return made
 
 

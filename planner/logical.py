@@ -178,8 +178,8 @@ class OrNode:
 
 @dataclass(frozen=True, slots=True)
 class NotNode:
-    """`shared` are bound outside; `levels`, of the inner variables, are filled in when the join is planned; `apart`,
-    where only comparisons tie the inside to what is shared, those of the inside by itself."""
+    """`shared` are bound outside; `levels`, of the inner variables, are filled in when the join is planned. So is
+    `apart`: the levels of the inside by itself, where only comparisons tie it to what is shared."""
 
     items: tuple[Node, ...]
     shared: tuple[str, ...]

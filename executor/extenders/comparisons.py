@@ -7,6 +7,7 @@ of values, and not tried one by one.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -90,7 +91,7 @@ class ComparisonExtender(FilterExtender, Narrowing):
         if found is None or isinstance(other, str):
             return found
         n = batch.size
-        return Within(found.codes, found.is_sorted, np.full(n, found.first[0]), np.full(n, found.end[0]))
+        return replace(found, first=np.full(n, found.first[0]), end=np.full(n, found.end[0]))
 
 
 def _accepted(name: str, order: ValueOrder, places: Places) -> Within:

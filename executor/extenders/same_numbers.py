@@ -30,7 +30,7 @@ def same_in(column: Column, probes: Column, run: Run) -> Within | None:
     first = np.arange(len(probes))
     is_number = _IS_NUMBER[tags]
     if not is_number.any() or not kinds:
-        return Within(probes, is_sorted=True, first=first, end=first + ~is_number)
+        return Within(probes, is_sorted=True, first=first, end=first + ~is_number, is_inside=False)
     if len(kinds) == 1:
         (kind,) = kinds
         others = np.flatnonzero(is_number & (tags != kind))
@@ -38,13 +38,15 @@ def same_in(column: Column, probes: Column, run: Run) -> Within | None:
         codes = probes
         if len(others):
             found = (
-                _as_longs(probes[others], tags[others], run) if kind == 0 else _found(column, probes[others], run)
+                _as_longs(probes[others], tags[others], run)
+                if kind == 0
+                else _found(column, probes[others], len(probes), run)
             )
             if found is None:
                 return None
             codes = probes.copy()
             codes[others], fits[others] = found
-        return Within(codes, is_sorted=True, first=first, end=first + fits)
+        return Within(codes, is_sorted=True, first=first, end=first + fits, is_inside=False)
     return _among_several(column, probes, is_number, run)
 
 
@@ -73,9 +75,9 @@ def _as_longs(probes: Column, tags: NDArray[np.int8], run: Run) -> tuple[Column,
     return codes, fits
 
 
-def _found(column: Column, probes: Column, run: Run) -> tuple[Column, NDArray[np.bool_]] | None:
+def _found(column: Column, probes: Column, prefixes: int, run: Run) -> tuple[Column, NDArray[np.bool_]] | None:
     """(the codes that numbers are equal to in a column whose numbers have one type, whether there is one)."""
-    order = order_of(column, run, len(probes), numbers_alone=True)
+    order = order_of(column, run, prefixes, numbers_alone=True)
     if order is None:
         return None
     places = order.places(probes, run.values)
@@ -94,4 +96,5 @@ def _among_several(column: Column, probes: Column, is_number: NDArray[np.bool_],
         is_sorted=False,
         first=np.where(is_number, places.below, own),
         end=np.where(is_number, places.above, own + 1),
+        is_inside=False,
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -133,7 +133,9 @@ class Conjunction:
                 checks.append(proposer)
             else:
                 within, others = self._within(batch, variable, smallest, others)
-                narrow.append(Ranges.constant(smallest, batch.size) if within is None else _ranges_of(within))
+                narrow.append(Ranges.constant(smallest, batch.size) if within is None else ranges_of(within))
+                if within is not None and not within.is_inside:
+                    checks.append(proposer)
         # Who looks for the prefix at the next level finds out there, at the same cost, whether it is there.
         if checks:
             checks = [part for part in checks if not part.narrows_next(variable)]
@@ -160,7 +162,7 @@ class Conjunction:
                 within = found
             else:
                 first, end = np.maximum(within.first, found.first), np.minimum(within.end, found.end)
-                within = Within(within.codes, within.is_sorted, first, end)
+                within = replace(within, first=first, end=end)
         return within, left
 
     def rows(
@@ -174,8 +176,8 @@ class Conjunction:
             whole = part.whole(batch, variable)
             if whole is None:
                 return [(part.row(batch, variable), part)], others
-            row, others = self._part_of(batch, variable, whole, others)
-            return [(row, part)], others
+            row, checks = self._part_of(batch, variable, (whole, part), others)
+            return [(row, part)], checks
         rows: list[tuple[Column | Unwritten, RangeExtender]] = []
         wide: list[tuple[Column | Unwritten, RangeExtender]] = []
         for part in ranged:
@@ -186,19 +188,26 @@ class Conjunction:
                 wide.append((whole, part))
         if not rows:
             wide.sort(key=_length)
-            whole, part = wide.pop(0)
-            row, others = self._part_of(batch, variable, whole, others)
-            rows.append((row, part))
+            shortest = wide.pop(0)
+            row, others = self._part_of(batch, variable, shortest, others)
+            rows.append((row, shortest[1]))
         rows.sort(key=_length)
         return rows, [*(part for _, part in wide if not part.narrows_next(variable)), *others]
 
     def _part_of(
-        self, batch: Batch, variable: str, column: Column | Unwritten, others: list[Extender]
+        self,
+        batch: Batch,
+        variable: str,
+        whole: tuple[Column | Unwritten, RangeExtender],
+        others: list[Extender],
     ) -> tuple[Column | Unwritten, list[Extender]]:
-        """Of a column what comparisons leave to a batch's only prefix, and the other extenders of the level."""
+        """Of a column and whose it is what comparisons leave to a batch's only prefix, and who is left to ask."""
+        column, part = whole
         within, left = self._within(batch, variable, column, others)
         if within is None:
             return column, left
+        if not within.is_inside:
+            left = [part, *left]
         row = within.codes[int(within.first[0]) : int(within.end[0])]
         return row if within.is_sorted else np.sort(row), left
 
@@ -270,7 +279,7 @@ class Conjunction:
         return batch
 
 
-def _ranges_of(within: Within) -> Ranges:
+def ranges_of(within: Within) -> Ranges:
     codes = within.codes
 
     def span() -> tuple[int, int]:

@@ -57,13 +57,17 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Within:
-    """Per prefix a range `codes[first:end]` of codes, in an order in which those that are accepted lie together; no
-    more are than that. `is_sorted`: each range is in the order of codes."""
+    """Per prefix a range `codes[first:end]` of codes, in an order in which those that are accepted lie together.
+
+    `is_sorted`: each range is in the order of codes. `is_inside`: all of them are in the column that was given;
+    else that is left to ask.
+    """
 
     codes: Column
     is_sorted: bool
     first: Column
     end: Column
+    is_inside: bool = True
 
 
 class Narrowing(Check, ABC):

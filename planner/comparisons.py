@@ -82,6 +82,14 @@ def narrows(node: Node, variable: str, bound: frozenset[str]) -> bool:
     return all(not isinstance(arg, str) or arg == variable or arg in bound for arg in node.args)
 
 
+def bounds(node: Node, variable: str, bound: frozenset[str]) -> bool | None:
+    """Whether the node bounds the variable's values from above (True) or from below (False), by what is bound."""
+    if not narrows(node, variable, bound):
+        return None
+    assert isinstance(node, PredicateAtom)
+    return None if node.name == "==" else (node.name in ("<", "<=")) == (node.args[0] == variable)
+
+
 @dataclass(frozen=True, slots=True)
 class Tied:
     """What is inside a `not` that shares nothing with the outside: `rest` finds values of `variable`, and `ties`

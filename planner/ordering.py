@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from planner.comparisons import equates, narrows
+from planner.comparisons import bounds, equates, narrows
 from planner.logical import (
     AndNode,
     DatomAtom,
@@ -29,6 +29,8 @@ from planner.logical import (
 )
 from planner.statistics import FILTER, Statistics
 
+# The share of a variable's values that lie between two bounds.
+_BETWEEN = 0.001
 # Partial orders that survive a step; fewer where there are more than _MANY variables.
 _BEAM = 8
 # With more variables to choose from, all but a few of those that nothing bound leads to are left for later.
@@ -190,6 +192,9 @@ class _Search:
                 share *= self.statistics.selectivity(item)
         candidates = before * least
         after = candidates * share
+        if {bounds(item, name, partial.bound) for item, _ in taking} >= {True, False}:
+            # What lies between two bounds is found, and is little as a rule.
+            candidates = after = before * max(1.0, _BETWEEN * least)
         if self._is_looked_up(name, partial.bound):
             # One value of a range is enough where nothing asks for the value.
             candidates = before

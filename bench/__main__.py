@@ -30,6 +30,7 @@ from bench import (
     soak,
     storage,
     ticks,
+    ties,
     workers,
 )
 from bench.arena import compete
@@ -60,6 +61,7 @@ _OTHERS: Final[dict[str, Callable[[bool, Say], list[Line]]]] = {
     "cache": cache.pages,
     "cache-hit-rate": cache.hit_rate,
     "cache-stopped": cache.stopped,
+    "ties": ties.ties,
     "beside": bystanders.beside,
     "attacks": attacks.attacks,
     "soak": soak.soak,

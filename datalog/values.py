@@ -371,6 +371,13 @@ def compare(left: Value, right: Value) -> int | None:
     return _sign(left_key, right_key)
 
 
+def order_among(value: Value) -> Any | None:
+    """A key in the order that `compare` has of the values of this type, which is no number; None where it has none,
+    or goes through the items of two values."""
+    name = type_name(value)
+    return None if name in _WITHOUT_ORDER or name in ("tuple", "list") else _ORDERS[name](value)
+
+
 def _sign(left: Any, right: Any) -> int:
     return int(left > right) - int(left < right)
 

@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from datalog.ast import Const, LookupRef
-from planner.logical import AndNode, DatomAtom, FunctionAtom, Node, Term, variables
+from planner.comparisons import equated
+from planner.logical import AndNode, DatomAtom, FunctionAtom, Node, PredicateAtom, Term, variables
 from planner.resolve import attribute_of
 from planner.statistics import Statistics
 from planner.version import Version
@@ -46,10 +47,21 @@ def _of(node: Node, statistics: Statistics) -> Iterator[Dependency]:
             # The output may be one of the arguments, and is no less free then.
             args = frozenset(term for term in node.args if isinstance(term, str))
             yield Dependency(args, node.out, variables(node))
-            if node.name == "identity" and isinstance(node.args[0], str):
-                yield Dependency(frozenset((node.out,)), node.args[0], variables(node))
+            yield from _of_equality(node)
+        case PredicateAtom():
+            yield from _of_equality(node)
         case _:
             pass
+
+
+def _of_equality(node: Node) -> Iterator[Dependency]:
+    terms = equated(node)
+    if terms is None:
+        return
+    for term, other in (terms, terms[::-1]):
+        if isinstance(term, str):
+            given = frozenset((other,)) if isinstance(other, str) else frozenset[str]()
+            yield Dependency(given, term, variables(node))
 
 
 def _of_pattern(atom: DatomAtom, statistics: Statistics) -> Iterator[Dependency]:

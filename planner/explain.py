@@ -13,7 +13,7 @@ from planner.logical import (
     everything,
     variables,
 )
-from planner.ordering import can_bind
+from planner.ordering import can_propose
 from planner.plan import Plan, inner_plan
 from planner.resolve import plain_value
 
@@ -23,7 +23,7 @@ def explain_plan(plan: Plan, engine: str, reason: str) -> dict[str, Any]:
     bound = frozenset(plan.given)
     levels = []
     for level in plan.levels:
-        proposers = [i for i in plan.body.items if can_bind(i, level.variable, bound)]
+        proposers = [i for i in plan.body.items if can_propose(i, level.variable, bound)]
         bound |= {level.variable}
         filters = [
             item

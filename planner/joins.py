@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from planner.comparisons import tied
 from planner.dependencies import dependencies_of
 from planner.logical import AndNode, Leaf, LevelPlan, Node, NotNode, in_body, leaves
 from planner.ordering import order_variables
@@ -59,9 +60,23 @@ def _plan_negations(body: AndNode, statistics: Statistics, options: Options) -> 
         assert found is not None, "a safe not has an order"
         dependencies = dependencies_of(inner, statistics)
         levels = project(inner, leaf.shared, found.order, found.prefixes, shared, frozenset(), dependencies)
-        return replace(leaf, items=inner.items, levels=levels)
+        node = replace(leaf, items=inner.items, levels=levels)
+        return replace(node, apart=_apart(node, statistics, options)) if options.project else node
 
     return in_body(body, planned) if negations(body) else body
+
+
+def _apart(node: NotNode, statistics: Statistics, options: Options) -> tuple[LevelPlan, ...]:
+    """The levels of what is inside a `not` by itself, where comparisons tie it to the outside and it is a join."""
+    found = tied(node)
+    if found is None or len(node.levels) < 2:
+        return ()
+    wanted = frozenset((found.variable,))
+    order = order_variables(found.rest, frozenset(), wanted, statistics, reorder=options.reorder)
+    if order is None:
+        return ()
+    dependencies = dependencies_of(found.rest, statistics)
+    return project(found.rest, (), order.order, order.prefixes, wanted, frozenset(), dependencies)
 
 
 def negations(node: Node) -> list[NotNode]:

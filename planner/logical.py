@@ -178,11 +178,13 @@ class OrNode:
 
 @dataclass(frozen=True, slots=True)
 class NotNode:
-    """`shared` are bound outside; `levels`, of the inner variables, are filled in when the join is planned."""
+    """`shared` are bound outside; `levels`, of the inner variables, are filled in when the join is planned. So is
+    `apart`: the levels of the inside by itself, where only comparisons tie it to what is shared."""
 
     items: tuple[Node, ...]
     shared: tuple[str, ...]
     levels: tuple[LevelPlan, ...] = ()
+    apart: tuple[LevelPlan, ...] = ()
     position: Position | None = field(default=None, compare=False)
 
 

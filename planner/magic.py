@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from datalog.ast import Const, LookupRef
+from planner.comparisons import equates
 from planner.logical import (
     AndNode,
     DatomAtom,
@@ -119,8 +120,12 @@ class _Prefix:
     def _takes(self, item: Node) -> bool:
         """Whether everything the node needs is bound."""
         match item:
-            case NotNode() | PredicateAtom():
+            case NotNode():
                 return variables(item) <= self.bound
+            case PredicateAtom():
+                return variables(item) <= self.bound or any(
+                    equates(item, name, self.bound) for name in variables(item)
+                )
             case FunctionAtom():
                 return all(term in self.bound for term in item.args if isinstance(term, str))
             case UnnestAtom():

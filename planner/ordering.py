@@ -8,13 +8,15 @@ for equal statistics.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from planner.comparisons import bounds, equates, narrows
 from planner.logical import (
     AndNode,
     DatomAtom,
     FunctionAtom,
+    Leaf,
     Node,
     NotNode,
     OrNode,
@@ -27,35 +29,56 @@ from planner.logical import (
 )
 from planner.statistics import FILTER, Statistics
 
+# The share of a variable's values that lie between two bounds.
+_BETWEEN = 0.001
 # Partial orders that survive a step; fewer where there are more than _MANY variables.
 _BEAM = 8
 # With more variables to choose from, all but a few of those that nothing bound leads to are left for later.
 _MANY, _FEW = 10, 3
 
 
-def can_bind(node: Node, variable: str, bound: frozenset[str]) -> bool:
-    """Whether the node can propose values of the variable once `bound` are bound."""
-    match node:
+Binds = Callable[[Leaf, str, frozenset[str]], bool]
+"""Whether a leaf gives values of a variable once some are bound."""
+
+
+def _binds(leaf: Leaf, variable: str, bound: frozenset[str]) -> bool:
+    match leaf:
         case DatomAtom() | RelationAtom():
-            return variable in variables(node)
+            return variable in variables(leaf)
         case RuleAtom():
-            return variable in variables(node) and node.needs <= bound
+            return variable in variables(leaf) and leaf.needs <= bound
         case FunctionAtom():
-            return variable == node.out and variable not in node.args and variables(node) - {variable} <= bound
+            return variable == leaf.out and variable not in leaf.args and variables(leaf) - {variable} <= bound
         case UnnestAtom():
-            return variable == node.out and node.collection in bound
+            return variable == leaf.out and leaf.collection in bound
         case PredicateAtom() | NotNode():
             return False
+
+
+def _proposes(leaf: Leaf, variable: str, bound: frozenset[str]) -> bool:
+    return _binds(leaf, variable, bound) or equates(leaf, variable, bound)
+
+
+def can_bind(node: Node, variable: str, bound: frozenset[str], binds: Binds = _binds) -> bool:
+    """Whether the node makes the variable safe once `bound` are bound. `binds`: the same of a leaf."""
+    match node:
         case AndNode():
-            return variable in node.names and any(can_bind(item, variable, bound) for item in node.items)
+            return variable in node.names and any(can_bind(item, variable, bound, binds) for item in node.items)
         case OrNode():
             if variable not in node.names or not node.required <= bound:
                 return False
             owners = dict(node.local_to)
             if variable in owners:
-                return can_bind(node.branches[owners[variable]], variable, bound)
+                return can_bind(node.branches[owners[variable]], variable, bound, binds)
             taking = [branch for branch in node.branches if variable in variables(branch)]
-            return len(taking) == len(node.branches) and all(can_bind(b, variable, bound) for b in taking)
+            return len(taking) == len(node.branches) and all(can_bind(b, variable, bound, binds) for b in taking)
+        case _:
+            return binds(node, variable, bound)
+
+
+def can_propose(node: Node, variable: str, bound: frozenset[str]) -> bool:
+    """Whether the node can propose values of the variable once `bound` are bound: an equality can as well."""
+    return can_bind(node, variable, bound, _proposes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +162,7 @@ class _Search:
 
     def binds(self, name: str, bound: frozenset[str]) -> bool:
         """Whether some item can propose values of the variable."""
-        return any(can_bind(item, name, bound) for item, _ in self.items[name])
+        return any(can_propose(item, name, bound) for item, _ in self.items[name])
 
     def promising(self, options: Sequence[str], bound: frozenset[str]) -> Sequence[str]:
         """Of many variables those that share a leaf with bound ones, and the few others with the fewest values."""
@@ -169,6 +192,13 @@ class _Search:
                 share *= self.statistics.selectivity(item)
         candidates = before * least
         after = candidates * share
+        if {bounds(item, name, partial.bound) for item, _ in taking} >= {True, False}:
+            # What lies between two bounds is found, and is little as a rule.
+            candidates = after = before * max(1.0, _BETWEEN * least)
+        if self._is_looked_up(name, partial.bound):
+            # One value of a range is enough where nothing asks for the value.
+            candidates = before
+            after = min(after, before)
         # Dropped variables merge prefixes: there are never more than the domains of the kept ones allow.
         kept = frozenset(
             other
@@ -177,5 +207,20 @@ class _Search:
         )
         most = math.prod(self.domains[other] for other in sorted(kept))
         after = min(after, most) if most else after
-        cost = partial.cost + candidates + after
+        cost = partial.cost + candidates + after + self._sorting(name, partial.bound)
         return Partial((*partial.order, name), bound, (*partial.prefixes, after), cost, kept)
+
+    def _sorting(self, name: str, bound: frozenset[str]) -> float:
+        """What it costs to sort a variable's values for the comparisons that look them up."""
+        if not any(narrows(item, name, bound) for item, _ in self.items[name]):
+            return 0.0
+        sorts = any(self.statistics.is_coded(item, name) for item, _ in self.items[name])
+        return self.domains[name] if sorts else 0.0
+
+    def _is_looked_up(self, name: str, bound: frozenset[str]) -> bool:
+        """Whether a level only asks if there are values in a range: of a variable that stands in comparisons with
+        bound variables and once besides, in a clause that nothing bound narrows."""
+        if name in self.needed:
+            return False
+        others = [(item, names) for item, names in self.items[name] if not narrows(item, name, bound)]
+        return len(others) == 1 < len(self.items[name]) and others[0][1] == {name}

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from datalog import ast
+from planner.comparisons import in_pairs
 from planner.dependencies import dependencies_of
 from planner.derive import plan_rules
 from planner.duplicates import multiplicity, summed
@@ -65,12 +66,12 @@ def scope(query: ast.Query, setting: Setting) -> Scoped:
 
 
 def check(scoped: Scoped, setting: Setting) -> Checked:
-    """Finds what every rule needs from its callers, and refuses what no order can bind."""
+    """Finds what every rule needs from its callers, and refuses what no order can bind; takes comparisons apart."""
     query, tree = scoped.query, settled(scoped.tree)
     names = (*(each.var.name for each in query.find.elements), *(each.name for each in query.with_))
     answer = tuple(dict.fromkeys(names))
     check_safe(tree.body, frozenset(tree.given), frozenset(answer), tree)
-    return Checked(query, tree, answer, places_of(query, tree))
+    return Checked(query, in_pairs(tree), answer, places_of(query, tree))
 
 
 def share(checked: Checked, setting: Setting) -> Checked:

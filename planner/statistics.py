@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from datalog.ast import Const, LookupRef
 from datalog.errors import AdalogError
+from planner.comparisons import equates, narrows
 from planner.logical import (
     AndNode,
     DatomAtom,
@@ -39,6 +40,10 @@ def _go_on() -> None:
 
 
 _SELECTIVITY = {"=": 0.1, "==": 0.1, "not=": 0.9, "!=": 0.9}
+
+
+# The types whose codes are in the order of values.
+_ORDERED = frozenset({"long", "ref", "instant"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +119,14 @@ class Statistics:
                 return max(rows ** (1.0 - share / max(len(node.terms), 1)), 1.0) if rows else 0.0
             case FunctionAtom():
                 inputs = variables(node) - {node.out}
-                return 1.0 if variable == node.out and inputs <= bound and variable not in node.args else FILTER
+                computed = variable == node.out and inputs <= bound and variable not in node.args
+                return 1.0 if computed or equates(node, variable, bound) else FILTER
             case UnnestAtom():
                 return 4.0 if variable == node.out and node.collection in bound else FILTER
-            case PredicateAtom() | NotNode() | RuleAtom():
+            case PredicateAtom():
+                equal = equates(node, variable, bound) or (node.name == "==" and narrows(node, variable, bound))
+                return 1.0 if equal else FILTER
+            case NotNode() | RuleAtom():
                 return FILTER
             case AndNode():
                 return min(
@@ -166,6 +175,13 @@ class Statistics:
         if entity_known or value_known:
             return size.rows / (size.firsts if entity_known else size.seconds) + 1.0
         return max(size.rows, 1.0)
+
+    def is_coded(self, node: Node, variable: str) -> bool:
+        """Whether the node proposes values of which the codes say nothing about the order."""
+        if not isinstance(node, DatomAtom) or node.value != variable or not isinstance(node.attribute, Const):
+            return False
+        attribute = attribute_of(self.databases[node.source], node.attribute)
+        return attribute is not None and attribute.value_type not in _ORDERED
 
     def selectivity(self, node: Node) -> float:
         """The share of rows that a filter is expected to keep."""

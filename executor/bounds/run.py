@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
+from typing import Any
 
 from executor.bounds.cancel import Cancel
 from store.codes import Scratch
@@ -11,14 +13,16 @@ from store.codes import Scratch
 @dataclass(frozen=True, slots=True)
 class Run:
     """`values`: the codes of what the run makes up. `cancel`: its flag, deadline and budget. `strict`: an attribute
-    that is not declared is refused. `threads`: how many a join may use."""
+    that is not declared is refused. `threads`: how many a join may use. `made`: what was sorted or gathered once
+    for the whole run, by the identity of what it was made for."""
 
     values: Scratch
     cancel: Cancel = field(default_factory=Cancel)
     strict: bool = False
     threads: int = 1
+    made: dict[tuple[int, Hashable], Any] = field(default_factory=dict)
 
     @property
     def on_one_thread(self) -> Run:
         """The same for a join within a join."""
-        return self if self.threads == 1 else Run(self.values, self.cancel, self.strict)
+        return self if self.threads == 1 else Run(self.values, self.cancel, self.strict, made=self.made)

@@ -17,8 +17,10 @@ from datalog.builtins import BUILTINS
 from datalog.edn import write
 from datalog.errors import AdalogError, Code, Position
 from executor.bounds.run import Run
+from executor.evaluation.apart import TiedJoin
 from executor.evaluation.nested import SEED, Derive, NestedCall
 from executor.extenders.changes import Moments
+from executor.extenders.comparisons import ComparisonExtender, EqualityExtender
 from executor.extenders.database_access import SnapshotAccess
 from executor.extenders.functions import Call, FilterExtender, FunctionExtender, UnnestExtender
 from executor.extenders.patterns import DEAD, HOLDS, Bound, Patterns, rows_extender
@@ -31,6 +33,7 @@ from executor.join.generic_join import GenericJoin, Level
 from executor.question.inputs import Inputs
 from executor.rules.facts import Columns, Parts
 from executor.rules.kept import KeptExtender, KeptFacts
+from planner.comparisons import NARROWING, equated, tied
 from planner.explain_nodes import describe
 from planner.logical import (
     WEIGHT,
@@ -144,14 +147,13 @@ class Binding:
             case RelationAtom():
                 return self._relation(node)
             case PredicateAtom():
-                filtering = FilterExtender(self._call(node), self.rank)
-                if filtering.call.variables:
-                    return filtering
-                self.lasting = False
-                return filtering.intersect(Batch(1, {}), START).size == 1
+                return self._predicate(node)
             case FunctionAtom(subquery=Subquery() as inner):
                 return FunctionExtender(self._nested(inner, node.args, node.position), node.out, self.rank)
             case FunctionAtom():
+                terms = equated(node)
+                if terms is not None and all(isinstance(term, str) for term in terms):
+                    return self._equality(terms, nil_fits=False)
                 return FunctionExtender(self._call(node), node.out, self.rank)
             case UnnestAtom():
                 self.lasting = False
@@ -234,6 +236,25 @@ class Binding:
         return tuple(terms.index(name) for name in extender.order)
 
     # Calls
+
+    def _predicate(self, node: PredicateAtom) -> Bound:
+        terms = equated(node)
+        if terms is not None and any(isinstance(term, str) for term in terms):
+            return self._equality(terms, nil_fits=True)
+        call = self._call(node)
+        if not call.variables:
+            self.lasting = False
+            return FilterExtender(call, self.rank).intersect(Batch(1, {}), START).size == 1
+        if node.name in NARROWING and len(call.arguments) == 2:
+            return ComparisonExtender(call, self.rank)
+        return FilterExtender(call, self.rank)
+
+    def _equality(self, terms: tuple[Term, Term], *, nil_fits: bool) -> EqualityExtender:
+        left, right = self._values(terms)
+        if not isinstance(left, str):
+            left, right = right, left
+        assert isinstance(left, str), "of two constants nothing is left to ask for"
+        return EqualityExtender(left, right, self.rank, nil_fits=nil_fits)
 
     def _call(self, node: PredicateAtom | FunctionAtom) -> Call:
         sources = [argument for argument in node.args if isinstance(argument, Source)]
@@ -324,13 +345,27 @@ class Binding:
             self.lasting = False
             return HOLDS if not self._matches(inner, Batch(1, {})).any() else DEAD
 
+        apart = self._tied(node)
         return NotExtender(
             node.shared,
-            lambda batch: self._matches(inner, batch),
+            lambda batch: self._matches(inner if apart is None else apart.join(inner, batch.size, self.run), batch),
             self.rank,
             self._check,
             distinct=bool(inner.levels),
         )
+
+    def _tied(self, node: NotNode) -> TiedJoin | None:
+        """The join of a `not` in two steps, where only comparisons tie it to the outside."""
+        found = tied(node)
+        if not node.apart or found is None:
+            return None
+        rest = self.join_of(found.rest.items, (), node.apart, False)
+        outer, self.rank = self.rank, dict.fromkeys(node.shared, -1) | {found.variable: 0}
+        ties = [self.extender(tie) for tie in found.ties]
+        self.rank = outer
+        if rest is None or any(isinstance(tie, bool) for tie in ties):
+            return None
+        return TiedJoin(rest, found.variable, ties, self.plan.options.budget)  # type: ignore[arg-type]
 
     def _matches(self, join: GenericJoin, batch: Batch) -> Mask:
         """Which rows of a batch the join extends to at least one match."""

@@ -153,7 +153,7 @@ def _all_longs(codes: Column) -> bool:
     return bool(((codes >= LONG_MIN) & (codes <= LONG_MAX)).all())
 
 
-def _last(variables: frozenset[str], rank: dict[str, int]) -> str:
+def level_of(variables: frozenset[str], rank: dict[str, int]) -> str:
     """The level at which the last of the variables is bound."""
     last = max(variables, key=rank.__getitem__, default=START)
     return START if last == START or rank[last] < 0 else last
@@ -164,7 +164,7 @@ class FilterExtender(Check):
 
     def __init__(self, call: Call, rank: dict[str, int]) -> None:
         self.call = call
-        self.level = _last(call.variables, rank)
+        self.level = level_of(call.variables, rank)
 
     def participates(self, variable: str) -> bool:
         return variable == self.level
@@ -186,7 +186,7 @@ class FunctionExtender:
     def __init__(self, call: Results, out: str, rank: dict[str, int]) -> None:
         self.call = call
         self.out = out
-        self.level = _last(call.variables | {out}, rank)
+        self.level = level_of(call.variables | {out}, rank)
         self.proposes = self.level == out and out not in call.variables
 
     def participates(self, variable: str) -> bool:
@@ -219,7 +219,7 @@ class UnnestExtender:
         self.out = out
         self.values = values
         self.position = position
-        self.level = _last(frozenset((collection, out)), rank)
+        self.level = level_of(frozenset((collection, out)), rank)
         self.proposes = self.level == out
         self._known: dict[int, Column] = {}
 

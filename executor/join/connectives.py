@@ -9,14 +9,25 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from executor.join.batch import Batch, Column, concatenate, stack
-from executor.join.extender import START, UNBOUNDED, Check, Extender, RangeExtender, Ranges, Unwritten, expand
-from executor.join.step import choose, intersect_ranges, spared
+from executor.join.extender import (
+    START,
+    UNBOUNDED,
+    Check,
+    Extender,
+    Narrowing,
+    RangeExtender,
+    Ranges,
+    Unwritten,
+    Within,
+    expand,
+)
+from executor.join.step import choose, intersect_ranges, spared, written
 from executor.kernels import group_kernels
 from store.layout import TAG_BOOLEAN, code_of
 from store.trie import EMPTY
@@ -40,12 +51,12 @@ def _row_name() -> str:
 class Offers:
     """What the parts of a conjunction could add to each prefix of a batch.
 
-    `narrow`: the ranges to intersect, where there are some. `checks`: parts with ranges that only check. `counts`:
-    of each who could propose, the ranges first, how many values that would be.
+    `narrow`: the ranges to intersect, where there are some. `checks`: parts that only check what those propose.
+    `counts`: of each who could propose, the ranges first, how many values that would be.
     """
 
     narrow: list[Ranges]
-    checks: list[RangeExtender]
+    checks: list[Extender]
     counts: list[NDArray[np.int64]]
 
     @property
@@ -98,9 +109,9 @@ class Conjunction:
             self._at[variable] = found
         return found
 
-    def narrowed(self, batch: Batch, variable: str) -> tuple[list[Ranges], list[RangeExtender]]:
+    def narrowed(self, batch: Batch, variable: str) -> tuple[list[Ranges], list[Extender]]:
         """The ranges to intersect at a level, and the extenders that only check. At least one range if any can."""
-        ranged, _ = self.at(variable)
+        ranged, others = self.at(variable)
         narrow: list[Ranges] = []
         owners: list[RangeExtender] = []
         checks: list[RangeExtender] = []
@@ -121,7 +132,10 @@ class Conjunction:
             if narrow:
                 checks.append(proposer)
             else:
-                narrow.append(Ranges.constant(smallest, batch.size))
+                within, others = self._within(batch, variable, smallest, others)
+                narrow.append(Ranges.constant(smallest, batch.size) if within is None else ranges_of(within))
+                if within is not None and not within.is_inside:
+                    checks.append(proposer)
         # Who looks for the prefix at the next level finds out there, at the same cost, whether it is there.
         if checks:
             checks = [part for part in checks if not part.narrows_next(variable)]
@@ -129,18 +143,41 @@ class Conjunction:
             spare = spared(narrow)
             checks += [owner for owner, unneeded in zip(owners, spare, strict=True) if unneeded]
             narrow = [each for each, unneeded in zip(narrow, spare, strict=True) if not unneeded]
-        return narrow, checks
+        return narrow, [*checks, *others]
+
+    @staticmethod
+    def _within(
+        batch: Batch, variable: str, column: Column | Unwritten, others: list[Extender]
+    ) -> tuple[Within | None, list[Extender]]:
+        """The part of a column that comparisons accept, if they can say, and the other extenders of the level."""
+        within: Within | None = None
+        left: list[Extender] = []
+        for part in others:
+            found = None
+            if isinstance(part, Narrowing) and part.can_narrow:
+                found = part.within(batch, variable, written(column))
+            if found is None or (within is not None and within.codes is not found.codes):
+                left.append(part)
+            elif within is None:
+                within = found
+            else:
+                first, end = np.maximum(within.first, found.first), np.minimum(within.end, found.end)
+                within = replace(within, first=first, end=end)
+        return within, left
 
     def rows(
         self, batch: Batch, variable: str
     ) -> tuple[list[tuple[Column | Unwritten, RangeExtender]], list[Extender]]:
         """The same for a batch of one prefix: the sorted rows to intersect, the shortest first, each with whose it
         is, and who only checks."""
-        ranged, _ = self.at(variable)
+        ranged, others = self.at(variable)
         if len(ranged) == 1:
             part = ranged[0]
             whole = part.whole(batch, variable)
-            return [(part.row(batch, variable) if whole is None else whole, part)], []
+            if whole is None:
+                return [(part.row(batch, variable), part)], others
+            row, checks = self._part_of(batch, variable, (whole, part), others)
+            return [(row, part)], checks
         rows: list[tuple[Column | Unwritten, RangeExtender]] = []
         wide: list[tuple[Column | Unwritten, RangeExtender]] = []
         for part in ranged:
@@ -151,9 +188,28 @@ class Conjunction:
                 wide.append((whole, part))
         if not rows:
             wide.sort(key=_length)
-            rows.append(wide.pop(0))
+            shortest = wide.pop(0)
+            row, others = self._part_of(batch, variable, shortest, others)
+            rows.append((row, shortest[1]))
         rows.sort(key=_length)
-        return rows, [part for _, part in wide if not part.narrows_next(variable)]
+        return rows, [*(part for _, part in wide if not part.narrows_next(variable)), *others]
+
+    def _part_of(
+        self,
+        batch: Batch,
+        variable: str,
+        whole: tuple[Column | Unwritten, RangeExtender],
+        others: list[Extender],
+    ) -> tuple[Column | Unwritten, list[Extender]]:
+        """Of a column and whose it is what comparisons leave to a batch's only prefix, and who is left to ask."""
+        column, part = whole
+        within, left = self._within(batch, variable, column, others)
+        if within is None:
+            return column, left
+        if not within.is_inside:
+            left = [part, *left]
+        row = within.codes[int(within.first[0]) : int(within.end[0])]
+        return row if within.is_sorted else np.sort(row), left
 
     def offers(self, batch: Batch, variable: str) -> Offers:
         """What the parts could add to each prefix."""
@@ -179,7 +235,7 @@ class Conjunction:
         winner = offers.winner
         if isinstance(winner, int):
             if winner == 0:
-                return self.accept(self._from_ranges(batch, variable, narrow), variable, (*checks, *others))
+                return self.accept(self._from_ranges(batch, variable, narrow), variable, checks)
             proposed = others[winner - 1].propose(batch, variable)
             left = (part for i, part in enumerate(others, 1) if i != winner)
             return self.accept(proposed, variable, (*self.at(variable)[0], *left))
@@ -192,7 +248,7 @@ class Conjunction:
             mine = numbered.take_all(rows)
             if i == 0:
                 piece = self._from_ranges(mine, variable, [each.take(rows) for each in narrow])
-                piece = self.accept(piece, variable, (*checks, *others))
+                piece = self.accept(piece, variable, checks)
             else:
                 piece = others[i - 1].propose(mine, variable)
                 rest = [part for j, part in enumerate(others) if j != i - 1]
@@ -221,6 +277,16 @@ class Conjunction:
             if batch.size:
                 batch = part.intersect(batch, variable)
         return batch
+
+
+def ranges_of(within: Within) -> Ranges:
+    codes = within.codes
+
+    def span() -> tuple[int, int]:
+        return (int(codes.min()), int(codes.max())) if len(codes) else (0, 0)
+
+    src, end = np.zeros(len(within.first), np.uint8), np.maximum(within.first, within.end)
+    return Ranges(codes, EMPTY.values, src, within.first, end, span, is_sorted=within.is_sorted)
 
 
 def _length(row: tuple[Column | Unwritten, RangeExtender]) -> int:

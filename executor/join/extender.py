@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -54,6 +55,31 @@ class Check:
     """An extender that never proposes, and only looks at the variables that are bound."""
 
 
+@dataclass(frozen=True, slots=True)
+class Within:
+    """Per prefix a range `codes[first:end]` of codes, in an order in which those that are accepted lie together.
+
+    `is_sorted`: each range is in the order of codes. `is_inside`: all of them are in the column that was given;
+    else that is left to ask.
+    """
+
+    codes: Column
+    is_sorted: bool
+    first: Column
+    end: Column
+    is_inside: bool = True
+
+
+class Narrowing(Check, ABC):
+    """A check that can say which part of a column it accepts, without a look at each value."""
+
+    can_narrow: bool
+
+    @abstractmethod
+    def within(self, batch: Batch, variable: str, column: Column) -> Within | None:
+        """What it accepts of the sorted column of a variable's candidates; None where it had better check each."""
+
+
 class Unwritten:
     """A sorted column that is written out when somebody reads it; its length is known before."""
 
@@ -86,10 +112,11 @@ class Ranges:
 
     `over` holds what signed pairs changed and is written when it is read; lengths are known without it. `span`
     gives bounds of the values in `base`. `known`: the length of all ranges together, and whether each is one value
-    of `base`, where whoever made them knows.
+    of `base`, where whoever made them knows. Without `is_sorted` they are ranges of another order, to be read by
+    `expand` alone.
     """
 
-    __slots__ = ("_known", "_over", "base", "hi", "lo", "span", "src")
+    __slots__ = ("_known", "_over", "base", "hi", "is_sorted", "lo", "span", "src")
 
     def __init__(
         self,
@@ -100,8 +127,11 @@ class Ranges:
         hi: Column,
         span: Callable[[], tuple[int, int]],
         known: tuple[int, bool] | None = None,
+        *,
+        is_sorted: bool = True,
     ) -> None:
         self._known = known
+        self.is_sorted = is_sorted
         self.base = base
         self._over = over
         self.src = src
@@ -156,12 +186,12 @@ class Ranges:
         return self.base[self.lo] if self._known[1] else None
 
     def slice(self, start: int, stop: int) -> Ranges:
-        return Ranges(
-            self.base, self._over, self.src[start:stop], self.lo[start:stop], self.hi[start:stop], self.span
-        )
+        src, lo, hi = self.src[start:stop], self.lo[start:stop], self.hi[start:stop]
+        return Ranges(self.base, self._over, src, lo, hi, self.span, is_sorted=self.is_sorted)
 
     def take(self, rows: NDArray[np.int64]) -> Ranges:
-        return Ranges(self.base, self._over, self.src[rows], self.lo[rows], self.hi[rows], self.span)
+        src, lo, hi = self.src[rows], self.lo[rows], self.hi[rows]
+        return Ranges(self.base, self._over, src, lo, hi, self.span, is_sorted=self.is_sorted)
 
 
 class RangeExtender(ABC):
@@ -234,7 +264,10 @@ class RangeExtender(ABC):
 
 def expand(ranges: Ranges) -> tuple[NDArray[np.int64], Column]:
     """(parent, value) of every value in the ranges."""
-    return range_kernels.expand(ranges.base, ranges.over, ranges.src, ranges.lo, ranges.hi, ranges.total)
+    parent, value = range_kernels.expand(ranges.base, ranges.over, ranges.src, ranges.lo, ranges.hi, ranges.total)
+    if not ranges.is_sorted:
+        value = value[np.lexsort((value, parent))]
+    return parent, value
 
 
 def trie_ranges(trie: Trie, keys: Column) -> Ranges:

@@ -136,9 +136,9 @@ class GenericJoin:
         produced: Iterable[Batch]
         if ranged and all(isinstance(part, Check) for part in others):
             if batch.size == 1:
-                produced = (self._by_rows(batch, level, depth, others),)
+                produced = (self._by_rows(batch, level, depth),)
             else:
-                produced = self._by_ranges(batch, level, depth, others)
+                produced = self._by_ranges(batch, level, depth, bool(others))
         elif others:
             produced = self._by_parts(batch, level, depth)
         else:
@@ -166,14 +166,23 @@ class GenericJoin:
                 yield start, stop
             start = stop
 
-    def _by_rows(self, batch: Batch, level: Level, depth: int, others: Sequence[Extender]) -> Batch:
+    def _only_asks(self, batch: Batch, depth: int, checks: Sequence[Extender]) -> bool:
+        """Whether a level only asks if there is a value: nothing looks at it, here or later, and nothing counts."""
+        kept = self.states.kept[depth]
+        dropped = kept is not None and self.levels[depth].variable not in kept
+        return dropped and not checks and WEIGHT not in batch.columns
+
+    def _by_rows(self, batch: Batch, level: Level, depth: int) -> Batch:
         """The extensions of a single prefix, of which there are so many in small queries and in live ones: its
         candidates are a few sorted rows."""
         rows, checks = self.body.rows(batch, level.variable)
         shortest, *longer = (row for row, _ in rows)
         self.counts[depth].candidates += len(shortest)
-        if level.counted and not (longer or checks or others):
-            return self._weigh(batch, np.array([len(shortest)]))
+        if not (longer or checks):
+            if level.counted:
+                return self._weigh(batch, np.array([len(shortest)]))
+            if self._only_asks(batch, depth, checks):
+                return self._having_any(batch, np.array([len(shortest)]))
         first = value = written(shortest)
         for row, (_, owner) in zip(longer, rows[1:], strict=True):
             if not len(value):
@@ -182,7 +191,7 @@ class GenericJoin:
                 value = common(value, written(row))
             else:
                 checks.append(owner)
-        if level.counted and not (checks or others):
+        if level.counted and not checks:
             return self._weigh(batch, np.array([len(value)]))
         if value is first:
             # A part of a trie's column would keep all of it.
@@ -190,13 +199,17 @@ class GenericJoin:
         columns = {name: column.repeat(len(value)) for name, column in batch.columns.items()}
         columns[level.variable] = value
         extended = Batch(len(value), columns)
-        return self.body.accept(extended, level.variable, (*checks, *others)) if checks or others else extended
+        return self.body.accept(extended, level.variable, checks) if checks else extended
 
-    def _by_ranges(self, batch: Batch, level: Level, depth: int, others: Sequence[Extender]) -> Iterator[Batch]:
-        """All who propose have ranges: the compiled intersection."""
-        narrow, ranged = self.body.narrowed(batch, level.variable)
-        checks = (*ranged, *others)
+    def _by_ranges(self, batch: Batch, level: Level, depth: int, has_others: bool) -> Iterator[Batch]:
+        """All who propose have ranges: the compiled intersection. `has_others`: there are some who do not."""
+        narrow, checks = self.body.narrowed(batch, level.variable)
         counting = level.counted and not checks
+        asking = self._only_asks(batch, depth, checks)
+        if asking and len(narrow) == 1:
+            self.counts[depth].candidates += batch.size
+            yield self._having_any(batch, narrow[0].length)
+            return
         if len(narrow) == 1 and (counting or WEIGHT not in batch.columns) and narrow[0].total <= self.budget:
             # What most levels of a small query are: one range for each prefix, in one chunk.
             self.counts[depth].candidates += narrow[0].total
@@ -208,7 +221,7 @@ class GenericJoin:
             yield self._weigh(batch, least)
             return
         # Others may look at variables that are not kept.
-        summed = None if others else self._summed(batch, depth, narrow, least)
+        summed = None if has_others else self._summed(batch, depth, narrow, least)
         if summed is not None:
             yield self.body.accept(summed, level.variable, checks)
             return
@@ -217,6 +230,9 @@ class GenericJoin:
             ranges = narrow if stop - start == batch.size else [each.slice(start, stop) for each in narrow]
             if counting:
                 yield self._weigh(part, count_ranges(ranges, stop - start))
+                continue
+            if asking:
+                yield self._having_any(part, count_ranges(ranges, stop - start))
                 continue
             if len(ranges) == 1:
                 yield self._by_range(part, level, ranges[0], checks)
@@ -259,6 +275,11 @@ class GenericJoin:
             range_kernels.scatter(base, lo[start:stop], hi[start:stop], weight[start:stop], total, low)
         places = np.flatnonzero(total)
         return Batch(len(places), {variable: places + low, WEIGHT: total[places]})
+
+    @staticmethod
+    def _having_any(batch: Batch, count: NDArray[np.int64]) -> Batch:
+        """The prefixes with an extension, where nothing asks for its value."""
+        return batch.keep(count > 0)
 
     @staticmethod
     def _weigh(batch: Batch, count: NDArray[np.int64]) -> Batch:

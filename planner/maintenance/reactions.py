@@ -246,7 +246,7 @@ def lasting_dependencies(body: AndNode, moves: Moves, statistics: Statistics) ->
             by = attribute_of(snapshot, leaf.attribute) if isinstance(leaf.attribute, Const) else None
             if by is None:
                 continue
-        elif not isinstance(leaf, FunctionAtom) or database_of(leaf) is not None:
+        elif not isinstance(leaf, Call) or database_of(leaf) is not None:
             continue
         for each in dependencies_of(AndNode((leaf,)), statistics):
             yield Lasting(each, by)

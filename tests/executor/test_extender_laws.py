@@ -20,11 +20,13 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from datalog.ast import Const
+from datalog.builtins import BUILTINS
 from datalog.values import EdnSet, Keyword, identity
 from executor.bounds.cancel import Cancel
 from executor.bounds.run import Run
 from executor.extenders.attributes import AttributesExtender
 from executor.extenders.changes import Moments, SignedExtender
+from executor.extenders.comparisons import ComparisonExtender, EqualityExtender
 from executor.extenders.functions import Call, FilterExtender, FunctionExtender, UnnestExtender
 from executor.extenders.patterns import Patterns
 from executor.extenders.relation import RelationExtender, UnionExtender
@@ -210,6 +212,17 @@ def an_unnesting(draw: Draw, rank: Rank) -> Extender:
     return UnnestExtender(COLLECTION, draw(st.sampled_from(NAMES)), VALUES, None, rank)
 
 
+def an_equality(draw: Draw, rank: Rank) -> Extender:
+    first, second = two(draw)
+    return EqualityExtender(first, draw(st.sampled_from((second, 3))), rank, nil_fits=draw(st.booleans()))
+
+
+def a_comparison(draw: Draw, rank: Rank) -> Extender:
+    terms = draw(st.permutations((two(draw)[0], draw(st.sampled_from((*NAMES, 3))))))
+    name = draw(st.sampled_from(("<", ">", "<=", ">=", "==")))
+    return ComparisonExtender(call(name, tuple(terms), BUILTINS[name].call), rank)
+
+
 SIMPLE = (
     a_pair,
     a_diagonal,
@@ -219,6 +232,8 @@ SIMPLE = (
     a_relation,
     a_union,
     a_filter,
+    an_equality,
+    a_comparison,
     a_function,
     an_unnesting,
 )

@@ -126,3 +126,53 @@ def test_a_count_beyond_64_bits_is_refused_not_wrapped(graph: World) -> None:
     chain = " ".join(f"[{a} :both {b}]" for a, b in itertools.pairwise(short))
     query = f"[:find (count ?v0) . :with {' '.join(short[1:])} :where {chain}]"
     assert graph.q(query) == str(4**29)
+
+
+TIES = {
+    "equal": "[:find ?e ?f :where [?e :n ?n] [?f :m ?m] [(= ?n ?m)]]",
+    "equal numbers": "[:find ?e ?f :where [?e :n ?n] [?f :d ?d] [(== ?d ?n)]]",
+    "equal decimals": "[:find ?e ?f :where [?e :b ?b] [?f :d ?d] [(== ?d ?b)]]",
+    "computed": "[:find ?e ?f :where [?e :n ?n] [(inc ?n) ?k] [(= ?k ?m)] [?f :m ?m]]",
+    "between": "[:find ?e ?f :where [?e :n ?n] [?f :d ?d] [(+ ?n 2) ?k] [(< ?n ?d ?k)]]",
+    "in a branch": "[:find ?e ?f :where [?e :n ?n] [?f :m ?m] (or [(= ?n ?m)] (and [(= ?n 1)] [(= ?m 7)]))]",
+    "in a rule": "[:find ?e ?f :where (same ?e ?f) :rules [[(same ?e ?f) [?e :n ?n] [?f :m ?m] [(= ?n ?m)]]]]",
+    "any above": "[:find ?e :where [?e :n ?n] [?f :d ?d] [(> ?d ?n)]]",
+    "a constant": "[:find ?e :where [?e :n ?n] [(== ?n 7.0)]]",
+}
+
+
+@pytest.fixture
+def numbers(db: World) -> World:
+    db.tx(
+        """[{:db/ident :n :db/valueType :db.type/long} {:db/ident :m :db/valueType :db.type/long}
+            {:db/ident :d :db/valueType :db.type/double} {:db/ident :b :db/valueType :db.type/bigdec}]""",
+        "[" + " ".join(f"{{:n {i} :m {300 - i} :d {i}.0 :b {i}M}}" for i in range(300)) + "]",
+    )
+    return db
+
+
+@pytest.mark.parametrize("query", TIES.values(), ids=TIES.keys())
+def test_what_a_comparison_ties_together_is_not_tried_pair_by_pair(numbers: World, query: str) -> None:
+    shown = plan(numbers, query, analyze=True)
+    candidates = [level["actual"]["candidates"] for level in shown["levels"]]
+    assert sum(candidates) <= 300 * 8, candidates
+
+
+@pytest.mark.parametrize(
+    "inside",
+    ["[_ :m ?k] [(= ?k ?n)]", "[_ :d ?k] [(== ?k ?n)]", "[_ :d ?k] [(> ?k ?n)]", "[?f :d ?k] [?f :m] [(> ?k ?n)]"],
+)
+def test_a_not_that_a_comparison_ties_to_the_rest_is_planned_so(numbers: World, inside: str) -> None:
+    """So many pairs that trying them would take minutes."""
+    values = [f"[:db/add {10_000 + i} :d {i}.5]" for i in range(15_000)]
+    numbers.tx(
+        f"[{' '.join(values)}]", f"[{' '.join(f'[:db/add {30_000 + i} :n {i + 1}]' for i in range(15_000))}]"
+    )
+    query = f"[:find (count ?e) . :where [?e :n ?n] (not {inside})]"
+    assert numbers.run(query, timeout_ms=30_000).rows()
+
+
+def test_an_equality_is_shown_where_it_proposes(numbers: World) -> None:
+    shown = plan(numbers, TIES["equal"])
+    proposing = {level["variable"]: level["propose"] for level in shown["levels"]}
+    assert "[(= ?n ?m)]" in [*proposing["?n"], *proposing["?m"]]

@@ -1,0 +1,62 @@
+"""A `not` that only comparisons tie to the outside: its inside is joined once, and rows look into the outcome.
+
+`(not [?f :type :paid] [?f :size ?m] [(> ?m ?n)])` asks if some size of the paid ones is above `?n`. Which sizes
+there are does not depend on `?n`; found once and sorted, they answer any number of rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from executor.bounds.run import Run
+from executor.evaluation.nested import SEED
+from executor.extenders.relation import Levels, RelationExtender
+from executor.join.batch import Batch, Column
+from executor.join.connectives import Conjunction
+from executor.join.driver import Driver
+from executor.join.extender import Extender
+from executor.join.generic_join import GenericJoin, Level
+from store.trie import distinct
+
+# Rows that are asked for one by one before the inside is joined as a whole, which may cost far more than a few.
+_FEW: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class TiedJoin:
+    """`rest`: the join of the inside. `ties`: what compares its `variable` with the outside."""
+
+    rest: GenericJoin
+    variable: str
+    ties: Sequence[Extender]
+    budget: int
+
+    def join(self, whole: GenericJoin, rows: int, run: Run) -> GenericJoin:
+        """What to ask for so many rows more: the `whole` inside with the ties, or the column of values that the
+        inside has been found to have."""
+        known: Levels | None = run.made.get((id(self), "column"))
+        if known is None:
+            asked = rows + run.made.get((id(self), "rows"), 0)
+            run.made[id(self), "rows"] = asked
+            if asked < _FEW:
+                return whole
+            known = run.made[id(self), "column"] = Levels([self._column(run)])
+        relation = RelationExtender([self.variable], known, {self.variable: 0})
+        level = Level(self.variable, keep=frozenset((SEED,)))
+        return GenericJoin(Conjunction([relation, *self.ties]), [level], budget=self.budget, check=whole.check)
+
+    def _column(self, run: Run) -> Column:
+        """The distinct values, sorted."""
+        parts: list[Column] = []
+
+        def gather(found: Batch) -> bool:
+            run.cancel.budget.take(found.nbytes)
+            parts.append(found.columns[self.variable])
+            return True
+
+        Driver(self.rest, gather, run.cancel).run(Batch(1, {}))
+        return distinct(np.concatenate(parts)) if parts else np.empty(0, np.int64)

@@ -1,0 +1,105 @@
+"""Comparisons as extenders: an equality gives a variable the value of another, an order a range of a column.
+
+Where nothing else narrows the values that a clause proposes, those that a comparison accepts are found in the order
+of values, and not tried one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+
+from executor.extenders.functions import Call, FilterExtender, level_of
+from executor.extenders.same_numbers import same_in
+from executor.extenders.value_order import Places, ValueOrder, order_of
+from executor.join.batch import Batch, Column, Mask
+from executor.join.extender import Narrowing, RangeExtender, Ranges, Within
+from store.layout import NIL
+from store.trie import EMPTY
+
+_TURNED: Final = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "=="}
+
+
+class EqualityExtender(RangeExtender):
+    """`[(= ?a ?b)]`, `[(= ?a 1)]`, `[(identity ?a) ?b]`: the variable that is bound last has the other's value.
+
+    `nil_fits`: whether nil equals nil; what a function gives is never nil.
+    """
+
+    def __init__(self, left: str, right: str | int, rank: dict[str, int], *, nil_fits: bool) -> None:
+        self.terms: Sequence[str | int] = (left, right)
+        self.rank = rank
+        self.nil_fits = nil_fits
+        self.variables = frozenset(term for term in self.terms if isinstance(term, str))
+        self.level = level_of(self.variables, rank)
+        fixed = [] if right == NIL and not nil_fits else [right]
+        self._fixed = None if isinstance(right, str) else np.array(fixed, np.int64)
+
+    def participates(self, variable: str) -> bool:
+        return variable == self.level
+
+    def _other(self, variable: str) -> str:
+        left, right = self.terms
+        other = right if left == variable else left
+        assert isinstance(other, str), "a constant is the same for all"
+        return other
+
+    def whole(self, batch: Batch, variable: str) -> Column | None:
+        return self._fixed
+
+    def ranges(self, batch: Batch, variable: str) -> Ranges:
+        column = batch.columns[self._other(variable)]
+        at = np.arange(batch.size)
+        fits = True if self.nil_fits else column != NIL
+        return Ranges(
+            column,
+            EMPTY.values,
+            np.zeros(batch.size, np.uint8),
+            at,
+            at + fits,
+            lambda: (int(column.min()), int(column.max())) if len(column) else (0, 0),
+        )
+
+    def holds(self, batch: Batch, variable: str) -> Mask:
+        left, right = (batch.columns[term] if isinstance(term, str) else term for term in self.terms)
+        same: Mask = np.equal(left, right)
+        return same if self.nil_fits else same & (left != NIL)
+
+
+class ComparisonExtender(FilterExtender, Narrowing):
+    """`[(< ?a ?b)]` and its like, `[(== ?a ?b)]`: of a column of candidates a range in the order of values."""
+
+    def __init__(self, call: Call, rank: dict[str, int]) -> None:
+        super().__init__(call, rank)
+        left, right = call.arguments
+        self._turned = right == self.level
+        self._other = left if self._turned else right
+        self._name = _TURNED[call.name] if self._turned else call.name
+        self.can_narrow = left != right and self.level in (left, right)
+
+    def within(self, batch: Batch, variable: str, column: Column) -> Within | None:
+        run, other = self.call.running.run, self._other
+        probes = batch.columns[other] if isinstance(other, str) else np.array([other])
+        if self._name == "==":
+            found = same_in(column, probes, run)
+        else:
+            order = order_of(column, run, batch.size)
+            found = None if order is None else _accepted(self._name, order, order.places(probes, run.values))
+        if found is None or isinstance(other, str):
+            return found
+        n = batch.size
+        return replace(found, first=np.full(n, found.first[0]), end=np.full(n, found.end[0]))
+
+
+def _accepted(name: str, order: ValueOrder, places: Places) -> Within:
+    """What of a column stands so to each of some values: `<` is less than it."""
+    first, end = {
+        "<": (places.start, places.below),
+        "<=": (places.start, places.above),
+        ">": (places.above, places.end),
+        ">=": (places.below, places.end),
+    }[name]
+    return Within(order.codes, order.is_sorted, first, end)

@@ -1,0 +1,69 @@
+"""Clauses that only comparisons tie together: the engine against the oracle, and answers followed in time."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from datalog.errors import AdalogError
+from executor.pool import Pool, PoolSettings
+from executor.spark.engine import SparkEngine
+from store.database import Database
+from tests.property.equalities import SCHEMA, query, transaction
+from tests.property.model import SWITCHES, Log, asked_of, check, examples
+from tests.property.test_maintained import Following
+from tests.support import pool_on
+
+SEEDS = st.integers(0, 2**48)
+
+
+def filled(database: Database, rng: Random) -> Log:
+    log = Log(database.snapshot().datoms("EAVT"))
+    for text in (SCHEMA, transaction(rng), transaction(rng)):
+        log.datoms.extend(database.transact(text).datoms)
+    return log
+
+
+@settings(max_examples=examples(50))
+@given(SEEDS)
+def test_ties_of_one_moment(seed: int) -> None:
+    rng = Random(seed)
+    with Database.open(":memory:") as database:
+        log = filled(database, rng)
+        pool = Pool(database, PoolSettings(threads=1))
+        facts = log.facts()
+        for _ in range(8):
+            check(pool, database.snapshot(), facts, asked_of(facts, rng, query), SWITCHES)
+        pool.close()
+
+
+@settings(max_examples=examples(15))
+@given(SEEDS)
+def test_ties_from_moment_to_moment(seed: int) -> None:
+    rng = Random(seed)
+    with Database.open(":memory:") as database:
+        filled(database, rng)
+        pool = Pool(database)
+        views = []
+        for _ in range(5):
+            with suppress(AdalogError):
+                views.append(Following(database, pool, query(rng), rng))
+                views[-1].add()
+        for _ in range(5):
+            database.transact(transaction(rng))
+            for each in views:
+                each.step(database.snapshot())
+        pool.close()
+
+
+@pytest.mark.spark
+def test_ties_on_spark(spark: SparkEngine) -> None:
+    rng = Random(3)
+    with Database.open(":memory:") as database, pool_on(database, spark) as pool:
+        facts = filled(database, rng).facts()
+        for _ in range(max(4, examples(4))):
+            check(pool, database.snapshot(), facts, asked_of(facts, rng, query), SWITCHES[:1], engine="SPARK")

@@ -106,7 +106,7 @@ class JobEndpoint:
     def _check_form(self, request: Request) -> None:
         """Raises what is wrong with a request before its body is read."""
         path = self._kind.path
-        if "origin" in request.headers:
+        if {"origin", "sec-fetch-site"} & set(request.headers):
             # A page may not have the machine's files read or written, wherever it is from.
             raise AdalogError(
                 Code.FORBIDDEN,

@@ -1,5 +1,5 @@
-"""Pages of other origins: which may read and write this database, what their browsers are told, and how a request of
-any other one is known.
+"""Pages of other origins: which may read and write this database, what their browsers are told, and how requests of
+all others are known.
 
 https://fetch.spec.whatwg.org/#http-cors-protocol, https://www.w3.org/TR/fetch-metadata/
 """

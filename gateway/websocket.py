@@ -7,7 +7,7 @@ transport as it is made (`gateway.direct`); what the messages mean is `gateway.t
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Final, Literal
 
@@ -37,7 +37,7 @@ _SECONDS_TO_CLOSE: Final = 5.0
 _LINGER_SECONDS: Final = 1.0
 # A handshake that the application refused has it already.
 _POLICY: Final = "content-security-policy"
-_REFUSED: Final = {
+_REFUSED: Final[Mapping[int, Code]] = {
     HTTPStatus.FORBIDDEN: Code.FORBIDDEN,
     HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE: Code.LIMIT_EXCEEDED,
     HTTPStatus.REQUEST_URI_TOO_LONG: Code.LIMIT_EXCEEDED,

@@ -371,6 +371,8 @@ def test_a_link_leads_nowhere_else(server: Importing, tmp_path: Path) -> None:
     ("body", "message"),
     [
         (b"{", "the request is not JSON"),
+        (b'{"mapping": "a", "mapping": "b"}', '"mapping" stands twice'),
+        (b'{"mapping": "a", "paths": {"p": "/a", "p": "/b"}}', '"p" stands twice'),
         (b"[]", "with `mapping`"),
         (b'{"mapping": 1}', "`mapping` is the text of a mapping"),
         (b'{"mapping": "", "data": "x"}', "an import has no 'data'"),

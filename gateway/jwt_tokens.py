@@ -210,8 +210,8 @@ def _header(token: str) -> dict[str, Any]:
 
 
 def _check_unique(token: str) -> None:
-    """Raises UNAUTHENTICATED for a header or claims that have a name twice, at any depth: whoever issued the token, or
-    checks it elsewhere, may mean the other one."""
+    """Raises UNAUTHENTICATED for a header or claims that have a name twice, at any depth: whoever issued the token,
+    or checks it elsewhere, may mean the other one."""
     try:
         for part in token.split(".")[:2]:
             loaded(base64url_decode(part))

@@ -419,9 +419,8 @@ class ServerLog(Log):
         return self._unread(error)
 
     def _unread(self, error: BaseException) -> AdalogError:
-        return AdalogError(
-            Code.BACKEND_UNAVAILABLE, f"the log cannot be read: {self._told.tell('the log cannot be read', error)}"
-        )
+        why = self._told.tell("the log cannot be read", error)
+        return UnusableError(f"the log cannot be read: {why}", why, retryable=True)
 
     def _refused(self, error: psycopg.Error) -> AdalogError:
         if isinstance(error, errors.ReadOnlySqlTransaction):

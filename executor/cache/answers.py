@@ -43,7 +43,7 @@ T = TypeVar("T")
 
 _MARKS_KEPT: Final = 4096
 # How long a query waits for the log to say under which name Redis has its answer.
-_MARK_SECONDS: Final = 0.1
+_MARK_SECONDS: Final = 1.0
 # Entities whose pull's key is made on the event loop.
 _INLINE_ENTITIES: Final = 4_000
 _WATCH_SECONDS: Final = 0.05

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from datalog.errors import AdalogError, Code
+from store.addresses import check_name, local_path, shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +26,11 @@ class BackupPlaces:
             if "://" in part and not part.startswith("file:"):
                 addresses.append(part)
                 continue
-            path = Path(unquote(urlsplit(part).path) if part.startswith("file:") else part)
+            path = _local(part)
             if not path.is_absolute():
-                raise ValueError(f"{part!r} is neither an absolute path nor an address such as s3://bucket/backups")
+                raise ValueError(
+                    f"{shown(part)!r} is neither an absolute path nor an address such as s3://bucket/backups"
+                )
             folders.append(path.resolve())
         return cls(tuple(folders), tuple(addresses))
 
@@ -38,6 +41,7 @@ class BackupPlaces:
 
     def checked(self, wanted: str) -> str:
         """The path, links resolved, or the address to use for what is asked for. Raises FORBIDDEN."""
+        check_name(wanted)
         if "://" in wanted and not wanted.startswith("file:"):
             for address in self.addresses:
                 base, _, options = address.partition("?")
@@ -45,9 +49,9 @@ class BackupPlaces:
                 # Options could lead the server's credentials to another machine.
                 if given in ("", options) and _is_below(asked, base.rstrip("/")):
                     return f"{asked}?{options}" if options else asked
-            raise _elsewhere(_shown(wanted))
-        path = Path(unquote(urlsplit(wanted).path) if wanted.startswith("file:") else wanted)
-        if not path.is_absolute() or "\0" in wanted:
+            raise _elsewhere(shown(wanted))
+        path = _local(wanted)
+        if not path.is_absolute():
             raise AdalogError(Code.ARG_INVALID, f"{wanted!r} is no absolute path, nor an address")
         path = path.resolve()
         if not any(path == folder or folder in path.parents for folder in self.folders):
@@ -55,11 +59,9 @@ class BackupPlaces:
         return str(path)
 
 
-def _shown(address: str) -> str:
-    """An address without what may be secret in it."""
-    scheme, _, rest = address.partition("?")[0].partition("://")
-    place, slash, path = rest.partition("/")
-    return f"{scheme}://{place.rpartition('@')[2]}{slash}{path}"
+def _local(path: str) -> Path:
+    """A path as it is written, or of a file's address. Raises ARG_INVALID for what is none."""
+    return Path((local_path(path) or "") if path.startswith("file:") else path)
 
 
 def _is_below(asked: str, base: str) -> bool:

@@ -19,6 +19,7 @@ from gateway.output import Relation, Warned
 from gateway.sources import Read, secret_names
 from gateway.texts import shown_data
 from schema.encoding import decode
+from store.addresses import without_secrets
 
 _WARNINGS = "warnings { code message line column }"
 _ASKED = """$query: EDN!, $args: [JSON!], $argsEdn: [EDN!], $basis: BasisInput, $with: EDN, $engine: Engine,
@@ -77,7 +78,8 @@ def settings_relation(read: Read) -> Relation:
         shown = None if value is None else "**********" if name in secret and str(value) else value
         # It is a secret in part.
         shown = shown_data(str(shown)) if name == "data" else shown
-        rows.append((name, shown if isinstance(shown, int | float | None) else str(shown), _origin(read, name)))
+        is_plain = isinstance(shown, int | float | None)
+        rows.append((name, shown if is_plain else without_secrets(str(shown)), _origin(read, name)))
     value = [dict(zip(("name", "value", "from"), row, strict=True)) for row in rows]
     return Relation(("name", "value", "from"), ("string", "string", "string"), rows, value, f"{len(rows)} settings")
 

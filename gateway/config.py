@@ -73,7 +73,7 @@ class Settings:
     jwt_algorithms: AlgorithmList = ""
     jwt_secret: SigningSecret | None = None
     jwt_key: str | None = None
-    jwt_keys_url: KeysAddress | None = None
+    jwt_keys_url: KeysAddress | None = field(default=None, repr=False)
     jwt_audience: NameList = ""
     jwt_issuer: str | None = None
     jwt_clock_skew_seconds: Span = 30.0
@@ -101,11 +101,11 @@ class Settings:
     request_values: int = 1_000_000
     transaction_bytes: int = 1024 * 1024
     spark: bool = True
-    spark_master: SparkMaster = "local[*]"
-    import_folders: PlaceList | None = None
+    spark_master: SparkMaster = field(default="local[*]", repr=False)
+    import_folders: PlaceList | None = field(default=None, repr=False)
     import_hold_seconds: Seconds = 60.0
     fold_bytes: Positive = FOLD_BYTES
-    backup_folders: BackupList | None = None
+    backup_folders: BackupList | None = field(default=None, repr=False)
     spark_conf: SparkConf = _NOTHING
     spark_segments: SparkSegmentsPlace | None = None
     threads: Threads = 2

@@ -25,6 +25,7 @@ from gateway.wire import (
     NO_HOST,
     TINY_CHUNKS,
     TOO_MANY_AHEAD,
+    UNWANTED,
     Refusal,
     Wire,
     counted_address,
@@ -77,6 +78,8 @@ class Connection(HttpToolsProtocol):
         self.since = self.loop.time()
         self.held = 0
         self._is_refused = False
+        # What may still come after that.
+        self._unread_bytes = 0
         self._running: RequestResponseCycle | None = None
         # Of the present request.
         self._head_bytes = 0
@@ -131,6 +134,9 @@ class Connection(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         if self._is_refused:
+            self._unread_bytes -= len(data)
+            if self._unread_bytes < 0:
+                self.transport.abort()
             return
         self._unset_keepalive_if_required()
         if self.part is Part.NOTHING:
@@ -220,6 +226,8 @@ class Connection(HttpToolsProtocol):
             self.wire.hold(self, len(body))
             if self._is_refused:
                 raise _RefusedError(self.wire.full_bodies)
+        elif self._body_bytes > self.wire.unread_bytes():
+            raise _RefusedError(UNWANTED)
 
     def on_message_complete(self) -> None:
         self.part = Part.NOTHING
@@ -298,6 +306,7 @@ class Connection(HttpToolsProtocol):
         """Answers without the application, where nothing was answered yet, and closes."""
         self.wire.refused[refusal.why] += 1
         self._is_refused = True
+        self._unread_bytes = self.wire.unread_bytes(refusal)
         self.wire.release(self)
         if self.transport.is_closing():
             return

@@ -77,6 +77,8 @@ class GraphQLEndpoint:
                     406,
                     f"answers are {GRAPHQL_JSON}, application/json or {EVENTS}; {quoted(accept)} takes none",
                 )
+            if method in ("GET", "POST"):
+                self.origins.check(scope)
             principal = await self.answering.tokens.asking(scope)
             self.answering.introduce(principal, scope)
             request = await self._read(scope, receive, headers)
@@ -172,9 +174,6 @@ class GraphQLEndpoint:
                 return negotiation.from_body(media, body, self.request_values)
             return await elsewhere(lambda _: negotiation.from_body(media, body, self.request_values))
         if method == "GET":
-            cross_site = headers.get(b"sec-fetch-site") == b"cross-site"
-            if cross_site and not self.origins.allow(headers.get(b"origin")):
-                raise BadRequestError(403, "a page of another site may not query this database", Code.FORBIDDEN)
             if len(scope["query_string"]) > self.request_bytes:
                 raise self._too_large()
             query_string = scope["query_string"]

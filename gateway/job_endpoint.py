@@ -26,6 +26,7 @@ from gateway.answering import REQUEST_UNITS, Answering
 from gateway.auth import ANYONE, Principal
 from gateway.config import Settings
 from gateway.events import HEADERS, KEEP_ALIVE
+from gateway.json_texts import RepeatedNameError, loaded
 from gateway.outbox import LAST, Outbox
 from gateway.peer import is_own_user
 from gateway.principal import Expiry
@@ -106,7 +107,7 @@ class JobEndpoint:
     def _check_form(self, request: Request) -> None:
         """Raises what is wrong with a request before its body is read."""
         path = self._kind.path
-        if "origin" in request.headers:
+        if {"origin", "sec-fetch-site"} & set(request.headers):
             # A page may not have the machine's files read or written, wherever it is from.
             raise AdalogError(
                 Code.FORBIDDEN,
@@ -166,6 +167,10 @@ def members(text: bytes, kinds: Mapping[str, tuple[type, str]], job: str) -> dic
     needed = next(iter(kinds))
     try:
         said = orjson.loads(text)
+        # Only what is JSON by the stricter reader is looked at by the other one.
+        loaded(text)
+    except RepeatedNameError as error:
+        raise AdalogError(Code.ARG_INVALID, f"the request is ambiguous: {error}") from None
     except orjson.JSONDecodeError as error:
         raise AdalogError(Code.ARG_INVALID, f"the request is not JSON: {error.msg}") from None
     if not isinstance(said, dict) or said.get(needed) is None:

@@ -18,7 +18,6 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, Final, Protocol
 
-import orjson
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, SECP384R1, SECP521R1, EllipticCurvePublicKey
 from cryptography.hazmat.primitives.asymmetric.ed448 import Ed448PublicKey
@@ -28,6 +27,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat,
 from jwt import PyJWK
 from jwt.exceptions import PyJWTError
 
+from gateway.json_texts import RepeatedNameError, loaded
 from gateway.setting import SettingError
 
 _LOGGER: Final = logging.getLogger("adalog.auth")
@@ -193,8 +193,10 @@ def _of_pem(content: bytes) -> list[Key]:
 
 def _of_jwks(content: bytes) -> list[Key]:
     try:
-        document = orjson.loads(content)
-    except orjson.JSONDecodeError:
+        document = loaded(content)
+    except RepeatedNameError as error:
+        raise ValueError(f"it is no JWKS: {error}") from None
+    except (ValueError, RecursionError):
         raise ValueError("it is neither a key in PEM nor a JWKS") from None
     listed = document.get("keys") if isinstance(document, dict) else None
     if not isinstance(listed, list):

@@ -14,9 +14,11 @@ from typing import Any, Final
 
 import jwt
 from jwt.types import Options
+from jwt.utils import base64url_decode
 
 from datalog.errors import AdalogError, Code, quoted
 from gateway.config import Settings
+from gateway.json_texts import RepeatedNameError, loaded
 from gateway.jwt_keys import FixedKeys, Key, Keys, RemoteKeys, keys_of_file
 from gateway.kinds import ROLES, jwt_algorithms, jwt_roles
 from gateway.principal import Principal, RefusedTokenError, now
@@ -60,6 +62,7 @@ class JsonWebTokens:
         if known is not None:
             return known
         header = _header(token)
+        _check_unique(token)
         algorithm, kid = header.get("alg"), header.get("kid")
         if algorithm not in self.algorithms:
             raise RefusedTokenError(
@@ -203,6 +206,18 @@ def _header(token: str) -> dict[str, Any]:
     try:
         return jwt.get_unverified_header(token)
     except (jwt.PyJWTError, ValueError, RecursionError):
+        raise RefusedTokenError("malformed", "the token is no JSON Web Token that can be read") from None
+
+
+def _check_unique(token: str) -> None:
+    """Raises UNAUTHENTICATED for a header or claims that have a name twice, at any depth: whoever issued the token,
+    or checks it elsewhere, may mean the other one."""
+    try:
+        for part in token.split(".")[:2]:
+            loaded(base64url_decode(part))
+    except RepeatedNameError as error:
+        raise RefusedTokenError("malformed", f"the token is ambiguous: {error}") from None
+    except (ValueError, RecursionError):
         raise RefusedTokenError("malformed", "the token is no JSON Web Token that can be read") from None
 
 

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, TypeVar
 from urllib.parse import urlsplit
 
 from annotated_types import Ge, Gt, Le
@@ -21,8 +21,10 @@ from executor.spark.addresses import check_address
 from executor.spark.pipeline.places import Places
 from executor.spark.properties import parsed
 from gateway.backup_places import BackupPlaces
+from store.addresses import check_name, shown, without_secrets
 from store.folder import check_is_folder, is_address
 
+T = TypeVar("T")
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 ROLES: Final = ("read", "write", "admin")
@@ -44,7 +46,19 @@ _SECRET_LETTERS = 32
 
 def import_places(text: str) -> Places:
     """Folders and addresses separated by commas, or `off`. Raises ValueError for anything else."""
-    return Places() if text == "off" else Places.of(text)
+    return Places() if text == "off" else _wrong_as_value(Places.of)(text)
+
+
+def _wrong_as_value(read: Callable[[str], T]) -> Callable[[str], T]:
+    """A reader whose refusals are ValueErrors."""
+
+    def reading(text: str) -> T:
+        try:
+            return read(text)
+        except AdalogError as error:
+            raise ValueError(error.message) from None
+
+    return reading
 
 
 def networks(text: str) -> list[Network]:
@@ -61,6 +75,7 @@ def _origins(text: str) -> object:
 
 def _data_place(text: str) -> None:
     try:
+        check_name(text)
         if is_address(text):
             # So is SQLAlchemy.
             from store.server import check_address
@@ -73,12 +88,11 @@ def _data_place(text: str) -> None:
 
 
 def _spark_master(text: str) -> None:
+    said = quoted(without_secrets(text))
     if text.startswith("sc://"):
-        raise ValueError(f"{quoted(text)} is an address of Spark Connect, which cannot be used; name the cluster")
+        raise ValueError(f"{said} is an address of Spark Connect, which cannot be used; name the cluster")
     if not _MASTER.fullmatch(text):
-        raise ValueError(
-            f"{quoted(text)} is none; it is as local[*], spark://host:7077, k8s://https://host, or yarn"
-        )
+        raise ValueError(f"{said} is none; it is as local[*], spark://host:7077, k8s://https://host, or yarn")
 
 
 def host_names(text: str) -> frozenset[str]:
@@ -124,7 +138,7 @@ def _keys_address(text: str) -> None:
     on_loopback = found.scheme == "http" and is_loopback(found.hostname or "")
     if not found.hostname or not (found.scheme == "https" or on_loopback):
         raise ValueError(
-            f"{quoted(text)} is no address of keys; it begins with https://, or on this machine with http://localhost"
+            f"{quoted(shown(text))} is no address of keys; it begins with https://, or on this machine with http://localhost"
         )
 
 
@@ -220,7 +234,7 @@ HostList = Annotated[str, _Listed, _read_by(host_names)]
 OriginList = Annotated[str, _Listed, _read_by(_origins)]
 NetworkList = Annotated[str, _Listed, _read_by(networks)]
 PlaceList = Annotated[str, _Listed, _read_by(import_places)]
-BackupList = Annotated[str, _Listed, _read_by(BackupPlaces.of)]
+BackupList = Annotated[str, _Listed, _read_by(_wrong_as_value(BackupPlaces.of))]
 SparkMaster = Annotated[str, _read_by(_spark_master)]
 SparkConf = Annotated[SecretStr, BeforeValidator(_properties), _secret_read_by(parsed)]
 SegmentsPlace = Annotated[SecretStr, _secret_read_by(_segments_place)]

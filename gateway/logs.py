@@ -1,7 +1,7 @@
 """The log's lines, as text or as JSON: each with the number of the request that it belongs to, if it does, and of
 the worker that writes it, where there are several.
 
-Values of arguments and tokens are in none of them.
+Values of arguments and tokens are in none of them, nor names, passwords and keys within addresses.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import orjson
 from datalog import tracing
 from executor.bounds.client import ASKING
 from gateway.config import Settings
+from store.addresses import without_secrets
 
 _LOGGER: Final = logging.getLogger("adalog.server")
 # What moves a terminal's cursor, or turns a line round.
@@ -65,7 +66,7 @@ class TextLines(logging.Formatter):
         super().__init__(f"%(asctime)s %(levelname)s %(name)s{whose} %(message)s")
 
     def format(self, record: logging.LogRecord) -> str:
-        text = super().format(record)
+        text = without_secrets(super().format(record))
         plan = getattr(record, "plan", None)
         if plan is not None:
             text = f"{text}\n{plan}"
@@ -94,15 +95,19 @@ class JsonLines(logging.Formatter):
             "level": record.levelname.lower(),
             "logger": record.name,
             **self._whose,
-            "message": record.getMessage(),
+            "message": without_secrets(record.getMessage()),
         }
         if client.id:
             line |= {"requestId": client.id, "principal": client.principal}
         if ids is not None:
             line |= {"traceId": ids[0], "spanId": ids[1]}
-        line |= {name: value for name, value in vars(record).items() if name not in _COMMON}
+        line |= {name: _plain(value) for name, value in vars(record).items() if name not in _COMMON}
         if record.exc_info:
-            line["exception"] = self.formatException(record.exc_info)
+            line["exception"] = without_secrets(self.formatException(record.exc_info))
         if record.stack_info:
             line["stack"] = self.formatStack(record.stack_info)
         return orjson.dumps(line, default=str, option=orjson.OPT_NON_STR_KEYS).decode(errors="replace")
+
+
+def _plain(value: Any) -> Any:
+    return without_secrets(value) if isinstance(value, str) else value

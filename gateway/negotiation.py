@@ -167,7 +167,11 @@ def from_url(query_string: bytes) -> GraphQLRequest:
         found = parse_qs(query_string.decode("ascii"), keep_blank_values=True, max_num_fields=20, errors="strict")
     except ValueError:
         raise BadRequestError(400, "the query string cannot be read: it must be URL-encoded UTF-8") from None
-    content: dict[str, Any] = {name: values[-1] for name, values in found.items()}
+    twice = next((name for name, values in found.items() if len(values) > 1), None)
+    if twice is not None:
+        # A program on the way may have looked at another one of them.
+        raise BadRequestError(400, f"{quoted(twice)} stands twice in the query string")
+    content: dict[str, Any] = {name: values[0] for name, values in found.items()}
     for name in ("variables", "extensions"):
         if content.get(name):
             try:

@@ -1,6 +1,7 @@
-"""Pages of other origins that may read and write this database, and what their browsers are told.
+"""Pages of other origins: which may read and write this database, what their browsers are told, and how requests of
+all others are known.
 
-https://fetch.spec.whatwg.org/#http-cors-protocol
+https://fetch.spec.whatwg.org/#http-cors-protocol, https://www.w3.org/TR/fetch-metadata/
 """
 
 from __future__ import annotations
@@ -10,6 +11,9 @@ from dataclasses import dataclass
 
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
+from starlette.types import Scope
+
+from datalog.errors import AdalogError, Code
 
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://(\[[0-9a-f:]+\]|[a-z0-9._-]+)(:[0-9]{1,5})?")
 _DEFAULT_PORTS = {"http": ":80", "https": ":443"}
@@ -40,6 +44,33 @@ class Origins:
         """Whether a request with this Origin header comes from an allowed page."""
         return origin is not None and (self.any or origin.decode("latin-1") in self.named)
 
+    def check(self, scope: Scope) -> None:
+        """Raises FORBIDDEN for a request of a page that may not use this database, over whatever protocol."""
+        if not self.admit(scope):
+            raise AdalogError(
+                Code.FORBIDDEN,
+                "a page of another origin may not use this database; ADALOG_ALLOWED_ORIGINS lists more, as "
+                "https://app.example.org",
+            )
+
+    def admit(self, scope: Scope) -> bool:
+        """Whether a request comes from a page of this server, from one that is allowed, or from no page at all.
+
+        A browser's preflight would keep most others away. It is not relied on: browsers ask for no leave to open a
+        WebSocket, and what a page may send without asking has changed before. No page can write either header.
+        """
+        given = [value for name, value in scope["headers"] if name == b"origin"]
+        if len(given) > 1:
+            return False
+        origin = given[0] if given else None
+        if self.allow(origin):
+            return True
+        site = next((value for name, value in scope["headers"] if name == b"sec-fetch-site"), None)
+        if site in (b"cross-site", b"same-site"):
+            return False
+        # The browser compares the page with the address that it asks, which a proxy may have changed since.
+        return origin is None or site == b"same-origin" or _is_own(origin, scope)
+
     def middleware(self) -> list[Middleware]:
         """What answers preflights and marks answers; outermost, so that errors can be read, too."""
         if not self:
@@ -55,6 +86,17 @@ class Origins:
             allow_private_network=True,
         )
         return [cors]
+
+
+def _is_own(origin: bytes, scope: Scope) -> bool:
+    """Whether an origin is the address that was asked. A proxy may speak TLS and not say so; one that is known to
+    speak it has no pages without."""
+    scheme, _, name = origin.decode("latin-1").lower().partition("://")
+    port = _DEFAULT_PORTS.get(scheme)
+    if port is None or (scheme == "http" and scope["scheme"] in ("https", "wss")):
+        return False
+    host = next((value for key, value in scope["headers"] if key == b"host"), b"")
+    return name.removesuffix(port) == host.decode("latin-1").strip().lower().removesuffix(port)
 
 
 def _check(origin: str) -> None:

@@ -5,11 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
+from store.addresses import without_secrets
+
 PREFIX: Final = "ADALOG_"
 
 
 class SettingError(ValueError):
-    """A setting that cannot be used; the message names it, and where its value came from."""
+    """A setting that cannot be used; the message names it, and where its value came from, and has no secret."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(without_secrets(message))
 
 
 def config_file(path: str) -> dict[str, Any]:

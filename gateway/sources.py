@@ -33,6 +33,7 @@ from gateway.config import Settings
 from gateway.kinds import MOST
 from gateway.setting import PREFIX, SettingError, config_file
 from schema.limits import Limits
+from store.addresses import without_secrets
 
 # Set by Kubernetes for a Service of the name adalog, one of them under the name of a setting.
 _SERVICE_LINK = "://"
@@ -230,7 +231,7 @@ def _told(error: ErrorDetails, origins: list[_Origin]) -> str:
     name = _name(str(error["loc"][0]))
     label = next(origin.label(name) for origin in origins if name in origin.values)
     if error["type"] == "value_error":
-        return f"{label}: {shown(str(error['ctx']['error']), _MOST_SAID)}"
+        return f"{label}: {shown(without_secrets(str(error['ctx']['error'])), _MOST_SAID)}"
     value = "not right" if name in secret_names() else _shown(error)
     said = f"{label} is {value}; {_right(name, error)}"
     if name == "port" and _SERVICE_LINK in str(error["input"]):
@@ -243,7 +244,10 @@ def _told(error: ErrorDetails, origins: list[_Origin]) -> str:
 def _shown(error: ErrorDetails) -> str:
     """The value; a number that is out of bounds, without quotes."""
     out_of_bounds = error["type"] in ("greater_than_equal", "less_than_equal", "greater_than")
-    return str(error["input"]) if out_of_bounds and error["ctx"].get("ge") != 0 else quoted(error["input"])
+    given = error["input"]
+    # What is cut is not known for an address any more.
+    given = without_secrets(given) if isinstance(given, str) else given
+    return str(given) if out_of_bounds and error["ctx"].get("ge") != 0 else quoted(given)
 
 
 def _right(name: str, error: ErrorDetails) -> str:

@@ -35,6 +35,7 @@ from store.progress import OpeningStopped, Progress
 
 if TYPE_CHECKING:
     from gateway.workers.workers import Workers
+    from store.database import Database
     from store.ground import Siblings
 
 # A request that comes while the database is opened waits so long: that is what opening mostly takes.
@@ -45,6 +46,9 @@ _SOME_SECONDS: Final = 1
 # When the log tells of a start that takes long, for the first time and then again.
 _FIRST_WORD_SECONDS: Final = 1.0
 _WORD_SECONDS: Final = 10.0
+# How long a server that is away is left alone before it is tried again, at first and at most.
+_FIRST_PAUSE_SECONDS: Final = 0.25
+_LONGEST_PAUSE_SECONDS: Final = 5.0
 
 _LOGGER: Final = logging.getLogger("adalog.server")
 _NO_STORE: Final = {"Cache-Control": "no-store"}
@@ -201,11 +205,32 @@ class Start:
         finally:
             self._over.set()
 
+    def _opened_database(self) -> Database:
+        """The database; where its server is away, once it is there. Raises what is wrong for good, and
+        OpeningStopped."""
+        from gateway.opening import open_database
+        from store.server import UnusableError
+
+        progress, pause, told = self._progress, _FIRST_PAUSE_SECONDS, ""
+        while True:
+            try:
+                return open_database(self._settings, self._siblings, progress)
+            except UnusableError as error:
+                if not error.retryable:
+                    raise
+                progress.waits_for = error.reason
+                if error.message != told:
+                    _LOGGER.warning("the database cannot be opened yet, and is tried again: %s", error.message)
+                told = error.message
+            self._over.wait(pause)
+            progress.check()
+            pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+
     def _open_all(self, address: str) -> None:
         # Seconds of loading, which nobody who asks for /healthz has to wait for; by one thread, as libraries import
         # each other in circles.
         from gateway.app import create_app
-        from gateway.opening import open_database, start_pool
+        from gateway.opening import start_pool
         from gateway.rehearsal import Rehearsal
 
         self._progress.check()
@@ -213,7 +238,7 @@ class Start:
         settings, opening = self._settings, self._open
         rehearsal = Rehearsal(settings, self._rehearsed)
         opening.callback(rehearsal.stop)
-        database = opening.enter_context(open_database(settings, self._siblings, self._progress))
+        database = opening.enter_context(self._opened_database())
         rehearsal.on(database)
         self._progress.check()
         pool = start_pool(database, settings, spark=settings.spark, workers=self._workers)

@@ -27,7 +27,6 @@ from gateway.auth import authorizations
 from gateway.config import Settings
 from gateway.direct import direct_way, send_events
 from gateway.graphql import refusal
-from gateway.guards import header
 from gateway.negotiation import BadRequestError
 from gateway.origins import Origins
 from gateway.principal import Expiry, Principal
@@ -69,9 +68,11 @@ class SocketEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await receive()
-        if not self._is_own_page(scope):
-            message = "a page of another site may not use this database; ADALOG_ALLOWED_ORIGINS lists more"
-            await _refusal(403, AdalogError(Code.FORBIDDEN, message))(scope, receive, send)
+        try:
+            # Browsers send Origin with every WebSocket, and let every page open one (cross-site hijacking).
+            self.origins.check(scope)
+        except AdalogError as refused:
+            await _refusal(403, refused)(scope, receive, send)
             return
         principal = None
         if authorizations(scope) or not self.answering.tokens.required:
@@ -88,17 +89,6 @@ class SocketEndpoint:
         if not spoken:
             socket.close(NOT_ACCEPTABLE, f"Subprotocol not acceptable: this server speaks {SUBPROTOCOL}")
         await session.run(receive)
-
-    def _is_own_page(self, scope: Scope) -> bool:
-        """Whether no page of a foreign origin asks: browsers send Origin with every WebSocket, and let every page
-        open one (cross-site WebSocket hijacking)."""
-        origin = header(scope, b"origin")
-        if origin is None or self.origins.allow(origin):
-            return True
-        scheme, _, name = origin.decode("latin-1").lower().partition("://")
-        host = (header(scope, b"host") or b"").decode("latin-1").strip().lower()
-        port = {"http": ":80", "https": ":443"}.get(scheme)
-        return port is not None and name.removesuffix(port) == host.removesuffix(port)
 
 
 class Operation:

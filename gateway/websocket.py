@@ -7,18 +7,23 @@ transport as it is made (`gateway.direct`); what the messages mean is `gateway.t
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from http import HTTPStatus
 from typing import Any, Final, Literal
 
+import orjson
 from uvicorn._types import ASGIReceiveEvent
 from uvicorn.config import Config
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from uvicorn.server import ServerState
 from websockets.frames import Frame
+from websockets.http11 import Response
 from websockets.protocol import State
 
+from datalog.errors import RETRYABLE, Code
 from gateway.direct import EXTENSION, Sender, Taking
-from gateway.wire import MALFORMED, Refusal, Wire, counted_address
+from gateway.guards import SECURITY_HEADERS
+from gateway.wire import LINGER_BYTES, MALFORMED, Refusal, Wire, counted_address
 
 # A message may come in this many frames, and one more for so many bytes.
 _PIECES: Final = 1024
@@ -30,6 +35,14 @@ _REASON_BYTES: Final = 123
 _SECONDS_TO_CLOSE: Final = 5.0
 # What a client whose frame was wrong may go on sending, to nobody.
 _LINGER_SECONDS: Final = 1.0
+# A handshake that the application refused has it already.
+_POLICY: Final = "content-security-policy"
+_REFUSED: Final[Mapping[int, Code]] = {
+    HTTPStatus.FORBIDDEN: Code.FORBIDDEN,
+    HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE: Code.LIMIT_EXCEEDED,
+    HTTPStatus.REQUEST_URI_TOO_LONG: Code.LIMIT_EXCEEDED,
+    HTTPStatus.INTERNAL_SERVER_ERROR: Code.INTERNAL,
+}
 _SHORT: Final = 126
 _LONG: Final = 1 << 16
 
@@ -62,6 +75,9 @@ class WebSocket(WebSocketsSansIOProtocol):
         self.held = 0
         self.since = self.loop.time()
         self.close_timeout = _SECONDS_TO_CLOSE
+        # Whatever answers a handshake: `websockets`, uvicorn or the application.
+        self._send_response = self.conn.send_response
+        self.conn.send_response = self._answer_handshake  # type: ignore[method-assign]
         # Of the session: operations that run or stream.
         self.operations = 0
         self.is_full = False
@@ -77,6 +93,8 @@ class WebSocket(WebSocketsSansIOProtocol):
         self._taking = Taking(self.since)
         # Whether a frame was none, so that nothing after it can be read.
         self._has_failed = False
+        # What came since the connection was told its end.
+        self._unwanted_bytes = 0
         # When anything came last, a pong among it, and when a ping was sent that it has not answered.
         self._heard = self.since
         self._pinged: float | None = None
@@ -198,6 +216,10 @@ class WebSocket(WebSocketsSansIOProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
+        if self.close_sent:
+            self._unwanted_bytes += len(data)
+            if self._unwanted_bytes > LINGER_BYTES + self.wire.request_bytes:
+                self.transport.abort()
         if self._has_failed or self.transport.is_closing():
             return
         self._heard, self._pinged = self.loop.time(), None
@@ -232,6 +254,22 @@ class WebSocket(WebSocketsSansIOProtocol):
         """Answers a handshake that `websockets` cannot read, such as one with a very long header."""
         self.transport.write(b"".join(self.conn.data_to_send()) or MALFORMED.answer())
         self.transport.close()
+
+    def _answer_handshake(self, response: Response) -> None:
+        """Has a refusal be in GraphQL's form, and carry the security headers, where it is not the application's."""
+        given = response.headers
+        if response.status_code != HTTPStatus.SWITCHING_PROTOCOLS and _POLICY not in given:
+            text = (response.body or b"").decode().strip() or "there is no WebSocket here; /graphql has one"
+            code = _REFUSED.get(response.status_code, Code.ARG_INVALID)
+            error = {"message": text, "extensions": {"code": code.value, "retryable": code in RETRYABLE}}
+            response.body = orjson.dumps({"errors": [error]})
+            del given["Content-Length"], given["Content-Type"]
+            given["Content-Length"] = str(len(response.body))
+            given["Content-Type"] = "application/json; charset=utf-8"
+            given["Cache-Control"] = "no-store"
+            for name, value in SECURITY_HEADERS:
+                given[name.decode()] = value.decode()
+        self._send_response(response)
 
     def handle_parser_exception(self) -> None:
         """Says what was wrong with a frame, and takes no notice of what follows it. Closing at once would reset the

@@ -25,6 +25,8 @@ from gateway.guards import SECURITY_HEADERS
 _IPV6_PREFIX: Final = 64
 # For the log, segments, Redis and Spark.
 _KEPT_DESCRIPTORS: Final = 256
+# What a client may send to nobody: after a refusal, so that it comes to read why, or where it never had a request.
+LINGER_BYTES: Final = 256 * 1024
 # Connections beyond the limit that are told so in peace.
 _MOST_LINGERING: Final = 32
 _LOGGER: Final = logging.getLogger("adalog.server")
@@ -71,6 +73,9 @@ BAD_TARGET: Final = Refusal(
 TINY_CHUNKS: Final = Refusal(
     "chunks", 400, Code.ARG_INVALID, "the body comes in chunks of a few bytes; send larger ones"
 )
+UNWANTED: Final = Refusal(
+    "unwanted", 400, Code.LIMIT_EXCEEDED, "the body of a request that was answered already does not end"
+)
 TOO_MANY_AHEAD: Final = Refusal(
     "pipelined", 400, Code.LIMIT_EXCEEDED, "too many requests were sent ahead of the answers to earlier ones"
 )
@@ -109,6 +114,7 @@ class Wire:
 
     def __init__(self, settings: Settings) -> None:
         self.head_bytes = settings.head_bytes
+        self.request_bytes = settings.request_bytes
         self.head_seconds = settings.head_seconds
         self.body_seconds = settings.body_seconds
         self.idle_seconds = settings.idle_seconds
@@ -263,6 +269,13 @@ class Wire:
             return False
         self._lingering.add(connection)
         return True
+
+    def unread_bytes(self, refusal: Refusal | None = None) -> int:
+        """How much more may come, and be read by nobody, before a connection is cut. refusal: what was said; None:
+        the body of a request that has its answer."""
+        # Of a request that is none, nothing more is worth reading.
+        may_be_sound = refusal is None or refusal.status in (408, 503)
+        return max(LINGER_BYTES, self.request_bytes) if may_be_sound else LINGER_BYTES
 
     def release(self, connection: Peer, size: int | None = None) -> None:
         """So many bytes of bodies were answered, or all; or nobody waits for that any more."""

@@ -15,9 +15,11 @@ from typing import Any, Final
 from graphql import GraphQLError, GraphQLSyntaxError
 
 from datalog.errors import OUT_OF_FILES, AdalogError, Code, cut_message
+from store.addresses import without_secrets
 
 log = logging.getLogger("adalog.graphql")
 
+_BEHIND: Final = frozenset({Code.BACKEND_UNAVAILABLE, Code.READ_ONLY, Code.INTERNAL})
 # As graphql-core says it of null.
 _NULL: Final = re.compile(r"Expected value of non-null type '([^']+)' not to be None\.")
 
@@ -48,7 +50,9 @@ def describe(error: AdalogError) -> dict[str, Any]:
         extensions["column"] = error.position.column
         if error.position.origin:
             extensions["origin"] = error.position.origin
-    return {"message": error.message, "extensions": extensions}
+    # What failed behind the server may quote an address that its settings name.
+    message = without_secrets(error.message) if error.code in _BEHIND else error.message
+    return {"message": message, "extensions": extensions}
 
 
 def _describe_document_error(error: GraphQLError) -> dict[str, Any]:

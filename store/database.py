@@ -45,7 +45,7 @@ from store.resolve import Transaction, resolve
 from store.server import ServerLog
 from store.setting import ATTRIBUTES, WAITING, Evaluation, Evaluator, SchemaMode, SchemaPolicy, Setting, Watch
 from store.snapshot import Snapshot, Start
-from store.speculation import Fork, outcome
+from store.speculation import Fork, instant_at, outcome
 from store.waiting import Waiting
 from store.wire import instant
 from store.writer import Writer
@@ -213,6 +213,7 @@ class Database:
         """
         checksum = self._log.recent_checksum(t)
         if checksum is None:
+            self._check_log()
             checksum = self._log.checksum_at(t)
         if checksum is None:
             raise AdalogError(Code.ARG_INVALID, f"transaction {t} is not reached yet")
@@ -334,6 +335,7 @@ class Database:
     ) -> Iterator[TxReport]:
         """The same, one at a time, as they are read. `take` is called with about the bytes of each before it is
         decoded, and may raise."""
+        self._check_log()
         now = self._snapshot
         for entry in self._log.entries(max(start, 1), min(stop, now.t + 1), limit):
             take(Logged.weight(entry.payload))
@@ -341,12 +343,20 @@ class Database:
 
     def logged_bytes(self, start: int, stop: int, limit: int) -> int:
         """The bytes of the log that `told` will read."""
+        self._check_log()
         return self._log.nbytes(max(start, 1), min(stop, self._snapshot.t + 1), limit)
 
     def tx_instant(self, t: int) -> datetime | None:
-        """When a transaction was made, whatever its size; None where there is none of that number."""
-        found = self._log.instant_at(t)
+        """When a transaction was made; None where there is none of that number here. Asks the log for nothing."""
+        found = instant_at(self._snapshot, t)
         return None if found is None else instant(found)
+
+    def _check_log(self) -> None:
+        """Raises BACKEND_UNAVAILABLE while the log is known to be out of reach: nobody waits until that shows once
+        more."""
+        away = self.away
+        if away is not None:
+            raise AdalogError(Code.BACKEND_UNAVAILABLE, away)
 
     # Writing
 

@@ -7,6 +7,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+import sqlalchemy as sa
+
 from store.adoption import remove_unfinished
 from store.copies import copy_folder
 from store.entry import KeyMemory
@@ -15,7 +17,7 @@ from store.folding import Folding, Neighbours
 from store.log import Log
 from store.place import place_of
 from store.publication import Publication
-from store.server import ServerLog
+from store.server import ServerLog, unusable
 from store.shared_log import SharedFileLog
 from store.sharing import Sharing
 
@@ -89,6 +91,17 @@ def on_server(
     """A PostgreSQL server's log. segments, copy: as of `Database.open`."""
     log = ServerLog(location, keys)
     undo.callback(log.close)
+    try:
+        return _beside(log, siblings, undo, segments=segments, copy=copy)
+    except sa.exc.SQLAlchemyError as error:
+        # The server went away meanwhile.
+        raise unusable(location, error) from None
+
+
+def _beside(
+    log: ServerLog, siblings: Siblings | None, undo: ExitStack, *, segments: str | None, copy: str | None
+) -> Ground:
+    """A server's log with the files that gateways share, or keep of it."""
     if segments is None and copy is None:
         return Ground(log, is_copy=True)
     folder = undo.enter_context(copy_folder(copy, log.identity))

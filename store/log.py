@@ -193,7 +193,7 @@ class Log(LogReader):
             with self._connection() as connection:
                 return connection.execute(query).scalar() == number
         except sa.exc.SQLAlchemyError as error:
-            raise AdalogError(Code.BACKEND_UNAVAILABLE, str(error.__cause__ or error)) from error
+            raise self._unreadable(error) from error
 
     def settle(self, t: int) -> list[Entry]:
         """Makes certain what a commit in doubt left, and reads what the log holds after t, the last entry known.

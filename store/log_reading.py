@@ -185,19 +185,9 @@ class LogReader:
         try:
             with self._connection() as connection:
                 count, nbytes = connection.execute(found).one()
-        except sa.exc.DatabaseError as error:
-            raise unreadable("the log", error) from None
-        return int(count), int(nbytes or 0)
-
-    def instant_at(self, t: int) -> int | None:
-        """When entry t was written, in milliseconds since 1970; None where the log has no such entry."""
-        query = sa.select(_COLUMNS.instant).where(_COLUMNS.t == t)
-        try:
-            with self._connection() as connection:
-                found: int | None = connection.execute(query).scalar()
         except sa.exc.SQLAlchemyError as error:
             raise self._unreadable(error) from None
-        return found
+        return int(count), int(nbytes or 0)
 
     def checksum_at(self, t: int) -> int | None:
         """The chained checksum of entry t, 0 before the first, None where the log has no such entry.

@@ -16,9 +16,13 @@ import psycopg
 SILENT_SECONDS: Final = 15.0
 
 
+class SilentError(psycopg.OperationalError):
+    """The server has said nothing for too long. The message is ours, and may be told to anybody."""
+
+
 class PatientConnection(psycopg.Connection[Any]):
     """gives_up: is asked each time that the server was silent for `seconds`; where it says so, the connection is
-    closed, and what was asked raises OperationalError."""
+    closed, and what was asked raises SilentError."""
 
     seconds = SILENT_SECONDS
     gives_up: Callable[[], bool] = staticmethod(lambda: True)
@@ -38,7 +42,7 @@ class PatientConnection(psycopg.Connection[Any]):
                 elif time.monotonic() > heard + self.seconds:
                     if self.gives_up():
                         self.pgconn.finish()
-                        raise psycopg.OperationalError(f"the server has been silent for {self.seconds:g} seconds")
+                        raise SilentError(f"the server has been silent for {self.seconds:g} seconds")
                     heard = time.monotonic()
                 wants = gen.send(ready)
         except StopIteration as end:

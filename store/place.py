@@ -15,9 +15,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Final
-from urllib.parse import unquote, urlsplit
 
 from datalog.errors import AdalogError, Code
+from store.addresses import check_name, local_path, shown, without_secrets
 from store.private import FOLDER_MODE, opener
 from store.segment import sync_folder
 
@@ -87,22 +87,22 @@ class Place(ABC):
 def place_of(address: str, under: str = "") -> Place:
     """The place of a path or address, or the folder `under` it. Raises ARG_INVALID for an address that cannot be
     used."""
-    parts = urlsplit(address) if "://" in address or address.startswith("file:") else None
-    if parts is None:
+    check_name(address)
+    if "://" not in address and not address.startswith("file:"):
         return Folder(Path(address) / under)
-    if parts.scheme == "file" and parts.netloc in ("", "localhost"):
-        return Folder(Path(unquote(parts.path)) / under)
-    # An address may hold a name and a password.
-    shown = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+    path = local_path(address) if address.startswith("file:") else None
+    if path is not None:
+        return Folder(Path(path) / under)
+    said = shown(address)
     import pyarrow as pa
     from pyarrow.fs import FileSystem
 
     try:
         system, path = FileSystem.from_uri(address)
     except (pa.ArrowException, OSError, ValueError) as error:
-        reason = str(error).replace(address, shown)
-        raise AdalogError(Code.ARG_INVALID, f"{shown} is no place for backups: {reason}") from None
-    return Store(system, f"{path}/{under}", shown)
+        reason = without_secrets(str(error).replace(address, said))
+        raise AdalogError(Code.ARG_INVALID, f"{said} is no place for backups: {reason}") from None
+    return Store(system, f"{path}/{under}", said)
 
 
 class Folder(Place):
@@ -310,5 +310,7 @@ class Store(Place):
             yield
         except (OSError, pa.ArrowException) as error:
             raise AdalogError(
-                Code.BACKEND_UNAVAILABLE, f"{self.shown} cannot be {what}: {error}", retryable=False
+                Code.BACKEND_UNAVAILABLE,
+                f"{self.shown} cannot be {what}: {without_secrets(str(error))}",
+                retryable=False,
             ) from None

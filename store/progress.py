@@ -21,6 +21,8 @@ class Progress:
         self._of_bytes = 0
         self._began = 0.0
         self._stopped = False
+        # Why the database cannot be opened at the moment, as anybody may hear it; None where nothing is known.
+        self.waits_for: str | None = None
 
     def stop(self) -> None:
         """Has `check` raise from now on."""
@@ -33,6 +35,8 @@ class Progress:
 
     def begin(self, transactions: int, nbytes: int) -> None:
         """The log is replayed: so many transactions, of so many bytes."""
+        self.waits_for = None
+        self.datoms = self.transactions = self._bytes = 0
         self.of_transactions, self._of_bytes, self._began = transactions, nbytes, time.monotonic()
 
     def replayed(self, datoms: int, nbytes: int) -> None:
@@ -54,6 +58,8 @@ class Progress:
         return round(self.datoms * self._of_bytes / self._bytes) if self._bytes else None
 
     def __str__(self) -> str:
+        if self.waits_for is not None:
+            return f"waiting for the log: {self.waits_for}"
         if not self.of_transactions:
             return "opening the checkpoint"
         of_datoms, left = self.of_datoms, self.seconds_left

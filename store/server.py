@@ -26,7 +26,8 @@ from store.entry import Entry, KeyMemory, UsedKey, now_ms
 from store.folder import as_libpq
 from store.log import InDoubtError, Log, OvertakenError, Turn
 from store.log_reading import PAGE
-from store.patient import SILENT_SECONDS, PatientConnection
+from store.patient import SILENT_SECONDS, PatientConnection, SilentError
+from store.server_faults import Told, is_lasting, reason, said
 from store.tables import DICTIONARIES, prepare_server, secret_in
 
 _LOGGER: Final = logging.getLogger("adalog.store")
@@ -41,6 +42,8 @@ _DEFAULTS: Final = {
     "keepalives_count": "3",
     "tcp_user_timeout": "15000",
 }
+# For how long a server may be silent that is only read from, before it is looked whether it answers others.
+_READ_SECONDS: Final = 3.0
 # Whoever has the turn and is silent for so long loses it; the others wait longer.
 _IDLE_SECONDS: Final = 5
 _LOCK_SECONDS: Final = 12
@@ -88,15 +91,22 @@ def server_holds_database(location: str) -> bool:
         with psycopg.connect(**_parameters(location), autocommit=True) as connection:
             found = connection.execute("SELECT to_regclass('transactions') IS NOT NULL").fetchone()
     except psycopg.Error as error:
-        raise _unusable(location, error) from None
+        raise unusable(location, error) from None
     return found is not None and bool(found[0])
 
 
-def _unusable(location: str, error: BaseException) -> AdalogError:
-    return AdalogError(
-        Code.BACKEND_UNAVAILABLE,
-        f"the log at {shown_address(location)} cannot be used; PostgreSQL says: {_said(error)}",
-    )
+class UnusableError(AdalogError):
+    """The server cannot be used, for whoever runs this process. `reason`: the same for anybody."""
+
+    def __init__(self, message: str, reason: str, *, retryable: bool) -> None:
+        super().__init__(Code.BACKEND_UNAVAILABLE, message, retryable=retryable)
+        self.reason = reason
+
+
+def unusable(location: str, error: BaseException) -> UnusableError:
+    """The refusal to open what is at an address."""
+    message = f"the log at {shown_address(location)} cannot be used; PostgreSQL says: {said(error)}"
+    return UnusableError(message, reason(error), retryable=not is_lasting(error))
 
 
 def _parameters(location: str) -> Mapping[str, Any]:
@@ -132,10 +142,11 @@ class ServerLog(Log):
         self._own = secrets.token_hex(6)
         self._writing: PatientConnection | None = None
         self._alive = _Alive()
+        self._told = Told()
         self._forgot = 0.0
         engine = sa.create_engine(
             "postgresql+psycopg://",
-            creator=lambda: self._connect(lambda: not self._answers()),
+            creator=lambda: self._reads_on(self._connect()),
             isolation_level="AUTOCOMMIT",
             pool_size=_POOL,
             pool_pre_ping=True,
@@ -156,7 +167,7 @@ class ServerLog(Log):
             self._alive.close()
             engine.dispose()
             if isinstance(error, sa.exc.SQLAlchemyError | psycopg.Error):
-                raise _unusable(address, error) from None
+                raise unusable(address, error) from None
             raise
 
     def _connect(self, gives_up: Callable[[], bool] = lambda: True) -> PatientConnection:
@@ -171,10 +182,17 @@ class ServerLog(Log):
             raise
         return connection
 
+    def _reads_on(self, connection: PatientConnection) -> PatientConnection:
+        """The connection, on which a server that is silent is given up soon, unless it answers others: it is long
+        about something."""
+        connection.seconds = min(connection.seconds, _READ_SECONDS)
+        connection.gives_up = lambda: not self._answers()
+        return connection
+
     def _answers(self) -> bool:
-        """Whether the server, which is long about something, answers others."""
+        """Whether the server answers others."""
         try:
-            psycopg.connect(**self._parameters).close()
+            psycopg.connect(**{**self._parameters, "connect_timeout": str(round(_READ_SECONDS))}).close()
         except psycopg.Error:
             return False
         return True
@@ -192,7 +210,7 @@ class ServerLog(Log):
             connection, missed, used = self._begin(keys)
         except psycopg.Error as error:
             self.failures["not_applied"] += 1
-            raise _refused(error) from error
+            raise self._refused(error) from error
         ended = False
 
         def append(entries: Sequence[Entry]) -> None:
@@ -266,11 +284,11 @@ class ServerLog(Log):
             self._give_back(connection)
             if not certain:
                 self.failures["unknown"] += 1
-                raise InDoubtError(_said(error), number) from error
+                raise InDoubtError(self._told.tell("the log failed while it was written", error), number) from error
             if isinstance(error, errors.UniqueViolation):
                 raise OvertakenError from error
             self.failures["not_applied"] += 1
-            raise _refused(error) from error
+            raise self._refused(error) from error
         if ended != "COMMIT":
             raise OvertakenError
         self._appended(entries, checksums)
@@ -322,10 +340,11 @@ class ServerLog(Log):
         if connection is not None and not connection.closed:
             try:
                 return connection, ask(connection)
-            except psycopg.Error:
+            except psycopg.Error as error:
                 was_open = not connection.closed
                 self._give_back(connection)
-                if was_open:
+                # One that is silent does not let anybody else in either.
+                if was_open or isinstance(error, SilentError):
                     raise
         connection = self._writing = self._connect()
         try:
@@ -336,16 +355,20 @@ class ServerLog(Log):
 
     def missed(self) -> Sequence[Entry]:
         def ask(connection: psycopg.Connection[Any]) -> list[list[tuple[Any, ...]]]:
-            with connection.cursor() as cursor:
-                cursor.execute(self._reading(), prepare=False)
-                return list(_results(cursor))
+            assert isinstance(connection, PatientConnection)
+            before = connection.seconds, connection.gives_up
+            self._reads_on(connection)
+            try:
+                with connection.cursor() as cursor:
+                    cursor.execute(self._reading(), prepare=False)
+                    return list(_results(cursor))
+            finally:
+                connection.seconds, connection.gives_up = before
 
         try:
             _, (known, rows) = self._asked(ask)
         except psycopg.Error as error:
-            raise AdalogError(
-                Code.BACKEND_UNAVAILABLE, f"the log cannot be read; PostgreSQL says: {_said(error)}"
-            ) from error
+            raise self._unread(error) from error
         return self._verified(known[0][0] if known else None, rows)
 
     def settle(self, t: int) -> list[Entry]:
@@ -382,7 +405,7 @@ class ServerLog(Log):
         try:
             return _Notified(self._connect(), self._own)
         except psycopg.Error as error:
-            raise AdalogError(Code.BACKEND_UNAVAILABLE, f"PostgreSQL says: {_said(error)}") from error
+            raise _unheard(error) from error
 
     def close(self) -> None:
         self._alive.close()
@@ -393,7 +416,26 @@ class ServerLog(Log):
     def _unreadable(self, error: sa.exc.SQLAlchemyError) -> AdalogError:
         if isinstance(error, sa.exc.TimeoutError):
             return AdalogError(Code.BACKEND_UNAVAILABLE, "the log cannot be read: too many read it at once")
-        return AdalogError(Code.BACKEND_UNAVAILABLE, f"the log cannot be read; PostgreSQL says: {_said(error)}")
+        return self._unread(error)
+
+    def _unread(self, error: BaseException) -> AdalogError:
+        why = self._told.tell("the log cannot be read", error)
+        return UnusableError(f"the log cannot be read: {why}", why, retryable=True)
+
+    def _refused(self, error: psycopg.Error) -> AdalogError:
+        if isinstance(error, errors.ReadOnlySqlTransaction):
+            return AdalogError(
+                Code.READ_ONLY,
+                "nothing was applied: the PostgreSQL server takes no writes at the moment; reading goes on",
+                retryable=True,
+            )
+        if isinstance(error, errors.LockNotAvailable):
+            return AdalogError(
+                Code.BACKEND_UNAVAILABLE,
+                f"nothing was applied: others have had the turn to write to the log for {_LOCK_SECONDS} seconds",
+            )
+        why = self._told.tell("nothing was applied: the log could not be written", error)
+        return AdalogError(Code.BACKEND_UNAVAILABLE, f"nothing was applied: the log could not be written: {why}")
 
 
 class _Notified:
@@ -419,7 +461,7 @@ class _Notified:
             while (notice := connection.notifies()) is not None:
                 found = found or notice.extra != self._own
         except psycopg.Error as error:
-            raise AdalogError(Code.BACKEND_UNAVAILABLE, f"PostgreSQL says: {_said(error)}") from error
+            raise _unheard(error) from error
         if connection.status != pq.ConnStatus.OK:
             raise AdalogError(Code.BACKEND_UNAVAILABLE, "the connection to PostgreSQL is lost")
         return found
@@ -488,27 +530,6 @@ def _results(cursor: psycopg.Cursor[Any]) -> Iterator[list[tuple[Any, ...]]]:
         going_on = cursor.nextset()
 
 
-def _refused(error: psycopg.Error) -> AdalogError:
-    if isinstance(error, errors.ReadOnlySqlTransaction):
-        return AdalogError(
-            Code.READ_ONLY,
-            "nothing was applied: the PostgreSQL server takes no writes at the moment; reading goes on",
-            retryable=True,
-        )
-    if isinstance(error, errors.LockNotAvailable):
-        return AdalogError(
-            Code.BACKEND_UNAVAILABLE,
-            f"nothing was applied: others have had the turn to write to the log for {_LOCK_SECONDS} seconds",
-        )
-    return AdalogError(
-        Code.BACKEND_UNAVAILABLE,
-        f"nothing was applied: the log could not be written; PostgreSQL says: {_said(error)}",
-    )
-
-
-def _said(error: BaseException) -> str:
-    """What the server or driver says, in one line."""
-    cause = error.__cause__ if isinstance(error, sa.exc.SQLAlchemyError) and error.__cause__ else error
-    diagnosed = cause.diag.message_primary if isinstance(cause, psycopg.Error) else None
-    text = diagnosed or str(cause)
-    return " ".join(text.split()) or type(cause).__name__
+def _unheard(error: psycopg.Error) -> AdalogError:
+    """Of hints, of which the log alone hears."""
+    return AdalogError(Code.BACKEND_UNAVAILABLE, f"PostgreSQL says: {said(error)}")

@@ -47,7 +47,7 @@ class Fork(State):
         free, next_ident = origin.free, origin.next_ident
         if start is not None:
             free, next_ident = FreeIds(Interval(start.next_entity, start.last_entity + 1)), start.next_ident
-        super().__init__(basis.codes.fork(), basis.t, _last_instant(self._basis), free, next_ident)
+        super().__init__(basis.codes.fork(), basis.t, instant_at(basis, basis.t) or 0, free, next_ident)
         self.schema = self._basis.schema
         self._rows: dict[int, Rows] = {}
 
@@ -62,9 +62,10 @@ class Fork(State):
         return self._basis
 
 
-def _last_instant(basis: Snapshot) -> int:
-    row = basis.trie(bootstrap.TX_INSTANT, inverse=False).row(TX_BASE + basis.t)
-    return (int(row[0]) & layout.PAYLOAD_MASK) - layout.INSTANT_BIAS if len(row) else 0
+def instant_at(basis: Snapshot, t: int) -> int | None:
+    """When a transaction up to the basis was made, in milliseconds since 1970; None where there is none."""
+    row = basis.trie(bootstrap.TX_INSTANT, inverse=False).row(TX_BASE + t)
+    return (int(row[0]) & layout.PAYLOAD_MASK) - layout.INSTANT_BIAS if len(row) else None
 
 
 def applied(state: State, effects: Sequence[Effect], name: str = "", start: Start | None = None) -> Snapshot:

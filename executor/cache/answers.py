@@ -13,6 +13,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _MARKS_KEPT: Final = 4096
+# How long a query waits for the log to say under which name Redis has its answer.
+_MARK_SECONDS: Final = 1.0
 # Entities whose pull's key is made on the event loop.
 _INLINE_ENTITIES: Final = 4_000
 _WATCH_SECONDS: Final = 0.05
@@ -153,7 +156,8 @@ class ResultCache:
         try:
             kept, computed = self.memory.get(want.key.name), False
             if kept is None and self.redis is not None and self.redis.usable:
-                kept = self._taken(want, self.redis.get(self._shared(want.key)))
+                shared = self._shared(want.key)
+                kept = None if shared is None else self._taken(want, self.redis.get(shared))
             if kept is None:
                 kept, computed = self._computed(want, cancel), True
             had = _Had(kept, computed)
@@ -246,8 +250,10 @@ class ResultCache:
         try:
             shared = self._known_shared(want.key)
             if shared is None:
-                shared = await asyncio.to_thread(self._shared, want.key)
-            kept = self._taken(want, await redis.aget(shared))
+                # The thread goes on, and the next one has what it finds.
+                with suppress(TimeoutError):
+                    shared = await asyncio.wait_for(asyncio.to_thread(self._shared, want.key), _MARK_SECONDS)
+            kept = None if shared is None else self._taken(want, await redis.aget(shared))
         except asyncio.CancelledError:
             self._flights.land(flight, AdalogError(Code.CANCELLED, "the query was cancelled"))
             raise
@@ -316,7 +322,9 @@ class ResultCache:
             if kept.nbytes > self.redis.settings.entry_bytes * _UNFOLDED:
                 self.tally.add("redis", "too large")
             else:
-                self.redis.put(self._shared(want.key), kept.entry, seconds)
+                shared = self._known_shared(want.key)
+                if shared is not None:
+                    self.redis.put(shared, kept.entry, seconds)
         return kept
 
     def _rows(self, asked: Asked) -> _Want:
@@ -358,10 +366,14 @@ class ResultCache:
 
     # The names that all gateways over one database have in common
 
-    def _shared(self, key: Key) -> bytes:
+    def _shared(self, key: Key) -> bytes | None:
+        """None where the log would have to say, and cannot be read: this answer is kept here alone."""
         mark = self._marks.get(key.newest)
         if mark is None:
-            mark = self._marks[key.newest] = self._database.history_mark(key.newest)
+            try:
+                mark = self._marks[key.newest] = self._database.history_mark(key.newest)
+            except AdalogError:
+                return None
             while len(self._marks) > _MARKS_KEPT:
                 self._marks.popitem(last=False)
         return hashlib.blake2b(mark.encode(), key=key.name, digest_size=KEY_BYTES).digest()

@@ -9,14 +9,15 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from datalog.errors import AdalogError, Code
+from store.addresses import check_name, shown, without_secrets
 
 if TYPE_CHECKING:
     # Settings name addresses, and no command waits for file systems that it does not use.
     from pyarrow import fs
 
 _ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
-# What comes after it may be a key.
-_SECRETS: Final = re.compile(r"//[^/@]*@|\?.*")
+__all__ = ["SCHEMES", "check_address", "is_address", "opened", "reached", "shown"]
+
 SCHEMES: Final = ("s3", "gs", "gcs", "abfs", "abfss", "hdfs", "viewfs", "file")
 """Of the file systems that PyArrow has."""
 
@@ -24,11 +25,6 @@ SCHEMES: Final = ("s3", "gs", "gcs", "abfs", "abfss", "hdfs", "viewfs", "file")
 def is_address(text: str) -> bool:
     """Whether it is an address, not a path."""
     return _ADDRESS.match(text) is not None
-
-
-def shown(address: str) -> str:
-    """The address as it may be said: without keys and parameters."""
-    return _SECRETS.sub(lambda found: "//" if found[0].startswith("//") else "", address)
 
 
 def check_address(address: str) -> None:
@@ -47,13 +43,14 @@ def opened(address: str) -> tuple[fs.FileSystem, str]:
     """The file system of an address, and the path there. Raises ARG_INVALID."""
     from pyarrow import fs
 
+    check_name(address)
     try:
         system, path = fs.FileSystem.from_uri(address)
     except (ValueError, OSError, NotImplementedError) as error:
         raise AdalogError(
             Code.ARG_INVALID,
             f"{shown(address)} is no address that PyArrow reads and writes: "
-            f"{str(error).splitlines()[0].replace(address, shown(address))}",
+            f"{without_secrets(str(error).splitlines()[0].replace(address, shown(address)))}",
         ) from None
     if not path.strip("/"):
         raise AdalogError(Code.ARG_INVALID, f"{shown(address)} names no place there; it is as s3://bucket/folder")
@@ -68,5 +65,5 @@ def reached(address: str) -> Iterator[None]:
     except OSError as error:
         reason = (error.strerror or str(error) or type(error).__name__).splitlines()[0]
         raise AdalogError(
-            Code.BACKEND_UNAVAILABLE, f"{shown(address)} cannot be used: {reason}", retryable=False
+            Code.BACKEND_UNAVAILABLE, f"{shown(address)} cannot be used: {without_secrets(reason)}", retryable=False
         ) from None

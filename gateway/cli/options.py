@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from datalog.errors import AdalogError
+from gateway.json_texts import unique
 from gateway.setting import PREFIX, SettingError, config_file
 from gateway.texts import TextType
 
@@ -107,7 +108,13 @@ class JsonType(_LinesType):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         try:
-            return json.loads(value, parse_int=_integer, parse_float=_double, parse_constant=_no_number)
+            return json.loads(
+                value,
+                parse_int=_integer,
+                parse_float=_double,
+                parse_constant=_no_number,
+                object_pairs_hook=unique,
+            )
         except (ValueError, RecursionError) as error:
             reason = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
             raise click.UsageError(

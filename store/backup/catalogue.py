@@ -18,7 +18,9 @@ from store.backup.chunks import Chunk, DamagedBackup
 from store.place import FOLDERS, Place
 
 OWNER: Final = "adalog-backups.json"
+_FORMAT: Final = "adalog backups"
 _VERSION: Final = 1
+_OWNER_KEYS: Final = frozenset(["format", "version", "identity"])
 _NAME: Final = re.compile(r"(\d+)-[0-9a-f]{8}\.json")
 
 
@@ -130,14 +132,26 @@ def catalogue(place: Place) -> Catalogue:
 def owner(place: Place) -> str:
     """The identity of the database whose backups a place holds. Raises DamagedBackup where that cannot be read."""
     try:
-        identity = json.loads(place.read(OWNER))["identity"]
+        said = json.loads(place.read(OWNER))
+        identity = said["identity"]
+        checksum = said.pop("checksum", None)
     except AdalogError as error:
         raise DamagedBackup(place.shown, OWNER, error.message) from None
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise DamagedBackup(place.shown, OWNER, f"it does not say whose backups these are ({error})") from None
     if not isinstance(identity, str):
         raise DamagedBackup(place.shown, OWNER, "it does not say whose backups these are")
+    if checksum is None:
+        # As it was written before there was one, or by hand.
+        if not said.keys() <= _OWNER_KEYS or said.get("format", _FORMAT) != _FORMAT:
+            raise DamagedBackup(place.shown, OWNER, "it says something else than whose backups these are")
+    elif checksum != _checksum(said):
+        raise DamagedBackup(place.shown, OWNER, "its checksum is wrong")
     return identity
+
+
+def _checksum(said: Mapping[str, Any]) -> str:
+    return sha256(json.dumps(said, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
 def check_owner(place: Place, identity: str) -> bool:
@@ -171,8 +185,8 @@ def claim(place: Place, identity: str) -> None:
     """Makes a place that of the database with this identity, or finds that it is. Raises as `check_owner`."""
     if check_owner(place, identity):
         return
-    whose = {"format": "adalog backups", "version": _VERSION, "identity": identity}
-    place.write(OWNER, [json.dumps(whose).encode()])
+    whose = {"format": _FORMAT, "version": _VERSION, "identity": identity}
+    place.write(OWNER, [json.dumps({**whose, "checksum": _checksum(whose)}).encode()])
 
 
 def new_name(number: int) -> str:

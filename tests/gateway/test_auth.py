@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -54,6 +55,30 @@ def test_readers_read_and_writers_write(guarded: Gateway) -> None:
     assert guarded.database.snapshot().t == 0
     assert guarded.post(READ, blue).status_code == 200
     assert guarded.post(WRITE, blue).json() == {"data": {"transact": {"t": 1}}}
+
+
+@pytest.mark.parametrize("token", ["red", "blue", "green"])
+def test_every_token_is_compared_whichever_is_right(
+    guarded: Gateway, token: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In constant time each, and all of them: how long it takes tells nothing of which one it is."""
+    compared: list[bytes] = []
+
+    def comparing(a: bytes, b: bytes) -> bool:
+        compared.append(b)
+        return compare(a, b)
+
+    compare = hmac.compare_digest
+    monkeypatch.setattr(hmac, "compare_digest", comparing)
+    guarded.post(READ, {"Authorization": f"Bearer {token}"})
+    assert compared == [bytes.fromhex(digest(each)) for each in ("red", "blue")]
+
+
+def test_what_probes_tell_strangers(guarded: Gateway) -> None:
+    """All that SECURITY.md says that they do."""
+    guarded.database.transact('[[:db/add 1 :secret/name "x"]]')
+    assert guarded.http.get("/healthz").json() == {"status": "alive"}
+    assert guarded.http.get("/readyz").json() == {"status": "ready", "basisT": 1, "spark": "off"}
 
 
 def test_metrics_need_a_token_and_probes_do_not(guarded: Gateway) -> None:

@@ -172,13 +172,14 @@ def test_what_is_wrong_is_told(tmp_path: Path) -> None:
         assert "holds something else" in said["errors"][0]["message"]
         for wish in ({"to": 5}, {"to": ""}, {"keep": 0}, {"keep": True}, {"other": 1}, {"to": "relative"}):
             assert server.ask(**wish).status_code == 400, wish
-        assert server.ask(to="x\0y").status_code == 400
+        for to in ("x\0y", "/x\0y", "file:///x%00y", "file://[::1/x", "s3://bucket/x\0y"):
+            assert server.ask(to=to).status_code == 400, to
         got = httpx.get(f"{server.address}/backup")
         assert (got.status_code, got.headers["allow"]) == (405, "POST")
         plain = httpx.post(f"{server.address}/backup", content=b"{}", timeout=SECONDS)
         assert plain.status_code == 400
-        page = server.ask(headers={"Origin": server.address})
-        assert page.status_code == 403
+        for headers in ({"Origin": server.address}, {"Sec-Fetch-Site": "same-origin"}):
+            assert server.ask(headers=headers).status_code == 403
         done = adalog("backup", "--url", server.address, str(tmp_path / "elsewhere"))
         assert (done.exit_code, "ADALOG_BACKUP_FOLDERS" in done.stderr) == (1, True)
         assert not (tmp_path / "elsewhere").exists()

@@ -130,7 +130,15 @@ def test_get_never_changes_anything(empty: Gateway) -> None:
 
 
 @pytest.mark.parametrize(
-    "query_string", ["", "?query=%7Ba%7D&extensions=3", "?variables={}", "?query={a}&variables=x", "?query=%ff"]
+    "query_string",
+    [
+        "",
+        "?query=%7Ba%7D&extensions=3",
+        "?variables={}",
+        "?query={a}&variables=x",
+        "?query=%ff",
+        "?query={a}&query={b}",
+    ],
 )
 def test_a_get_that_is_no_graphql_request_is_400(empty: Gateway, query_string: str) -> None:
     assert empty.http.get(f"/graphql{query_string}").status_code == 400

@@ -371,6 +371,8 @@ def test_a_link_leads_nowhere_else(server: Importing, tmp_path: Path) -> None:
     ("body", "message"),
     [
         (b"{", "the request is not JSON"),
+        (b'{"mapping": "a", "mapping": "b"}', '"mapping" stands twice'),
+        (b'{"mapping": "a", "paths": {"p": "/a", "p": "/b"}}', '"p" stands twice'),
         (b"[]", "with `mapping`"),
         (b'{"mapping": 1}', "`mapping` is the text of a mapping"),
         (b'{"mapping": "", "data": "x"}', "an import has no 'data'"),
@@ -387,6 +389,28 @@ def test_requests_that_are_none(server: Importing, body: bytes, message: str) ->
     refused = httpx.post(f"{server.address}/import", content=body, headers=headers, timeout=SECONDS)
     assert refused.status_code == 400
     assert message in refused.json()["errors"][0]["message"]
+
+
+MAPPING = "sources: {a: {path: a.csv, entity: {attribute: a/b, column: c}}}"
+
+
+@pytest.mark.parametrize("path", ["/a\0b", "file:///a%00b", "file://[::1/a", "s3a://bucket/a\0b", "a\0b.csv"])
+def test_paths_that_are_none(server: Importing, path: str) -> None:
+    """A path with a NUL among them, wherever it stands."""
+    quoted = json.dumps(path)
+    for wish in (
+        {"mapping": MAPPING, "paths": {"a": path}},
+        {"mapping": MAPPING, "files": {"a": [path]}},
+        {"mapping": MAPPING.replace("a.csv", quoted)},
+    ):
+        refused = server.ask(wish)
+        (error,) = refused.json()["errors"]
+        assert (refused.status_code, error["extensions"]["code"]) == (400, "ARG_INVALID"), wish
+        assert (
+            "source a" in error["message"]
+            or "no path or address" in error["message"]
+            or "no address" in error["message"]
+        )
 
 
 def test_pages_and_other_methods_are_refused(server: Importing) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import hmac
 import json
 import time
 from collections.abc import Iterator
@@ -189,6 +190,35 @@ def test_deeply_nested_parts_are_refused(opened: Gateway) -> None:
     refused(opened, f"{nested}.e30.x")
     head = base64.urlsafe_b64encode(b'{"alg":"RS256"}').rstrip(b"=").decode()
     refused(opened, f"{head}.{nested[:9000]}.x")
+
+
+def written(header: str, payload: str) -> str:
+    """A token of these texts, signed with the secret."""
+    parts = [base64.urlsafe_b64encode(part.encode()).rstrip(b"=") for part in (header, payload)]
+    signature = hmac.digest(SECRET.encode(), b".".join(parts), hashlib.sha256)
+    return b".".join([*parts, base64.urlsafe_b64encode(signature).rstrip(b"=")]).decode()
+
+
+@pytest.mark.parametrize(
+    ("header", "payload"),
+    [
+        ("%s", '{%s, "exp": 1, "exp": 99999999999}'),
+        ("%s", '{%s, "exp": 99999999999, "sub": "root"}'),
+        ("%s", '{%s, "exp": 99999999999, "s\\u0075b": "root"}'),
+        ("%s", '{%s, "exp": 99999999999, "more": [{"a": {"roles": ["read"], "roles": ["admin"]}}]}'),
+        ('{"alg": "none", %s}', '{%s, "exp": 99999999999}'),
+        ('{"kid": "a", "kid": "a", %s}', '{%s, "exp": 99999999999}'),
+    ],
+)
+def test_a_name_that_stands_twice_is_ambiguous(header: str, payload: str) -> None:
+    """Whoever issued the token may mean the first, where the last would count here."""
+    settings = Settings(data=":memory:", jwt_algorithms="HS256", jwt_secret=SecretStr(SECRET)).checked()
+    claims = '"sub": "ada", "roles": ["write"]'
+    with gateway(settings) as opened:
+        good = written('{"alg": "HS256"}', '{%s, "exp": 99999999999}' % claims)  # noqa: UP031 - JSON has braces
+        assert "errors" not in ask(opened, good).json()
+        header = header % ('{"alg": "HS256"}' if header == "%s" else '"alg": "HS256"')
+        refused(opened, written(header, payload % claims), "stands twice")
 
 
 def test_a_signature_of_another_key_and_a_changed_token(opened: Gateway) -> None:

@@ -83,6 +83,9 @@ def test_tokens_let_a_server_listen_beyond_loopback(tmp_path: Path) -> None:
         (pem(rsa.generate_private_key(65537, 1024)), "no key that verifies"),
         (b'{"keys": [{"kty": "oct", "k": "AAAA"}]}', "no key that verifies"),
         (b"[]", "no JWKS"),
+        (b'{"keys": [], "keys": []}', '"keys" stands twice'),
+        (b'{"keys": [{"kty": "RSA", "kid": "a", "kid": "b"}]}', '"kid" stands twice'),
+        (b"[" * 200_000, "neither a key in PEM nor a JWKS"),
         (pem(P256), "of other kinds than ADALOG_JWT_ALGORITHMS lists"),
     ],
 )

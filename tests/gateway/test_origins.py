@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 
 from gateway.config import SettingError, Settings
@@ -85,6 +86,83 @@ def test_a_get_across_sites_of_another_origin_or_of_none(shared: Gateway, public
         headers = {"Sec-Fetch-Site": "cross-site", **headers}
         assert shared.http.get("/graphql", params={"query": ASK}, headers=headers).status_code == 403
     assert public.http.get("/graphql", params={"query": ASK}, headers=headers).status_code == 403
+
+
+OWN = "http://localhost"
+FOREIGN = [
+    {"Origin": OTHER, "Sec-Fetch-Site": "cross-site"},
+    {"Origin": OTHER},
+    {"Origin": "null"},
+    {"Origin": "null", "Sec-Fetch-Site": "cross-site"},
+    {"Origin": "http://localhost:3001", "Sec-Fetch-Site": "same-site"},
+    {"Origin": "http://localhost:3001"},
+    {"Origin": "http://localhost.evil.example"},
+    {"Origin": "chrome-extension://abcdef", "Sec-Fetch-Site": "none"},
+    {"Origin": "localhost"},
+    {"Origin": ""},
+    {"Origin": OWN, "Sec-Fetch-Site": "cross-site"},
+    {"Sec-Fetch-Site": "cross-site"},
+    {"Sec-Fetch-Site": "same-site"},
+    [("Origin", OWN), ("Origin", OTHER)],
+]
+KNOWN = [
+    {},
+    {"Sec-Fetch-Site": "none"},
+    {"Sec-Fetch-Site": "same-origin"},
+    {"Origin": OWN, "Sec-Fetch-Site": "same-origin"},
+    {"Origin": OWN},
+    {"Origin": "http://localhost:80", "Host": "localhost"},
+    {"Origin": "http://localhost", "Host": "localhost:80"},
+    {"Origin": "http://LOCALHOST:8080", "Host": "localhost:8080"},
+    {"Origin": "http://[::1]:8080", "Host": "[::1]:8080"},
+    # A proxy that speaks TLS, which says nothing of it.
+    {"Origin": "https://localhost", "Host": "localhost"},
+    # A proxy that has changed the Host header: the browser tells that the page is the server's own.
+    {"Origin": "https://db.example.org", "Host": "localhost:8080", "Sec-Fetch-Site": "same-origin"},
+    # Of Firefox, where the page's policy is no-referrer.
+    {"Origin": "null", "Sec-Fetch-Site": "same-origin"},
+]
+
+
+def asked(opened: Gateway, headers: object) -> list[httpx.Response]:
+    """Answers to a query and a transaction with POST, a query with GET, and one for events."""
+    listed = list(headers.items()) if isinstance(headers, dict) else headers
+    events = [*listed, ("Accept", "text/event-stream")]
+    return [
+        opened.http.post("/graphql", json={"query": ASK}, headers=listed),
+        opened.http.post("/graphql", json={"query": TRANSACT}, headers=listed),
+        opened.http.get("/graphql", params={"query": ASK}, headers=listed),
+        opened.http.post("/graphql", json={"query": ASK}, headers=events),
+    ]
+
+
+@pytest.mark.parametrize("headers", FOREIGN, ids=str)
+def test_a_page_of_another_origin_has_nothing_run(shared: Gateway, headers: object) -> None:
+    """Without its browser's preflight, too, and even if the answer could not be read."""
+    before = shared.database.snapshot().t
+    for answer in asked(shared, headers):
+        assert answer.status_code == 403
+        (error,) = answer.json()["errors"]
+        assert error["extensions"]["code"] == "FORBIDDEN"
+        assert "ADALOG_ALLOWED_ORIGINS" in error["message"]
+        assert "access-control-allow-origin" not in answer.headers
+    assert shared.database.snapshot().t == before
+
+
+@pytest.mark.parametrize("headers", KNOWN, ids=str)
+def test_own_pages_and_programs_may_ask(shared: Gateway, headers: object) -> None:
+    for answer in asked(shared, headers):
+        assert answer.status_code == 200, answer.text
+        assert "errors" not in answer.text
+
+
+def test_an_own_page_over_tls_is_none_without_it() -> None:
+    """Whoever is between a browser and the server can make up the page of http://, but not that of https://."""
+    origins = Origins.of("")
+    scope = {"type": "http", "scheme": "https", "headers": [(b"host", b"db.example.org")]}
+    for origin, is_own in ((b"https://db.example.org", True), (b"http://db.example.org", False)):
+        headers = [*scope["headers"], (b"origin", origin)]
+        assert origins.admit({**scope, "headers": headers}) is is_own
 
 
 def test_every_origin(public: Gateway) -> None:

@@ -260,3 +260,19 @@ def test_long_texts_are_shortened_and_quick_queries_are_not_logged() -> None:
     with opened_with(SCHEMA, FAMILY, slow_query_seconds=3600.0) as opened, logged(JsonLines()) as lines:
         opened.q(BORN, "a")
     assert not lines.of("adalog.slow")
+
+
+@pytest.mark.parametrize("formatter", [TextLines(), JsonLines()], ids=["text", "json"])
+def test_keys_within_addresses_are_in_no_line(formatter: logging.Formatter) -> None:
+    logger = logging.getLogger("adalog.test")
+    with logged(formatter) as lines:
+        logger.warning(
+            "cannot open %s", "s3://key:s3cret@bucket/in?secret_key=s3cret", extra={"place": "s3://k:s3cret@b"}
+        )
+        try:
+            raise OSError("redis://:s3cret@redis:6379 is away, password=s3cret")
+        except OSError:
+            logger.exception("an incident")
+    assert "s3://***@bucket/in?secret_key=***" in lines.text
+    assert "redis://***@redis:6379 is away" in lines.text
+    assert "s3cret" not in lines.text.replace('redis://:s3cret@redis:6379 is away, password=s3cret")\n', "")

@@ -235,6 +235,49 @@ def test_no_secret_can_be_typed(name: str) -> None:
     assert SECRET not in ended.output
 
 
+KEY = "AnUncommonlyLongKeyOfFortyCharacters1234"
+ADDRESSES = {
+    "import_folders": f"/in,s3a://key:{KEY}@bucket/in,s3://other/in?secret_key={KEY}&region=eu",
+    "backup_folders": f"s3://key:{KEY[:5]}/{KEY[5:]}@bucket/out",
+    "spark_master": f"spark://ada:{KEY}@master:7077",
+    "jwt_keys_url": f"https://issuer.example/keys?key={KEY}",
+    "data": f"postgresql://ada:{KEY}@db.example/adalog",
+}
+
+
+@pytest.mark.parametrize("form", ["table", "json"])
+def test_keys_within_addresses_are_not_shown(form: str) -> None:
+    given = {f"ADALOG_{name.upper()}": text for name, text in ADDRESSES.items()}
+    more = {"ADALOG_JWT_ALGORITHMS": "RS256", "ADALOG_JWT_AUDIENCE": "a", "ADALOG_JWT_ISSUER": "i"}
+    ended = ran("settings", "--format", form, **given, **more)
+    assert ended.exit_code == 0, ended.output
+    assert KEY not in ended.output
+    assert KEY[5:] not in ended.output
+    if form == "json":
+        found = {each["name"]: each["value"] for each in json.loads(ended.stdout)}
+        assert found["import_folders"] == "/in,s3a://***@bucket/in,s3://other/in?secret_key=***&region=eu"
+        assert found["backup_folders"] == "s3://***@bucket/out"
+    assert KEY not in repr(read(given | more, {}).settings)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("BACKUP_FOLDERS", f"file://[key:{KEY}@bucket/x"),
+        ("SPARK_MASTER", f"yarn://ada:{KEY}@master"),
+        ("SPARK_MASTER", f"sc://ada:{KEY}@master"),
+        ("JWT_KEYS_URL", f"http://issuer.example/keys?key={KEY}"),
+        ("DATA", f"mysql://ada:{KEY}@db/x"),
+        ("SEGMENTS", f"s5://key:{KEY}@bucket"),
+    ],
+)
+def test_wrong_addresses_are_not_shown_with_keys(name: str, text: str) -> None:
+    ended = ran("settings", **{f"ADALOG_{name}": text})
+    assert ended.exit_code == 2
+    assert name in ended.stderr
+    assert KEY not in ended.output
+
+
 def test_a_wrong_setting_ends_every_command(file: Path) -> None:
     file.write_text("prot = 1")
     for command in (["serve"], ["sample", "--data", ":memory:"], ["query", "--data", ":memory:", "[:find ?e]"]):

@@ -24,6 +24,7 @@ from websockets.typing import Origin, Subprotocol
 from datalog.errors import AdalogError, Code
 from gateway.answering import Answering
 from gateway.auth import ANYONE
+from gateway.guards import SECURITY_HEADERS
 from gateway.negotiation import GraphQLRequest
 from gateway.websocket import WebSocket
 from tests.gateway.streams import LIVE, SECONDS, Hub, Live, Stream, live
@@ -648,9 +649,29 @@ def test_handshakes_that_are_refused(opened: Live, number: int) -> None:
     with contextlib.closing(socket.create_connection((host, int(port)), timeout=SECONDS)) as raw:
         raw.sendall(HANDSHAKE.replace(*change))
         found = b""
-        while b"\r\n" not in found:
+        while b"\r\n\r\n" not in found:
             found += raw.recv(65536)
-        assert found.startswith(b"HTTP/1.1 %d " % status), found
+        head, _, body = found.partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 %d " % status), found
+        headers = [line.partition(b": ")[::2] for line in head.split(b"\r\n")[1:]]
+        headers = [(name.lower(), value) for name, value in headers]
+        for header in SECURITY_HEADERS:
+            assert headers.count(header) == 1, header
+        size = int(dict(headers)[b"content-length"])
+        while len(body) < size:
+            body += raw.recv(65536)
+        assert set(json.loads(body)["errors"][0]) == {"message", "extensions"}
+
+
+def test_a_client_that_was_told_its_end_may_not_send_for_ever(opened: Live) -> None:
+    with contextlib.closing(_raw(opened)) as raw, contextlib.suppress(OSError):
+        sent = 0
+        raw.sendall(_frame(b"no JSON"))
+        while sent < 256_000_000:
+            raw.sendall(_frame(b" " * 60_000))
+            sent += 60_000
+    # What the buffers of two sockets hold is megabytes, too.
+    assert sent < 32_000_000
 
 
 # The end

@@ -257,6 +257,53 @@ def test_what_never_ends_is_refused_early(
     assert client.is_closed()
 
 
+CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("start", "more"),
+    [
+        (CHUNKED + b"1;", b"a"),
+        (CHUNKED, b"1;" + b"a" * 60_000 + b"\r\n \r\n"),
+        (CHUNKED, b"1;a=b\r\n \r\n"),
+        (CHUNKED, b"0"),
+        (CHUNKED + b"0\r\n", b"X: a\r\n"),
+        (CHUNKED + b"0\r\nX: ", b"a"),
+        (b"GET /healthz HTTP/1.1\r\nX: ", b"a"),
+        (b"\x16\x03\x01\r\n\r\n", b"a"),
+        (HEAD.replace(b"/graphql", b"/nope") + b"Content-Length: 1000000000000\r\n\r\n", b"a"),
+        (
+            HEAD.replace(b"localhost", b"evil.example") + b"Transfer-Encoding: chunked\r\n\r\n",
+            b"400\r\n%b\r\n" % (b"a" * 1024),
+        ),
+    ],
+    ids=[
+        "extension",
+        "extensions",
+        "short ones",
+        "zeros",
+        "trailers",
+        "trailer",
+        "head",
+        "none",
+        "not found",
+        "host",
+    ],
+)
+def test_what_is_sent_after_a_refusal_is_bounded(start: bytes, more: bytes) -> None:
+    """By bytes, not only by the time that the client has for reading the refusal."""
+    with wired(request_bytes=1024 * 1024) as server:
+        client, sent = server.sent(start), 0
+        piece = more * max(1, 65_536 // len(more))
+        with contextlib.suppress(OSError):
+            while sent < 256_000_000:
+                client.socket.sendall(piece)
+                sent += len(piece)
+        # What the buffers of two sockets hold is megabytes, too.
+        assert sent < 32_000_000
+        server.check_alive()
+
+
 def test_many_headers_and_many_requests_at_once_are_refused(server: Server) -> None:
     refusal(
         server.sent(b"GET / HTTP/1.1\r\nHost: localhost\r\n" + b"a:\r\n" * 300 + b"\r\n"), 431, "LIMIT_EXCEEDED"

@@ -15,11 +15,14 @@ import pytest
 
 from datalog.errors import AdalogError, Code
 from datalog.values import Keyword
+from executor.pool import Pool
+from gateway.config import Settings
 from store import doubt, following, server
 from store.database import Database
 from store.datom import TxReport
 from store.patient import PatientConnection
 from store.server import ServerLog
+from tests.gateway.support import Gateway
 from tests.postgres_servers import PostgresServer, running, until
 from tests.shared.logs import caught_up, server_opening, state, together
 
@@ -244,6 +247,78 @@ def test_a_server_that_is_slow_with_a_reading_is_waited_for(address: str) -> Non
         database.transact("[[:db/add 1 :n 1]]")
         with log_of(database).engine.connect() as connection:
             assert connection.exec_driver_sql("SELECT 7 FROM pg_sleep(1)").scalar() == 7
+
+
+SECRETS = ("127.0.0.1", "port", "ada", "log_", "FATAL", "connection to server", "s3cret")
+FIELDS = "{ database { basisT txInstant datomCount entityCount } attributes { ident datomCount } }"
+
+
+def asked_of(database: Database) -> dict[str, Any]:
+    """What a gateway over a database answers, by field, and how it says that it is ready."""
+    pool = Pool(database)
+    try:
+        opened = Gateway(database, pool, Settings(data=":memory:"))
+        with opened.app.state.hub:
+            found = {
+                "fields": opened.post(FIELDS).json(),
+                "q": opened.q("[:find ?v . :where [1 :n ?v]]"),
+                "pull": opened.post('{ pull(pattern: "[*]", eid: "1") }').json(),
+                "datoms": opened.post("{ datoms(index: EAVT) { datoms { e a v } } }").json(),
+                "transactions": opened.post("{ transactions { t } }").json(),
+                "transact": opened.post('mutation { transact(tx: "[[:db/add 1 :n 7]]") { t } }').json(),
+                "ready": opened.http.get("/readyz"),
+                "metrics": opened.http.get("/metrics").status_code,
+            }
+        opened.http.close()
+        return found
+    finally:
+        pool.close()
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("how", ["away", "hanging"])
+def test_what_a_gateway_answers_from_memory(how: str, victim: PostgresServer, databases: list[Database]) -> None:
+    """Everything but what only the log has; and nothing that it says tells where the server is."""
+    a, _ = databases
+    # An instant that is none of those the log's reader remembers.
+    assert a.tx_instant(1) is not None
+    if how == "away":
+        victim.stop(signal.SIGQUIT)
+    else:
+        victim.freeze()
+    try:
+        until(lambda: a.away is not None)
+        found = asked_of(a)
+    finally:
+        if how == "away":
+            victim.start()
+        else:
+            victim.thaw()
+    fields = found["fields"]["data"]
+    assert fields["database"]["basisT"] == 1
+    assert fields["database"]["txInstant"] is not None
+    assert fields["database"]["datomCount"] == a.datom_count
+    assert {each["ident"] for each in fields["attributes"]} >= {":n"}
+    assert found["q"] == [[0]]
+    assert "errors" not in found["pull"]
+    assert "errors" not in found["datoms"]
+    for name in ("transactions", "transact"):
+        (error,) = found[name]["errors"]
+        assert error["extensions"]["code"] == "BACKEND_UNAVAILABLE"
+        assert error["extensions"]["retryable"] is True
+        assert "the PostgreSQL server" in error["message"]
+    assert (found["ready"].status_code, found["metrics"]) == (200, 200)
+    assert "the PostgreSQL server" in found["ready"].json()["behind"]
+    for text in (*map(str, (found["transactions"], found["transact"])), found["ready"].text):
+        assert not [secret for secret in SECRETS if secret in text], text
+
+
+def test_an_instant_is_that_of_the_log(databases: list[Database]) -> None:
+    a, _ = databases
+    for number in range(1, 5):
+        report = a.transact(f"[[:db/add 1 :n {number}]]")
+        assert a.tx_instant(report.t) == report.tx_instant
+    assert [a.tx_instant(t) for t in (0, 99)] == [None, None]
 
 
 def test_in_doubt_for_long(

@@ -13,6 +13,7 @@ from datalog.edn_scalars import Malformed
 from datalog.errors import AdalogError, Code
 from datalog.values import Keyword
 from executor.spark.pipeline.texts import keyword
+from store.addresses import check_name
 from store.attribute import VALUE_TYPES
 
 FORMATS: Final = {
@@ -121,6 +122,7 @@ class Plan:
 
 
 def _text_of(file: Path, what: str) -> str:
+    check_name(str(file))
     try:
         return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -202,6 +204,10 @@ class _Reader:
             self._refuse(node, f"source {name} has no `path`; give one here, or {name}=PATH on the command line")
         form = self._text(entries["format"], "format") if "format" in entries else None
         where = path if path is not None else str(given) if form == KAFKA else self._beside(str(given))
+        try:
+            check_name(where)
+        except AdalogError as error:
+            self._refuse(entries.get("path", node), error.message)
         form = form or _format_of(where)
         known = (*ROWS, *DATOMS)
         if form is None:

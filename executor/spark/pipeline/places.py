@@ -13,9 +13,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from datalog.errors import AdalogError, Code
+from store.addresses import check_name, local_path, shown
 
 if TYPE_CHECKING:
     # Settings name places, and every command reads settings: none of them waits for YAML.
@@ -65,7 +66,9 @@ class Places:
                 continue
             path = Path(_local(part))
             if not path.is_absolute():
-                raise ValueError(f"{part!r} is neither an absolute path nor an address such as s3a://bucket/in")
+                raise ValueError(
+                    f"{shown(part)!r} is neither an absolute path nor an address such as s3a://bucket/in"
+                )
             folders.append(path.resolve())
         return cls(tuple(folders), tuple(addresses))
 
@@ -100,6 +103,7 @@ class Places:
 
     def _found(self, source: AnySource, path: str) -> Iterator[str]:
         """The resolved files and folders of a path or pattern; addresses as they are."""
+        check_name(path)
         if "://" in path and not path.startswith("file:"):
             if not self._is_below(path):
                 raise self._elsewhere(source)
@@ -130,17 +134,14 @@ class Places:
     def _elsewhere(self, source: AnySource) -> AdalogError:
         return AdalogError(
             Code.FORBIDDEN,
-            f"source {source.name}: this server imports nothing from {source.path}; its setting "
+            f"source {source.name}: this server imports nothing from {shown(source.path)}; its setting "
             "ADALOG_IMPORT_FOLDERS lists where sources may lie",
         )
 
 
 def _local(path: str) -> str:
-    """The path of a file's address, which names no other machine."""
-    if not path.startswith("file:"):
-        return path
-    parts = urlsplit(path)
-    return unquote(parts.path) if parts.netloc in ("", "localhost") else ""
+    """The path of a file's address, which names no other machine. Raises ARG_INVALID for what is none."""
+    return (local_path(path) or "") if path.startswith("file:") else path
 
 
 def _fixed(pattern: str) -> str:

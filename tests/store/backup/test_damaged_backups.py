@@ -12,9 +12,9 @@ import pytest
 
 from datalog.errors import AdalogError, Code
 from store.backup import chunks, restoring
-from store.backup.catalogue import OWNER, Backup, KeptFile, catalogue
+from store.backup.catalogue import OWNER, Backup, KeptFile, catalogue, owner
 from store.backup.checking_backups import check_backups
-from store.backup.chunks import Chunk
+from store.backup.chunks import Chunk, DamagedBackup
 from store.backup.restoring import restore
 from store.backup.taking import prune
 from store.database import Database
@@ -150,6 +150,26 @@ def test_whose_backups_these_are(data: Path, place: Folder, tmp_path: Path) -> N
     mark.write_text(f'{{"identity": "{identity}"}}')
     assert check_backups(place).findings == []
     assert back_up(data, place).number == 2
+
+
+def test_every_byte_of_whose_backups_these_are_counts(data: Path, place: Folder) -> None:
+    back_up(data, place)
+    mark = place.path / OWNER
+    whole = mark.read_bytes()
+    for at in range(len(whole)):
+        for bit in (0x01, 0x20, 0x80):
+            mark.write_bytes(whole[:at] + bytes([whole[at] ^ bit]) + whole[at + 1 :])
+            with pytest.raises(DamagedBackup):
+                owner(place)
+    assert [finding.where for finding in check_backups(place).findings] == [OWNER]
+    mark.write_bytes(whole)
+    assert check_backups(place).findings == []
+    # As it was written before it had a checksum.
+    identity = catalogue(place).backups[0].identity
+    mark.write_text(f'{{"format": "adalog backups", "version": 1, "identity": "{identity}"}}')
+    assert check_backups(place).findings == []
+    mark.write_text(f'{{"format": "adalog backupt", "version": 1, "identity": "{identity}"}}')
+    assert [finding.where for finding in check_backups(place).findings] == [OWNER]
 
 
 def test_a_deep_check_without_room_is_no_damage(data: Path, place: Folder, monkeypatch: pytest.MonkeyPatch) -> None:

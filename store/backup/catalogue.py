@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from typing import Any, Final
@@ -15,10 +16,10 @@ from uuid import uuid4
 
 from datalog.errors import AdalogError, Code
 from store.backup.chunks import Chunk, DamagedBackup
+from store.formats import BACKUPS, PAYLOAD, RELEASE, NewerFormat, check_format
 from store.place import FOLDERS, Place
 
 OWNER: Final = "adalog-backups.json"
-_VERSION: Final = 1
 _NAME: Final = re.compile(r"(\d+)-[0-9a-f]{8}\.json")
 
 
@@ -110,12 +111,16 @@ class Catalogue:
 
 
 def catalogue(place: Place) -> Catalogue:
-    """The backups of a place. Raises ARG_INVALID for one that holds something else, or nothing."""
+    """The backups of a place. Raises ARG_INVALID for one that holds something else, or nothing, and NewerFormat
+    where one of them is of a later version: what that needs is not known here."""
     found = place.top()
     names = sorted(place.sizes("backups"))
     if OWNER not in found and not any(map(_NAME.fullmatch, names)):
         what = "it holds something else" if set(found) - set(FOLDERS) else "it is empty, or not there"
         raise AdalogError(Code.ARG_INVALID, f"there are no backups in {place.shown}: {what}")
+    if OWNER in found:
+        with suppress(DamagedBackup):
+            owner(place)
     backups, damaged = [], {}
     for name in names:
         try:
@@ -127,13 +132,27 @@ def catalogue(place: Place) -> Catalogue:
     return Catalogue(sorted(backups, key=lambda backup: (backup.number, backup.made)), damaged)
 
 
+def _check_known(place: Place, file: str, said: dict[str, Any]) -> None:
+    """Raises NewerFormat for what a later version wrote, and ValueError where no format is said."""
+    for name, form in (("version", BACKUPS), ("payloads", PAYLOAD)):
+        version = said.get(name, form.oldest)
+        if type(version) is not int or version < form.oldest:
+            raise ValueError(f"its format is {version!r}")
+        check_format(form, version, f"{file} of the backups in {place.shown}", said.get("adalog"))
+
+
 def owner(place: Place) -> str:
-    """The identity of the database whose backups a place holds. Raises DamagedBackup where that cannot be read."""
+    """The identity of the database whose backups a place holds. Raises DamagedBackup where that cannot be read, and
+    NewerFormat."""
     try:
-        identity = json.loads(place.read(OWNER))["identity"]
+        said = json.loads(place.read(OWNER))
+        _check_known(place, OWNER, said)
+        identity = said["identity"]
+    except NewerFormat:
+        raise
     except AdalogError as error:
         raise DamagedBackup(place.shown, OWNER, error.message) from None
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise DamagedBackup(place.shown, OWNER, f"it does not say whose backups these are ({error})") from None
     if not isinstance(identity, str):
         raise DamagedBackup(place.shown, OWNER, "it does not say whose backups these are")
@@ -171,7 +190,7 @@ def claim(place: Place, identity: str) -> None:
     """Makes a place that of the database with this identity, or finds that it is. Raises as `check_owner`."""
     if check_owner(place, identity):
         return
-    whose = {"format": "adalog backups", "version": _VERSION, "identity": identity}
+    whose = {"format": "adalog backups", "version": BACKUPS.newest, "adalog": RELEASE, "identity": identity}
     place.write(OWNER, [json.dumps(whose).encode()])
 
 
@@ -185,7 +204,14 @@ def publish(place: Place, backup: Backup) -> None:
     said = asdict(backup)
     del said["name"]
     body = json.dumps(said)
-    whole = {"version": _VERSION, "checksum": sha256(body.encode()).hexdigest(), "body": body}
+    whole = {
+        "version": BACKUPS.newest,
+        "adalog": RELEASE,
+        # Of the transactions that are in it.
+        "payloads": PAYLOAD.newest,
+        "checksum": sha256(body.encode()).hexdigest(),
+        "body": body,
+    }
     place.write(backup.file, [json.dumps(whole).encode()])
     place.settle()
 
@@ -208,13 +234,12 @@ def _read(place: Place, name: str) -> Backup:
         raise DamagedBackup(place.shown, file, error.message) from None
     try:
         whole = json.loads(text)
-        version, body = whole["version"], whole["body"]
-        if version == _VERSION and sha256(body.encode()).hexdigest() != whole["checksum"]:
+        _check_known(place, file, whole)
+        body = whole["body"]
+        if sha256(body.encode()).hexdigest() != whole["checksum"]:
             raise ValueError("its checksum is wrong")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise DamagedBackup(place.shown, file, str(error)) from None
-    if version != _VERSION:
-        raise DamagedBackup(place.shown, file, f"it is of format {version!r}, written by another version of adalog")
     try:
         said: dict[str, Any] = json.loads(body)
         chunks = [Chunk(**each) for each in said.pop("chunks")]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from store.adoption import remove_unfinished
-from store.checkpoint import check_checkpoint
+from store.checkpoint import check_files
 from store.copies import copy_folder
 from store.entry import KeyMemory
 from store.folder import Folder, Layout, check_is_folder
@@ -64,8 +64,9 @@ def in_folder(
     """A data folder, made if need be; what earlier processes left unfinished goes. Raises as `Database.open`."""
     check_is_folder(location)
     # Before anything of it is touched.
-    check_format(Layout(Path(location)).log)
-    check_checkpoint(Layout(Path(location)))
+    layout = Layout(Path(location))
+    check_format(layout.log)
+    check_files(layout)
     folder = Folder(Path(location), shared=shared, lock=None if siblings is None else siblings.lock)
     undo.callback(folder.close)
     folder.check_log()

@@ -153,6 +153,21 @@ def check_magic(file: str, head: bytes) -> None:
     check_format(SEGMENT, head[-1], file)
 
 
+def check_known(path: Path) -> None:
+    """Raises NewerFormat for a file of a later version. Reads its beginning alone if it is none; what is damaged is
+    found when it is opened."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(MAGIC_BYTES)
+            if len(head) < MAGIC_BYTES or head[:-1] != _MAGIC[:-1] or head[-1] <= SEGMENT.newest:
+                return
+            content = head + file.read()
+    except OSError:
+        return
+    if content[-CHECKSUM_BYTES:] == _CHECKSUM.pack(zlib.crc32(memoryview(content)[:-CHECKSUM_BYTES])):
+        check_magic(path.name, head)
+
+
 def arrays_of(view: memoryview[Any]) -> dict[str, NDArray[Any]]:
     """The arrays of a file's content."""
     _, header_length = _PREFIX.unpack_from(view)

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 import store.compactor as compactor
 from datalog.values import Keyword
 from store.database import Database

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -24,7 +23,7 @@ from store.free_ids import FreeIds, Interval
 from store.head import Counters, Head
 from store.relation import Part, Relation
 from store.run import Run
-from store.segment import DamagedSegment, Segment, check_known, open_segment, write_text
+from store.segment import DamagedSegment, Segment, open_segment, write_text
 from store.stored import block_of, load_base, load_deltas, load_run
 
 _NOTHING: Final[Mapping[Segment, Part]] = {}
@@ -112,17 +111,6 @@ class Checkpoint:
 
 class OutdatedCheckpoint(DamagedSegment):
     """A checkpoint that is whole, of a format that is not read any more."""
-
-
-def check_files(folder: Layout) -> None:
-    """Raises NewerFormat for a folder whose checkpoint, or a file that it or the log names, a later version wrote;
-    whatever else is wrong with them is found when they are opened."""
-    with suppress(DamagedSegment):
-        checkpoint = Checkpoint.load(folder)
-        for segment in () if checkpoint is None else checkpoint.segments():
-            check_known(Path(segment.path))
-    for path in folder.imported.glob("*.seg"):
-        check_known(path)
 
 
 def _named(segment: Segment) -> tuple[str, int]:

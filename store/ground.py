@@ -8,18 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from store.adoption import remove_unfinished
-from store.checkpoint import check_files
 from store.copies import copy_folder
 from store.entry import KeyMemory
-from store.folder import Folder, Layout, check_is_folder
+from store.folder import Folder, check_is_folder
 from store.folding import Folding, Neighbours
+from store.known import check_folder
 from store.log import Log
 from store.place import place_of
 from store.publication import Publication
 from store.server import ServerLog
 from store.shared_log import SharedFileLog
 from store.sharing import Sharing
-from store.sqlite import check_format
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +62,7 @@ def in_folder(
 ) -> Ground:
     """A data folder, made if need be; what earlier processes left unfinished goes. Raises as `Database.open`."""
     check_is_folder(location)
-    # Before anything of it is touched.
-    layout = Layout(Path(location))
-    check_format(layout.log)
-    check_files(layout)
+    check_folder(Path(location))
     folder = Folder(Path(location), shared=shared, lock=None if siblings is None else siblings.lock)
     undo.callback(folder.close)
     folder.check_log()

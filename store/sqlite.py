@@ -16,7 +16,6 @@ import sqlalchemy as sa
 from datalog.errors import AdalogError, Code
 from store.log_reading import unreadable
 from store.private import opener
-from store.tables import check_file
 
 T = TypeVar("T")
 
@@ -112,24 +111,6 @@ def refused(error: BaseException) -> AdalogError:
 def _is_read_only(error: BaseException) -> bool:
     code = getattr(error, "sqlite_errorcode", None)
     return code is not None and code & 0xFF == sqlite3.SQLITE_READONLY
-
-
-def check_format(path: Path) -> None:
-    """Raises NewerFormat for the log of a later version, of which nothing is touched."""
-    if not path.is_file():
-        return
-    ahead = path.with_name(f"{path.name}-wal")
-    # Whoever closed it as the last one has left no write-ahead log, and none is made by this.
-    whole = "" if ahead.exists() and ahead.stat().st_size else "&immutable=1"
-    engine = sa.create_engine(f"sqlite:///file:{quote(str(path.absolute()))}?mode=ro{whole}&uri=true")
-    try:
-        with engine.connect() as connection:
-            check_file(connection)
-    except sa.exc.DatabaseError:
-        # Opening it says what is wrong with it.
-        return
-    finally:
-        engine.dispose()
 
 
 def opened_to_read(path: Path, made: Callable[[sa.Engine], T]) -> T:

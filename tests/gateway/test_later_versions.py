@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -61,10 +62,8 @@ def test_a_command_refuses_a_later_folder(folder: Path, arguments: tuple[str, ..
     assert not (folder / "checkpoint.json").exists()
 
 
-@pytest.mark.parametrize("raised", [raise_log, raise_checkpoint], ids=lambda raised: raised.__name__)
-@pytest.mark.parametrize("workers", ["1", "2"])
-def test_serve_refuses_a_later_folder(folder: Path, raised: object, workers: str) -> None:
-    assert callable(raised)
+@pytest.mark.parametrize(("raised", "workers"), [(raise_log, "1"), (raise_checkpoint, "2")])
+def test_serve_refuses_a_later_folder(folder: Path, raised: Callable[[Path], None], workers: str) -> None:
     raised(folder)
     before = content(folder)
     arguments = command("serve", "--data", str(folder), "--port", "0", "--workers", workers)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sqlite3
 import subprocess
 import sys
@@ -111,12 +110,7 @@ def test_check_finds_it_sound_and_leaves_it(commit: str, folder: Path, *, folds:
     assert content(folder) == before
 
 
-@pytest.mark.parametrize("folds", [False, True])
-def test_a_backup_of_it_is_restored_with_its_keys(
-    commit: str, folder: Path, tmp_path: Path, *, folds: bool
-) -> None:
-    if folds:
-        fold_write_ahead_log(folder)
+def test_a_backup_of_it_is_restored_with_its_keys(commit: str, folder: Path, tmp_path: Path) -> None:
     before, place, said = content(folder), Folder(tmp_path / "out"), expected(commit)
     assert back_up(folder, place).t == said["t"]
     assert content(folder) == before
@@ -292,10 +286,13 @@ def test_one_that_is_killed_leaves_the_old_or_the_new(commit: str, folder: Path,
     for number in range(last):
         path = copies / str(number)
         formats.append(format_of(path))
-        with Database.open(str(path), keys=FOR_EVER) as database:
-            check_keys(database, said)
-            assert lines(database.at(history=True)) == said["history"], number
-        shutil.rmtree(path)
+        with closing(Log.in_file(path / "log.sqlite", FOR_EVER, path / "imported")) as log:
+            used = {key: log.use_of(key, said["t"]) for key in KEYS}
+        assert {key: None if use is None else use[0] for key, use in used.items()} == said["keys"], number
+        if number in (0, last // 2, last - 1):
+            with Database.open(str(path), keys=FOR_EVER) as database:
+                check_keys(database, said)
+                assert lines(database.at(history=True)) == said["history"], number
     assert set(formats) <= {0, LOG.newest}
     assert formats == sorted(formats)
     assert formats[0] == 0

@@ -1,7 +1,8 @@
 """Page cursors, bound to the snapshot and the question they were made for, and signed.
 
 A cursor is opaque to clients: base64url of a JSON body and an HMAC. One from another question, another server's key
-or a changed one is ARG_INVALID. The key lives in the data folder, so that cursors outlive a restart.
+or another release of adalog, or a changed one, is ARG_INVALID. The key lives in the data folder, so that cursors
+outlive a restart.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import orjson
 
 from datalog.errors import AdalogError, Code
 from executor.live.resume import Tokens
+from store.formats import RELEASE
 from store.snapshot import Start
 
 if TYPE_CHECKING:
@@ -66,7 +68,7 @@ class Cursors:
             raise _refused("is not a cursor") from None
         signature, body = raw[:_SIGNATURE_BYTES], raw[_SIGNATURE_BYTES:]
         if not hmac.compare_digest(signature, self._sign(body)):
-            raise _refused("was not made by this database, or was changed on the way")
+            raise _refused("was not made by this database and this release of adalog, or was changed on the way")
         asked, offset, t, since, history, start = orjson.loads(body)
         cursor = Cursor(asked, offset, t, since, history, None if start is None else Start(*start))
         if cursor.question != question:
@@ -74,7 +76,8 @@ class Cursors:
         return cursor
 
     def _sign(self, body: bytes) -> bytes:
-        return hmac.digest(self._key, body, "sha256")[:_SIGNATURE_BYTES]
+        # Rows may come in another order from another release.
+        return hmac.digest(self._key, f"{RELEASE} ".encode() + body, "sha256")[:_SIGNATURE_BYTES]
 
 
 def question(*parts: object) -> str:

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from datalog.errors import AdalogError, Code
 from store.attribute import SCHEMA_BASE
 from store.base import Base
 from store.codes import Codes
 from store.delta import Delta
 from store.dictionary import Block, Dictionary
 from store.folder import Layout
+from store.formats import CHECKPOINT, RELEASE, check_format
 from store.free_ids import FreeIds, Interval
 from store.head import Counters, Head
 from store.relation import NO_RELATION, Part, Relation
@@ -26,8 +26,6 @@ from store.run import Run
 from store.segment import DamagedSegment, Segment, open_segment, write_text
 from store.stored import block_of, load_base, load_deltas, load_run
 
-_VERSION: Final = 4
-_OLDEST: Final = 2
 _NOTHING: Final[Mapping[Segment, Part]] = {}
 
 
@@ -67,7 +65,12 @@ class Checkpoint:
                 "young": _named(self.young),
             }
         )
-        whole = {"version": _VERSION, "checksum": zlib.crc32(body.encode()), "body": body}
+        whole = {
+            "version": CHECKPOINT.newest,
+            "adalog": RELEASE,
+            "checksum": zlib.crc32(body.encode()),
+            "body": body,
+        }
         write_text(folder.checkpoint, json.dumps(whole))
 
     @staticmethod
@@ -84,27 +87,30 @@ class Checkpoint:
 
     @staticmethod
     def parsed(text: str, segments: Path, file: str) -> Checkpoint:
-        """The checkpoint that a file says, whose segments lie in a folder. Raises INTERNAL for a damaged one."""
+        """The checkpoint that a file says, whose segments lie in a folder. Raises INTERNAL for a damaged one, and
+        NewerFormat."""
         try:
             whole = json.loads(text)
-            version, body = whole["version"], whole["body"]
-            if zlib.crc32(body.encode()) != whole["checksum"]:
-                raise ValueError("its checksum is wrong")
+            version = whole["version"]
             if type(version) is not int:
                 raise ValueError(f"its format is {version!r}")
+            # What a later version writes may look different in everything else.
+            check_format(CHECKPOINT, version, file, whole.get("adalog"))
+            body = whole["body"]
+            if zlib.crc32(body.encode()) != whole["checksum"]:
+                raise ValueError("its checksum is wrong")
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise DamagedSegment(file, str(error)) from None
-        if version < _OLDEST:
-            raise DamagedSegment(file, f"it is of the older format {version}")
-        if version > _VERSION:
-            raise AdalogError(
-                Code.INTERNAL,
-                f"{file} is of format {version}, written by another version of adalog; this one reads {_VERSION}",
-            )
+        if version < CHECKPOINT.oldest:
+            raise OutdatedCheckpoint(file, f"it is of the older format {version}")
         try:
             return _from_json(json.loads(body), segments)
         except (ValueError, KeyError, TypeError, AttributeError, AssertionError) as error:
             raise DamagedSegment(file, f"it does not say what a checkpoint says ({error!r})") from None
+
+
+class OutdatedCheckpoint(DamagedSegment):
+    """A checkpoint that is whole, of a format that is not read any more."""
 
 
 def _named(segment: Segment) -> tuple[str, int]:

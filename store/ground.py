@@ -14,6 +14,7 @@ from store.copies import copy_folder
 from store.entry import KeyMemory
 from store.folder import Folder, check_is_folder
 from store.folding import Folding, Neighbours
+from store.known import check_folder
 from store.log import Log
 from store.place import place_of
 from store.publication import Publication
@@ -63,6 +64,7 @@ def in_folder(
 ) -> Ground:
     """A data folder, made if need be; what earlier processes left unfinished goes. Raises as `Database.open`."""
     check_is_folder(location)
+    check_folder(Path(location))
     folder = Folder(Path(location), shared=shared, lock=None if siblings is None else siblings.lock)
     undo.callback(folder.close)
     folder.check_log()

@@ -27,7 +27,18 @@ from store.entry import Copied, Entry, KeyMemory, UsedKey, chained, now_ms
 from store.hints import Hint
 from store.log_reading import END, PAGE, PIECE, LogReader, damaged
 from store.sqlite import opened, opened_to_fill, opened_to_read, refused, wrote_nothing
-from store.tables import FILES, FORGET, IDENTITY, INSERT, INSERT_KEYS, INSERT_ROW, KEYS, TRANSACTIONS, prepare_file
+from store.tables import (
+    FILES,
+    FORGET,
+    INSERT,
+    INSERT_KEYS,
+    INSERT_ROW,
+    KEYS,
+    TRANSACTIONS,
+    begin_reading,
+    identity_table,
+    prepare_file,
+)
 
 # Entries that are inserted at once: SQLite bounds a statement's parameters.
 _FEW_KEYS: Final = 2000
@@ -86,6 +97,7 @@ class Log(LogReader):
         files_folder: Path | None = None,
         *,
         prepare: Callable[[sa.Connection], None] = prepare_file,
+        begin: Callable[[sa.Connection], None] | None = None,
     ) -> None:
         """As of a `LogReader`."""
         # Of the last entry that is known here.
@@ -95,7 +107,7 @@ class Log(LogReader):
         self._last: dict[int, int] = {}
         # Appends that failed, by what came of them.
         self.failures = Counter({"not_applied": 0, "unknown": 0})
-        super().__init__(engine, keys, files_folder, prepare)
+        super().__init__(engine, keys, files_folder, prepare, begin)
 
     @staticmethod
     def in_memory(keys: KeyMemory = _KEY_MEMORY) -> Log:
@@ -111,7 +123,9 @@ class Log(LogReader):
     @staticmethod
     def reading(path: Path, files_folder: Path) -> Log:
         """The log of an SQLite file that another process may write to meanwhile; nothing may be appended."""
-        return opened_to_read(path, lambda engine: Log(engine, files_folder=files_folder, prepare=lambda _: None))
+        return opened_to_read(
+            path, lambda engine: Log(engine, files_folder=files_folder, prepare=lambda _: None, begin=begin_reading)
+        )
 
     @staticmethod
     def to_fill(path: Path, files_folder: Path) -> Log:
@@ -228,7 +242,8 @@ class Log(LogReader):
             busy, *_ = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").one()
             if busy:
                 raise sa.exc.TimeoutError("somebody reads the log for too long")
-            connection.execute(sa.update(IDENTITY).values(id=IDENTITY.c.id))
+            own = identity_table(connection)
+            connection.execute(sa.update(own).values(id=own.c.id))
             connection.commit()
         self._engine.dispose()
 
@@ -284,7 +299,7 @@ class Log(LogReader):
         checksum, t = 0, 0
         try:
             with self._filling() as connection:
-                connection.execute(sa.update(IDENTITY).values(id=identity))
+                connection.execute(sa.update(identity_table(connection)).values(id=identity))
                 for piece in _in_pieces(copies):
                     for copy in piece:
                         t, checksum = t + 1, chained(checksum, copy.entry)

@@ -47,25 +47,31 @@ class LogReader:
         keys: KeyMemory,
         files_folder: Path | None,
         prepare: Callable[[sa.Connection], None],
+        begin: Callable[[sa.Connection], None] | None = None,
     ) -> None:
-        """files_folder: where the files are that entries name. prepare: makes the tables."""
+        """files_folder: where the files are that entries name. prepare: makes the tables. begin: comes first on a
+        connection each time that it is used, of which nothing is kept."""
         self.files_folder = files_folder
         # Has files that entries name be in the folder, where they are kept elsewhere; `keep` puts new ones there.
         self.bring: Callable[[Sequence[Segment]], None] | None = None
         self.keep: Callable[[Sequence[Segment]], None] | None = None
         self._engine = engine
         self._keys = keys
+        self._begin_using = begin
         # An in-memory database has one connection, which readers and the writer take turns at.
         self._in_memory = isinstance(engine.pool, StaticPool)
         self._lock: AbstractContextManager[object] = threading.RLock() if self._in_memory else nullcontext()
         with self._connection() as connection:
             prepare(connection)
             self.identity = identity_in(connection)
-            connection.commit()
+            if begin is None:
+                connection.commit()
 
     @contextmanager
     def _connection(self) -> Iterator[sa.Connection]:
         with self._lock, self._engine.connect() as connection:
+            if self._begin_using is not None:
+                self._begin_using(connection)
             yield connection
 
     def newest(self) -> int:

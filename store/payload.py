@@ -16,12 +16,14 @@ from store import layout
 from store.changes import Effect
 from store.codes import Codes
 from store.columns import Bools
+from store.formats import PAYLOAD, check_format
 from store.imported import LoggedFile
 from store.segment import Segment
 from store.wire import pack, unpack
 
 Int64s = NDArray[np.int64]
 
+# The first byte is the format.
 _PLAIN: Final = b"\0"
 _ZSTD: Final = b"\1"
 _COMPRESS_FROM: Final = 4096
@@ -136,7 +138,8 @@ class Logged:
 
     @staticmethod
     def decoded(data: bytes, folder: Path | None = None) -> Logged:
-        """From the log's bytes. folder: where the files are that it may name."""
+        """From the log's bytes. folder: where the files are that it may name. Raises NewerFormat."""
+        check_format(PAYLOAD, data[0], "a transaction in the log")
         if data[:1] == _ZSTD:
             (size,) = struct.unpack_from("<Q", data, 1)
             body = unpack(pa.decompress(data[9:], decompressed_size=size, codec="zstd", asbytes=True))

@@ -27,10 +27,11 @@ from store.snapshot import Snapshot
 def read_folder(location: str) -> Snapshot:
     """The newest database of a folder, or of a server.
 
-    Raises BACKEND_UNAVAILABLE where there is none, or it may not be read, INTERNAL where it is damaged.
+    Raises BACKEND_UNAVAILABLE where there is none, or it may not be read, INTERNAL where it is damaged,
+    NewerFormat.
     """
     if is_address(location):
-        with closing(ServerLog(location)) as server:
+        with closing(ServerLog(location, only_reads=True)) as server:
             return opened(None, server).head.published()
     folder = held_folder(location)
     with ExitStack() as opening:
@@ -65,7 +66,7 @@ def source_of(location: str, segments: str | None = None) -> Iterator[Source]:
             opening.callback(log.close)
             yield Source(log, FolderFiles(folder), now_ms(), log.newest())
             return
-        server = ServerLog(location)
+        server = ServerLog(location, only_reads=True)
         opening.callback(server.close)
         files = None
         if segments is not None:

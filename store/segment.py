@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from datalog.errors import OUT_OF_FILES, AdalogError, Code
 from store import leases
+from store.formats import SEGMENT, check_format
 from store.private import opener
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -51,7 +52,9 @@ class Joined:
         return self.length * self.dtype.itemsize
 
 
-_MAGIC: Final = b"ADALOG\x00\x01"
+# Its last byte is the format.
+_MAGIC: Final = b"ADALOG\x00" + bytes((SEGMENT.newest,))
+MAGIC_BYTES: Final = len(_MAGIC)
 _PREFIX: Final = struct.Struct("<8sI")
 _CHECKSUM: Final = struct.Struct("<I")
 CHECKSUM_BYTES: Final = _CHECKSUM.size
@@ -122,7 +125,7 @@ def open_segment(segment: Segment, *, trusted: bool = False) -> dict[str, NDArra
     """The arrays of a segment, mapped; its file is held for as long as one of them is there.
 
     trusted: what this process has just written is not read again. Raises DamagedSegment for a file that is missing
-    or not what was written.
+    or not what was written, NewerFormat for one of a later version.
     """
     try:
         with Path(segment.path).open("rb") as file:
@@ -138,7 +141,31 @@ def open_segment(segment: Segment, *, trusted: bool = False) -> dict[str, NDArra
     end = len(view) - _CHECKSUM.size
     if end < _PREFIX.size or not (trusted or zlib.crc32(view[:end]) == segment.checksum):
         raise DamagedSegment(segment.file, "its checksum is wrong")
+    check_magic(segment.file, bytes(view[:MAGIC_BYTES]))
     return arrays_of(view)
+
+
+def check_magic(file: str, head: bytes) -> None:
+    """Raises NewerFormat, or DamagedSegment, for a file whose beginning is not that of a segment that is known. Its
+    checksum is right, so that it is what was written."""
+    if head[:-1] != _MAGIC[:-1] or head[-1] < SEGMENT.oldest:
+        raise DamagedSegment(file, "it is no segment")
+    check_format(SEGMENT, head[-1], file)
+
+
+def check_known(path: Path) -> None:
+    """Raises NewerFormat for a file of a later version. Reads its beginning alone if it is none; what is damaged is
+    found when it is opened."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(MAGIC_BYTES)
+            if len(head) < MAGIC_BYTES or head[:-1] != _MAGIC[:-1] or head[-1] <= SEGMENT.newest:
+                return
+            content = head + file.read()
+    except OSError:
+        return
+    if content[-CHECKSUM_BYTES:] == _CHECKSUM.pack(zlib.crc32(memoryview(content)[:-CHECKSUM_BYTES])):
+        check_magic(path.name, head)
 
 
 def arrays_of(view: memoryview[Any]) -> dict[str, NDArray[Any]]:

@@ -24,11 +24,20 @@ from datalog.errors import AdalogError, Code
 from store.dictionary import SECRET_BYTES
 from store.entry import Entry, KeyMemory, UsedKey, now_ms
 from store.folder import as_libpq
+from store.formats import outgrown
 from store.log import InDoubtError, Log, OvertakenError, Turn
 from store.log_reading import PAGE
 from store.patient import SILENT_SECONDS, PatientConnection, SilentError
 from store.server_faults import Told, is_lasting, reason, said
-from store.tables import DICTIONARIES, prepare_server, secret_in
+from store.tables import (
+    DICTIONARIES,
+    NEWEST_VERSION,
+    TURN,
+    check_server,
+    found_secret,
+    prepare_server,
+    secret_in,
+)
 
 _LOGGER: Final = logging.getLogger("adalog.store")
 # What holds unless the address says otherwise: a server that is gone is noticed, and of several the one that writes
@@ -54,10 +63,7 @@ _SESSION: Final = (
     "SET statement_timeout = 0; SET client_encoding = 'UTF8'; "
     f"SET lock_timeout = '{_LOCK_SECONDS}s'; SET idle_in_transaction_session_timeout = '{_IDLE_SECONDS}s'"
 ).encode()
-# The turn of the table that the connection finds, whatever its database and schema.
-_CLASS: Final = 0x0ADA106
-_LOCK: Final = b"SELECT pg_advisory_xact_lock(%d, ('transactions'::regclass)::oid::bigint::bit(32)::int)" % _CLASS
-_TURN: Final = b"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; " + _LOCK + b"; "
+_TURN: Final = f"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; {TURN}; ".encode()
 _POOL: Final = 5
 # Of the payloads of one append: a message of the protocol has less than a gigabyte, and these are written in
 # hexadecimals.
@@ -135,11 +141,22 @@ class ServerLog(Log):
     settling = 5.0
     failed = "the connection to PostgreSQL failed"
 
-    def __init__(self, address: str, keys: KeyMemory = KeyMemory()) -> None:  # noqa: B008 - a tuple
-        """Raises BACKEND_UNAVAILABLE if the server cannot be reached or the tables cannot be made."""
+    def __init__(
+        self,
+        address: str,
+        keys: KeyMemory = KeyMemory(),  # noqa: B008 - a tuple
+        *,
+        only_reads: bool = False,
+    ) -> None:
+        """only_reads: the tables are left as they are, and nothing may be appended.
+
+        Raises BACKEND_UNAVAILABLE if the server cannot be reached or the tables cannot be made, NewerFormat.
+        """
         self._parameters = _parameters(address)
         # What a listener tells its own process's appends by.
         self._own = secrets.token_hex(6)
+        # Of all gateways; None where one only reads.
+        self.secret: bytes | None = None
         self._writing: PatientConnection | None = None
         self._alive = _Alive()
         self._told = Told()
@@ -155,7 +172,17 @@ class ServerLog(Log):
         )
         prepared = engine.execution_options(isolation_level="READ COMMITTED")
 
-        def prepare(_: sa.Connection) -> None:
+        def prepare(own: sa.Connection) -> None:
+            if only_reads:
+                if check_server(own) is None:
+                    raise AdalogError(
+                        Code.BACKEND_UNAVAILABLE,
+                        f"there is no database to read at {shown_address(address)}",
+                        retryable=False,
+                    )
+                found = found_secret(own, DICTIONARIES)
+                self.dictionary_secret = None if found is None else found[:SECRET_BYTES]
+                return
             with prepared.begin() as connection:
                 prepare_server(connection)
                 self.secret = secret_in(connection, _SECRET)
@@ -234,8 +261,9 @@ class ServerLog(Log):
                 return list(_results(cursor))
 
         connection, found = self._asked(ask)
-        known, rows, *uses = found[2:]
+        version, known, rows, *uses = found[2:]
         try:
+            _check_ours(version)
             missed = self._verified(known[0][0] if known else None, rows)
         except AdalogError:
             self._give_back(connection)
@@ -244,9 +272,9 @@ class ServerLog(Log):
         return connection, missed, used
 
     def _reading(self) -> bytes:
-        """Reads the checksum of the last entry known here, and the entries after it."""
-        return (
-            b"SELECT checksum FROM transactions WHERE t = %d; "
+        """Reads the log's format, the checksum of the last entry known here, and the entries after it."""
+        return NEWEST_VERSION.encode() + (
+            b"; SELECT checksum FROM transactions WHERE t = %d; "
             b"SELECT t, instant, idempotency_key, payload, checksum FROM transactions WHERE t > %d "
             b"ORDER BY t LIMIT %d"
         ) % (self.t, self.t, PAGE)
@@ -366,9 +394,10 @@ class ServerLog(Log):
                 connection.seconds, connection.gives_up = before
 
         try:
-            _, (known, rows) = self._asked(ask)
+            _, (version, known, rows) = self._asked(ask)
         except psycopg.Error as error:
             raise self._unread(error) from error
+        _check_ours(version)
         return self._verified(known[0][0] if known else None, rows)
 
     def settle(self, t: int) -> list[Entry]:
@@ -386,7 +415,7 @@ class ServerLog(Log):
         with self._engine.execution_options(isolation_level="READ COMMITTED").begin() as connection:
             # Reading what comes next may take longer than others would wait for.
             connection.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout = 0")
-            connection.exec_driver_sql(_LOCK.decode())
+            connection.exec_driver_sql(TURN)
             if connection.exec_driver_sql("SELECT 1 FROM transactions LIMIT 1").first() is not None:
                 raise AdalogError(
                     Code.ARG_INVALID,
@@ -520,6 +549,13 @@ def _check_durable(connection: psycopg.Connection[Any]) -> None:
 
 
 _warned: Final[list[bool]] = []
+
+
+def _check_ours(version: Sequence[tuple[Any, ...]]) -> None:
+    """Raises READ_ONLY where another gateway has brought the log up to a later format."""
+    error = outgrown(*version[0]) if version else None
+    if error is not None:
+        raise error
 
 
 def _results(cursor: psycopg.Cursor[Any]) -> Iterator[list[tuple[Any, ...]]]:

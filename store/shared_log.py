@@ -14,11 +14,12 @@ import sqlalchemy as sa
 from datalog.errors import AdalogError, Code
 from store.dictionary import SECRET_BYTES
 from store.entry import Entry, KeyMemory
+from store.formats import outgrown
 from store.hints import Hint, SocketHint
 from store.log import Log, Turn
 from store.log_reading import PAGE, ROW
 from store.sqlite import WAIT_SECONDS, opened, refused
-from store.tables import DICTIONARIES, SECRETS, TRANSACTIONS, prepare_file, secret_in
+from store.tables import DICTIONARIES, SECRETS, TRANSACTIONS, file_version, prepare_file, secret_in
 
 _COLUMNS: Final = TRANSACTIONS.c
 # How long one waits for its turn, and how soon it looks again, in seconds.
@@ -94,7 +95,23 @@ class SharedFileLog(Log):
         finally:
             connection.exec_driver_sql(f"PRAGMA busy_timeout = {1000 * WAIT_SECONDS}")
 
+    def missed(self) -> Sequence[Entry]:
+        try:
+            with self._connection() as connection:
+                _check_ours(connection)
+        except sa.exc.SQLAlchemyError as error:
+            raise self._unreadable(error) from None
+        return super().missed()
+
     def _missed_on(self, connection: sa.Connection) -> list[Entry]:
+        _check_ours(connection)
         known = connection.execute(sa.select(_COLUMNS.checksum).where(_COLUMNS.t == self.t)).scalar()
         rows = connection.execute(ROW.where(_COLUMNS.t > self.t).limit(PAGE)).all()
         return self._verified(known, [tuple(row) for row in rows])
+
+
+def _check_ours(connection: sa.Connection) -> None:
+    """Raises READ_ONLY where another process has brought the log up to a later format."""
+    error = outgrown(*file_version(connection))
+    if error is not None:
+        raise error

@@ -23,6 +23,7 @@ from executor.question.cost import VALUE_COST
 from executor.question.question import Question
 from planner.plan import Options
 from store.database import Database
+from store.formats import RELEASE
 from store.layout import tags_of
 from store.snapshot import Snapshot
 from store.wire import pack_as_written
@@ -183,7 +184,8 @@ class _Digest:
 
     def __init__(self, *parts: str | bytes) -> None:
         self._made = hashlib.blake2b(bytes((VERSION,)), digest_size=KEY_BYTES)
-        self.add(*parts)
+        # Another release may answer the same question otherwise, since a fault was mended, or in another order.
+        self.add(RELEASE, *parts)
 
     def copy(self) -> _Digest:
         """Another one with the same parts so far."""

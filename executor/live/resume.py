@@ -1,8 +1,8 @@
 """Where a stream begins: now, at a transaction of long ago, or after an event that was seen. That one a resume
 token tells, signed, bound to what was asked and to the transactions up to there.
 
-A token is opaque to clients: base64url of the name of the database and key that it belongs to, a signature, and a
-JSON body.
+A token is opaque to clients: base64url of the name of the database, release and key that it belongs to, a
+signature, and a JSON body.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from datalog.errors import AdalogError, Code
 from datalog.values import stable_text
 from executor.live.event import Position
 from store.database import Database
+from store.formats import RELEASE
 from store.moments import check_moment
 
 _OWNER_BYTES: Final = 6
@@ -47,7 +48,9 @@ class Tokens:
     def __init__(self, database: Database, key: bytes) -> None:
         self._database = database
         self._key = key
-        self._owner = hmac.digest(key, database.identity.encode(), "sha256")[:_OWNER_BYTES]
+        # What another release has told of an answer may not be what this one would have.
+        owner = f"{RELEASE} {database.identity}".encode()
+        self._owner = hmac.digest(key, owner, "sha256")[:_OWNER_BYTES]
         self._marks: dict[int, str] = {}
 
     def write(self, name: str, position: Position) -> str:
@@ -60,7 +63,9 @@ class Tokens:
         stream."""
         body = self._signed(text)
         if body is None:
-            return Resumed(None, "the token was made by another database, or before its key was made anew")
+            return Resumed(
+                None, "the token was made by another database or release of adalog, or before its key was made anew"
+            )
         asked, t, rows, mark = body
         if asked != name:
             raise _refused("belongs to another query or to other arguments")

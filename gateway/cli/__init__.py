@@ -15,10 +15,11 @@ from gateway.cli.keeping import backup, check, restore
 from gateway.cli.loading import export, import_, stream
 from gateway.cli.reading import attributes, explain, live, pull, query
 from gateway.cli.serving import serve, settings
+from store.formats import RELEASE
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(package_name="adalog")
+@click.version_option(RELEASE, prog_name="adalog")
 def main() -> None:
     """A GraphQL gateway over a Datalog database.
 

@@ -30,6 +30,7 @@ from gateway.workers.process import Process
 from gateway.workers.shares import own, share_of
 from gateway.workers.stopped import stops_writers
 from store.folder import Folder, is_address
+from store.known import check_folder
 
 _LOOK_SECONDS: Final = 0.25
 # One that is stopped while it has the turn to write is ended then: no other can write meanwhile.
@@ -55,6 +56,7 @@ def supervise(settings: Settings, listener: socket.socket, opened: Callable[[], 
     with ExitStack() as held:
         lock = None
         if not is_address(settings.data):
+            check_folder(Path(settings.data))
             folder = Folder(Path(settings.data))
             held.callback(folder.close)
             folder.check_log()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from typing import Any, Final
@@ -15,12 +16,12 @@ from uuid import uuid4
 
 from datalog.errors import AdalogError, Code
 from store.backup.chunks import Chunk, DamagedBackup
+from store.formats import BACKUPS, PAYLOAD, RELEASE, NewerFormat, check_format
 from store.place import FOLDERS, Place
 
 OWNER: Final = "adalog-backups.json"
 _FORMAT: Final = "adalog backups"
-_VERSION: Final = 1
-_OWNER_KEYS: Final = frozenset(["format", "version", "identity"])
+_OWNER_KEYS: Final = frozenset(["format", "version", "adalog", "identity"])
 _NAME: Final = re.compile(r"(\d+)-[0-9a-f]{8}\.json")
 
 
@@ -112,12 +113,16 @@ class Catalogue:
 
 
 def catalogue(place: Place) -> Catalogue:
-    """The backups of a place. Raises ARG_INVALID for one that holds something else, or nothing."""
+    """The backups of a place. Raises ARG_INVALID for one that holds something else, or nothing, and NewerFormat
+    where one of them is of a later version: what that needs is not known here."""
     found = place.top()
     names = sorted(place.sizes("backups"))
     if OWNER not in found and not any(map(_NAME.fullmatch, names)):
         what = "it holds something else" if set(found) - set(FOLDERS) else "it is empty, or not there"
         raise AdalogError(Code.ARG_INVALID, f"there are no backups in {place.shown}: {what}")
+    if OWNER in found:
+        with suppress(DamagedBackup):
+            owner(place)
     backups, damaged = [], {}
     for name in names:
         try:
@@ -129,12 +134,25 @@ def catalogue(place: Place) -> Catalogue:
     return Catalogue(sorted(backups, key=lambda backup: (backup.number, backup.made)), damaged)
 
 
+def _check_known(place: Place, file: str, said: dict[str, Any]) -> None:
+    """Raises NewerFormat for what a later version wrote, and ValueError where no format is said."""
+    for name, form in (("version", BACKUPS), ("payloads", PAYLOAD)):
+        version = said.get(name, form.oldest)
+        if type(version) is not int or version < form.oldest:
+            raise ValueError(f"its format is {version!r}")
+        check_format(form, version, f"{file} of the backups in {place.shown}", said.get("adalog"))
+
+
 def owner(place: Place) -> str:
-    """The identity of the database whose backups a place holds. Raises DamagedBackup where that cannot be read."""
+    """The identity of the database whose backups a place holds. Raises DamagedBackup where that cannot be read, and
+    NewerFormat."""
     try:
         said = json.loads(place.read(OWNER))
+        _check_known(place, OWNER, said)
         identity = said["identity"]
         checksum = said.pop("checksum", None)
+    except NewerFormat:
+        raise
     except AdalogError as error:
         raise DamagedBackup(place.shown, OWNER, error.message) from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -185,7 +203,7 @@ def claim(place: Place, identity: str) -> None:
     """Makes a place that of the database with this identity, or finds that it is. Raises as `check_owner`."""
     if check_owner(place, identity):
         return
-    whose = {"format": _FORMAT, "version": _VERSION, "identity": identity}
+    whose = {"format": _FORMAT, "version": BACKUPS.newest, "adalog": RELEASE, "identity": identity}
     place.write(OWNER, [json.dumps({**whose, "checksum": _checksum(whose)}).encode()])
 
 
@@ -199,7 +217,14 @@ def publish(place: Place, backup: Backup) -> None:
     said = asdict(backup)
     del said["name"]
     body = json.dumps(said)
-    whole = {"version": _VERSION, "checksum": sha256(body.encode()).hexdigest(), "body": body}
+    whole = {
+        "version": BACKUPS.newest,
+        "adalog": RELEASE,
+        # Of the transactions that are in it.
+        "payloads": PAYLOAD.newest,
+        "checksum": sha256(body.encode()).hexdigest(),
+        "body": body,
+    }
     place.write(backup.file, [json.dumps(whole).encode()])
     place.settle()
 
@@ -222,13 +247,12 @@ def _read(place: Place, name: str) -> Backup:
         raise DamagedBackup(place.shown, file, error.message) from None
     try:
         whole = json.loads(text)
-        version, body = whole["version"], whole["body"]
-        if version == _VERSION and sha256(body.encode()).hexdigest() != whole["checksum"]:
+        _check_known(place, file, whole)
+        body = whole["body"]
+        if sha256(body.encode()).hexdigest() != whole["checksum"]:
             raise ValueError("its checksum is wrong")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise DamagedBackup(place.shown, file, str(error)) from None
-    if version != _VERSION:
-        raise DamagedBackup(place.shown, file, f"it is of format {version!r}, written by another version of adalog")
     try:
         said: dict[str, Any] = json.loads(body)
         chunks = [Chunk(**each) for each in said.pop("chunks")]

@@ -16,6 +16,7 @@ from store.backup.findings import Checked, Findings, Remedies, Tell, said
 from store.backup.watching import UNWATCHED, Watching
 from store.files import Files, FolderFiles
 from store.folder import Layout, is_address
+from store.formats import NewerFormat
 from store.log import Log
 from store.reading import held_folder, source_of
 from store.server import shown_address
@@ -47,7 +48,8 @@ def check_data(
     what is damaged as it is found. deep: the log is replayed too, and what comes of it compared with the segments;
     that takes as much memory as the database.
 
-    Raises BACKEND_UNAVAILABLE where there is no database, or nobody may look.
+    Raises BACKEND_UNAVAILABLE where there is no database, or nobody may look, NewerFormat where a later version
+    wrote to it: what is right there is not known here.
     """
     with ExitStack() as holding:
         if is_address(location):
@@ -60,6 +62,8 @@ def check_data(
         _check_cursor_key(folder, findings)
         try:
             log = Log.reading(folder.log, folder.imported)
+        except NewerFormat:
+            raise
         except AdalogError as error:
             findings.add_of_log(said(error))
             return findings.checked

@@ -6,22 +6,23 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from datalog.errors import AdalogError, Code
+from datalog.errors import AdalogError
 from store import layout
 from store.attribute_data import NO_DATA
 from store.backup.findings import Findings, why
 from store.backup.soundness import block_faults, delta_faults, relation_faults, unknown_values
 from store.backup.watching import Watching
 from store.base import Base
-from store.checkpoint import Checkpoint, restored
+from store.checkpoint import Checkpoint, OutdatedCheckpoint, restored
 from store.codes import Codes
 from store.columns import Columns, Int64s
 from store.files import Files, size_of
+from store.formats import NewerFormat
 from store.head import Head
 from store.log import Log
 from store.payload import Logged
 from store.relation import Relation
-from store.segment import DamagedSegment, Segment, open_segment
+from store.segment import Segment, open_segment
 from store.stored import block_of, load_base, load_deltas, load_run
 from store.trie import distinct
 
@@ -36,16 +37,22 @@ class CheckpointCheck:
         self._watching = watching
 
     def run(self) -> Checkpoint | None:
-        """The checkpoint, whose segments were looked at; None where there is none or something is wrong with it."""
+        """The checkpoint, whose segments were looked at; None where there is none or something is wrong with it.
+
+        Raises NewerFormat.
+        """
         findings = self._findings
         before = len(findings.checked.findings)
         try:
             found = self._files.checkpoint()
+        except NewerFormat:
+            raise
+        except OutdatedCheckpoint:
+            # It is made again from the log when the folder is opened next.
+            return None
         except AdalogError as error:
-            is_later = error.code is Code.INTERNAL and not isinstance(error, DamagedSegment)
-            remedy = "use the version of adalog that wrote it" if is_later else findings.remedies.rebuilt
             what = error.message.partition(" is damaged: ")[2].partition(";")[0] or error.message
-            findings.add(self._files.checkpoint_shown, what, remedy)
+            findings.add(self._files.checkpoint_shown, what, findings.remedies.rebuilt)
             return None
         if found is None:
             return None
@@ -80,6 +87,8 @@ class CheckpointCheck:
             self._files.bring([segment])
             open_segment(segment)
             findings.read(size_of(segment))
+        except NewerFormat:
+            raise
         except AdalogError as error:
             findings.add(self._files.shown(segment), why(error, segment.file), findings.remedies.rebuilt)
             return False

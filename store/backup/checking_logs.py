@@ -10,6 +10,7 @@ from store.backup.findings import Findings, said, why
 from store.backup.watching import Watching
 from store.entry import Copied, chained
 from store.files import Files, size_of
+from store.formats import NewerFormat
 from store.imported import LoggedFile
 from store.log import Log
 from store.payload import Logged
@@ -37,6 +38,8 @@ class LogCheck:
             total = self._log.nbytes(1, last + 1, last)
             named = self._entries(self._log.copied(0, last), last, total)
             listed = self._log.files(last)
+        except NewerFormat:
+            raise
         except AdalogError as error:
             findings.add_of_log(said(error))
             return False
@@ -74,6 +77,8 @@ class LogCheck:
         try:
             # Names of files are names, wherever the files are.
             logged = Logged.decoded(entry.payload, self._log.files_folder or Path(IMPORTED))
+        except NewerFormat:
+            raise
         except Exception as error:  # noqa: BLE001 - whatever its bytes make go wrong
             findings.add_of_log(f"transaction {entry.t} cannot be read ({error!r})", entry.t - 1)
             return set()
@@ -95,6 +100,8 @@ class LogCheck:
             self._files.bring([segment])
             arrays = open_segment(segment)
             findings.read(size_of(segment))
+        except NewerFormat:
+            raise
         except AdalogError as error:
             findings.add(where, why(error, segment.file), remedy)
             return

@@ -35,7 +35,7 @@ from store.files import Files, segments_of, size_of
 from store.log import Log
 from store.place import FOLDERS, PIECE, Folder, Place
 from store.reading import Source
-from store.segment import DamagedSegment, Segment
+from store.segment import MAGIC_BYTES, DamagedSegment, Segment, check_magic
 
 _TRAILER: Final = 4
 
@@ -367,16 +367,18 @@ def _pieces(segment: Segment) -> Iterator[bytes]:
 def _digest(segment: Segment, look: Callable[[], None]) -> tuple[str, int]:
     """SHA-256 and the bytes of a segment's file. look: called now and then, may raise.
 
-    Raises DamagedSegment where the file's own checksum is wrong.
+    Raises DamagedSegment where the file's own checksum is wrong, NewerFormat.
     """
     size = size_of(segment)
-    digest, checksum, left = hashlib.sha256(), 0, size - _TRAILER
+    digest, checksum, left, head = hashlib.sha256(), 0, size - _TRAILER, b""
     for piece in _pieces(segment):
         look()
+        head = head or piece[:MAGIC_BYTES]
         digest.update(piece)
         # A slice of all of it is the piece itself, and no copy.
         checksum = zlib.crc32(piece[: max(left, 0)], checksum)
         left -= len(piece)
     if left != -_TRAILER or checksum != segment.checksum:
         raise DamagedSegment(segment.file, "its checksum is wrong")
+    check_magic(segment.file, head)
     return digest.hexdigest(), size

@@ -21,12 +21,12 @@ import orjson
 from datalog.errors import AdalogError, Code
 from datalog.values import Keyword
 from executor.spark.exporting.origin import Origin
+from store.formats import EXPORT, check_format
 from store.private import FOLDER_MODE
 
 MANIFEST: Final = "manifest.json"
 SCHEMA: Final = "schema.edn"
 FORMATS: Final = ("parquet", "edn")
-_VERSION: Final = 1
 _PLAIN: Final = re.compile(rb"[A-Za-z0-9_-]")
 _LONGEST: Final = 150
 # What an export calls folders and files: nothing leads elsewhere.
@@ -69,8 +69,9 @@ class Listing:
     idents: Mapping[str, int]
 
     def written(self) -> bytes:
-        """As the file holds it."""
-        return orjson.dumps({"version": _VERSION, **asdict(self)}, option=orjson.OPT_INDENT_2) + b"\n"
+        """As the file holds it. The first format has no room for the release; from the second on `adalog` says it,
+        which readers know already."""
+        return orjson.dumps({"version": EXPORT.newest, **asdict(self)}, option=orjson.OPT_INDENT_2) + b"\n"
 
 
 def read_manifest(origin: Origin) -> Listing:
@@ -78,8 +79,10 @@ def read_manifest(origin: Origin) -> Listing:
     path = origin.told(MANIFEST)
     try:
         said = orjson.loads(origin.content(MANIFEST))
-        if said.pop("version") != _VERSION:
-            raise AdalogError(Code.ARG_INVALID, f"{path} is of another version of adalog")
+        version, release = said.pop("version"), said.pop("adalog", None)
+        if type(version) is not int or version < EXPORT.oldest:
+            raise ValueError(f"its format is {version!r}")
+        check_format(EXPORT, version, path, release, Code.ARG_INVALID)
         attributes = tuple(
             ExportedAttribute(**{**each, "files": tuple(File(**file) for file in each["files"])})
             for each in said.pop("attributes")

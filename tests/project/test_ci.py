@@ -89,6 +89,12 @@ def test_a_clone_in_a_folder_of_its_own_is_checked(checkout: Path) -> None:
     assert "checked\n700 alone: \nadalog\nthe second\n" in said
 
 
+def test_what_a_make_that_started_it_was_told_is_not_for_the_checks(checkout: Path) -> None:
+    code, said = ran(checkout, MAKEFLAGS="n", MAKELEVEL="1")
+    assert code == 0
+    assert "checked\n700 alone: \nadalog\nthe second\n" in said
+
+
 def test_a_test_that_fails_is_told_by_the_exit_code(checkout: Path) -> None:
     code, said = ran(checkout, "echo 3 failed; exit 3")
     assert code == 2, "make's own"

@@ -289,7 +289,8 @@ class Engine:
             ordered=request.ordered,
         )
         result.question, result.dropped = question, ran.ran.dropped
-        if ran.plan.sharing is None:
+        # Tasks leave rows out of which no aggregate needs each, unless rows repeat.
+        if ran.plan.sharing is None and (ran.place is Place.LOCAL or ran.plan.distinct):
             own = dropped(ran.plan.multiplicity, ran.ran.levels, ran.ran.rows, question.databases)
             result.dropped = result.dropped if own is None else {QUERY: own, **result.dropped}
         result.waited_ms, result.lane = cancel.waited * 1000, cancel.lane

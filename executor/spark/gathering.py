@@ -25,7 +25,8 @@ _ROWS_OF_A_TASK: Final = 1 << 17
 def nothing(plan: Plan, most: int | None, cancel: Cancel, divided: Divided | None = None) -> Ran:
     """A run of a query that comes to no rows, with what happened on the way."""
     counts = [LevelCounts() for _ in plan.levels] if divided is None else divided.counts
-    return Ran(collector_for(plan, most, cancel).rows(), counts, [] if divided is None else divided.strata)
+    rows = collector_for(plan, most, cancel).rows()
+    return Ran(rows, counts) if divided is None else Ran(rows, counts, divided.strata, dropped=divided.dropped)
 
 
 def gathered(
@@ -49,7 +50,7 @@ def gathered(
             if task.said["rows"] and not task.said["left"] and not collector(received(task, values)):
                 break
     done = [_count(*each) for each in zip(divided.shares, tasks, strict=True) if each[1].error is None]
-    return Ran(collector.rows(), divided.counts, divided.strata, done)
+    return Ran(collector.rows(), divided.counts, divided.strata, done, dropped=divided.dropped)
 
 
 def parts_of(tasks: Sequence[Answered]) -> list[Part]:

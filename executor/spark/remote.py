@@ -11,7 +11,7 @@ import pickle
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from threading import Event
 from typing import Any, Final
 
@@ -30,6 +30,7 @@ from executor.spark.engine import SparkEngine
 from executor.spark.made import translated
 from executor.spark.seen import Seen
 from executor.spark.shipping import Shipping
+from planner.multiplicity import Dropped
 from planner.plan import Plan
 from store.codes import Scratch
 from store.snapshot import Snapshot
@@ -67,6 +68,7 @@ class Back:
     tasks: Sequence[TaskCounts]
     parts: Sequence[Part] | None
     made: Sequence[Any]
+    dropped: Mapping[str, Dropped] = field(default_factory=dict)
 
 
 Ask = Callable[[Sent], Generator[Back | None]]
@@ -143,6 +145,7 @@ class RemoteSpark:
             list(back.strata),
             list(back.tasks),
             None if back.parts is None else list(back.parts),
+            back.dropped,
         )
 
     def _manifest(self, snapshot: Snapshot) -> bytes:
@@ -200,4 +203,5 @@ def run_sent(engine: SparkEngine, memory: Memory, sent: Sent, gone: Callable[[],
             ordered=sent.ordered,
             output=sent.output,
         )
-        return Back(ran.rows, ran.levels, ran.strata, ran.tasks, ran.parts, values.made()[len(sent.made) :])
+        made = values.made()[len(sent.made) :]
+        return Back(ran.rows, ran.levels, ran.strata, ran.tasks, ran.parts, made, ran.dropped)

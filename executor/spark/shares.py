@@ -8,7 +8,7 @@ value with too many for one share, a hub, is bound one variable further and shar
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import pairwise
 
@@ -25,6 +25,7 @@ from executor.join.extender import UNBOUNDED
 from executor.join.generic_join import GenericJoin, LevelCounts
 from executor.question.inputs import Inputs
 from executor.rules.facts import whole
+from planner.multiplicity import Dropped
 from planner.plan import Plan
 
 _DEEPEST = 3
@@ -48,13 +49,14 @@ class Share:
 
 @dataclass(frozen=True, eq=False)
 class Divided:
-    """A query divided among tasks. relations: those that every task is given. counts, strata: of what was evaluated
-    on the way, as `Ran` has them. No shares: there is no answer."""
+    """A query divided among tasks. relations: those that every task is given. counts, strata, dropped: of what was
+    evaluated on the way, as `Ran` has them. No shares: there is no answer."""
 
     shares: Sequence[Share]
     relations: Mapping[str, Sequence[Column]]
     counts: list[LevelCounts]
     strata: list[StratumCounts]
+    dropped: Mapping[str, Dropped] = field(default_factory=dict)
 
 
 def divided(plan: Plan, inputs: Inputs, start: Batch, run: Run, wanted: int) -> Divided:
@@ -73,9 +75,10 @@ def divided(plan: Plan, inputs: Inputs, start: Batch, run: Run, wanted: int) -> 
     facts = fixpoint.relations_read()
     join = Binding(plan, inputs.databases, facts, run, derive=derived).join()
     if join is None:
-        return Divided([], {}, nothing, fixpoint.counts)
+        return Divided([], {}, nothing, fixpoint.counts, fixpoint.dropped)
     shares = split(join, start, wanted, run.cancel)
-    return Divided(shares, {name: whole(held) for name, held in facts.items()}, join.counts, fixpoint.counts)
+    relations = {name: whole(held) for name, held in facts.items()}
+    return Divided(shares, relations, join.counts, fixpoint.counts, fixpoint.dropped)
 
 
 def is_rows(plan: Plan) -> bool:

@@ -94,3 +94,19 @@ def test_a_process_that_is_away_is_asked_nothing_for_a_while(database: Database)
         assert pool.spark_state == "starting"
     finally:
         pool.scheduler.close()
+
+
+def test_values_that_fall_together_are_counted_alike(spark: SparkEngine, database: Database) -> None:
+    query = "[:find ?k (sum ?m) :where [?a :n/value ?v] [?a :n/next ?w] [(mod ?v 7) ?k] [(mod ?v 3) ?m]]"
+    found = []
+    for engine in (spark, served(spark, threading.Event())):
+        pool = Pool(database, PoolSettings(threads=1), spark=engine)
+        try:
+            found += [
+                pool.run(Request(query, (), database.snapshot(), where)).dropped for where in ("LOCAL", "SPARK")
+            ]
+        finally:
+            pool.spark = None
+            pool.close()
+    assert found[0][""].number > 0
+    assert found == found[:1] * 4

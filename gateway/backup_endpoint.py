@@ -31,7 +31,7 @@ def backups_asked_for(backups: Backups, settings: Settings) -> Kind:
     """The jobs of /backup."""
 
     async def begin(text: bytes, principal: Principal, scope: Scope) -> Outbox:
-        said = members(text, _MEMBERS, "a backup")
+        said = await elsewhere(lambda _: members(text, _MEMBERS, "a backup"))
         if not said["to"]:
             raise AdalogError(Code.ARG_INVALID, f"`to` is {_MEMBERS['to'][1]}")
         if said.get("keep", 1) < 1:

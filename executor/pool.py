@@ -214,7 +214,7 @@ class Pool:
         diagnostics = self.diagnostics(question, cancel)
         shown = self.engine.explain(question, cancel, analyze=analyze)
         dropped = {name: Dropped(**each) for name, each in shown.get("dropped", {}).items()}
-        diagnostics = (*diagnostics, *self.found_out(question, dropped))[:MOST]
+        diagnostics = (*diagnostics, *self.found_out(question, dropped))
         shown["live"] = live_of(question)
         return Explanation(text_of(shown), shown, diagnostics)
 

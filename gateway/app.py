@@ -198,8 +198,9 @@ class _Probes:
         except AdalogError as error:
             status, headers = refusal(error)
             return JSONResponse({"errors": [describe(error)]}, status, headers)
+        # What is counted may take a while: the bytes of all attributes, for one.
         if self.workers is None:
-            text = self.metrics.text()
+            text = await asyncio.to_thread(self.metrics.text)
         else:
             text = await asyncio.to_thread(self.workers.metrics_text, self.metrics)
         return Response(text, headers={"Content-Type": CONTENT_TYPE})

@@ -31,6 +31,8 @@ _MOST_AT_ONCE: Final = 1 << 16
 _COMMON: Final = "gzip"
 # Identity may be sent unless it is ruled out; any coding that is named, were it with q=0.001, is better.
 _UNSAID: Final = 0.0001
+# Of a header, what is looked at.
+_HEADER: Final = 8_000
 _MEDIA: Final = ("application/json", "application/graphql-response+json", "text/", "image/svg+xml")
 _EVENTS: Final = "text/event-stream"
 
@@ -127,7 +129,7 @@ def acceptable(header: str | None) -> tuple[str, ...]:
 
 def _qualities(header: str) -> dict[str, float]:
     found: dict[str, float] = {}
-    for part in header.lower().split(","):
+    for part in header[:_HEADER].lower().split(","):
         name, *parameters = (piece.strip() for piece in part.split(";"))
         if name:
             found["gzip" if name == "x-gzip" else name] = _quality(parameters)

@@ -26,6 +26,8 @@ _RANGES = {
     "*/*": JSON,
 }
 
+# Of an Accept header, what is looked at: browsers send some hundred characters.
+_ACCEPT = 8_000
 # Bytes from which on a search for garbage is worth putting off.
 _LARGE = 64 * 1024
 
@@ -74,7 +76,7 @@ def accepted(header: str) -> Accepted:
     if not header or header == "*/*":
         return Accepted(JSON)
     best, best_quality, events = None, 0.0, 0.0
-    for part in header.lower().split(","):
+    for part in _ranges(header):
         media, *parameters = (piece.strip() for piece in part.split(";"))
         chosen = _RANGES.get(media)
         quality = _quality(parameters)
@@ -87,13 +89,17 @@ def accepted(header: str) -> Accepted:
 
 def wants_page(header: str) -> bool:
     """Whether a browser is asking for a page to look at."""
-    for part in header.lower().split(","):
+    for part in _ranges(header):
         media = part.partition(";")[0].strip()
         if media in (GRAPHQL_JSON, JSON):
             return False
         if media in ("text/html", "application/xhtml+xml"):
             return True
     return False
+
+
+def _ranges(header: str) -> list[str]:
+    return header[:_ACCEPT].lower().split(",")
 
 
 def _quality(parameters: list[str]) -> float:

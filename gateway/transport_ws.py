@@ -48,6 +48,8 @@ TOO_MANY_INITS: Final = 4429
 
 # Of a message that is read in no time.
 _INLINE_BYTES: Final = 64 * 1024
+# Of the payload of connection_init, whose names are compared without regard to case.
+_MEMBERS: Final = 1_000
 # Of what a client names an operation, which every event repeats.
 _ID_BYTES: Final = 128
 
@@ -209,6 +211,8 @@ class Session:
 
     async def _initialise(self, message: dict[str, Any], size: int) -> None:
         payload = _payload(message)
+        if len(payload) > _MEMBERS:
+            raise InvalidMessageError(f"`payload` of connection_init has more than {_MEMBERS:,} members")
         if self._is_initialised:
             self._socket.close(TOO_MANY_INITS, "Too many initialisation requests")
             return

@@ -64,4 +64,4 @@ class Context:
     def warn(self, path: Path, diagnostics: Sequence[Diagnostic]) -> None:
         """Has the response say what is suspicious about a field."""
         if diagnostics:
-            self.warnings[tuple(path.as_list())] = diagnostics[:MOST]
+            self.warnings[tuple(path.as_list())] = diagnostics[: MOST + 1]

@@ -60,6 +60,8 @@ _WARNING: Final = ("code", "message", "line", "column")
 # Values of variables, and entries of introspection, below which the event loop is not worth leaving.
 _INLINE_VALUES: Final = 1_000
 _INLINE_INTROSPECTION: Final = 500
+# Characters of a document.
+_LONG_DOCUMENT: Final = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +123,14 @@ class PreparingExecutor(Executor[Any]):
         self, return_type: Any, field_details_list: Any, info: Any, path: Any, result: Any, *more: Any
     ) -> Any:
         return super().complete_awaitable_value(return_type, field_details_list, info, path, owned(result), *more)
+
+    def handle_field_error(
+        self, raw_error: Exception, return_type: Any, field_details_list: Any, path: Any
+    ) -> None:
+        if len(field_details_list) > 1 and _is_long(field_details_list[0].node):
+            # Of several places graphql-core finds the lines by going through all of the document.
+            field_details_list = field_details_list[:1]
+        super().handle_field_error(raw_error, return_type, field_details_list, path)
 
     def complete_list_value(
         self,
@@ -208,6 +218,10 @@ class IntrospectingExecutor(PreparingExecutor):
 
             return owned(elsewhere(introspect))
         return super().execute_field(parent_type, source, field_details_list, path, position_context)
+
+
+def _is_long(node: FieldNode) -> bool:
+    return node.loc is not None and len(node.loc.source.body) > _LONG_DOCUMENT
 
 
 def _free(_: int) -> None:

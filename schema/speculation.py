@@ -15,7 +15,7 @@ from schema.arguments import BasisInput, basis_suspicions, snapshot_of
 from schema.context import Services
 from schema.cursor import Cursor
 from schema.reaching import reached
-from schema.scalars import EDN
+from schema.scalars import EDN, Long
 
 if TYPE_CHECKING:
     from store.snapshot import Snapshot, Start
@@ -48,7 +48,7 @@ async def read_snapshot(
     """
     if basis is not None:
         await reached(services.database, basis.t, deadline)
-    snapshot = snapshot_of(services.database, basis)
+    snapshot = await _opened(services, basis, deadline)
     if told is not None and basis is not None:
         told += basis_suspicions(services.database, basis)
     return snapshot if with_ is None else await _applied(services, snapshot, with_, None, deadline, told)
@@ -63,7 +63,9 @@ async def at_cursor(
 ) -> Snapshot:
     """The snapshot that a cursor's page was read from, made again."""
     await reached(services.database, cursor.t, deadline)
-    snapshot = services.database.at(t=cursor.t, since=cursor.since, history=cursor.history)
+    basis = BasisInput(t=Long(cursor.t), since=None if cursor.since is None else Long(cursor.since))
+    basis.history = cursor.history
+    snapshot = await _opened(services, basis, deadline)
     return snapshot if with_ is None else await _applied(services, snapshot, with_, cursor.start, deadline, told)
 
 
@@ -72,6 +74,17 @@ def cursor_on(snapshot: Snapshot, asked: str, offset: int) -> Cursor:
     start = snapshot.origin.start
     t = snapshot.t if start is None else snapshot.t - 1
     return Cursor(asked, offset, t, snapshot.since_t or None, snapshot.is_history, start)
+
+
+async def _opened(services: Services, basis: BasisInput | None, deadline: float | None) -> Snapshot:
+    """The snapshot that a basis names. Where that had another schema, it is read from the datoms, on the pool."""
+    if basis is None or (basis.as_of is None and _has_this_schema(services.database.snapshot(), basis.t)):
+        return snapshot_of(services.database, basis)
+    return await services.pool.threaded(Cancel(deadline), lambda _: snapshot_of(services.database, basis))
+
+
+def _has_this_schema(now: Snapshot, t: int | None) -> bool:
+    return t is None or t >= now.schema_touched
 
 
 async def _applied(

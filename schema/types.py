@@ -12,7 +12,7 @@ import orjson
 import strawberry
 
 from datalog import edn
-from datalog.diagnostics import MOST, Diagnostic
+from datalog.diagnostics import Diagnostic
 from datalog.errors import shown
 from datalog.watched import watching
 from executor.answer.result import Result
@@ -145,7 +145,7 @@ class QueryResult:
         assert question is not None
         found = await pool.adiagnostics(question)
         later = await pool.afound_out(question, self.result.dropped)
-        return warnings_of((*self.told, *(*found, *later)[:MOST]))
+        return warnings_of((*self.told, *found, *later))
 
     @strawberry.field
     def stats(self) -> QueryStats:

@@ -299,12 +299,16 @@ class Database:
 
     def _view(self, now: Snapshot, key: tuple[int, int, bool, str]) -> Snapshot:
         with self._past_lock:
-            view = self._past.pop(key, None)
-            if view is None:
-                t, since, history, _ = key
-                view = now.as_of(t)
-                view = view.since(since) if since else view
-                view = view.history() if history else view
+            known = self._past.get(key)
+        view = known
+        if view is None:
+            # Without the lock, as the schema of then may have to be read.
+            t, since, history, _ = key
+            view = now.as_of(t)
+            view = view.since(since) if since else view
+            view = view.history() if history else view
+        with self._past_lock:
+            view = self._past.pop(key, view)
             self._past[key] = view
             if len(self._past) > _PAST_VIEWS:
                 self._past.popitem(last=False)

@@ -17,7 +17,7 @@ from datalog.parser import parse_query
 from datalog.watched import watching
 from executor.bounds.cancel import Cancel
 from executor.bounds.recent import Recent, weight_of_text
-from executor.question.arguments import matched, relations_of, rules_text, settled
+from executor.question.arguments import Moment, matched, relations_of, rules_text, settled
 from executor.question.cost import arguments_cost, few
 from executor.question.request import Request
 from planner.outline import Outline, outline_of
@@ -85,9 +85,11 @@ class Questions:
 
     def knows(self, request: Request) -> bool:
         """Whether the question is made in no time: the text was asked before, without `%` and with few
-        arguments."""
+        arguments, none of which is a database."""
         query = self._queries.get(request.query)
         if query is None or any(isinstance(each, ast.RulesInput) for each in query.inputs):
+            return False
+        if any(isinstance(each, Moment) for each in request.args):
             return False
         return len(request.query) <= _SHORT and few(request.args, _FEW)
 

@@ -5,6 +5,8 @@ A turn's length is its work (`watched_turns`), not time. Before there were bound
 
 from __future__ import annotations
 
+import re
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -170,6 +172,66 @@ def test_what_is_suspicious_is_not_looked_for_on_the_loop(many_attributes: Gatew
         warnings = each.get("warnings", ()) if isinstance(each, dict) else ()
         # Of `with`, and of the query.
         assert len(warnings) <= 2 * 21
+
+
+BEFORE = {
+    "q": document('{ q(query: "[:find ?n . :where [?e :db/ident ?n]]", basis: {t: 1}) { basisT } }'),
+    "q as of an instant": document(
+        '{ q(query: "[:find ?n . :where [?e :db/ident ?n]]", basis: {asOf: "2001-01-01"}) { basisT } }'
+    ),
+    "explain": document('{ explain(query: "[:find ?n . :where [?e :db/ident ?n]]", basis: {t: 1}) { text } }'),
+    "datoms": document("{ datoms(index: EAVT, first: 1, basis: {t: 1}) { datoms { e } } }"),
+    "pull": document('{ pull(pattern: "[:db/ident]", eid: ":db/ident", basis: {t: 1}) }'),
+    "pullMany": document('{ pullMany(pattern: "[:db/ident]", eids: [":db/ident"], basis: {t: 1}) }'),
+    "with": document(
+        '{ pull(pattern: "[:db/doc]", eid: "1", basis: {t: 1}, with: "[[:db/add 1 :db/doc \\"x\\"]]") }'
+    ),
+    "as an argument": asked("[:find ?n . :in $ $old :where [$old ?e :db/ident ?n]]", {"basis": {"t": 1}}),
+}
+
+
+@pytest.mark.parametrize("name", BEFORE)
+def test_the_schema_of_long_ago_is_not_read_on_the_loop(many_attributes: Gateway, name: str) -> None:
+    many_attributes.database.transact("[[:db/add 1 :attribute/n00000 1]]")
+    # Once so that the text is known; then of a moment that nobody has asked for.
+    sent(many_attributes, BEFORE[name])
+    many_attributes.database._past.clear()
+    with watched_turns() as turns:
+        answer = sent(many_attributes, BEFORE[name])
+    assert "errors" not in answer, answer["errors"]
+    assert turns.calls < MOST_CALLS, turns
+
+
+def test_metrics_are_not_counted_on_the_loop(many_attributes: Gateway) -> None:
+    with watched_turns() as turns:
+        text = many_attributes.http.get("/metrics").text
+    assert "adalog_store_memory_bytes" in text
+    assert turns.calls < MOST_CALLS, turns
+
+
+def test_lines_of_a_long_document_are_not_counted_for_each_error(
+    family: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One by one they are found in Python, which takes a hundred milliseconds for each error."""
+    looks: list[int] = []
+    plain = re.compile(r"\r\n|[\n\r]")
+
+    class Counted:
+        def finditer(self, text: str) -> Iterator[re.Match[str]]:
+            looks.append(threading.get_ident())
+            return plain.finditer(text)
+
+    monkeypatch.setattr("graphql.language.source._re_newline", Counted())
+    monkeypatch.setattr("graphql.language.location._re_newline", Counted())
+    lines = "\n" * 100_000
+    fields = " ".join(f'{lines if n == 19 else ""} f{n}: q(query: "[") {{ value }}' for n in range(20))
+    twice = 'f0: q(query: "[") { basisT }'
+    errors = sent(family, document(f"{{ {fields} {twice} }}"))["errors"]
+    assert threading.get_ident() not in looks
+    assert {(each["path"][0], each["locations"][0]["line"]) for each in errors} <= {
+        *((f"f{n}", 1) for n in range(19)),
+        ("f19", 100_001),
+    }
 
 
 def test_the_time_that_a_request_has_is_that_of_its_warnings_too(many_attributes: Gateway) -> None:

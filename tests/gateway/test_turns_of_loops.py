@@ -59,8 +59,9 @@ async def main():
     await asyncio.sleep(0)
 uvloop.run(main())
 """
-    longest = max(recorded(tmp_path, program), key=lambda turn: turn.seconds)
-    assert longest.collecting > 0.8 * longest.seconds > longest.cost
+    for turn in recorded(tmp_path, program):
+        assert turn.cost <= max(0.0, turn.seconds - turn.collecting)
+        assert turn.cost < 0.02, turn
 
 
 def test_waiting_is_no_cost(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from websockets.typing import Subprotocol
 
 from executor.cache.answers import ResultCache
 from executor.cache.settings import CacheSettings
-from planner import unknown_names
+from planner.suspected import Proposals, Unknown
 from store import moments
 from tests.gateway.support import FAMILY, SCHEMA, Gateway, gateway, served
 
@@ -140,14 +140,18 @@ def test_they_come_with_every_way_of_asking(people: Gateway) -> None:
 
 def test_their_number_and_length_is_bounded(people: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
     compared: list[str] = []
-    hint = unknown_names.Unknown.hint
-    monkeypatch.setattr(
-        unknown_names.Unknown, "hint", lambda unknown: compared.append(str(unknown.name)) or hint(unknown)
-    )
+    hint = Proposals.hint
+
+    def counted(proposals: Proposals, unknown: Unknown) -> str:
+        compared.append(str(unknown.name))
+        return hint(proposals, unknown)
+
+    monkeypatch.setattr(Proposals, "hint", counted)
     many = " ".join(f":x/n{number}" for number in range(2_000))
-    assert len(told(people, f'pull(pattern: "[{many}]", eid: "1")')) == 20
+    found = told(people, f'pull(pattern: "[{many}]", eid: "1")')
+    assert (len(found), found[-1]["message"]) == (21, "1,980 more warnings are left out")
     eids = ", ".join(f'":x/n{number}"' for number in range(2_000))
-    assert len(told(people, f'pullMany(pattern: "[*]", eids: [{eids}])')) == 20
+    assert len(told(people, f'pullMany(pattern: "[*]", eids: [{eids}])')) == 21
     assert len(compared) == 40
     long = "n" * 50_000
     [warning] = told(people, f'pull(pattern: "[:x/{long}]", eid: "1")')

@@ -221,19 +221,25 @@ def diagnostics(
         owners = sorted(tree.written(each) for each in found_owners)
         if not owners:
             continue
-        number = f"{'' if found.exact else 'at least '}{found.number:,}"
-        apart = f"{' '.join(owners)} alone tell{'s' if len(owners) == 1 else ''} apart"
-        message = f"{what} runs over distinct tuples: {number} that {apart} fell together with equal ones"
+        left_out = _left_out(found, " ".join(owners))
+        message = f"{what} takes equal rows once: {left_out}"
         hidden = any(each in tree.names for each in found_owners)
         yield Diagnostic(
             Suspicion.DROPPED_DUPLICATES, f"{message}; {_remedy(name, owners, hidden=hidden)}", position
         )
 
 
+def _left_out(found: Dropped, owners: str) -> str:
+    if found.exact and found.number == 1:
+        return f"1 row that differs from another only in {owners} is left out"
+    least = "" if found.exact else "at least "
+    return f"{least}{found.number:,} rows that differ from others only in {owners} are left out"
+
+
 def _remedy(name: str, owners: Sequence[str], *, hidden: bool) -> str:
     keeping = f":with {' '.join(owners)}"
     if name != QUERY:
-        return f"aggregate in a query with {keeping}, over a rule that has it in its head, to count each"
+        return f"to count each, aggregate in a query with {keeping}, over a rule that has it in its head"
     if hidden:
         return f"{keeping} counts each, where the rule or clause that it is local to shares it"
     return f"{keeping} counts each"

@@ -27,6 +27,9 @@ class Counts(Protocol):
     @property
     def rows(self) -> int: ...
 
+    @property
+    def skipped(self) -> int: ...
+
 
 def dropped(
     how: Multiplicity | None, levels: Sequence[Counts], rows: Batch, databases: Mapping[str, Snapshot]
@@ -36,10 +39,10 @@ def dropped(
         return None
     if how.blank is not None:
         found = _looked_up(how.blank, rows, databases)
-    elif any(each.rows != each.prefixes for each in levels[how.level + 1 :]):
+    elif any(each.rows + each.skipped != each.prefixes for each in levels[how.level + 1 :]):
         return None
     else:
-        found = Dropped(levels[how.level].rows - rows.size)
+        found = Dropped(levels[how.level].rows + levels[how.level].skipped - rows.size)
     if found is None or found.number <= 0 or not all(each.holds(databases) for each in how.singles):
         return None
     return found

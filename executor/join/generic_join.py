@@ -51,12 +51,14 @@ class Level:
 
 @dataclass(slots=True)
 class LevelCounts:
-    """What explain analyze shows of a level: rows in, candidates looked at, rows out, seconds."""
+    """What explain analyze shows of a level: rows in, candidates looked at, rows out, seconds. skipped: extensions
+    that were counted and not written out, as one of each prefix is enough."""
 
     prefixes: int = 0
     candidates: int = 0
     rows: int = 0
     seconds: float = 0.0
+    skipped: int = 0
 
 
 class States:
@@ -182,7 +184,7 @@ class GenericJoin:
             if level.counted:
                 return self._weigh(batch, np.array([len(shortest)]))
             if self._only_asks(batch, depth, checks):
-                return self._having_any(batch, np.array([len(shortest)]))
+                return self._having_any(batch, np.array([len(shortest)]), depth)
         first = value = written(shortest)
         for row, (_, owner) in zip(longer, rows[1:], strict=True):
             if not len(value):
@@ -208,7 +210,7 @@ class GenericJoin:
         asking = self._only_asks(batch, depth, checks)
         if asking and len(narrow) == 1:
             self.counts[depth].candidates += batch.size
-            yield self._having_any(batch, narrow[0].length)
+            yield self._having_any(batch, narrow[0].length, depth)
             return
         if len(narrow) == 1 and (counting or WEIGHT not in batch.columns) and narrow[0].total <= self.budget:
             # What most levels of a small query are: one range for each prefix, in one chunk.
@@ -232,7 +234,7 @@ class GenericJoin:
                 yield self._weigh(part, count_ranges(ranges, stop - start))
                 continue
             if asking:
-                yield self._having_any(part, count_ranges(ranges, stop - start))
+                yield self._having_any(part, count_ranges(ranges, stop - start), depth)
                 continue
             if len(ranges) == 1:
                 yield self._by_range(part, level, ranges[0], checks)
@@ -276,10 +278,11 @@ class GenericJoin:
         places = np.flatnonzero(total)
         return Batch(len(places), {variable: places + low, WEIGHT: total[places]})
 
-    @staticmethod
-    def _having_any(batch: Batch, count: NDArray[np.int64]) -> Batch:
+    def _having_any(self, batch: Batch, count: NDArray[np.int64], depth: int) -> Batch:
         """The prefixes with an extension, where nothing asks for its value."""
-        return batch.keep(count > 0)
+        found = batch.keep(count > 0)
+        self.counts[depth].skipped += int(count.sum()) - found.size
+        return found
 
     @staticmethod
     def _weigh(batch: Batch, count: NDArray[np.int64]) -> Batch:

@@ -104,8 +104,9 @@ def _count(share: Share, task: Answered) -> TaskCounts:
 
 
 def _add(counts: list[LevelCounts], more: Sequence[Sequence[Any]]) -> None:
-    for count, (prefixes, candidates, rows, seconds) in zip(counts, more, strict=True):
+    for count, (prefixes, candidates, rows, seconds, skipped) in zip(counts, more, strict=True):
         count.prefixes += prefixes
         count.candidates += candidates
         count.rows += rows
+        count.skipped += skipped
         count.seconds += seconds

@@ -193,7 +193,7 @@ def run_share(job: Job, share: pa.Buffer) -> pa.Buffer:
                 rows, left = _left(job, job.output, number, rows, bound.common)
             numbers, made = made_up(rows, bound.common.values, len(job.made))
         said = {
-            "counts": [[c.prefixes, c.candidates, c.rows, c.seconds] for c in ran.levels],
+            "counts": [[c.prefixes, c.candidates, c.rows, c.seconds, c.skipped] for c in ran.levels],
             "numbers": numbers,
             "made": made,
             "enough": enough,

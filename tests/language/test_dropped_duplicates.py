@@ -73,7 +73,8 @@ def said(world: World, query: str, *args: str) -> str:
 def test_how_many_and_what_tells_them_apart(shop, query, number, owner):
     args = (":de",) if ":in" in query else ()
     message = said(shop, query, *args)
-    assert f" {number} that {owner} alone tells apart" in message
+    rows = "1 row that differs from another" if number == 1 else f"{number} rows that differ from others"
+    assert f" {rows} only in {owner} " in message
     assert f":with {owner} counts each" in message
     assert said(shop, query.replace(" :where", f" :with {owner} :where"), *args) == ""
 
@@ -114,7 +115,7 @@ RULE = "[[(rev ?s (sum ?q)) [?l :line/supplier ?s] [?l :line/qty ?q]]]"
 
 def test_rules(shop):
     message = said(shop, "[:find ?s ?q :in $ % :where (rev ?s ?q)]", RULE)
-    assert "1 that ?l alone tells apart" in message
+    assert "1 row that differs from another only in ?l is left out" in message
     assert "(sum …) of the rule rev" in message
     assert said(shop, "[:find ?q . :in $ % :where (rev 1 ?q)]", RULE) == message
     assert said(shop, "[:find ?q . :in $ % :where (rev 2 ?q)]", RULE) == ""
@@ -123,13 +124,15 @@ def test_rules(shop):
 
 def test_a_rule_over_one_pattern(shop):
     rule = "[[(all (sum ?q)) [?l :line/qty ?q]]]"
-    assert "3 that ?l alone tells apart" in said(shop, "[:find ?q . :in $ % :where (all ?q)]", rule)
+    assert "3 rows that differ from others only in ?l are left out" in said(
+        shop, "[:find ?q . :in $ % :where (all ?q)]", rule
+    )
 
 
 def test_a_local_variable_of_a_rule(shop):
     rules = "[[(of ?s ?q) [?l :line/supplier ?s] [?l :line/qty ?q]]]"
     message = said(shop, "[:find ?s (sum ?q) :in $ % :where (of ?s ?q)]", rules)
-    assert "1 that ?l alone tells apart" in message
+    assert "1 row that differs from another only in ?l is left out" in message
     assert "where the rule or clause that it is local to shares it" in message
 
 
@@ -147,7 +150,7 @@ def test_a_kept_answer_has_the_same_warnings(shop):
         for asked, owner in ((query, "?l"), (query, "?l"), (query.replace("?l", "?line"), "?line")):
             result = world.run(asked)
             (found,) = pool.found_out(result.question, result.dropped)
-            assert f"1 that {owner} alone tells apart" in found.message
+            assert f"1 row that differs from another only in {owner} is left out" in found.message
         assert result.cache == "HIT"
     finally:
         pool.close()
@@ -198,4 +201,4 @@ def test_against_brute_force(db):
             kept = [q > 9 if ">" in extra else q % 2 == 0 or not extra for _, q in lines.values()]
             rows = [(group(s), q) for (s, q), keep in zip(lines.values(), kept, strict=True) if keep]
             fell = len(rows) - len(set(rows))
-            assert f" {fell} that ?l alone" in said(db, query), query
+            assert f" {fell} row" in said(db, query), query

@@ -41,7 +41,10 @@ CLAUSES = (
     "(r ?a ?x)",
 )
 RULES = "[[(r ?e ?v) [?e :m ?v]] [(r ?e ?v) [?e :one ?f] (r ?f ?v)]]"
-FOUND = re.compile(r" (at least )?([\d,]+) that (\?\w+(?: \?\w+)*) alone tell")
+FOUND = re.compile(
+    r" (at least )?([\d,]+) rows? that differs? from (?:others|another) "
+    r"only in (\?\w+(?: \?\w+)*) (?:is|are) left out"
+)
 
 
 def data(rng: Random) -> str:

@@ -59,9 +59,11 @@ def outline(text: str, upto: int | None = None, within: int | None = None) -> No
     for index, match in enumerate(TOKEN.finditer(text)):
         if not index % _LOOK:
             look()
-            if within is not None and len(stack) == 1 and not whole.children and len(inner.children) >= within:
-                whole.children.append(inner)
-                break
+            if within is not None and stack and not whole.children and not is_prefix(stack[0][1]):
+                first = inner if len(stack) == 1 else stack[1][0]
+                if len(first.children) >= within:
+                    whole.children.append(first)
+                    break
         token = match[0]
         if token[0] == ";":
             continue

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
 from math import inf, isnan
@@ -9,7 +11,8 @@ from uuid import UUID
 
 import pytest
 
-from datalog.edn import EdnError, Limits, locate, read, read_form
+from datalog.edn import EdnError, Limits, locate, locate_all, read, read_form
+from datalog.edn_outline import TOKEN
 from datalog.errors import Code, Position
 from datalog.values import BigInt, Char, EdnList, EdnMap, EdnSet, Keyword, Symbol, Uri, identity
 
@@ -277,3 +280,22 @@ def test_an_element_added_twice_in_a_query_is_refused_at_its_place() -> None:
     with pytest.raises(EdnError) as caught:
         read_form("{:find [?x]\n :find [?y]}")
     assert caught.value.position == Position(2, 2)
+
+
+@pytest.mark.parametrize("form", ["[1 2]", "[1 2 3]", "[1 2 3 4]", "{:a [1]}", "x", '#_ [y] #inst "2024-01-01"'])
+def test_a_text_is_looked_at_as_far_as_its_places_ask(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "[" + f"{form} " * 20_000 + "]"
+    tokens, plain = 0, TOKEN
+
+    class Counted:
+        def finditer(self, given: str) -> Iterator[re.Match[str]]:
+            nonlocal tokens
+            for match in plain.finditer(given):
+                tokens += 1
+                yield match
+
+    paths = [(0,), (30,), (31, 0)]
+    places = [locate(text, path) for path in paths]
+    monkeypatch.setattr("datalog.edn_outline.TOKEN", Counted())
+    assert locate_all(text, paths) == places
+    assert tokens < 3_000

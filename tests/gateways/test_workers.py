@@ -191,6 +191,22 @@ def asked(fleet: Fleet, times: int) -> Iterator[list[http.client.HTTPConnection]
         yield connections
 
 
+def test_no_worker_is_held_by_what_is_suspicious_about_a_request(fleet: Fleet) -> None:
+    """As many names that nobody declared as fit into a text: on the event loop, warnings about them took longer
+    than a worker may be silent."""
+    names = "[" + " ".join(f"[:db/retract 1 :u{number:05}/n 1]" for number in range(36_000)) + "]"
+    field = 'q(query: "[:find ?a . :where [?a :account/name]]", with: $w) { value warnings { message } }'
+    body = {"query": f"query($w: EDN) {{ a: {field} b: {field} }}", "variables": {"w": names}}
+    before = fleet.workers()
+    answer = httpx.post(f"{fleet.url}/graphql", json=body, timeout=60).json()
+    assert "errors" not in answer, answer["errors"]
+    for each in answer["data"].values():
+        assert each["warnings"][20]["message"].endswith(
+            "35,980 more retractions are of attributes that are not declared"
+        )
+    assert fleet.workers() == before
+
+
 def test_a_pause_that_is_short_is_forgiven(fleet: Fleet) -> None:
     workers = fleet.workers()
     os.kill(workers[0], signal.SIGSTOP)

@@ -23,7 +23,9 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = "TURN_RECORDS"
-# Seconds of a turn that is written down though there was a longer one, and from which on it is said where it was.
+# Seconds of a turn that is written down though there was a longer one, for which the machine's speed is looked at,
+# and from which on it is said where it was.
+_WRITTEN = 0.005
 _LONG = 0.02
 _SEEN = 0.03
 # What is done to learn how fast the processor is, and its seconds on a machine at rest.
@@ -96,13 +98,13 @@ class _Recorder:
         finally:
             seconds = time.thread_time() - began
             del self._turns[thread]
-            if seconds > self._longest or seconds > _LONG:
+            if seconds > self._longest or seconds > _WRITTEN:
                 self._record(seconds, self._collected[thread], callback, turn[1])
 
     def _record(self, seconds: float, collecting: float, callback: Any, where: str) -> None:
         slowness = max(1.0, _slowness()) if seconds > _LONG else 1.0
         cost = max(0.0, seconds - collecting) / slowness
-        if cost <= self._longest and cost <= _LONG:
+        if cost <= self._longest and cost <= _WRITTEN:
             return
         self._longest = max(self._longest, cost)
         turn = Turn(cost, seconds, collecting, _described(callback), where)

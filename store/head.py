@@ -220,7 +220,7 @@ class Head(State):
             self.schema = self.schema.updated(entities, self._values_of(entities), self.codes)
 
     def _values_of(self, entities: list[int]) -> Reader:
-        """What reads values of many entities, which are sorted and asked for in order, for the schema: each attribute
+        """What reads values for the schema, of many entities that are sorted and asked for in order: an attribute
         is read once for a thousand of them."""
         ids, last = np.empty(0, np.int64), -1
         found: dict[int, dict[int, list[Any]]] = {}

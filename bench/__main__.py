@@ -12,6 +12,7 @@ from rich.console import Console
 
 from bench import (
     attacks,
+    attributes,
     backup,
     batch,
     bystanders,
@@ -51,6 +52,7 @@ _OTHERS: Final[dict[str, Callable[[bool, Say], list[Line]]]] = {
     "gateways": gateways.gateways,
     "transaction": cost.transaction,
     "memory": cost.memory,
+    "attributes": attributes.attributes,
     "startup": cost.startup,
     "first": first.queries,
     "needs": reach.needs,

@@ -6,6 +6,7 @@ transaction; `rolled_back` undoes transactions that the log then refused.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
@@ -33,6 +34,7 @@ from store.trie import distinct
 
 # Of the schema, entities that are read together rather than one by one.
 _MANY_ENTITIES: Final = 32
+_TOGETHER: Final = 1024
 # Later than any transaction.
 _NEWEST: Final = 1 << 60
 _NO_VALUES: Final[list[Any]] = []
@@ -211,15 +213,25 @@ class Head(State):
             self.free, self.next_ident = after(self.free, self.next_ident, ids)
 
     def _read_schema(self, touched: Collection[int]) -> None:
-        read = self.values if len(touched) < _MANY_ENTITIES else self._values_of(touched)
-        self.schema = self.schema.updated(touched, read, self.codes)
+        if len(touched) < _MANY_ENTITIES:
+            self.schema = self.schema.updated(touched, self.values, self.codes)
+        else:
+            entities = sorted(touched)
+            self.schema = self.schema.updated(entities, self._values_of(entities), self.codes)
 
-    def _values_of(self, entities: Collection[int]) -> Reader:
-        """What reads values of many entities for the schema: each attribute is read once for all of them."""
-        ids = np.array(sorted(entities), np.int64)
+    def _values_of(self, entities: list[int]) -> Reader:
+        """What reads values for the schema, of many entities that are sorted and asked for in order: an attribute
+        is read once for a thousand of them."""
+        ids, last = np.empty(0, np.int64), -1
         found: dict[int, dict[int, list[Any]]] = {}
 
         def read(attribute: int, entity: int) -> list[Any]:
+            nonlocal ids, last
+            if entity > last:
+                start = bisect_left(entities, entity)
+                ids = np.array(entities[start : start + _TOGETHER], np.int64)
+                last = int(ids[-1])
+                found.clear()
             known = found.get(attribute)
             if known is None:
                 known = found[attribute] = {}

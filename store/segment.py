@@ -8,6 +8,7 @@ compare the checksum; what is damaged raises and is never read as data.
 
 from __future__ import annotations
 
+import errno
 import mmap
 import os
 import struct
@@ -134,6 +135,12 @@ def open_segment(segment: Segment, *, trusted: bool = False) -> dict[str, NDArra
             # Private and writable, though nobody writes: kernels compiled for ordinary arrays take them.
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
     except (OSError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno == errno.ENOMEM:
+            # Of addresses, or of mappings: the file is as good as it was.
+            raise AdalogError(
+                Code.BACKEND_UNAVAILABLE,
+                "the process has as many memory mappings as it may; on Linux vm.max_map_count says how many",
+            ) from None
         if isinstance(error, OSError) and error.errno in OUT_OF_FILES:
             raise AdalogError(Code.BACKEND_UNAVAILABLE, "the process has as many files open as it may") from None
         raise DamagedSegment(segment.file, f"it cannot be read ({error})") from None

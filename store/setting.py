@@ -18,7 +18,7 @@ SECONDS: Final = 5.0
 WAITING: Final = 1024
 ATTRIBUTES: Final = 20_000
 # Attributes that one transaction may declare. The schema of a large application has a few thousand; resolving so
-# many keeps other writers waiting for less than a second.
+# many takes about a second, for which other writers wait.
 _AT_ONCE: Final = 5_000
 
 

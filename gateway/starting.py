@@ -29,8 +29,10 @@ from gateway.config import Settings
 from gateway.guards import Guard, SecurityHeaders
 from gateway.origins import Origins
 from gateway.request_ids import RequestIds
+from gateway.texts import shown_data
 from gateway.wire import Wire
 from schema.errors import describe
+from store.folder import is_address
 from store.progress import OpeningStopped, Progress
 
 if TYPE_CHECKING:
@@ -214,7 +216,7 @@ class Start:
         progress, pause, told = self._progress, _FIRST_PAUSE_SECONDS, ""
         while True:
             try:
-                return open_database(self._settings, self._siblings, progress)
+                database = open_database(self._settings, self._siblings, progress)
             except UnusableError as error:
                 if not error.retryable:
                     raise
@@ -222,6 +224,10 @@ class Start:
                 if error.message != told:
                     _LOGGER.warning("the database cannot be opened yet, and is tried again: %s", error.message)
                 told = error.message
+            else:
+                if is_address(self._settings.data) and not database.snapshot().t:
+                    _LOGGER.info("the database in %s is new, and holds nothing", shown_data(self._settings.data))
+                return database
             self._over.wait(pause)
             progress.check()
             pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)

@@ -14,6 +14,7 @@ from gateway.cli.options import SettingOptions, data_option, format_option, opti
 from gateway.cli.printing import print_relation
 from gateway.cli.where import is_new, made, present_settings, read_settings
 from gateway.console import out
+from store.folder import is_address
 
 
 @click.command(cls=SettingOptions)
@@ -41,7 +42,8 @@ def serve(**_: Any) -> None:
         log = logging.getLogger("adalog.server")
 
         def begins() -> None:
-            if is_new(settings):
+            # A server may be away, and is waited for with the port open.
+            if not is_address(settings.data) and is_new(settings):
                 log.info("%s", made(settings))
 
         try:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -158,3 +161,41 @@ def test_a_start_that_waits_is_stopped_at_once(victim: PostgresServer, address: 
         assert found.start.failure is None
     finally:
         victim.start()
+
+
+def serving(data: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "gateway.cli", "serve", "--port", "0", "--spark", "off", "--data", data]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def test_the_command_waits_with_its_port_open(victim: PostgresServer, address: str) -> None:
+    victim.stop(signal.SIGQUIT)
+    try:
+        with serving(address) as process:
+            assert process.stderr is not None
+            try:
+                found = None
+                for line in process.stderr:
+                    assert "s3cret" not in line
+                    found = re.search(r"the PostgreSQL server cannot be reached; (http://\S+)/readyz", line)
+                    if found is not None:
+                        break
+                assert found is not None, "it says where it waits"
+                ready = httpx.get(f"{found[1]}/readyz", timeout=60)
+                assert (ready.status_code, ready.json()["status"]) == (503, "starting")
+                victim.start()
+                until(lambda: httpx.get(f"{found[1]}/readyz", timeout=60).status_code == 200)
+            finally:
+                process.terminate()
+                _, error = process.communicate(timeout=60)
+            assert (process.returncode, "Traceback" in error) == (0, False)
+    finally:
+        victim.stop()
+        victim.start()
+
+
+def test_the_command_ends_where_waiting_would_not_help(address: str) -> None:
+    with serving(_password(address)) as process:
+        _, error = process.communicate(timeout=60)
+    assert process.returncode == 3
+    assert "password authentication failed" in error

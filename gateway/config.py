@@ -50,7 +50,7 @@ from gateway.setting import PREFIX, SettingError
 from schema.limits import Limits
 from store.fold_memory import FOLD_BYTES
 from store.folder import is_address
-from store.setting import ATTRIBUTES
+from store.schema_policy import ATTRIBUTES
 
 __all__ = ["PREFIX", "SettingError", "Settings", "import_places", "is_loopback", "networks", "settings_from"]
 

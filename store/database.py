@@ -42,8 +42,9 @@ from store.replay import opened
 from store.report import report_of
 from store.request import AdoptionRequest, BulkRequest, Request
 from store.resolve import Transaction, resolve
+from store.schema_policy import ATTRIBUTES, SchemaMode, SchemaPolicy
 from store.server import ServerLog
-from store.setting import ATTRIBUTES, WAITING, Evaluation, Evaluator, SchemaMode, SchemaPolicy, Setting, Watch
+from store.setting import WAITING, Evaluation, Evaluator, Setting, Watch
 from store.snapshot import Snapshot, Start
 from store.speculation import Fork, instant_at, outcome
 from store.waiting import Waiting

@@ -28,7 +28,7 @@ from store.attribute import (
     shared,
 )
 from store.operations import Add, Path, Refused, Tempid
-from store.setting import SchemaPolicy
+from store.schema_policy import SchemaPolicy
 from store.state import State
 from store.suspects import Suspects
 

@@ -25,7 +25,8 @@ from store.few_adds import few_adds
 from store.functions import expanded
 from store.operations import PRODUCED, Operation, Path, Refused
 from store.plain_adds import LEAST, plain_adds
-from store.setting import Evaluation, SchemaPolicy
+from store.schema_policy import SchemaPolicy
+from store.setting import Evaluation
 from store.state import State
 from store.suspects import Suspects
 from store.tempids import resolved

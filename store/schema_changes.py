@@ -14,7 +14,7 @@ from store.changes import Effect
 from store.declarations import too_many_at_once
 from store.operations import Path, Refused
 from store.schema import Schema, attribute_from
-from store.setting import SchemaMode, SchemaPolicy
+from store.schema_policy import SchemaMode, SchemaPolicy
 from store.speculation import ChangedValues
 from store.state import State
 from store.trie import Csr

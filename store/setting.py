@@ -6,20 +6,15 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, Protocol
 
 from datalog import edn
 from datalog.errors import AdalogError, Code
+from store.schema_policy import SchemaMode, SchemaPolicy
 from store.snapshot import Snapshot
-
-SchemaMode = Literal["open", "strict"]
 
 SECONDS: Final = 5.0
 WAITING: Final = 1024
-ATTRIBUTES: Final = 20_000
-# Attributes that one transaction may declare. The schema of a large application has a few thousand; resolving so
-# many takes about a second, for which other writers wait.
-_AT_ONCE: Final = 5_000
 
 
 Rows = Sequence[tuple[Any, ...]]
@@ -68,16 +63,6 @@ class Rehearsal:
     def learn(self, marks: Sequence[Any], rows: Rows) -> None:
         """Keeps rows under all of the marks."""
         self._known.update((mark, rows) for mark in marks)
-
-
-@dataclass(frozen=True, slots=True)
-class SchemaPolicy:
-    """How transactions may change the schema. attributes: the most there may be besides the built-in ones.
-    at_once: the most that one transaction may declare, None for no limit of its own."""
-
-    mode: SchemaMode = "open"
-    attributes: int = ATTRIBUTES
-    at_once: int | None = _AT_ONCE
 
 
 @dataclass

@@ -9,7 +9,7 @@ import pytest
 
 from datalog.errors import AdalogError, Code, Position
 from store.database import Database
-from store.setting import SchemaMode
+from store.schema_policy import SchemaMode
 
 MOST = 10
 AT_ONCE = 5_000

@@ -14,7 +14,8 @@ from store.database import Database
 from store.layered import Layered
 from store.resolve import Transaction, resolve
 from store.schema import Schema
-from store.setting import Evaluation, SchemaPolicy, Setting
+from store.schema_policy import SchemaPolicy
+from store.setting import Evaluation, Setting
 from store.speculation import Fork
 
 DECLARATION = "[{{:db/ident :attr/a{} :db/valueType :db.type/string :db/cardinality :db.cardinality/one}}]"

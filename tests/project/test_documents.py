@@ -12,6 +12,7 @@ import pytest
 
 from datalog import edn
 from gateway.config import PREFIX, Settings
+from store.formats import RELEASE
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted(
@@ -61,6 +62,10 @@ def test_everything_is_pinned() -> None:
     for text in wanted:
         name, version = _pin(text)
         assert pinned[name] == version, text
+
+
+def test_there_is_one_version() -> None:
+    assert PROJECT["version"] == RELEASE, "processes elsewhere know it by store/formats.py alone"
 
 
 def test_the_project_is_not_for_an_index() -> None:

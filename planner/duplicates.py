@@ -1,10 +1,9 @@
-"""Equal values that fall together before they are aggregated: which variables would keep them apart, and how the
-counts of a run tell how many these were.
+"""The warning DROPPED_DUPLICATES: how many rows an aggregate left out, and which `:with` would count them.
 
 An aggregate runs over the distinct tuples of `:find` and `:with`, so that of two lines with one amount a sum counts
-one. A value's owners are the variables beside it in the pattern that binds it: the line of an amount. Where these
-and the answer's variables determine all others, the rows of the join before any were merged are the tuples with the
-owners, and what they are more than the answer's tuples fell together. Elsewhere nothing is said.
+one. A value's owners are the variables beside it in the pattern that binds it: the line of an amount. If these and
+the answer's variables determine all others, each row of the join, before any were merged, is one tuple with its
+owners; the number left out is that of these rows less that of the answer's tuples. Otherwise there is no warning.
 """
 
 from __future__ import annotations
@@ -196,7 +195,7 @@ def _candidates(body: AndNode, statistics: Statistics) -> Iterator[tuple[Single,
 def diagnostics(
     outline: Outline, databases: Mapping[str, Snapshot], dropped: Mapping[str, Dropped]
 ) -> Iterator[Diagnostic]:
-    """A warning for the query, and for each of its rules, in which values fell together."""
+    """A warning for the query, and for each of its rules, that left rows out."""
     statistics = Statistics(databases, {})
     tree, query = outline.tree, outline.query
     for name, found in dropped.items():

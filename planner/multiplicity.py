@@ -1,5 +1,6 @@
-"""How the counts of a run tell how many equal values fell together, and how many these were; made by
-`planner.duplicates`.
+"""Rows that an aggregate leaves out as equal: how to count them by what a run counts, and their number.
+
+Made by `planner.duplicates`, as plain data for plans and results.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from store.snapshot import Snapshot
 
 
 class Dropped(NamedTuple):
-    """So many tuples of owners fell together with others; `exact`: no more than that."""
+    """The number of rows left out, each equal to another but for the owners; `exact`: no more than that."""
 
     number: int
     exact: bool = True

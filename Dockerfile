@@ -25,22 +25,24 @@ RUN python -m venv --without-pip /opt/libraries \
 FROM libraries AS code
 RUN pip --python /opt/libraries/bin/python install --require-hashes --requirement /build/build.lock
 COPY pyproject.toml README.md LICENSE /build/adalog/
+COPY src /build/adalog/src
 COPY datalog /build/adalog/datalog
 COPY store /build/adalog/store
+COPY cluster /build/adalog/cluster
 COPY planner /build/adalog/planner
+COPY pipeline /build/adalog/pipeline
 COPY executor /build/adalog/executor
 COPY schema /build/adalog/schema
 COPY gateway /build/adalog/gateway
 COPY examples /build/adalog/examples
-COPY pyspark_adalog /build/adalog/pyspark_adalog
 RUN pip --python /opt/libraries/bin/python install --no-deps --no-build-isolation --target /opt/adalog /build/adalog
 COPY --chmod=0555 helm/image/entrypoint.sh /opt/adalog/bin/adalog-entrypoint
 # Kernels for any processor of the architecture: those for the building machine's own would be compiled anew on others.
 # A copy lies beside the sources, where Spark's archive for executors takes it from.
 ARG KERNELS_CPU=generic
 ENV NUMBA_CPU_NAME=${KERNELS_CPU} NUMBA_CPU_FEATURES="" PYTHONPATH=/opt/adalog
-RUN NUMBA_CACHE_DIR=/opt/adalog/kernels /opt/libraries/bin/python -m executor.warm \
-    && cp /opt/adalog/kernels/kernels_*/*.nb[ci] /opt/adalog/executor/kernels/__pycache__/
+RUN NUMBA_CACHE_DIR=/opt/adalog/kernels /opt/libraries/bin/python -m adalog.executor.warm \
+    && cp /opt/adalog/kernels/kernels_*/*.nb[ci] /opt/adalog/adalog/executor/kernels/__pycache__/
 
 FROM python:${PYTHON}-slim-${DEBIAN}
 ARG JAVA=17

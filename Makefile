@@ -13,7 +13,8 @@ PIP := PYTHONWARNINGS=ignore $(BIN)/python -m pip --disable-pip-version-check in
 # Exact versions, and files whose hashes are known (scripts/lock.sh).
 LOCKED := $(PIP) --require-hashes
 
-PACKAGES := datalog store planner executor schema gateway examples pyspark_adalog
+# The links are followed one by one: compileall passes over links that it meets.
+PACKAGES := src/pyspark_adalog $(wildcard src/adalog/*)
 
 # A file keeps to one process: its fixtures are made once.
 PYTEST_ARGS ?= --numprocesses 2 --dist loadfile
@@ -75,7 +76,7 @@ $(STAMPS)/bench: requirements/bench.lock $(STAMPS)/app
 
 $(STAMPS)/kernels: $(wildcard executor/kernels/*.py) executor/warm.py $(STAMPS)/app
 	@echo "compiling the join's kernels"
-	@$(BIN)/python -m executor.warm
+	@$(BIN)/python -m adalog.executor.warm
 	@# Where PYTHONDONTWRITEBYTECODE is set, each start would compile all modules anew.
 	@$(BIN)/python -m compileall -q $(PACKAGES)
 	@touch $@

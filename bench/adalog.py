@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from adalog.datalog.values import Keyword
+from adalog.examples.debian.load import load as load_debian
+from adalog.executor.pool import Pool, PoolSettings
+from adalog.executor.question.request import Request
+from adalog.store.database import Database
 from bench.facts import Table, is_facts, tables
 from bench.work import THREADS, Answer, Work
-from datalog.values import Keyword
-from examples.debian.load import load as load_debian
-from executor.pool import Pool, PoolSettings
-from executor.question.request import Request
-from store.database import Database
 
 # Peers may take what they like.
 MEMORY = 16 << 30

@@ -16,11 +16,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from adalog.executor.pool import Pool
+from adalog.executor.question.request import Request
+from adalog.store.database import Database
 from bench import folder
 from bench.line import Line
-from executor.pool import Pool
-from executor.question.request import Request
-from store.database import Database
 
 _SMALL, _LARGE, _QUICK = 1_000, 20_000, 5_000
 _AT_ONCE: Final = 5_000

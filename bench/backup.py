@@ -21,10 +21,10 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
+from adalog.datalog.values import Keyword
+from adalog.store.database import Database
 from bench import folder, server
 from bench.line import Line
-from datalog.values import Keyword
-from store.database import Database
 
 _DATOMS: Final = 16_000_000
 _QUICK: Final = 400_000
@@ -47,7 +47,7 @@ _SCHEMA: Final = """[
  {:db/ident :user/follows :db/valueType :db.type/ref :db/cardinality :db.cardinality/many}]"""
 
 _ENVIRONMENT: Final = {**server.UNCACHED, "ADALOG_RATE_LIMIT": "0"}
-_COMMAND: Final = ("-c", "from gateway.cli import main; main()")
+_COMMAND: Final = ("-c", "from adalog.gateway.cli import main; main()")
 
 Say = Callable[[str], None]
 

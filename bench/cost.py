@@ -14,13 +14,13 @@ from typing import Final
 
 import numpy as np
 
+from adalog.datalog.values import Keyword
+from adalog.examples.debian.load import load as load_debian
+from adalog.executor.pool import Pool
+from adalog.executor.question.request import Request
+from adalog.store.database import Database
 from bench import folder, server
 from bench.line import Line
-from datalog.values import Keyword
-from examples.debian.load import load as load_debian
-from executor.pool import Pool
-from executor.question.request import Request
-from store.database import Database
 
 _SCHEMA: Final = """[{:db/ident :item/key :db/valueType :db.type/string :db/cardinality :db.cardinality/one
   :db/unique :db.unique/identity}

@@ -15,15 +15,15 @@ from contextlib import contextmanager
 from multiprocessing import get_context
 from pathlib import Path
 
+from adalog.cluster.session import Session
+from adalog.pipeline.exporting.export import export
+from adalog.pipeline.importing.loading import load
+from adalog.pipeline.importing.read.mapping import read_mapping
+from adalog.pipeline.importing.read.reading import SparkRunner
+from adalog.store.database import Database
+from adalog.store.reading import read_folder
+from adalog.store.snapshot.snapshot import Snapshot
 from bench.importing import MAPPING, PER_ROW, SCHEMA, cpu_seconds, memory, write_people
-from executor.spark.exporting.export import export
-from executor.spark.pipeline.loading import load
-from executor.spark.pipeline.mapping import read_mapping
-from executor.spark.pipeline.reading import SparkRunner
-from executor.spark.session import Session
-from store.database import Database
-from store.reading import read_folder
-from store.snapshot import Snapshot
 
 
 def main() -> None:

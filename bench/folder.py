@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from examples.debian.load import load
-from store.database import Database
+from adalog.examples.debian.load import load
+from adalog.store.database import Database
 
 WORK: Final = Path(__file__).with_name(".work")
 

@@ -22,12 +22,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from datalog.values import EdnMap, Keyword
-from executor.spark.pipeline.loading import Outcome, load
-from executor.spark.pipeline.mapping import read_mapping
-from executor.spark.pipeline.reading import SparkRunner
-from executor.spark.session import Session
-from store.database import Database
+from adalog.cluster.session import Session
+from adalog.datalog.values import EdnMap, Keyword
+from adalog.pipeline.importing.loading import Outcome, load
+from adalog.pipeline.importing.read.mapping import read_mapping
+from adalog.pipeline.importing.read.reading import SparkRunner
+from adalog.store.database import Database
 
 SCHEMA: Final = """[
  {:db/ident :person/id :db/valueType :db.type/long :db/cardinality :db.cardinality/one

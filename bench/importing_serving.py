@@ -30,7 +30,7 @@ _WRITE: Final = "mutation($tx: EDN!) { transact(tx: $tx) { t } }"
 _QUIET_SECONDS: Final = 15.0
 _PAUSE: Final = 0.005
 _ROWS: Final = 5
-_ADALOG: Final = [sys.executable, "-m", "gateway.cli"]
+_ADALOG: Final = [sys.executable, "-m", "adalog.gateway.cli"]
 
 
 @dataclass

@@ -9,12 +9,12 @@ from collections.abc import Callable
 from http.client import HTTPConnection
 from typing import Final, TypeVar
 
+from adalog.examples.debian.load import load as load_debian
+from adalog.executor.pool import Pool, PullRequest
+from adalog.executor.question.request import Request
+from adalog.store.database import Database
 from bench import folder, server
 from bench.line import Line
-from examples.debian.load import load as load_debian
-from executor.pool import Pool, PullRequest
-from executor.question.request import Request
-from store.database import Database
 
 T = TypeVar("T")
 

@@ -21,7 +21,7 @@ Process = subprocess.Popen[bytes]
 _START_LIMIT_SECONDS: Final = 60.0
 # For a gateway whose answers are to be computed, not remembered.
 UNCACHED: Final = {"ADALOG_SPARK": "off", "ADALOG_CACHE_BYTES": "0"}
-_ADALOG: Final = ("-c", "from gateway.cli import main; main()", "serve")
+_ADALOG: Final = ("-c", "from adalog.gateway.cli import main; main()", "serve")
 
 
 def free_port() -> int:

@@ -19,16 +19,16 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from adalog.cluster.job import each_in_a_task
+from adalog.cluster.session import Live, unchanged
+from adalog.datalog.errors import AdalogError
+from adalog.executor.pool import Pool, PoolSettings
+from adalog.executor.question.request import Request
+from adalog.executor.spark.engine import SparkEngine
+from adalog.store.database import Database
 from bench.adalog import EDGE, MEMORY, SCHEMA
 from bench.graphs import Graph
 from bench.work import THREADS, graph
-from datalog.errors import AdalogError
-from executor.pool import Pool, PoolSettings
-from executor.question.request import Request
-from executor.spark.engine import SparkEngine
-from executor.spark.job import each_in_a_task
-from executor.spark.session import Live, unchanged
-from store.database import Database
 
 _REPEATS: Final = 7
 # A join of scale 20 takes a worker half a minute.

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import numpy as np
 
-from datalog.values import Keyword
-from store.database import Database
-from store.segment import sync_folder
+from adalog.datalog.values import Keyword
+from adalog.store.database import Database
+from adalog.store.files.segment import sync_folder
 
 SCHEMA = """[
  {:db/ident :item/name :db/valueType :db.type/string :db/cardinality :db.cardinality/one

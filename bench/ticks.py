@@ -15,22 +15,22 @@ from typing import Any, Final
 
 import numpy as np
 
+from adalog.datalog.errors import AdalogError
+from adalog.datalog.values import Keyword
+from adalog.examples.debian.load import load as load_debian
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.follow.asked import UndatedQuestion
+from adalog.executor.follow.choosing import view_of
+from adalog.executor.follow.view import Change, Tick
+from adalog.executor.pool import Pool, PoolSettings
+from adalog.executor.question.request import Request
+from adalog.store.database import Database
 from bench.adalog import EDGE, MEMORY, SCHEMA
 from bench.facts import tables
 from bench.graphs import Graph, rmat
 from bench.line import Line
 from bench.peers.d2ts import D2ts
 from bench.work import THREADS
-from datalog.errors import AdalogError
-from datalog.values import Keyword
-from examples.debian.load import load as load_debian
-from executor.bounds.cancel import Cancel
-from executor.maintain.asked import UndatedQuestion
-from executor.maintain.choosing import view_of
-from executor.maintain.view import Change, Tick
-from executor.pool import Pool, PoolSettings
-from executor.question.request import Request
-from store.database import Database
 
 _TRIANGLES: Final = "[:find (count ?c) . :with ?a ?b :where [?a :g/to ?b] [?a :g/to ?c] [?b :g/to ?c]]"
 _TRIANGLES_OF: Final = "[:find ?b ?c :in $ ?a :where [?a :g/to ?b] [?a :g/to ?c] [?b :g/to ?c]]"

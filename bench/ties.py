@@ -10,11 +10,11 @@ from typing import Final
 import duckdb
 import numpy as np
 
+from adalog.executor.pool import Pool, PoolSettings
+from adalog.executor.question.request import Request
+from adalog.store.database import Database
 from bench.line import Line
 from bench.work import THREADS
-from executor.pool import Pool, PoolSettings
-from executor.question.request import Request
-from store.database import Database
 
 _SCHEMA: Final = """[{:db/ident :g/n :db/valueType :db.type/long} {:db/ident :g/m :db/valueType :db.type/long}
  {:db/ident :g/d :db/valueType :db.type/double}]"""

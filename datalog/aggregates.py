@@ -13,12 +13,12 @@ from itertools import accumulate
 from types import MappingProxyType
 from typing import Any
 
-from datalog import exact
-from datalog.builtins.arithmetic import EXACT, check_exponent, common_type, quotient_of_decimals, trimmed
-from datalog.builtins.builtin import refuse, shown, shown_call
-from datalog.exact import Weights
-from datalog.values import LONG_MAX, LONG_MIN, BigInt, EdnSet, Float, Value, identity, sort_key, type_name
-from datalog.watched import in_order
+from adalog.datalog import exact
+from adalog.datalog.builtins.arithmetic import EXACT, check_exponent, common_type, quotient_of_decimals, trimmed
+from adalog.datalog.builtins.builtin import refuse, shown, shown_call
+from adalog.datalog.exact import Weights
+from adalog.datalog.values import LONG_MAX, LONG_MIN, BigInt, EdnSet, Float, Value, identity, sort_key, type_name
+from adalog.datalog.watched import in_order
 
 MAX_TAKEN = 1_000_000
 

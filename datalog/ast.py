@@ -9,15 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from datalog.errors import Position
-from datalog.pull import PullPattern
-from datalog.terms import Blank as Blank
-from datalog.terms import Const as Const
-from datalog.terms import LookupRef as LookupRef
-from datalog.terms import Source as Source
-from datalog.terms import Term as Term
-from datalog.terms import Var as Var
-from datalog.terms import position_field
+from adalog.datalog.errors import Position
+from adalog.datalog.pull import PullPattern
+from adalog.datalog.terms import Blank as Blank
+from adalog.datalog.terms import Const as Const
+from adalog.datalog.terms import LookupRef as LookupRef
+from adalog.datalog.terms import Source as Source
+from adalog.datalog.terms import Term as Term
+from adalog.datalog.terms import Var as Var
+from adalog.datalog.terms import position_field
 
 # Bindings: the shape that a function's result or an input is taken apart into.
 

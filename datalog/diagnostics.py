@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from datalog.errors import Position
+from adalog.datalog.errors import Position
 
 MOST = 20
 """The diagnostics that one request gets; further ones would not be read, and are counted in one more."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from datalog.errors import Position
-from datalog.terms import Const
-from datalog.values import Keyword
+from adalog.datalog.errors import Position
+from adalog.datalog.terms import Const
+from adalog.datalog.values import Keyword
 
 DEFAULT_LIMIT: Final = 1000
 DB_ID: Final = Keyword("db/id")

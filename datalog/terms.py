@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from datalog.errors import Position
+from adalog.datalog.errors import Position
 
 
 def position_field() -> Any:

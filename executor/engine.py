@@ -11,37 +11,37 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from datalog import tracing
-from datalog.ast import FindAggregate, FindPull
-from datalog.errors import AdalogError, Code
-from datalog.parse_pull import read_pull
-from datalog.pull import PullPattern
-from datalog.values import EdnMap
-from executor.answer.duplicates import dropped
-from executor.answer.parquet import Output, Part, mixed, settled, write_part
-from executor.answer.result import Pulled, Result
-from executor.bounds.budget import Memory
-from executor.bounds.cancel import Cancel
-from executor.bounds.recent import Recent
-from executor.bounds.run import Run
-from executor.evaluation.compile import Compiler
-from executor.evaluation.local import Ran, TaskCounts, run_join, shape_result
-from executor.prediction import Prediction, Work
-from executor.pull.find import pull_shown, pulled_column
-from executor.pull.puller import Puller
-from executor.question.inputs import bind_inputs
-from executor.question.question import Question
-from executor.question.request import Request
-from planner.duplicates import QUERY
-from planner.explain import explain_plan
-from planner.plan import Engine as Place
-from planner.plan import Plan
-from store.codes import Scratch
-from store.snapshot import Snapshot
+from adalog.datalog import tracing
+from adalog.datalog.ast import FindAggregate, FindPull
+from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.parsing.pull import read_pull
+from adalog.datalog.pull import PullPattern
+from adalog.datalog.values import EdnMap
+from adalog.executor.answer.duplicates import dropped
+from adalog.executor.answer.parquet import Output, Part, mixed, settled, write_part
+from adalog.executor.answer.result import Pulled, Result
+from adalog.executor.bounds.budget import Memory
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.bounds.recent import Recent
+from adalog.executor.bounds.run import Run
+from adalog.executor.evaluation.compile import Compiler
+from adalog.executor.evaluation.local import Ran, TaskCounts, run_join, shape_result
+from adalog.executor.prediction import Prediction, Work
+from adalog.executor.pull.find import pull_shown, pulled_column
+from adalog.executor.pull.puller import Puller
+from adalog.executor.question.inputs import bind_inputs
+from adalog.executor.question.question import Question
+from adalog.executor.question.request import Request
+from adalog.planner.explain.explanation import explain_plan
+from adalog.planner.model.plan import Engine as Place
+from adalog.planner.model.plan import Plan
+from adalog.planner.order.duplicates import QUERY
+from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.values.codes import Scratch
 
 if TYPE_CHECKING:
-    from executor.slow_queries import SlowQueries
-    from executor.spark.second import SecondEngine
+    from adalog.executor.slow_queries import SlowQueries
+    from adalog.executor.spark.second import SecondEngine
 
 
 # For the plan of a query that took long; it was planned before, and plans are remembered.

@@ -9,35 +9,35 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from datalog.diagnostics import MOST, Diagnostic
-from datalog.values import EdnMap
-from datalog.watched import watching
-from executor.answer.parquet import Part
-from executor.answer.result import Result
-from executor.bounds.budget import MEMORY_BYTES, Memory
-from executor.bounds.cancel import Cancel
-from executor.cache.answers import ResultCache
-from executor.cache.settings import CacheSettings
-from executor.engine import Engine, Means
-from executor.maintain.choosing import live_of
-from executor.pull.find import given_patterns, takes_patterns
-from executor.question.question import Question, Questions
-from executor.question.request import Request
-from executor.slow_queries import SlowQueries
-from executor.stored_queries import StoredQueries
-from executor.turns.lanes import Places
-from executor.turns.scheduler import Scheduler
-from executor.turns.submission import Turns
-from planner.duplicates import diagnostics as dropped_duplicates
-from planner.explain import text_of
-from planner.multiplicity import Dropped
-from planner.suspected import told
-from planner.unknown_names import in_entities, in_pattern
-from store.database import Database
-from store.snapshot import Snapshot
+from adalog.datalog.diagnostics import MOST, Diagnostic
+from adalog.datalog.values import EdnMap
+from adalog.datalog.watched import watching
+from adalog.executor.answer.parquet import Part
+from adalog.executor.answer.result import Result
+from adalog.executor.bounds.budget import MEMORY_BYTES, Memory
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.cache.answers import ResultCache
+from adalog.executor.cache.settings import CacheSettings
+from adalog.executor.engine import Engine, Means
+from adalog.executor.follow.choosing import live_of
+from adalog.executor.pull.find import given_patterns, takes_patterns
+from adalog.executor.question.question import Question, Questions
+from adalog.executor.question.request import Request
+from adalog.executor.slow_queries import SlowQueries
+from adalog.executor.stored_queries import StoredQueries
+from adalog.executor.turns.lanes import Places
+from adalog.executor.turns.scheduler import Scheduler
+from adalog.executor.turns.submission import Turns
+from adalog.planner.explain.explanation import text_of
+from adalog.planner.model.multiplicity import Dropped
+from adalog.planner.order.duplicates import diagnostics as dropped_duplicates
+from adalog.planner.scope.suspected import told
+from adalog.planner.scope.unknown_names import in_entities, in_pattern
+from adalog.store.database import Database
+from adalog.store.snapshot.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from executor.spark.second import SecondEngine
+    from adalog.executor.spark.second import SecondEngine
 
 T = TypeVar("T")
 

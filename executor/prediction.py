@@ -14,7 +14,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Final
 
-from planner.plan import Engine as Place
+from adalog.planner.model.plan import Engine as Place
 
 # Of one unit of cost on one thread.
 _UNIT_SECONDS: Final = 1e-7

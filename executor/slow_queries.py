@@ -9,10 +9,10 @@ import logging
 from collections.abc import Callable
 from typing import Any, Final
 
-from datalog.errors import AdalogError, shown
-from executor.bounds.cancel import Cancel
-from executor.question.question import Question
-from planner.explain import text_of
+from adalog.datalog.errors import AdalogError, shown
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.question.question import Question
+from adalog.planner.explain.explanation import text_of
 
 _LOGGER: Final = logging.getLogger("adalog.slow")
 _MOST_TEXT: Final = 2_000

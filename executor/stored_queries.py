@@ -1,4 +1,4 @@
-"""Runs the queries that a database stores, for its transactions: what `store.setting` calls an evaluator."""
+"""Runs the queries that a database stores, for its transactions: what `store.state.setting` calls an evaluator."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any, Final, Protocol, TypeVar
 
-from executor.answer.result import Result
-from executor.bounds.cancel import Cancel, Part
-from executor.bounds.recent import Recent
-from executor.cache.key import Keys
-from executor.question.question import Question
-from executor.question.request import Request
-from store.database import Database
-from store.setting import Watch
-from store.snapshot import Snapshot
+from adalog.executor.answer.result import Result
+from adalog.executor.bounds.cancel import Cancel, Part
+from adalog.executor.bounds.recent import Recent
+from adalog.executor.cache.key import Keys
+from adalog.executor.question.question import Question
+from adalog.executor.question.request import Request
+from adalog.store.database import Database
+from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.state.setting import Watch
 
 T = TypeVar("T")
 

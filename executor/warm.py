@@ -1,14 +1,14 @@
-"""Compiles the kernels and keeps them on disk, so that no first query waits: `python -m executor.warm`.
+"""Compiles the kernels and keeps them on disk, so that no first query waits: `python -m adalog.executor.warm`.
 
 A server loads them from there with `load_kernels` before it says that it is ready, and so does a Spark worker.
 """
 
 from __future__ import annotations
 
-from executor.kernels.loading import load_kernels
-from executor.pool import Pool
-from executor.question.request import Request
-from store.database import Database
+from adalog.executor.kernels.loading import load_kernels
+from adalog.executor.pool import Pool
+from adalog.executor.question.request import Request
+from adalog.store.database import Database
 
 
 def main() -> None:

@@ -12,43 +12,43 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route, WebSocketRoute
 
-from datalog.errors import AdalogError
-from executor.bounds.meter import Buckets
-from executor.live.hub import Hub
-from gateway.answering import Answering
-from gateway.auth import Tokens, tokens_of
-from gateway.backup_endpoint import backups_asked_for
-from gateway.backups import Backups
-from gateway.compression import Compression
-from gateway.config import Settings
-from gateway.cursor_key import cursor_key
-from gateway.ending import Stop
-from gateway.examples import live_page
-from gateway.explorer import Explorer, load
-from gateway.graphql import GraphQLEndpoint, refusal
-from gateway.guards import SECURITY_HEADERS, Guard, SecurityHeaders
-from gateway.import_endpoint import imports_asked_for
-from gateway.imports import Imports
-from gateway.job_endpoint import JobEndpoint
-from gateway.metrics import CONTENT_TYPE, Metrics
-from gateway.origins import Origins
-from gateway.request_ids import HEADER, RequestIds, request_id
-from gateway.transport_ws import SocketEndpoint
-from gateway.wire import Wire
-from schema.budget import Responses
-from schema.context import Services
-from schema.cursor import Cursors
-from schema.errors import describe, internal
-from schema.execution import Operations
-from schema.surface import build_schema
+from adalog.datalog.errors import AdalogError
+from adalog.executor.bounds.meter import Buckets
+from adalog.executor.live.hub import Hub
+from adalog.gateway.connections.guards import SECURITY_HEADERS, Guard, SecurityHeaders
+from adalog.gateway.connections.request_ids import HEADER, RequestIds, request_id
+from adalog.gateway.connections.wire import Wire
+from adalog.gateway.explorer import Explorer, load
+from adalog.gateway.explorer.examples import live_page
+from adalog.gateway.identity.auth import Tokens, tokens_of
+from adalog.gateway.jobs.backup_endpoint import backups_asked_for
+from adalog.gateway.jobs.backups import Backups
+from adalog.gateway.jobs.import_endpoint import imports_asked_for
+from adalog.gateway.jobs.imports import Imports
+from adalog.gateway.jobs.job_endpoint import JobEndpoint
+from adalog.gateway.observe.metrics import CONTENT_TYPE, Metrics
+from adalog.gateway.process.cursor_key import cursor_key
+from adalog.gateway.process.ending import Stop
+from adalog.gateway.protocols.answering import Answering
+from adalog.gateway.protocols.compression import Compression
+from adalog.gateway.protocols.graphql import GraphQLEndpoint, refusal
+from adalog.gateway.protocols.transport_ws import SocketEndpoint
+from adalog.gateway.settings.config import Settings
+from adalog.gateway.settings.origins import Origins
+from adalog.schema.context import Services
+from adalog.schema.cursor import Cursors
+from adalog.schema.errors import describe, internal
+from adalog.schema.execution import Operations
+from adalog.schema.surface import build_schema
+from adalog.schema.writing.budget import Responses
 
 # What a principal that was quiet may use at once, unless a setting says.
 _BURST_SECONDS = 10.0
 
 if TYPE_CHECKING:
-    from executor.pool import Pool
-    from gateway.workers.workers import Workers
-    from store.database import Database
+    from adalog.executor.pool import Pool
+    from adalog.gateway.workers.workers import Workers
+    from adalog.store.database import Database
 
 
 def create_app(

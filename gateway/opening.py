@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from datalog import edn
-from executor.cache.settings import CacheSettings, RedisSettings
-from executor.pool import Pool, PoolSettings
-from gateway.config import Settings
-from store.database import Database
-from store.entry import KeyMemory
-from store.ground import Siblings
-from store.progress import Progress
+from adalog.datalog import edn
+from adalog.executor.cache.settings import CacheSettings, RedisSettings
+from adalog.executor.pool import Pool, PoolSettings
+from adalog.gateway.settings.config import Settings
+from adalog.store.database import Database
+from adalog.store.files.progress import Progress
+from adalog.store.ground import Siblings
+from adalog.store.log.entry import KeyMemory
 
 if TYPE_CHECKING:
-    from gateway.workers.workers import Workers
+    from adalog.gateway.workers.workers import Workers
 
 
 def open_database(
@@ -59,8 +59,8 @@ def start_pool(database: Database, settings: Settings, *, spark: bool, workers: 
         return Pool(database, sizes, cache=cache)
     if workers is not None and not workers.has_spark:
         return Pool(database, sizes, workers.spark(), cache)
-    from executor.spark.engine import SparkEngine
-    from executor.spark.folding import folding_on
+    from adalog.executor.spark.engine import SparkEngine
+    from adalog.pipeline.folding import folding_on
 
     place = settings.spark_segments
     engine = SparkEngine(

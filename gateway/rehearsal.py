@@ -14,12 +14,12 @@ from typing import Final
 import orjson
 from starlette.types import ASGIApp, Message
 
-from executor.kernels.loading import load_kernels
-from executor.pool import Pool
-from gateway.app import create_app
-from gateway.config import Settings
-from gateway.opening import cache_settings
-from store.database import Database
+from adalog.executor.kernels.loading import load_kernels
+from adalog.executor.pool import Pool
+from adalog.gateway.app import create_app
+from adalog.gateway.opening import cache_settings
+from adalog.gateway.settings.config import Settings
+from adalog.store.database import Database
 
 _DATA: Final = (
     """[{:db/ident :n/name :db/valueType :db.type/string :db/cardinality :db.cardinality/one

@@ -16,24 +16,24 @@ import uvicorn
 from rich.console import Console
 from starlette.applications import Starlette
 
-from datalog.errors import AdalogError, Code
-from gateway import descriptors
-from gateway.config import Settings
-from gateway.connection import Connection
-from gateway.ending import CUT, FINISH, LET_GO, Ending
-from gateway.logs import start_logging
-from gateway.starting import Front, Start
-from gateway.telemetry import traces
-from gateway.texts import shown_data
-from gateway.trimming import Trimming
-from gateway.websocket import WebSocket
-from gateway.wire import Wire
-from gateway.workers import channel
+from adalog.datalog.errors import AdalogError, Code
+from adalog.gateway.connections.connection import Connection
+from adalog.gateway.connections.websocket import WebSocket
+from adalog.gateway.connections.wire import Wire
+from adalog.gateway.observe.logs import start_logging
+from adalog.gateway.observe.telemetry import traces
+from adalog.gateway.process import descriptors
+from adalog.gateway.process.ending import CUT, FINISH, LET_GO, Ending
+from adalog.gateway.process.trimming import Trimming
+from adalog.gateway.settings.config import Settings
+from adalog.gateway.settings.shown import shown_data
+from adalog.gateway.starting import Front, Start
+from adalog.gateway.workers import channel
 
 if TYPE_CHECKING:
-    from gateway.workers.worker import Post
-    from gateway.workers.workers import Workers
-    from store.ground import Siblings
+    from adalog.gateway.workers.post import Post
+    from adalog.gateway.workers.workers import Workers
+    from adalog.store.ground import Siblings
 
 # How long a thread keeps the interpreter from others that want it. Python's own 5 ms are counted for each change of
 # threads, and a light query has three of them.
@@ -138,7 +138,7 @@ def run(settings: Settings, out: Console, begins: Callable[[], object] = lambda:
             )
 
         if settings.workers > 1:
-            from gateway.workers.supervisor import supervise
+            from adalog.gateway.workers.supervisor import supervise
 
             return supervise(settings, listener, opened)
         _serve(settings, Port(listener, opened))
@@ -147,7 +147,7 @@ def run(settings: Settings, out: Console, begins: Callable[[], object] = lambda:
 
 def serve_as_worker(settings: Settings, post: Post, siblings: Siblings) -> None:
     """Serves what the supervisor hands over."""
-    from gateway.workers.workers import Workers
+    from adalog.gateway.workers.workers import Workers
 
     _set_up(settings, post.number)
     _serve(settings, Handed(post), siblings, Workers(post))

@@ -22,23 +22,23 @@ from starlette.responses import JSONResponse
 from starlette.routing import Mount, Route
 from starlette.types import Receive, Scope, Send
 
-from datalog.errors import AdalogError, Code
-from executor.bounds.cancel import stopping
-from gateway import descriptors
-from gateway.config import Settings
-from gateway.guards import Guard, SecurityHeaders
-from gateway.origins import Origins
-from gateway.request_ids import RequestIds
-from gateway.texts import shown_data
-from gateway.wire import Wire
-from schema.errors import describe
-from store.folder import is_address
-from store.progress import OpeningStopped, Progress
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.bounds.cancel import stopping
+from adalog.gateway.connections.guards import Guard, SecurityHeaders
+from adalog.gateway.connections.request_ids import RequestIds
+from adalog.gateway.connections.wire import Wire
+from adalog.gateway.process import descriptors
+from adalog.gateway.settings.config import Settings
+from adalog.gateway.settings.origins import Origins
+from adalog.gateway.settings.shown import shown_data
+from adalog.schema.errors import describe
+from adalog.store.files.folder import is_address
+from adalog.store.files.progress import OpeningStopped, Progress
 
 if TYPE_CHECKING:
-    from gateway.workers.workers import Workers
-    from store.database import Database
-    from store.ground import Siblings
+    from adalog.gateway.workers.workers import Workers
+    from adalog.store.database import Database
+    from adalog.store.ground import Siblings
 
 # A request that comes while the database is opened waits so long: that is what opening mostly takes.
 _PATIENCE_SECONDS: Final = 2.0
@@ -210,8 +210,8 @@ class Start:
     def _opened_database(self) -> Database:
         """The database; where its server is away, once it is there. Raises what is wrong for good, and
         OpeningStopped."""
-        from gateway.opening import open_database
-        from store.server import UnusableError
+        from adalog.gateway.opening import open_database
+        from adalog.store.log.server import UnusableError
 
         progress, pause, told = self._progress, _FIRST_PAUSE_SECONDS, ""
         while True:
@@ -235,9 +235,9 @@ class Start:
     def _open_all(self, address: str) -> None:
         # Seconds of loading, which nobody who asks for /healthz has to wait for; by one thread, as libraries import
         # each other in circles.
-        from gateway.app import create_app
-        from gateway.opening import start_pool
-        from gateway.rehearsal import Rehearsal
+        from adalog.gateway.app import create_app
+        from adalog.gateway.opening import start_pool
+        from adalog.gateway.rehearsal import Rehearsal
 
         self._progress.check()
         threading.Thread(target=self._tell, args=(address,), name="adalog-telling", daemon=True).start()

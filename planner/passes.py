@@ -5,21 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from datalog import ast
-from planner.comparisons import in_pairs
-from planner.dependencies import dependencies_of
-from planner.derive import plan_rules
-from planner.duplicates import multiplicity, summed
-from planner.joins import plan_join
-from planner.nested import planned_within
-from planner.plan import Options, Plan
-from planner.projection import blank_singletons, repeats
-from planner.requirements import check_safe, settled
-from planner.sharing import shared_out
-from planner.stages import Checked, Passes, Scoped, Setting, Simplified, Stratified
-from planner.standing import places_of
-from planner.statistics import Statistics
-from planner.tree import tree_of
+from adalog.datalog import ast
+from adalog.planner.model.nested import planned_within
+from adalog.planner.model.plan import Options, Plan
+from adalog.planner.order.dependencies import dependencies_of
+from adalog.planner.order.duplicates import multiplicity, summed
+from adalog.planner.order.joins import plan_join
+from adalog.planner.order.projection import blank_singletons, repeats
+from adalog.planner.order.statistics import Statistics
+from adalog.planner.rules.derive import plan_rules
+from adalog.planner.rules.requirements import check_safe, settled
+from adalog.planner.rules.sharing import shared_out
+from adalog.planner.scope.comparisons import in_pairs
+from adalog.planner.scope.standing import places_of
+from adalog.planner.scope.tree import tree_of
+from adalog.planner.stages import Checked, Passes, Scoped, Setting, Simplified, Stratified
 
 # Aggregates whose value for a group follows from its values and how often each occurs; (min n ?x) shows repeats.
 WEIGHABLE = frozenset(

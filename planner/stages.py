@@ -9,14 +9,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from datalog import ast
-from planner.logical import AndNode
-from planner.nested import PlanInner
-from planner.places import Places
-from planner.plan import Options
-from planner.program import Program, Sharing
-from planner.statistics import Statistics
-from planner.tree import Tree
+from adalog.datalog import ast
+from adalog.planner.model.logical import AndNode
+from adalog.planner.model.nested import PlanInner
+from adalog.planner.model.places import Places
+from adalog.planner.model.plan import Options
+from adalog.planner.model.program import Program, Sharing
+from adalog.planner.order.statistics import Statistics
+from adalog.planner.scope.tree import Tree
 
 
 @dataclass(frozen=True, slots=True)

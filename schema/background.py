@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Callable
 from typing import TypeVar
 
-from executor.bounds.cancel import Cancel
-from executor.bounds.failure import emptied
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.bounds.failure import emptied
 
 T = TypeVar("T")
 

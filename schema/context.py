@@ -7,19 +7,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from datalog.diagnostics import MOST, Diagnostic
-from executor.bounds.client import ASKING
-from schema.budget import Budget, Responses
-from schema.cursor import Cursors
-from schema.limits import Limits
+from adalog.datalog.diagnostics import MOST, Diagnostic
+from adalog.executor.bounds.client import ASKING
+from adalog.schema.cursor import Cursors
+from adalog.schema.limits import Limits
+from adalog.schema.writing.budget import Budget, Responses
 
 if TYPE_CHECKING:
     from graphql.pyutils import Path
 
-    from executor.live.hub import Hub
-    from executor.live.resume import Tokens
-    from executor.pool import Pool
-    from store.database import Database
+    from adalog.executor.live.hub import Hub
+    from adalog.executor.live.resume import Tokens
+    from adalog.executor.pool import Pool
+    from adalog.store.database import Database
 
 
 _READING: Final = 16

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from datalog.errors import AdalogError, Code
-from executor.live.resume import Tokens
-from store.formats import RELEASE
-from store.snapshot import Start
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.live.resume import Tokens
+from adalog.store.files.formats import RELEASE
+from adalog.store.snapshot.snapshot import Start
 
 if TYPE_CHECKING:
-    from store.database import Database
+    from adalog.store.database import Database
 
 _SIGNATURE_BYTES = 12
 _MOST_CHARACTERS = 1_000

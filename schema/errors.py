@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from graphql import GraphQLError, GraphQLSyntaxError
 
-from datalog.errors import OUT_OF_FILES, AdalogError, Code, cut_message
-from store.addresses import without_secrets
+from adalog.datalog.errors import OUT_OF_FILES, AdalogError, Code, cut_message
+from adalog.store.files.addresses import without_secrets
 
 log = logging.getLogger("adalog.graphql")
 

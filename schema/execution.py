@@ -1,8 +1,8 @@
 """GraphQL documents prepared once and run many times, and lists that skip GraphQL's completion of each item.
 
 `Operations` is the way in for the gateway: text in, an answer ready to be written out. Parsed and validated
-documents are kept by their text. Two kinds of list are answered whole: JSON prepared as bytes, and
-columns of objects (`schema.columnar`). What is long leaves the event loop: reading a document, coercing large
+documents are kept by their text. Two kinds of list are answered whole: JSON prepared as bytes, and columns of
+objects (`schema.writing.columnar`). What is long leaves the event loop: reading a document, coercing large
 variables, introspection, writing lists.
 """
 
@@ -32,25 +32,25 @@ from graphql.execution import Executor
 from graphql.execution.collect_fields import collect_fields
 from graphql.execution.values import VariableValues, get_argument_values, get_variable_values
 
-from datalog.errors import AdalogError, Code
-from executor.bounds.cancel import Cancel
-from executor.bounds.failure import emptied
-from executor.bounds.recent import Recent
-from executor.live.subscription import Subscription
-from executor.question.cost import few
-from schema.background import elsewhere
-from schema.budget import Repeated, Written, assembled
-from schema.columnar import Columnar, Shape, Writing
-from schema.context import Context
-from schema.errors import describe, format_error
-from schema.limits import Limits
-from schema.live import RefusedError, Selected, hashable, subscribed, subscribed_at_once
-from schema.measure import introspected, parse_within
-from schema.reaching import caught_up
-from schema.subscriptions import streamed
-from schema.transacting import Transact, transact_in
-from schema.types import warnings_of
-from store.collecting import uncollected
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.bounds.failure import emptied
+from adalog.executor.bounds.recent import Recent
+from adalog.executor.live.subscription import Subscription
+from adalog.executor.question.cost import few
+from adalog.schema.background import elsewhere
+from adalog.schema.context import Context
+from adalog.schema.errors import describe, format_error
+from adalog.schema.fields.transacting import Transact, transact_in
+from adalog.schema.limits import Limits
+from adalog.schema.live.stream import RefusedError, Selected, hashable, subscribed, subscribed_at_once
+from adalog.schema.live.subscriptions import streamed
+from adalog.schema.measure import introspected, parse_within
+from adalog.schema.reaching import caught_up
+from adalog.schema.types import warnings_of
+from adalog.schema.writing.budget import Repeated, Written, assembled
+from adalog.schema.writing.columnar import Columnar, Shape, Writing
+from adalog.store.files.collecting import uncollected
 
 _VALIDATION_ERRORS: Final = 20
 _COERCION_ERRORS: Final = 50

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code
 
 
 @dataclass(frozen=True, slots=True)

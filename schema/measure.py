@@ -31,9 +31,9 @@ from graphql import (
     parse,
 )
 
-from datalog import edn
-from datalog.errors import AdalogError, Code
-from schema.limits import Limits, exceeded
+from adalog.datalog import edn
+from adalog.datalog.errors import AdalogError, Code
+from adalog.schema.limits import Limits, exceeded
 
 _NAME: Final = 200
 # As many as EDN takes.

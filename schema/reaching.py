@@ -7,10 +7,10 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code
 
 if TYPE_CHECKING:
-    from store.database import Database
+    from adalog.store.database import Database
 
 # In seconds; it takes milliseconds, unless a worker hangs.
 _PATIENCE: Final = 10.0

@@ -7,7 +7,10 @@ from functools import cache
 import strawberry
 from strawberry.schema.config import StrawberryConfig
 
-from schema import encoding, fields, scalars, subscriptions
+from adalog.schema import scalars
+from adalog.schema.fields import fields
+from adalog.schema.live import subscriptions
+from adalog.schema.writing import encoding
 
 strawberry.enum(encoding.Encoding, description="How values are written as JSON.")
 

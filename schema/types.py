@@ -11,24 +11,24 @@ from typing import Any, ClassVar, Final
 import orjson
 import strawberry
 
-from datalog import edn
-from datalog.diagnostics import Diagnostic
-from datalog.errors import shown
-from datalog.watched import watching
-from executor.answer.result import Result
-from executor.bounds.budget import Held, Memory
-from executor.bounds.cancel import Cancel
-from schema.background import elsewhere
-from schema.budget import Prepaid, Written
-from schema.columnar import Objects, Reading
-from schema.context import Context
-from schema.encoding import Encoding, encode, iso
-from schema.rows import PART_BYTES, Page
-from schema.scalars import JSON, SAFE, Long, write_long
-from store.database import Datom as StoreDatom
-from store.database import TxReport as StoreReport
-from store.datom import nothing_to_tell
-from store.index import Span
+from adalog.datalog import edn
+from adalog.datalog.diagnostics import Diagnostic
+from adalog.datalog.errors import shown
+from adalog.datalog.watched import watching
+from adalog.executor.answer.result import Result
+from adalog.executor.bounds.budget import Held, Memory
+from adalog.executor.bounds.cancel import Cancel
+from adalog.schema.background import elsewhere
+from adalog.schema.context import Context
+from adalog.schema.scalars import JSON, SAFE, Long, write_long
+from adalog.schema.writing.budget import Prepaid, Written
+from adalog.schema.writing.columnar import Objects, Reading
+from adalog.schema.writing.encoding import Encoding, encode, iso
+from adalog.schema.writing.rows import PART_BYTES, Page
+from adalog.store.database import Datom as StoreDatom
+from adalog.store.database import TxReport as StoreReport
+from adalog.store.snapshot.index import Span
+from adalog.store.values.datom import nothing_to_tell
 
 
 @strawberry.enum(description="Where a query runs. AUTO lets the planner's cost estimate choose.")

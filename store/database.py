@@ -13,43 +13,43 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Protocol, TypeVar
 
-from datalog import edn
-from datalog.errors import AdalogError, Code
-from store.adoption import Adoption, Prepared, prepared, unfinished
-from store.bulk import BulkData
-from store.census import Census
-from store.checkpoint import Mapped
-from store.clock import Clock
-from store.collecting import put_off
-from store.columns import Columns
-from store.compactor import Compactor, Elsewhere, Folded, Moment
-from store.datom import Datom, TxReport
-from store.entry import KeyMemory, now_ms
-from store.files import FolderFiles
-from store.fold_memory import FOLD_BYTES
-from store.folder import is_address
-from store.folding import Alone
-from store.following import Following
-from store.ground import Ground, Siblings, in_folder, in_memory, on_server
-from store.head import Head
-from store.hold import Hold
-from store.idempotency import check_key
-from store.moments import check_moment, numbered
-from store.payload import Logged
-from store.progress import Progress
-from store.reading import Source
-from store.replay import opened
-from store.report import report_of
-from store.request import AdoptionRequest, BulkRequest, Request
-from store.resolve import Transaction, resolve
-from store.schema_policy import ATTRIBUTES, SchemaMode, SchemaPolicy
-from store.server import ServerLog
-from store.setting import WAITING, Evaluation, Evaluator, Setting, Watch
-from store.snapshot import Snapshot, Start
-from store.speculation import Fork, instant_at, outcome
-from store.waiting import Waiting
-from store.wire import instant
-from store.writer import Writer
+from adalog.datalog import edn
+from adalog.datalog.errors import AdalogError, Code
+from adalog.store.checkpoint.adoption import Adoption, Prepared, prepared, unfinished
+from adalog.store.checkpoint.checkpoint import Mapped
+from adalog.store.checkpoint.compactor import Compactor, Elsewhere, Folded, Moment
+from adalog.store.checkpoint.files import FolderFiles
+from adalog.store.checkpoint.fold_memory import FOLD_BYTES
+from adalog.store.checkpoint.folding import Alone
+from adalog.store.checkpoint.replay import opened
+from adalog.store.files.clock import Clock
+from adalog.store.files.collecting import put_off
+from adalog.store.files.folder import is_address
+from adalog.store.files.progress import Progress
+from adalog.store.files.wire import instant
+from adalog.store.ground import Ground, Siblings, in_folder, in_memory, on_server
+from adalog.store.log.entry import KeyMemory, now_ms
+from adalog.store.log.payload import Logged
+from adalog.store.log.report import report_of
+from adalog.store.log.server import ServerLog
+from adalog.store.reading import Source
+from adalog.store.schema_policy import ATTRIBUTES, SchemaMode, SchemaPolicy
+from adalog.store.snapshot.census import Census
+from adalog.store.snapshot.moments import check_moment, numbered
+from adalog.store.snapshot.snapshot import Snapshot, Start
+from adalog.store.state.head import Head
+from adalog.store.state.idempotency import check_key
+from adalog.store.state.setting import WAITING, Evaluation, Evaluator, Setting, Watch
+from adalog.store.state.speculation import Fork, instant_at, outcome
+from adalog.store.transact.bulk import BulkData
+from adalog.store.transact.resolve import Transaction, resolve
+from adalog.store.tries.columns import Columns
+from adalog.store.values.datom import Datom, TxReport
+from adalog.store.writer.following import Following
+from adalog.store.writer.hold import Hold
+from adalog.store.writer.request import AdoptionRequest, BulkRequest, Request
+from adalog.store.writer.waiting import Waiting
+from adalog.store.writer.writer import Writer
 
 Listener = Callable[[TxReport, Snapshot], None]
 

@@ -9,18 +9,18 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from store.adoption import remove_unfinished
-from store.copies import copy_folder
-from store.entry import KeyMemory
-from store.folder import Folder, check_is_folder
-from store.folding import Folding, Neighbours
-from store.known import check_folder
-from store.log import Log
-from store.place import place_of
-from store.publication import Publication
-from store.server import ServerLog, unusable
-from store.shared_log import SharedFileLog
-from store.sharing import Sharing
+from adalog.store.checkpoint.adoption import remove_unfinished
+from adalog.store.checkpoint.folding import Folding, Neighbours
+from adalog.store.checkpoint.sharing import Sharing
+from adalog.store.files.copies import copy_folder
+from adalog.store.files.folder import Folder, check_is_folder
+from adalog.store.files.known import check_folder
+from adalog.store.files.place import place_of
+from adalog.store.log.entry import KeyMemory
+from adalog.store.log.log import Log
+from adalog.store.log.publication import Publication
+from adalog.store.log.server import ServerLog, unusable
+from adalog.store.log.shared_log import SharedFileLog
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """A data folder read beside whoever serves it: nothing is locked for long, nothing is written.
 
 For other programs on the same machine, as the same user. What is read stays as it was: its files are held by leases
-(`store.leases`) for as long as the snapshot is there.
+(`store.files.leases`) for as long as the snapshot is there.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from datalog.errors import AdalogError, Code
-from store import leases
-from store.entry import now_ms
-from store.files import Files, FolderFiles, shared_files
-from store.folder import Layout, check_is_folder, holds_database, is_address
-from store.log import Log
-from store.place import place_of
-from store.publication import published
-from store.replay import opened
-from store.server import ServerLog
-from store.snapshot import Snapshot
+from adalog.datalog.errors import AdalogError, Code
+from adalog.store.checkpoint.files import Files, FolderFiles, shared_files
+from adalog.store.checkpoint.replay import opened
+from adalog.store.files import leases
+from adalog.store.files.folder import Layout, check_is_folder, holds_database, is_address
+from adalog.store.files.place import place_of
+from adalog.store.log.entry import now_ms
+from adalog.store.log.log import Log
+from adalog.store.log.publication import published
+from adalog.store.log.server import ServerLog
+from adalog.store.snapshot.snapshot import Snapshot
 
 
 def read_folder(location: str) -> Snapshot:

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from executor.pool import Pool
-from executor.spark.engine import SparkEngine
-from store.database import Database
+from adalog.executor.pool import Pool
+from adalog.executor.spark.engine import SparkEngine
+from adalog.store.database import Database
 from tests.postgres_servers import PostgresServer, running
 from tests.support import QUICK, World
 from tests.turns import turn_records

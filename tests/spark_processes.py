@@ -11,7 +11,7 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-DAEMON = b"executor.spark.daemon"
+DAEMON = b"adalog.executor.spark.daemon"
 
 
 def _parents() -> dict[int, int]:

@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from datalog.edn import read, write
-from datalog.errors import AdalogError
-from datalog.values import identity
-from executor.answer.result import Result
-from executor.pool import Pool, PoolSettings, PullRequest
-from executor.question.request import Request
-from executor.spark.engine import SparkEngine
-from store.database import Database, TxReport
+from adalog.datalog.edn import read, write
+from adalog.datalog.errors import AdalogError
+from adalog.datalog.values import identity
+from adalog.executor.answer.result import Result
+from adalog.executor.pool import Pool, PoolSettings, PullRequest
+from adalog.executor.question.request import Request
+from adalog.executor.spark.engine import SparkEngine
+from adalog.store.database import Database, TxReport
 
 MARK = "‸"
 

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from datalog.builtins.arithmetic import ARITHMETIC
-from datalog.builtins.builtin import Builtin, DatabaseAccess
-from datalog.builtins.comparison import COMPARISONS
-from datalog.builtins.composite import COMPOSITES, TUPLES
-from datalog.builtins.database import DATABASE
-from datalog.builtins.dates import DATES
-from datalog.builtins.regex import REGEXES
-from datalog.builtins.text import NAMES, STRINGS
-from datalog.builtins.type_tests import TYPE_TESTS
+from adalog.datalog.builtins.arithmetic import ARITHMETIC
+from adalog.datalog.builtins.builtin import Builtin, DatabaseAccess
+from adalog.datalog.builtins.comparison import COMPARISONS
+from adalog.datalog.builtins.composite import COMPOSITES, TUPLES
+from adalog.datalog.builtins.database import DATABASE
+from adalog.datalog.builtins.dates import DATES
+from adalog.datalog.builtins.regex import REGEXES
+from adalog.datalog.builtins.text import NAMES, STRINGS
+from adalog.datalog.builtins.type_tests import TYPE_TESTS
 
 __all__ = ["BUILTINS", "Builtin", "DatabaseAccess"]
 

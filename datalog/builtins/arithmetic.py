@@ -14,8 +14,8 @@ from decimal import Underflow as DecimalUnderflow
 from functools import reduce
 from typing import Any
 
-from datalog.builtins.builtin import Builtin, refuse, refuse_type, shown, shown_call
-from datalog.values import LONG_MAX, LONG_MIN, NUMERIC, BigInt, Float, Value, compare, type_name
+from adalog.datalog.builtins.builtin import Builtin, refuse, refuse_type, shown, shown_call
+from adalog.datalog.values import LONG_MAX, LONG_MIN, NUMERIC, BigInt, Float, Value, compare, type_name
 
 MAX_DIGITS = 4000
 _MAX_BITS = int(MAX_DIGITS / math.log10(2))

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NoReturn, Protocol
 
-from datalog.edn_writer import write
-from datalog.errors import AdalogError, Code
-from datalog.values import Keyword, Value, type_name
+from adalog.datalog.edn.writer import write
+from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.values import Keyword, Value, type_name
 
 Kind = Literal["predicate", "function", "both"]
 

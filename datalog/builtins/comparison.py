@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from datalog.builtins.builtin import Builtin, refuse_type
-from datalog.values import NUMERIC, Value, compare, identity, type_name
+from adalog.datalog.builtins.builtin import Builtin, refuse_type
+from adalog.datalog.values import NUMERIC, Value, compare, identity, type_name
 
 
 def equal(first: Value, *others: Value) -> bool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from datalog.builtins.builtin import Builtin, refuse_type
-from datalog.values import EdnMap, EdnSet, Value, type_name
+from adalog.datalog.builtins.builtin import Builtin, refuse_type
+from adalog.datalog.values import EdnMap, EdnSet, Value, type_name
 
 _COUNTED = frozenset({"string", "tuple", "list", "map", "set", "bytes"})
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from datalog.builtins.builtin import Builtin, DatabaseAccess, refuse, refuse_type, shown, shown_call
-from datalog.values import Keyword, Value
+from adalog.datalog.builtins.builtin import Builtin, DatabaseAccess, refuse, refuse_type, shown, shown_call
+from adalog.datalog.values import Keyword, Value
 
 
 def _attribute(name: str, args: tuple[Value, ...], index: int) -> Keyword:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 
-from datalog.builtins.builtin import Builtin, refuse_type
-from datalog.values import Value
+from adalog.datalog.builtins.builtin import Builtin, refuse_type
+from adalog.datalog.values import Value
 
 
 def _part(name: str, part: Callable[[datetime], int]) -> Builtin:

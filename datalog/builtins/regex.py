@@ -13,11 +13,11 @@ from typing import Any, Final, NoReturn
 # The binding's own layer below its Python classes: it gives spans, and makes no object for each match.
 from re2 import _re2  # type: ignore[import-untyped]
 
-from datalog.builtins.builtin import Builtin, refuse, shown, text_of
-from datalog.builtins.regex_syntax import MissingError, for_re2
-from datalog.errors import AdalogError, Code
-from datalog.values import Value
-from datalog.watched import look
+from adalog.datalog.builtins.builtin import Builtin, refuse, shown, text_of
+from adalog.datalog.builtins.regex_syntax import MissingError, for_re2
+from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.values import Value
+from adalog.datalog.watched import look
 
 MAX_PATTERN: Final = 1000
 MAX_WORK: Final = 1 << 26

@@ -6,10 +6,10 @@ import base64
 import re
 from collections.abc import Callable
 
-from datalog.builtins.builtin import Builtin, long_of, refuse, refuse_type, shown, shown_call, text_of
-from datalog.edn_writer import write
-from datalog.errors import AdalogError, Code
-from datalog.values import Keyword, Symbol, Value, type_name
+from adalog.datalog.builtins.builtin import Builtin, long_of, refuse, refuse_type, shown, shown_call, text_of
+from adalog.datalog.edn.writer import write
+from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.values import Keyword, Symbol, Value, type_name
 
 MAX_CHARACTERS = 1 << 20
 

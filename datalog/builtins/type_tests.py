@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from datalog.builtins.arithmetic import check_numbers
-from datalog.builtins.builtin import Builtin, refuse_type
-from datalog.values import NUMERIC, Value, type_name
+from adalog.datalog.builtins.arithmetic import check_numbers
+from adalog.datalog.builtins.builtin import Builtin, refuse_type
+from adalog.datalog.values import NUMERIC, Value, type_name
 
 _TYPES: dict[str, frozenset[str]] = {
     "string?": frozenset({"string"}),

@@ -1,7 +1,8 @@
 """Builds `packages.parquet` from the text that `apt-cache dumpavail` prints.
 
-For whoever refreshes the sample data: `apt-cache dumpavail | python -m examples.debian.build`. One row a package,
-sorted by name; references to other packages are their names. It knows nothing of databases: that is `load`.
+For whoever refreshes the sample data: `apt-cache dumpavail | python -m adalog.examples.debian.build`. One row a
+package, sorted by name; references to other packages are their names. It knows nothing of databases: that is
+`load`.
 """
 
 from __future__ import annotations

@@ -17,17 +17,17 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from datalog.errors import AdalogError, Code
-from datalog.values import Keyword
-from store.attribute import SCHEMA_BASE
-from store.database import Database, TxReport
-from store.snapshot import Snapshot
+from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.values import Keyword
+from adalog.store.database import Database, TxReport
+from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.values.attribute import SCHEMA_BASE
 
 Entities = NDArray[np.int64]
 Progress = Callable[[int, int], None]
 """Called with how much is done, and of how much."""
 
-_HERE: Final = files("examples.debian")
+_HERE: Final = files("adalog.examples.debian")
 _STEPS: Final = 3
 _TEXTS: Final = ("name", "version", "summary", "source")
 _NUMBERS: Final = ("size", "installed_size")

@@ -13,19 +13,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from datalog.aggregates import WEIGHTED, aggregate
-from datalog.ast import FindAggregate, FindElement
-from datalog.errors import AdalogError
-from datalog.watched import Watched
-from executor.answer.decoding import decoded
-from executor.bounds.budget import Held
-from executor.bounds.cancel import Cancel
-from executor.join.batch import Batch, Column, check_total, stack
-from executor.kernels import group_kernels
-from executor.kernels.sum_kernels import exact_sums
-from planner.logical import WEIGHT
-from store.codes import Scratch
-from store.layout import LONG_MAX, LONG_MIN, TAG_DOUBLE, TAG_FLOAT, tags_of
+from adalog.datalog.aggregates import WEIGHTED, aggregate
+from adalog.datalog.ast import FindAggregate, FindElement
+from adalog.datalog.errors import AdalogError
+from adalog.datalog.watched import Watched
+from adalog.executor.answer.decoding import decoded
+from adalog.executor.bounds.budget import Held
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.join.batch import Batch, Column, check_total, stack
+from adalog.executor.kernels import group_kernels
+from adalog.executor.kernels.sum_kernels import exact_sums
+from adalog.planner.model.logical import WEIGHT
+from adalog.store.values.codes import Scratch
+from adalog.store.values.layout import LONG_MAX, LONG_MIN, TAG_DOUBLE, TAG_FLOAT, tags_of
 
 # Sums of longs below this cannot wrap around.
 _EXACT = 1 << 62

@@ -8,12 +8,12 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from executor.bounds.budget import Held
-from executor.bounds.cancel import Cancel
-from executor.join.batch import Column
-from executor.kernels.group_kernels import group_rows
-from store.codes import Coder
-from store.layout import tags_of
+from adalog.executor.bounds.budget import Held
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.join.batch import Column
+from adalog.executor.kernels.group_kernels import group_rows
+from adalog.store.values.codes import Coder
+from adalog.store.values.layout import tags_of
 
 # Codes that are decoded between two looks at the deadline and the budget.
 _PIECE: Final = 4096

@@ -7,12 +7,12 @@ from typing import Any, Final, Protocol
 
 import numpy as np
 
-from datalog.ast import Const
-from executor.join.batch import Batch
-from planner.logical import DatomAtom
-from planner.multiplicity import Dropped, Multiplicity
-from planner.resolve import attribute_of
-from store.snapshot import Snapshot
+from adalog.datalog.ast import Const
+from adalog.executor.join.batch import Batch
+from adalog.planner.model.logical import DatomAtom
+from adalog.planner.model.multiplicity import Dropped, Multiplicity
+from adalog.planner.scope.resolve import attribute_of
+from adalog.store.snapshot.snapshot import Snapshot
 
 # Rows whose owners are looked up.
 _LOOKED_UP: Final = 1 << 16

@@ -13,11 +13,11 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from datalog.edn import write
-from executor.answer.result import type_of
-from executor.bounds.cancel import Cancel
-from executor.join.batch import Column
-from store.codes import Scratch
+from adalog.datalog.edn import write
+from adalog.executor.answer.result import type_of
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.join.batch import Column
+from adalog.store.values.codes import Scratch
 
 _AT_ONCE: Final = 1 << 18
 _TEXT: Final = pa.large_string()

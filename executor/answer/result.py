@@ -10,16 +10,16 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from datalog.ast import FindElement
-from datalog.values import EdnMap, sort_key
-from datalog.watched import in_order
-from executor.answer.decoding import decoded_distinct
-from executor.bounds.budget import Held
-from executor.bounds.cancel import Cancel
-from executor.join.batch import Column as Codes
-from planner.multiplicity import Dropped
-from store.codes import Coder, Scratch
-from store.layout import (
+from adalog.datalog.ast import FindElement
+from adalog.datalog.values import EdnMap, sort_key
+from adalog.datalog.watched import in_order
+from adalog.executor.answer.decoding import decoded_distinct
+from adalog.executor.bounds.budget import Held
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.join.batch import Column as Codes
+from adalog.planner.model.multiplicity import Dropped
+from adalog.store.values.codes import Coder, Scratch
+from adalog.store.values.layout import (
     TAG_BIGDEC,
     TAG_BIGINT,
     TAG_BOOLEAN,
@@ -38,7 +38,7 @@ from store.layout import (
 )
 
 if TYPE_CHECKING:
-    from executor.question.question import Question
+    from adalog.executor.question.question import Question
 
 _TYPES = {
     0: "long",
@@ -156,7 +156,7 @@ class Result:
 
     def to_arrow(self) -> pa.Table:
         """One Arrow column each; columns of several types are written as EDN text."""
-        from datalog.edn import write
+        from adalog.datalog.edn import write
 
         arrays = []
         for i in range(len(self.columns)):

@@ -10,9 +10,9 @@ import sys
 import threading
 from typing import Final, Protocol
 
-from datalog.errors import AdalogError, Code
-from executor.bounds.beside import NOBODY
-from executor.bounds.failure import emptied
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.bounds.beside import NOBODY
+from adalog.executor.bounds.failure import emptied
 
 MEMORY_BYTES: Final = 1 << 30
 """What all queries of a server may hold unless a setting says otherwise."""

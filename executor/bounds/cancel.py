@@ -8,10 +8,10 @@ from concurrent.futures import Future
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Protocol
 
-from datalog.errors import AdalogError, Code
-from executor.bounds.budget import Budget
-from executor.bounds.client import Client
-from executor.bounds.meter import Charge
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.bounds.budget import Budget
+from adalog.executor.bounds.client import Client
+from adalog.executor.bounds.meter import Charge
 
 
 class StartAgain(BaseException):

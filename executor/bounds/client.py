@@ -6,7 +6,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from executor.bounds.meter import Meter, Tab
+from adalog.executor.bounds.meter import Meter, Tab
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final, Protocol
 
-from datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code
 
 UNITS_PER_SECOND: Final = 1e7
 """Of one thread that computes all the time."""

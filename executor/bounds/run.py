@@ -6,8 +6,8 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Any
 
-from executor.bounds.cancel import Cancel
-from store.codes import Scratch
+from adalog.executor.bounds.cancel import Cancel
+from adalog.store.values.codes import Scratch
 
 
 @dataclass(frozen=True, slots=True)

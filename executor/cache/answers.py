@@ -17,27 +17,27 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
-from datalog import ast
-from datalog.errors import AdalogError, Code
-from datalog.watched import watching
-from executor.answer.result import Column, Pulled, Result
-from executor.bounds.cancel import Cancel, arrived, timed_out
-from executor.bounds.client import ASKING
-from executor.bounds.meter import OverdrawnError
-from executor.bounds.recent import Recent
-from executor.cache.codec import KEY_BYTES, Entry
-from executor.cache.flight import Flight, Flights
-from executor.cache.kept import Kept, fetched_maps, fetched_rows, kept_maps, kept_rows
-from executor.cache.key import Asked, Key, Keys
-from executor.cache.settings import CacheSettings
-from executor.cache.tally import Tally
-from executor.pull.find import window
-from executor.question.question import Question
-from store.database import Database
+from adalog.datalog import ast
+from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.watched import watching
+from adalog.executor.answer.result import Column, Pulled, Result
+from adalog.executor.bounds.cancel import Cancel, arrived, timed_out
+from adalog.executor.bounds.client import ASKING
+from adalog.executor.bounds.meter import OverdrawnError
+from adalog.executor.bounds.recent import Recent
+from adalog.executor.cache.codec import KEY_BYTES, Entry
+from adalog.executor.cache.flight import Flight, Flights
+from adalog.executor.cache.kept import Kept, fetched_maps, fetched_rows, kept_maps, kept_rows
+from adalog.executor.cache.key import Asked, Key, Keys
+from adalog.executor.cache.settings import CacheSettings
+from adalog.executor.cache.tally import Tally
+from adalog.executor.pull.find import window
+from adalog.executor.question.question import Question
+from adalog.store.database import Database
 
 if TYPE_CHECKING:
-    from executor.cache.redis_layer import RedisLayer
-    from executor.cache.settings import RedisSettings
+    from adalog.executor.cache.redis_layer import RedisLayer
+    from adalog.executor.cache.settings import RedisSettings
 
 T = TypeVar("T")
 
@@ -384,7 +384,7 @@ class ResultCache:
 
 def _connected(settings: RedisSettings, tally: Tally) -> RedisLayer:
     # Where there is no Redis, nobody waits for redis-py to be imported.
-    from executor.cache.redis_layer import RedisLayer
+    from adalog.executor.cache.redis_layer import RedisLayer
 
     return RedisLayer(settings, tally)
 

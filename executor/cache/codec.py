@@ -18,11 +18,11 @@ from uuid import UUID
 import numpy as np
 import pyarrow as pa
 
-from datalog.values import BigInt, Float, Keyword, Symbol, Uri
-from executor.answer.result import Result, type_of
-from planner.multiplicity import Dropped
-from store.layout import tags_of
-from store.wire import instant, milliseconds, pack_as_written, unpack
+from adalog.datalog.values import BigInt, Float, Keyword, Symbol, Uri
+from adalog.executor.answer.result import Result, type_of
+from adalog.planner.model.multiplicity import Dropped
+from adalog.store.files.wire import instant, milliseconds, pack_as_written, unpack
+from adalog.store.values.layout import tags_of
 
 VERSION: Final = 1
 KEY_BYTES: Final = 32

@@ -8,7 +8,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from executor.bounds.cancel import Cancel
+from adalog.executor.bounds.cancel import Cancel
 
 T = TypeVar("T")
 

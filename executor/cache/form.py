@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from datalog import ast
-from datalog.pull import PullAttribute, PullPattern
-from datalog.watched import look
-from executor.answer.result import place_of
-from store.wire import pack_as_written
+from adalog.datalog import ast
+from adalog.datalog.pull import PullAttribute, PullPattern
+from adalog.datalog.watched import look
+from adalog.executor.answer.result import place_of
+from adalog.store.files.wire import pack_as_written
 
 # A leaf is text; a variable is ("?", name); else (head, part …), parts in any order where the head begins with "*".
 Part = Any

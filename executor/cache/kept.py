@@ -12,10 +12,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from datalog.values import EdnMap, EdnSet
-from executor.answer.result import Column, Result, type_of
-from executor.cache.codec import Entry, entry_of, stored
-from store.codes import Codes, Scratch
+from adalog.datalog.values import EdnMap, EdnSet
+from adalog.executor.answer.result import Column, Result, type_of
+from adalog.executor.cache.codec import Entry, entry_of, stored
+from adalog.store.values.codes import Codes, Scratch
 
 # Python's own weight of an object, and of its place in a collection.
 _OBJECT: Final = 56

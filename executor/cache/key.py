@@ -10,23 +10,23 @@ from weakref import ref
 
 import numpy as np
 
-from datalog import ast
-from datalog.values import Keyword
-from executor.answer.result import Result
-from executor.bounds.recent import Recent, weight_of_text
-from executor.cache.codec import KEY_BYTES, VERSION
-from executor.cache.form import form_of, pattern_text
-from executor.cache.reads import QueryReads, Reads, lookups_in, reads_of, token_of
-from executor.pull.find import pattern_of, window
-from executor.question.arguments import matched
-from executor.question.cost import VALUE_COST
-from executor.question.question import Question
-from planner.plan import Options
-from store.database import Database
-from store.formats import RELEASE
-from store.layout import tags_of
-from store.snapshot import Snapshot
-from store.wire import pack_as_written
+from adalog.datalog import ast
+from adalog.datalog.values import Keyword
+from adalog.executor.answer.result import Result
+from adalog.executor.bounds.recent import Recent, weight_of_text
+from adalog.executor.cache.codec import KEY_BYTES, VERSION
+from adalog.executor.cache.form import form_of, pattern_text
+from adalog.executor.cache.reads import QueryReads, Reads, lookups_in, reads_of, token_of
+from adalog.executor.pull.find import pattern_of, window
+from adalog.executor.question.arguments import matched
+from adalog.executor.question.cost import VALUE_COST
+from adalog.executor.question.question import Question
+from adalog.planner.model.plan import Options
+from adalog.store.database import Database
+from adalog.store.files.formats import RELEASE
+from adalog.store.files.wire import pack_as_written
+from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.values.layout import tags_of
 
 _PLAIN: Final = Options()
 # Values whose key is made in no time.

@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
-from datalog import ast
-from datalog.aggregates import CHANCE
-from datalog.builtins import BUILTINS
-from datalog.pull import DB_ID, PullAttribute, PullPattern
-from datalog.values import EdnSet, Keyword
-from store import bootstrap
-from store.attribute import Attribute
-from store.snapshot import Snapshot
+from adalog.datalog import ast
+from adalog.datalog.aggregates import CHANCE
+from adalog.datalog.builtins import BUILTINS
+from adalog.datalog.pull import DB_ID, PullAttribute, PullPattern
+from adalog.datalog.values import EdnSet, Keyword
+from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.values import bootstrap
+from adalog.store.values.attribute import Attribute
 
 _LOOKING_UP: Final = frozenset({"get-else", "get-some", "missing?"})
 

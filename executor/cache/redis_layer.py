@@ -23,10 +23,10 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from datalog.errors import AdalogError, Code
-from executor.cache.codec import UNSIGNED, Entry, NotAnEntryError, Signature, decode, encode
-from executor.cache.settings import RedisSettings
-from executor.cache.tally import Tally
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.cache.codec import UNSIGNED, Entry, NotAnEntryError, Signature, decode, encode
+from adalog.executor.cache.settings import RedisSettings
+from adalog.executor.cache.tally import Tally
 
 _LOGGER: Final = logging.getLogger("adalog.cache")
 

@@ -12,15 +12,15 @@ from typing import Final
 
 import numpy as np
 
-from executor.bounds.run import Run
-from executor.evaluation.nested import SEED
-from executor.extenders.relation import Levels, RelationExtender
-from executor.join.batch import Batch, Column
-from executor.join.connectives import Conjunction
-from executor.join.driver import Driver
-from executor.join.extender import Extender
-from executor.join.generic_join import GenericJoin, Level
-from store.trie import distinct
+from adalog.executor.bounds.run import Run
+from adalog.executor.evaluation.nested import SEED
+from adalog.executor.extenders.relation import Levels, RelationExtender
+from adalog.executor.join.batch import Batch, Column
+from adalog.executor.join.connectives import Conjunction
+from adalog.executor.join.driver import Driver
+from adalog.executor.join.extender import Extender
+from adalog.executor.join.generic_join import GenericJoin, Level
+from adalog.store.tries.trie import distinct
 
 # Rows that are asked for one by one before the inside is joined as a whole, which may cost far more than a few.
 _FEW: Final = 16

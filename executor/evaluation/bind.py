@@ -12,30 +12,29 @@ from typing import Any
 
 import numpy as np
 
-from datalog.ast import Const, LookupRef, Source
-from datalog.builtins import BUILTINS
-from datalog.edn import write
-from datalog.errors import AdalogError, Code, Position
-from executor.bounds.run import Run
-from executor.evaluation.apart import TiedJoin
-from executor.evaluation.nested import SEED, Derive, NestedCall
-from executor.extenders.changes import Moments
-from executor.extenders.comparisons import ComparisonExtender, EqualityExtender
-from executor.extenders.database_access import SnapshotAccess
-from executor.extenders.functions import Call, FilterExtender, FunctionExtender, UnnestExtender
-from executor.extenders.patterns import DEAD, HOLDS, Bound, Patterns, rows_extender
-from executor.extenders.relation import RelationExtender, UnionExtender
-from executor.join.batch import Batch, Column, Mask
-from executor.join.connectives import Branch, Conjunction, Nest, NotExtender, OrExtender
-from executor.join.driver import Driver
-from executor.join.extender import START, Extender
-from executor.join.generic_join import GenericJoin, Level
-from executor.question.inputs import Inputs
-from executor.rules.facts import Columns, Parts
-from executor.rules.kept import KeptExtender, KeptFacts
-from planner.comparisons import NARROWING, equated, tied
-from planner.explain_nodes import describe
-from planner.logical import (
+from adalog.datalog.ast import Const, LookupRef, Source
+from adalog.datalog.builtins import BUILTINS
+from adalog.datalog.edn import write
+from adalog.datalog.errors import AdalogError, Code, Position
+from adalog.executor.bounds.run import Run
+from adalog.executor.evaluation.apart import TiedJoin
+from adalog.executor.evaluation.nested import SEED, Derive, NestedCall
+from adalog.executor.extenders.changes import Moments
+from adalog.executor.extenders.comparisons import ComparisonExtender, EqualityExtender
+from adalog.executor.extenders.database_access import SnapshotAccess
+from adalog.executor.extenders.functions import Call, FilterExtender, FunctionExtender, UnnestExtender
+from adalog.executor.extenders.patterns import DEAD, HOLDS, Bound, Patterns, rows_extender
+from adalog.executor.extenders.relation import RelationExtender, UnionExtender
+from adalog.executor.facts.facts import Columns, Parts
+from adalog.executor.facts.kept import KeptExtender, KeptFacts
+from adalog.executor.join.batch import Batch, Column, Mask
+from adalog.executor.join.connectives import Branch, Conjunction, Nest, NotExtender, OrExtender
+from adalog.executor.join.driver import Driver
+from adalog.executor.join.extender import START, Extender
+from adalog.executor.join.generic_join import GenericJoin, Level
+from adalog.executor.question.inputs import Inputs
+from adalog.planner.explain.nodes import describe
+from adalog.planner.model.logical import (
     WEIGHT,
     AndNode,
     DatomAtom,
@@ -51,11 +50,12 @@ from planner.logical import (
     Term,
     UnnestAtom,
 )
-from planner.plan import Plan, inner_plan
-from planner.resolve import plain_value
-from planner.version import Version
-from store.codes import Scratch
-from store.snapshot import Snapshot
+from adalog.planner.model.plan import Plan, inner_plan
+from adalog.planner.model.version import Version
+from adalog.planner.scope.comparisons import NARROWING, equated, tied
+from adalog.planner.scope.resolve import plain_value
+from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.values.codes import Scratch
 
 Held = Sequence[Column] | Parts | KeptFacts
 """The rows of a relation: of an input, of what rules derived, of what is kept from moment to moment."""

@@ -11,16 +11,16 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from datalog import tracing
-from datalog.watched import watching
-from executor.bounds.cancel import Cancel
-from executor.bounds.recent import Recent, weight_of_text
-from executor.question.inputs import sizes_of
-from executor.question.question import Question
-from planner.maintenance.together import Together, plan_together
-from planner.passes import plan_query
-from planner.plan import Plan
-from planner.statistics import Statistics
+from adalog.datalog import tracing
+from adalog.datalog.watched import watching
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.bounds.recent import Recent, weight_of_text
+from adalog.executor.question.inputs import sizes_of
+from adalog.executor.question.question import Question
+from adalog.planner.maintenance.together import Together, plan_together
+from adalog.planner.model.plan import Plan
+from adalog.planner.order.statistics import Statistics
+from adalog.planner.passes import plan_query
 
 
 @dataclass

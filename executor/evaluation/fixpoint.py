@@ -13,30 +13,30 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from datalog.ast import FindAggregate, FindVar, Var
-from datalog.terms import Const
-from executor.answer.aggregates import aggregated
-from executor.answer.duplicates import dropped
-from executor.bounds.budget import Held
-from executor.bounds.cancel import Cancel
-from executor.bounds.run import Run
-from executor.evaluation.bind import Binding, Reader
-from executor.extenders.patterns import DEAD
-from executor.extenders.relation import RelationExtender
-from executor.join.batch import Batch, Column
-from executor.join.driver import Driver
-from executor.join.extender import PairExtender
-from executor.join.generic_join import GenericJoin, LevelCounts
-from executor.kernels import row_kernels
-from executor.question.inputs import Inputs
-from executor.rules.aggregating import Aggregating
-from executor.rules.facts import Columns, Facts, Parts, RowFacts, check_size
-from planner.logical import DatomAtom, RelationAtom, everything, leaves, variables
-from planner.multiplicity import Dropped
-from planner.plan import Plan
-from planner.program import Closure, Derived, RulePlan, Sharing, Stratum
-from planner.version import Version
-from store.trie import EMPTY, Csr, Trie, distinct
+from adalog.datalog.ast import FindAggregate, FindVar, Var
+from adalog.datalog.terms import Const
+from adalog.executor.answer.aggregates import aggregated
+from adalog.executor.answer.duplicates import dropped
+from adalog.executor.bounds.budget import Held
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.bounds.run import Run
+from adalog.executor.evaluation.bind import Binding, Reader
+from adalog.executor.extenders.patterns import DEAD
+from adalog.executor.extenders.relation import RelationExtender
+from adalog.executor.facts.aggregating import Aggregating
+from adalog.executor.facts.facts import Columns, Facts, Parts, RowFacts, check_size
+from adalog.executor.join.batch import Batch, Column
+from adalog.executor.join.driver import Driver
+from adalog.executor.join.extender import PairExtender
+from adalog.executor.join.generic_join import GenericJoin, LevelCounts
+from adalog.executor.kernels import row_kernels
+from adalog.executor.question.inputs import Inputs
+from adalog.planner.model.logical import DatomAtom, RelationAtom, everything, leaves, variables
+from adalog.planner.model.multiplicity import Dropped
+from adalog.planner.model.plan import Plan
+from adalog.planner.model.program import Closure, Derived, RulePlan, Sharing, Stratum
+from adalog.planner.model.version import Version
+from adalog.store.tries.trie import EMPTY, Csr, Trie, distinct
 
 # From so many starts on, one pass over the graph for each beats remembering (start, node) pairs in a table.
 _MANY_STARTS = 64

@@ -8,27 +8,27 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from datalog.ast import FindAggregate, FindPull
-from datalog.errors import AdalogError, Code
-from executor.answer.aggregates import aggregated
-from executor.answer.parquet import Part
-from executor.answer.result import Column as ResultColumn
-from executor.answer.result import Result, place_of, sorted_rows, type_of
-from executor.bounds.budget import Held
-from executor.bounds.cancel import Cancel
-from executor.bounds.run import Run
-from executor.evaluation.bind import Binding
-from executor.evaluation.fixpoint import Fixpoint, StratumCounts, derived
-from executor.join.batch import Batch, Column, concatenate
-from executor.join.driver import Driver
-from executor.join.generic_join import LevelCounts
-from executor.join.step import forget_scratch
-from executor.question.inputs import Inputs
-from executor.rules.facts import Parts
-from planner.logical import WEIGHT
-from planner.multiplicity import Dropped
-from planner.plan import Plan
-from store.codes import Scratch
+from adalog.datalog.ast import FindAggregate, FindPull
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.answer.aggregates import aggregated
+from adalog.executor.answer.parquet import Part
+from adalog.executor.answer.result import Column as ResultColumn
+from adalog.executor.answer.result import Result, place_of, sorted_rows, type_of
+from adalog.executor.bounds.budget import Held
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.bounds.run import Run
+from adalog.executor.evaluation.bind import Binding
+from adalog.executor.evaluation.fixpoint import Fixpoint, StratumCounts, derived
+from adalog.executor.facts.facts import Parts
+from adalog.executor.join.batch import Batch, Column, concatenate
+from adalog.executor.join.driver import Driver
+from adalog.executor.join.generic_join import LevelCounts
+from adalog.executor.join.step import forget_scratch
+from adalog.executor.question.inputs import Inputs
+from adalog.planner.model.logical import WEIGHT
+from adalog.planner.model.multiplicity import Dropped
+from adalog.planner.model.plan import Plan
+from adalog.store.values.codes import Scratch
 
 # Bytes for each row while rows are made distinct, besides a copy of them: packed, in a table, and numbered.
 _SCRATCH = 48

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from datalog.ast import (
+from adalog.datalog.ast import (
     Binding,
     BindingInput,
     Blank,
@@ -27,25 +27,25 @@ from datalog.ast import (
     TupleBinding,
     Var,
 )
-from datalog.errors import AdalogError, Code, Position
-from datalog.values import EdnMap, EdnSet
-from datalog.watched import Watched
-from executor.answer.aggregates import aggregated
-from executor.answer.result import Result, place_of, sorted_rows
-from executor.bounds.budget import Held
-from executor.bounds.run import Run
-from executor.extenders.functions import Argument
-from executor.join.batch import Batch, Column, concatenate, stack
-from executor.join.driver import Driver
-from executor.join.generic_join import GenericJoin
-from executor.kernels import group_kernels
-from executor.pull.find import pull_shown
-from executor.question.inputs import Inputs, constant_codes, entities_named
-from executor.rules.facts import Parts
-from planner.logical import WEIGHT, Subquery
-from planner.plan import Plan, inner_plan
-from store.layout import NIL, tags_of
-from store.snapshot import Snapshot
+from adalog.datalog.errors import AdalogError, Code, Position
+from adalog.datalog.values import EdnMap, EdnSet
+from adalog.datalog.watched import Watched
+from adalog.executor.answer.aggregates import aggregated
+from adalog.executor.answer.result import Result, place_of, sorted_rows
+from adalog.executor.bounds.budget import Held
+from adalog.executor.bounds.run import Run
+from adalog.executor.extenders.functions import Argument
+from adalog.executor.facts.facts import Parts
+from adalog.executor.join.batch import Batch, Column, concatenate, stack
+from adalog.executor.join.driver import Driver
+from adalog.executor.join.generic_join import GenericJoin
+from adalog.executor.kernels import group_kernels
+from adalog.executor.pull.find import pull_shown
+from adalog.executor.question.inputs import Inputs, constant_codes, entities_named
+from adalog.planner.model.logical import WEIGHT, Subquery
+from adalog.planner.model.plan import Plan, inner_plan
+from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.values.layout import NIL, tags_of
 
 SEED = "#seed"
 

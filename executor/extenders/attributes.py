@@ -8,9 +8,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from executor.join.batch import Batch, Column, Mask
-from executor.join.extender import START, PairExtender
-from store.trie import distinct
+from adalog.executor.join.batch import Batch, Column, Mask
+from adalog.executor.join.extender import START, PairExtender
+from adalog.store.tries.trie import distinct
 
 # Entities whose attributes are looked up, at most.
 _FEW: Final = 1024

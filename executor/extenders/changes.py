@@ -13,17 +13,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from executor.extenders.patterns import DEAD, Bound, Patterns, Terms, selected
-from executor.extenders.relation import Levels, RelationExtender, sorted_columns
-from executor.join.batch import Batch, Column, Mask
-from executor.join.extender import START
-from executor.kernels import range_kernels
-from planner.logical import WEIGHT, DatomAtom
-from planner.version import Version
-from store.attribute import Attribute
-from store.difference import Difference, pairs_between, rows_between
-from store.layout import FALSE, TRUE
-from store.snapshot import TX_BASE, Snapshot
+from adalog.executor.extenders.patterns import DEAD, Bound, Patterns, Terms, selected
+from adalog.executor.extenders.relation import Levels, RelationExtender, sorted_columns
+from adalog.executor.join.batch import Batch, Column, Mask
+from adalog.executor.join.extender import START
+from adalog.executor.kernels import range_kernels
+from adalog.planner.model.logical import WEIGHT, DatomAtom
+from adalog.planner.model.version import Version
+from adalog.store.snapshot.difference import Difference, pairs_between, rows_between
+from adalog.store.snapshot.snapshot import TX_BASE, Snapshot
+from adalog.store.values.attribute import Attribute
+from adalog.store.values.layout import FALSE, TRUE
 
 _ROW = "#row"
 

@@ -12,13 +12,13 @@ from typing import Final
 
 import numpy as np
 
-from executor.extenders.functions import Call, FilterExtender, level_of
-from executor.extenders.same_numbers import same_in
-from executor.extenders.value_order import Places, ValueOrder, order_of
-from executor.join.batch import Batch, Column, Mask
-from executor.join.extender import Narrowing, RangeExtender, Ranges, Within
-from store.layout import NIL
-from store.trie import EMPTY
+from adalog.executor.extenders.functions import Call, FilterExtender, level_of
+from adalog.executor.extenders.same_numbers import same_in
+from adalog.executor.extenders.value_order import Places, ValueOrder, order_of
+from adalog.executor.join.batch import Batch, Column, Mask
+from adalog.executor.join.extender import Narrowing, RangeExtender, Ranges, Within
+from adalog.store.tries.trie import EMPTY
+from adalog.store.values.layout import NIL
 
 _TURNED: Final = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "=="}
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from datalog.values import Keyword
-from store.attribute import Attribute
-from store.columns import Columns
-from store.snapshot import TX_BASE, Snapshot
+from adalog.datalog.values import Keyword
+from adalog.store.snapshot.snapshot import TX_BASE, Snapshot
+from adalog.store.tries.columns import Columns
+from adalog.store.values.attribute import Attribute
 
 
 class SnapshotAccess:

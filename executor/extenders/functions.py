@@ -13,18 +13,18 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from datalog.edn import write
-from datalog.errors import AdalogError, Code, Position
-from datalog.values import EdnMap, EdnSet, type_name
-from datalog.watched import watching
-from executor.bounds.cancel import Cancel
-from executor.bounds.run import Run
-from executor.join.batch import Batch, Column, Mask, stack
-from executor.join.extender import START, UNBOUNDED, Check
-from executor.kernels import group_kernels
-from store.codes import Scratch
-from store.layout import FALSE, LONG_MAX, LONG_MIN, NIL, TRUE
-from store.trie import distinct
+from adalog.datalog.edn import write
+from adalog.datalog.errors import AdalogError, Code, Position
+from adalog.datalog.values import EdnMap, EdnSet, type_name
+from adalog.datalog.watched import watching
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.bounds.run import Run
+from adalog.executor.join.batch import Batch, Column, Mask, stack
+from adalog.executor.join.extender import START, UNBOUNDED, Check
+from adalog.executor.kernels import group_kernels
+from adalog.store.tries.trie import distinct
+from adalog.store.values.codes import Scratch
+from adalog.store.values.layout import FALSE, LONG_MAX, LONG_MIN, NIL, TRUE
 
 Argument = str | int
 """A variable's name, or a constant's code."""

@@ -11,22 +11,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from datalog.ast import Const, LookupRef
-from datalog.errors import AdalogError, Code
-from executor.extenders.attributes import AttributesExtender
-from executor.extenders.functions import FunctionExtender
-from executor.extenders.relation import RelationExtender
-from executor.join.batch import Batch, Column
-from executor.join.connectives import Conjunction
-from executor.join.extender import Extender, PairExtender
-from executor.kernels import range_kernels
-from planner.logical import DatomAtom, Term
-from planner.resolve import attribute_of, entity_code, unknown_attribute, value_code
-from store.attribute import Attribute
-from store.columns import Columns
-from store.layout import FALSE, NIL, TRUE
-from store.snapshot import TX_BASE, Snapshot
-from store.trie import distinct
+from adalog.datalog.ast import Const, LookupRef
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.extenders.attributes import AttributesExtender
+from adalog.executor.extenders.functions import FunctionExtender
+from adalog.executor.extenders.relation import RelationExtender
+from adalog.executor.join.batch import Batch, Column
+from adalog.executor.join.connectives import Conjunction
+from adalog.executor.join.extender import Extender, PairExtender
+from adalog.executor.kernels import range_kernels
+from adalog.planner.model.logical import DatomAtom, Term
+from adalog.planner.scope.resolve import attribute_of, entity_code, unknown_attribute, value_code
+from adalog.store.snapshot.snapshot import TX_BASE, Snapshot
+from adalog.store.tries.columns import Columns
+from adalog.store.tries.trie import distinct
+from adalog.store.values.attribute import Attribute
+from adalog.store.values.layout import FALSE, NIL, TRUE
 
 DEAD = False
 HOLDS = True

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from executor.join.batch import Batch, Column, Mask
-from executor.join.extender import START, RangeExtender, Ranges
-from executor.kernels import group_kernels, range_kernels
-from store.trie import EMPTY, Csr
+from adalog.executor.join.batch import Batch, Column, Mask
+from adalog.executor.join.extender import START, RangeExtender, Ranges
+from adalog.executor.kernels import group_kernels, range_kernels
+from adalog.store.tries.trie import EMPTY, Csr
 
 _MOST_PACKED = 1 << 62
 

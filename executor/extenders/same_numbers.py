@@ -12,12 +12,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from datalog.values import Float
-from executor.bounds.run import Run
-from executor.extenders.value_order import AT_ONCE, NUMBERS, are_longs, order_of, present
-from executor.join.batch import Column
-from executor.join.extender import Within
-from store.layout import LONG_MAX, LONG_MIN, TAG_DOUBLE
+from adalog.datalog.values import Float
+from adalog.executor.bounds.run import Run
+from adalog.executor.extenders.value_order import AT_ONCE, NUMBERS, are_longs, order_of, present
+from adalog.executor.join.batch import Column
+from adalog.executor.join.extender import Within
+from adalog.store.values.layout import LONG_MAX, LONG_MIN, TAG_DOUBLE
 
 _IS_NUMBER: Final = np.isin(np.arange(16), NUMBERS)
 _NANS: Final = (float("nan"), Float("nan"), Decimal("nan"))

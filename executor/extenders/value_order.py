@@ -17,11 +17,20 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from datalog.values import NUMERIC, order_among, type_name
-from executor.bounds.run import Run
-from executor.join.batch import Column
-from store.codes import Scratch
-from store.layout import LONG_MAX, LONG_MIN, TAG_BIGDEC, TAG_BIGINT, TAG_DOUBLE, TAG_FLOAT, TAG_INSTANT, TAG_LONG
+from adalog.datalog.values import NUMERIC, order_among, type_name
+from adalog.executor.bounds.run import Run
+from adalog.executor.join.batch import Column
+from adalog.store.values.codes import Scratch
+from adalog.store.values.layout import (
+    LONG_MAX,
+    LONG_MIN,
+    TAG_BIGDEC,
+    TAG_BIGINT,
+    TAG_DOUBLE,
+    TAG_FLOAT,
+    TAG_INSTANT,
+    TAG_LONG,
+)
 
 NUMBER: Final = "number"
 

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from datalog.errors import AdalogError, Code
-from executor.kernels import group_kernels
-from executor.kernels.distinct_rows import first_rows
-from planner.logical import WEIGHT
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.kernels import group_kernels
+from adalog.executor.kernels.distinct_rows import first_rows
+from adalog.planner.model.logical import WEIGHT
 
 Column = NDArray[np.int64]
 Mask = NDArray[np.bool_]

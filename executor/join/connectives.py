@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from executor.join.batch import Batch, Column, concatenate, stack
-from executor.join.extender import (
+from adalog.executor.join.batch import Batch, Column, concatenate, stack
+from adalog.executor.join.extender import (
     START,
     UNBOUNDED,
     Check,
@@ -27,10 +27,10 @@ from executor.join.extender import (
     Within,
     expand,
 )
-from executor.join.step import choose, intersect_ranges, spared, written
-from executor.kernels import group_kernels
-from store.layout import TAG_BOOLEAN, code_of
-from store.trie import EMPTY
+from adalog.executor.join.step import choose, intersect_ranges, spared, written
+from adalog.executor.kernels import group_kernels
+from adalog.store.tries.trie import EMPTY
+from adalog.store.values.layout import TAG_BOOLEAN, code_of
 
 ABSENT = code_of(TAG_BOOLEAN, 1 << 59)
 """The code of a variable local to one branch in the rows that another branch carries. No value has it."""

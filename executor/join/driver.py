@@ -6,11 +6,11 @@ import threading
 import time
 from collections.abc import Callable
 
-from executor.bounds.budget import Held
-from executor.bounds.cancel import Cancel
-from executor.bounds.failure import emptied
-from executor.join.batch import Batch, concatenate
-from executor.join.generic_join import GenericJoin
+from adalog.executor.bounds.budget import Held
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.bounds.failure import emptied
+from adalog.executor.join.batch import Batch, concatenate
+from adalog.executor.join.generic_join import GenericJoin
 
 _WORTH_SHARING = 2048
 # A join that is done sooner is not worth another thread. In seconds.

@@ -19,10 +19,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from executor.join.batch import Batch, Column, Mask
-from executor.kernels import range_kernels
-from store.signed import Signed
-from store.trie import EMPTY, Csr, Trie, distinct
+from adalog.executor.join.batch import Batch, Column, Mask
+from adalog.executor.kernels import range_kernels
+from adalog.store.tries.signed import Signed
+from adalog.store.tries.trie import EMPTY, Csr, Trie, distinct
 
 UNBOUNDED = np.iinfo(np.int64).max // 4
 """The count of an extender that cannot propose: a filter."""

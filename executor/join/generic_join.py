@@ -15,12 +15,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from executor.join.batch import Batch, check_total
-from executor.join.connectives import ABSENT, Conjunction, OrExtender
-from executor.join.extender import START, Check, Extender, Ranges, expand
-from executor.join.step import choose, common, count_ranges, intersect_ranges, is_worth_writing, written
-from executor.kernels import range_kernels
-from planner.logical import WEIGHT
+from adalog.executor.join.batch import Batch, check_total
+from adalog.executor.join.connectives import ABSENT, Conjunction, OrExtender
+from adalog.executor.join.extender import START, Check, Extender, Ranges, expand
+from adalog.executor.join.step import choose, common, count_ranges, intersect_ranges, is_worth_writing, written
+from adalog.executor.kernels import range_kernels
+from adalog.planner.model.logical import WEIGHT
 
 BUDGET = 1 << 19
 """Extensions that one chunk may make, unless a single prefix makes more."""

@@ -11,9 +11,9 @@ import threading
 import numpy as np
 from numpy.typing import NDArray
 
-from executor.join.batch import Column
-from executor.join.extender import Ranges, Unwritten, expand
-from executor.kernels import range_kernels
+from adalog.executor.join.batch import Column
+from adalog.executor.join.extender import Ranges, Unwritten, expand
+from adalog.executor.kernels import range_kernels
 
 _NOTHING = np.empty(1, np.int64)
 _KEPT_ROOM = 1 << 20

@@ -1,6 +1,6 @@
 """Which rows of a relation are known, a bit for each row there could be: while its codes lie close together.
 
-For `executor.rules.facts`, whose hash table takes over where there would be too many bits to a row.
+For `executor.facts.facts`, whose hash table takes over where there would be too many bits to a row.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from executor.kernels.range_kernels import Ints
+from adalog.executor.kernels.range_kernels import Ints
 
 # As many as a row and its place in a hash table take.
 _BITS_A_ROW: Final = 256

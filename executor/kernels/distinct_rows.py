@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from executor.kernels.group_kernels import AT_ONCE, group_rows, grouped, sorted_by, table_for
-from executor.kernels.range_kernels import Ints
-from executor.kernels.seed import SEED
+from adalog.executor.kernels.group_kernels import AT_ONCE, group_rows, grouped, sorted_by, table_for
+from adalog.executor.kernels.range_kernels import Ints
+from adalog.executor.kernels.seed import SEED
 
 # Bits of a set that may be cleared for each row.
 _BITS_A_ROW = 256

@@ -11,8 +11,8 @@ from typing import Any, Final
 import numpy as np
 from numba import njit
 
-from executor.kernels.range_kernels import Ints
-from executor.kernels.seed import SEED
+from adalog.executor.kernels.range_kernels import Ints
+from adalog.executor.kernels.seed import SEED
 
 AT_ONCE: Final = 1 << 18
 """Rows that a kernel hashes in one call: some tens of milliseconds where every row misses the caches."""

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from executor.kernels.group_kernels import mix
-from executor.kernels.range_kernels import Ints
-from executor.kernels.row_kernels import hash_at
+from adalog.executor.kernels.group_kernels import mix
+from adalog.executor.kernels.range_kernels import Ints
+from adalog.executor.kernels.row_kernels import hash_at
 
 
 @njit(cache=True, nogil=True, inline="always")

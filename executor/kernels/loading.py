@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from executor.kernels import dense_rows, group_kernels, kept_kernels, range_kernels, row_kernels, walk_kernels
-from executor.kernels.distinct_rows import first_rows
-from executor.kernels.range_kernels import Index, Ints
-from executor.kernels.seed import SEED
-from executor.kernels.sum_kernels import exact_sums
+from adalog.executor.kernels import (
+    dense_rows,
+    group_kernels,
+    kept_kernels,
+    range_kernels,
+    row_kernels,
+    walk_kernels,
+)
+from adalog.executor.kernels.distinct_rows import first_rows
+from adalog.executor.kernels.range_kernels import Index, Ints
+from adalog.executor.kernels.seed import SEED
+from adalog.executor.kernels.sum_kernels import exact_sums
 
 
 def load_kernels() -> None:

@@ -22,7 +22,7 @@ Bools = NDArray[np.bool_]
 _GALLOP = 16
 # A bitmap pays when the range it marks is not tiny.
 _MIN_MARKED = 8
-# Of the filter of a level of signed pairs, as `store.signed` makes it.
+# Of the filter of a level of signed pairs, as `store.tries.signed` makes it.
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from executor.kernels.group_kernels import mix
-from executor.kernels.range_kernels import Bools, Index, Ints, position
+from adalog.executor.kernels.group_kernels import mix
+from adalog.executor.kernels.range_kernels import Bools, Index, Ints, position
 
 # Rows whose places are read ahead.
 _AHEAD = 64

@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from executor.kernels.range_kernels import Ints
+from adalog.executor.kernels.range_kernels import Ints
 
 Doubles = NDArray[np.float64]
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from executor.kernels.group_kernels import mix
-from executor.kernels.range_kernels import Ints, position
+from adalog.executor.kernels.group_kernels import mix
+from adalog.executor.kernels.range_kernels import Ints, position
 
 
 @njit(cache=True, nogil=True, inline="always")

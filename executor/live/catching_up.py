@@ -16,22 +16,22 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from datalog.errors import AdalogError, Code
-from executor.answer.result import Result
-from executor.bounds.budget import Held
-from executor.bounds.cancel import Cancel, Part
-from executor.live.event import Event, Form, Kind, Message, Position
-from executor.live.holding import Chunks, Holding, Holdings, Private
-from executor.live.interests import touching
-from executor.live.settings import LiveSettings
-from executor.maintain.asked import UndatedQuestion
-from executor.maintain.choosing import view_of
-from executor.maintain.compared import distinct
-from executor.maintain.together import answers_together
-from executor.maintain.view import Tick, View
-from executor.pool import Pool
-from executor.question.request import Request
-from store.snapshot import Snapshot
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.answer.result import Result
+from adalog.executor.bounds.budget import Held
+from adalog.executor.bounds.cancel import Cancel, Part
+from adalog.executor.follow.asked import UndatedQuestion
+from adalog.executor.follow.choosing import view_of
+from adalog.executor.follow.compared import distinct
+from adalog.executor.follow.together import answers_together
+from adalog.executor.follow.view import Tick, View
+from adalog.executor.live.event import Event, Form, Kind, Message, Position
+from adalog.executor.live.holding import Chunks, Holding, Holdings, Private
+from adalog.executor.live.interests import touching
+from adalog.executor.live.settings import LiveSettings
+from adalog.executor.pool import Pool
+from adalog.executor.question.request import Request
+from adalog.store.snapshot.snapshot import Snapshot
 
 _FEED: Final = 0
 # How long one batch of a replay is worked at, in seconds, before it is handed over.

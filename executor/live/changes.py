@@ -6,11 +6,11 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from executor.answer.result import Column, Result
-from executor.bounds.cancel import Cancel
-from executor.live.event import Event, Kind, Message
-from executor.live.resume import Tokens
-from executor.live.subscription import BlockingSubscription
+from adalog.executor.answer.result import Column, Result
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.live.event import Event, Kind, Message
+from adalog.executor.live.resume import Tokens
+from adalog.executor.live.subscription import BlockingSubscription
 
 _ROW_BYTES: Final = 64
 _CELL_BYTES: Final = 64

@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, Final, Generic, TypeVar
 
-from datalog.errors import AdalogError, Code
-from executor.bounds.cancel import Cancel
-from executor.bounds.client import ASKING, Client
-from executor.live.holding import FullError
-from executor.pool import Pool
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.bounds.client import ASKING, Client
+from adalog.executor.live.holding import FullError
+from adalog.executor.pool import Pool
 
 _LOGGER: Final = logging.getLogger("adalog.live")
 

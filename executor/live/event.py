@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final, NamedTuple, Protocol
 
-from datalog.errors import AdalogError, Code
-from executor.answer.result import Result
-from executor.bounds.cancel import Cancel
-from executor.bounds.failure import emptied
-from executor.maintain.view import Change
-from store.datom import TxReport
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.answer.result import Result
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.bounds.failure import emptied
+from adalog.executor.follow.view import Change
+from adalog.store.values.datom import TxReport
 
 _LOGGER: Final = logging.getLogger("adalog.live")
 # What says nothing about the event: whoever asked for the work knows what follows.

@@ -12,17 +12,17 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
-from datalog.errors import AdalogError
-from executor.bounds.cancel import Cancel
-from executor.bounds.client import Client
-from executor.live.errands import Errand
-from executor.live.event import Event, Form, Message, Position, size_of
-from executor.live.holding import Holding, Private
-from executor.live.outlet import Channel, Outlet
-from executor.live.subscription import Subscription
-from executor.maintain.asked import UndatedQuestion
-from executor.maintain.view import View
-from store.snapshot import Snapshot
+from adalog.datalog.errors import AdalogError
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.bounds.client import Client
+from adalog.executor.follow.asked import UndatedQuestion
+from adalog.executor.follow.view import View
+from adalog.executor.live.errands import Errand
+from adalog.executor.live.event import Event, Form, Message, Position, size_of
+from adalog.executor.live.holding import Holding, Private
+from adalog.executor.live.outlet import Channel, Outlet
+from adalog.executor.live.subscription import Subscription
+from adalog.store.snapshot.snapshot import Snapshot
 
 # A step that computes for longer than this on the hub's thread is heavy from then on, in seconds; so many that were
 # quicker than that part of it make the view light again.

@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass
 
-from datalog.errors import AdalogError, Code
-from executor.bounds.beside import NOBODY
-from executor.live.event import Message
-from executor.maintain.view import View
-from store.snapshot import Snapshot
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.bounds.beside import NOBODY
+from adalog.executor.follow.view import View
+from adalog.executor.live.event import Message
+from adalog.store.snapshot.snapshot import Snapshot
 
 
 class FullError(AdalogError):

@@ -21,31 +21,31 @@ from concurrent.futures import wait
 from dataclasses import replace
 from typing import Any, Final
 
-from datalog.errors import AdalogError, Code
-from executor.bounds.cancel import Cancel, stopping
-from executor.bounds.client import ASKING, Client
-from executor.cache.reads import reads_of
-from executor.live.changes import Changes, ValuesForm
-from executor.live.errands import Errands
-from executor.live.event import Form, Position, failure
-from executor.live.feed import Seat
-from executor.live.figures import Figures
-from executor.live.holding import Holdings
-from executor.live.outlet import LoopOutlet, Outlet, ThreadOutlet
-from executor.live.resume import Begin, Tokens, began, stream_name
-from executor.live.seats import Seats
-from executor.live.settings import LiveSettings
-from executor.live.subscription import BlockingSubscription, First, Subscription
-from executor.live.views import Commit, LiveQuestion, Views
-from executor.maintain.asked import feed_key, view_key
-from executor.maintain.choosing import view_of
-from executor.maintain.compared import Compared
-from executor.pool import Pool
-from executor.question.arguments import Moment
-from executor.question.question import Question
-from executor.question.request import Request
-from store.database import TxReport
-from store.snapshot import Snapshot
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.bounds.cancel import Cancel, stopping
+from adalog.executor.bounds.client import ASKING, Client
+from adalog.executor.cache.reads import reads_of
+from adalog.executor.follow.asked import feed_key, view_key
+from adalog.executor.follow.choosing import view_of
+from adalog.executor.follow.compared import Compared
+from adalog.executor.live.changes import Changes, ValuesForm
+from adalog.executor.live.errands import Errands
+from adalog.executor.live.event import Form, Position, failure
+from adalog.executor.live.feed import Seat
+from adalog.executor.live.figures import Figures
+from adalog.executor.live.holding import Holdings
+from adalog.executor.live.outlet import LoopOutlet, Outlet, ThreadOutlet
+from adalog.executor.live.resume import Begin, Tokens, began, stream_name
+from adalog.executor.live.seats import Seats
+from adalog.executor.live.settings import LiveSettings
+from adalog.executor.live.subscription import BlockingSubscription, First, Subscription
+from adalog.executor.live.views import Commit, LiveQuestion, Views
+from adalog.executor.pool import Pool
+from adalog.executor.question.arguments import Moment
+from adalog.executor.question.question import Question
+from adalog.executor.question.request import Request
+from adalog.store.database import TxReport
+from adalog.store.snapshot.snapshot import Snapshot
 
 _LOGGER: Final = logging.getLogger("adalog.live")
 # Kinds of questions that are remembered to be asked anew for each feed.

@@ -7,10 +7,10 @@ from typing import Final, Generic, TypeVar
 
 import numpy as np
 
-from executor.maintain.view import Interest, Tick
-from store.columns import Int64s
-from store.datom import TxReport
-from store.snapshot import Snapshot
+from adalog.executor.follow.view import Interest, Tick
+from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.tries.columns import Int64s
+from adalog.store.values.datom import TxReport
 
 V = TypeVar("V")
 

@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from datalog.errors import AdalogError
-from executor.bounds.cancel import StartAgain
-from executor.bounds.client import Client
-from executor.live.catching_up import Reading
-from executor.live.errands import Errand, Errands, Purpose
-from executor.live.event import Event, Kind, Position, failure
-from executor.live.feed import Feed
-from executor.live.work import Brief
-from store.datom import TxReport
+from adalog.datalog.errors import AdalogError
+from adalog.executor.bounds.cancel import StartAgain
+from adalog.executor.bounds.client import Client
+from adalog.executor.live.catching_up import Reading
+from adalog.executor.live.errands import Errand, Errands, Purpose
+from adalog.executor.live.event import Event, Kind, Position, failure
+from adalog.executor.live.feed import Feed
+from adalog.executor.live.work import Brief
+from adalog.store.values.datom import TxReport
 
 # Datoms, counted once for each form, that are written on the hub's thread: one takes up to ten microseconds.
 _FEW_DATOMS: Final = 500

@@ -14,18 +14,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from datalog.errors import AdalogError, Code
-from executor.bounds.client import Client
-from executor.live.catching_up import CatchingUp, snapshots_together
-from executor.live.errands import Errand, Errands
-from executor.live.event import Form
-from executor.live.feed import Feed, Followed
-from executor.live.holding import Chunks, Holdings
-from executor.live.in_turn import InTurn
-from executor.live.settings import LiveSettings
-from executor.maintain.asked import UndatedQuestion
-from executor.pool import Pool
-from store.snapshot import Snapshot
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.bounds.client import Client
+from adalog.executor.follow.asked import UndatedQuestion
+from adalog.executor.live.catching_up import CatchingUp, snapshots_together
+from adalog.executor.live.errands import Errand, Errands
+from adalog.executor.live.event import Form
+from adalog.executor.live.feed import Feed, Followed
+from adalog.executor.live.holding import Chunks, Holdings
+from adalog.executor.live.in_turn import InTurn
+from adalog.executor.live.settings import LiveSettings
+from adalog.executor.pool import Pool
+from adalog.store.snapshot.snapshot import Snapshot
 
 # Answers of one evaluation.
 _TOGETHER: Final = 256

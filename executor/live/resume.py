@@ -17,12 +17,12 @@ from typing import Final
 
 import orjson
 
-from datalog.errors import AdalogError, Code
-from datalog.values import stable_text
-from executor.live.event import Position
-from store.database import Database
-from store.formats import RELEASE
-from store.moments import check_moment
+from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.values import stable_text
+from adalog.executor.live.event import Position
+from adalog.store.database import Database
+from adalog.store.files.formats import RELEASE
+from adalog.store.snapshot.moments import check_moment
 
 _OWNER_BYTES: Final = 6
 _SIGNATURE_BYTES: Final = 12

@@ -13,23 +13,23 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Final
 from weakref import WeakValueDictionary
 
-from datalog.errors import AdalogError
-from executor.bounds.cancel import Cancel, StartAgain
-from executor.bounds.client import Client
-from executor.live.catching_up import CatchingUp, Filling, OverError, Reading
-from executor.live.errands import Errand, Errands
-from executor.live.event import Event, Form, Message, Position, failure
-from executor.live.feed import Feed, Seat, Shared
-from executor.live.figures import Figures
-from executor.live.holding import Chunks, Holdings
-from executor.live.openings import Opening, Openings
-from executor.live.outlet import Channel, Outlet
-from executor.live.settings import LiveSettings
-from executor.live.subscription import Subscription
-from executor.live.views import Views
-from executor.live.work import Brief
-from executor.pool import Pool
-from store.snapshot import Snapshot
+from adalog.datalog.errors import AdalogError
+from adalog.executor.bounds.cancel import Cancel, StartAgain
+from adalog.executor.bounds.client import Client
+from adalog.executor.live.catching_up import CatchingUp, Filling, OverError, Reading
+from adalog.executor.live.errands import Errand, Errands
+from adalog.executor.live.event import Event, Form, Message, Position, failure
+from adalog.executor.live.feed import Feed, Seat, Shared
+from adalog.executor.live.figures import Figures
+from adalog.executor.live.holding import Chunks, Holdings
+from adalog.executor.live.openings import Opening, Openings
+from adalog.executor.live.outlet import Channel, Outlet
+from adalog.executor.live.settings import LiveSettings
+from adalog.executor.live.subscription import Subscription
+from adalog.executor.live.views import Views
+from adalog.executor.live.work import Brief
+from adalog.executor.pool import Pool
+from adalog.store.snapshot.snapshot import Snapshot
 
 # Snapshots, and the bytes of one, that are kept for who joins at the same moment.
 _SNAPSHOTS: Final = 32

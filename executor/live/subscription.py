@@ -27,10 +27,10 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from typing import Final, Protocol
 
-from datalog.errors import AdalogError
-from executor.live.event import Kind, Message, Position
-from executor.live.outlet import Channel
-from executor.live.settings import LiveSettings
+from adalog.datalog.errors import AdalogError
+from adalog.executor.live.event import Kind, Message, Position
+from adalog.executor.live.outlet import Channel
+from adalog.executor.live.settings import LiveSettings
 
 Deliver = Callable[[Sequence[Message]], int]
 Ended = Callable[[AdalogError | None], None]

@@ -16,28 +16,28 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
-from datalog.errors import AdalogError
-from executor.bounds.cancel import Cancel, StartAgain
-from executor.bounds.client import Client
-from executor.bounds.failure import emptied
-from executor.live.catching_up import Reading
-from executor.live.errands import Errand, Errands, Purpose
-from executor.live.event import Event, Kind, Position, failure
-from executor.live.feed import Feed, Followed, Recent
-from executor.live.figures import Figures
-from executor.live.holding import Holding, Holdings
-from executor.live.interests import Interests
-from executor.live.log import FollowedLog
-from executor.live.outlet import Channel
-from executor.live.settings import LiveSettings
-from executor.live.work import Brief, Done, Work
-from executor.maintain.asked import UndatedQuestion
-from executor.maintain.view import Interest, Tick, View
-from executor.pool import Pool
-from executor.question.question import Question
-from store.bootstrap import IDENT
-from store.database import TxReport
-from store.snapshot import Snapshot
+from adalog.datalog.errors import AdalogError
+from adalog.executor.bounds.cancel import Cancel, StartAgain
+from adalog.executor.bounds.client import Client
+from adalog.executor.bounds.failure import emptied
+from adalog.executor.follow.asked import UndatedQuestion
+from adalog.executor.follow.view import Interest, Tick, View
+from adalog.executor.live.catching_up import Reading
+from adalog.executor.live.errands import Errand, Errands, Purpose
+from adalog.executor.live.event import Event, Kind, Position, failure
+from adalog.executor.live.feed import Feed, Followed, Recent
+from adalog.executor.live.figures import Figures
+from adalog.executor.live.holding import Holding, Holdings
+from adalog.executor.live.interests import Interests
+from adalog.executor.live.log import FollowedLog
+from adalog.executor.live.outlet import Channel
+from adalog.executor.live.settings import LiveSettings
+from adalog.executor.live.work import Brief, Done, Work
+from adalog.executor.pool import Pool
+from adalog.executor.question.question import Question
+from adalog.store.database import TxReport
+from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.values.bootstrap import IDENT
 
 Commit = tuple[TxReport, Snapshot]
 

@@ -7,16 +7,16 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Final
 
-from datalog.errors import AdalogError, Code
-from executor.bounds.budget import Memory
-from executor.bounds.cancel import Cancel, StartAgain
-from executor.engine import Engine
-from executor.live.event import Event, Kind, Position, failure
-from executor.live.feed import BRIEF, Feed, Followed
-from executor.live.holding import FullError
-from executor.maintain.choosing import view_of
-from executor.maintain.view import Tick, View
-from store.snapshot import Snapshot
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.bounds.budget import Memory
+from adalog.executor.bounds.cancel import Cancel, StartAgain
+from adalog.executor.engine import Engine
+from adalog.executor.follow.choosing import view_of
+from adalog.executor.follow.view import Tick, View
+from adalog.executor.live.event import Event, Kind, Position, failure
+from adalog.executor.live.feed import BRIEF, Feed, Followed
+from adalog.executor.live.holding import FullError
+from adalog.store.snapshot.snapshot import Snapshot
 
 # Transactions that are told one by one by work that has fallen behind, and the seconds for that.
 _EACH: Final = 64

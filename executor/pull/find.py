@@ -7,20 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from datalog import ast
-from datalog.edn_writer import write
-from datalog.errors import AdalogError, Code
-from datalog.form import Form
-from datalog.parse_pull import parse_pull, read_pull
-from datalog.pull import PullPattern
-from executor.answer.result import Pulled, Result
-from executor.bounds.cancel import Cancel
-from executor.pull.level import Ids
-from executor.pull.puller import Puller
-from executor.question.arguments import matched
-from executor.question.question import Question
-from store.layout import tags_of
-from store.snapshot import Snapshot
+from adalog.datalog import ast
+from adalog.datalog.edn.form import Form
+from adalog.datalog.edn.writer import write
+from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.parsing.pull import parse_pull, read_pull
+from adalog.datalog.pull import PullPattern
+from adalog.executor.answer.result import Pulled, Result
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.pull.level import Ids
+from adalog.executor.pull.puller import Puller
+from adalog.executor.question.arguments import matched
+from adalog.executor.question.question import Question
+from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.values.layout import tags_of
 
 
 def pull_shown(

@@ -8,9 +8,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from datalog.errors import AdalogError, Code
-from datalog.values import EdnMap, Value
-from executor.pull.steps import Row, Step
+from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.values import EdnMap, Value
+from adalog.executor.pull.steps import Row, Step
 
 Ids = NDArray[np.int64]
 

@@ -13,13 +13,13 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from datalog.pull import DB_ID
-from datalog.values import EdnMap, Value, identity
-from executor.bounds.budget import Held
-from executor.bounds.cancel import Cancel
-from executor.pull.level import ENTITY, MOST_LEVELS, VALUE, Ids, Level, enter, too_deep, too_large
-from executor.pull.steps import Node, Row, Step
-from store.trie import distinct
+from adalog.datalog.pull import DB_ID
+from adalog.datalog.values import EdnMap, Value, identity
+from adalog.executor.bounds.budget import Held
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.pull.level import ENTITY, MOST_LEVELS, VALUE, Ids, Level, enter, too_deep, too_large
+from adalog.executor.pull.steps import Node, Row, Step
+from adalog.store.tries.trie import distinct
 
 _CHECK_EVERY = 1024
 # A map that leads to more entities on cycles than these is laid out anew for every path.

@@ -13,20 +13,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from datalog.errors import AdalogError, Code
-from datalog.pull import PullPattern
-from datalog.values import EdnMap, Value
-from executor.answer.decoding import decoded
-from executor.answer.result import ranks
-from executor.bounds.budget import Held
-from executor.bounds.cancel import Cancel
-from executor.pull.level import ENTITY, MOST_LEVELS, MOST_VALUES, VALUE, Ids, Level, enter, too_deep, too_large
-from executor.pull.paths import Paths
-from executor.pull.steps import Node, Resolver, Row, Step
-from store.collecting import uncollected
-from store.layout import is_long
-from store.snapshot import Snapshot
-from store.trie import distinct
+from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.pull import PullPattern
+from adalog.datalog.values import EdnMap, Value
+from adalog.executor.answer.decoding import decoded
+from adalog.executor.answer.result import ranks
+from adalog.executor.bounds.budget import Held
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.pull.level import (
+    ENTITY,
+    MOST_LEVELS,
+    MOST_VALUES,
+    VALUE,
+    Ids,
+    Level,
+    enter,
+    too_deep,
+    too_large,
+)
+from adalog.executor.pull.paths import Paths
+from adalog.executor.pull.steps import Node, Resolver, Row, Step
+from adalog.store.files.collecting import uncollected
+from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.tries.trie import distinct
+from adalog.store.values.layout import is_long
 
 # Values that are entered between two looks at the deadline.
 _ASSIGNED = 1 << 15

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
-from datalog.ast import Const
-from datalog.builtins import BUILTINS
-from datalog.edn_writer import write
-from datalog.errors import AdalogError, Code
-from datalog.pull import DB_ID, DEFAULT_LIMIT, PullAttribute, PullPattern, Recursion
-from datalog.values import EdnMap, Keyword, Value, identity
-from planner.resolve import unknown_attribute
-from store.attribute import Attribute
-from store.columns import Int64s
-from store.snapshot import Snapshot
+from adalog.datalog.ast import Const
+from adalog.datalog.builtins import BUILTINS
+from adalog.datalog.edn.writer import write
+from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.pull import DB_ID, DEFAULT_LIMIT, PullAttribute, PullPattern, Recursion
+from adalog.datalog.values import EdnMap, Keyword, Value, identity
+from adalog.planner.scope.resolve import unknown_attribute
+from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.tries.columns import Int64s
+from adalog.store.values.attribute import Attribute
 
 
 @dataclass(frozen=True, slots=True)

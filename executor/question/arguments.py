@@ -12,19 +12,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from datalog import ast
-from datalog.diagnostics import MOST, Diagnostic, Suspicion
-from datalog.edn import write
-from datalog.errors import AdalogError, Code, Position
-from datalog.parse_nested import input_name
-from datalog.values import EdnList, EdnSet, Keyword, NotAValueError, identity, stable_text
-from datalog.watched import Watched
-from planner.outline import Outline
-from planner.places import Chosen, Kind, Place
-from planner.readings import Fault, Held, Reading, expected, holding, shown
-from planner.suspected import Suspected
-from store.json_values import keyword
-from store.snapshot import Snapshot
+from adalog.datalog import ast
+from adalog.datalog.diagnostics import MOST, Diagnostic, Suspicion
+from adalog.datalog.edn import write
+from adalog.datalog.errors import AdalogError, Code, Position
+from adalog.datalog.parsing.nested import input_name
+from adalog.datalog.values import EdnList, EdnSet, Keyword, NotAValueError, identity, stable_text
+from adalog.datalog.watched import Watched
+from adalog.planner.model.places import Chosen, Kind, Place
+from adalog.planner.scope.outline import Outline
+from adalog.planner.scope.readings import Fault, Held, Reading, expected, holding, shown
+from adalog.planner.scope.suspected import Suspected
+from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.values.json_values import keyword
 
 # Characters of a message about what is no value.
 _SHOWN: Final = 100

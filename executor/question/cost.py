@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from datalog.values import EdnSet
-from executor.question.arguments import Given
+from adalog.datalog.values import EdnSet
+from adalog.executor.question.arguments import Given
 
 VALUE_COST: Final = 200.0
 # Beyond so many nobody needs to know how many there are.

@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from datalog import ast
-from datalog.edn import write
-from datalog.errors import AdalogError, Code
-from datalog.parse_nested import input_name
-from datalog.values import EdnSet, Keyword, type_name
-from datalog.watched import Watched
-from executor.join.batch import Batch, Column
-from executor.question.arguments import UNBOUND, matched, refusing
-from planner.plan import Plan
-from planner.resolve import plain_value
-from store.codes import Scratch
-from store.snapshot import Snapshot
+from adalog.datalog import ast
+from adalog.datalog.edn import write
+from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.parsing.nested import input_name
+from adalog.datalog.values import EdnSet, Keyword, type_name
+from adalog.datalog.watched import Watched
+from adalog.executor.join.batch import Batch, Column
+from adalog.executor.question.arguments import UNBOUND, matched, refusing
+from adalog.planner.model.plan import Plan
+from adalog.planner.scope.resolve import plain_value
+from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.values.codes import Scratch
 
 
 @dataclass

@@ -11,20 +11,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from datalog import ast, tracing
-from datalog.diagnostics import MOST, Diagnostic
-from datalog.parser import parse_query
-from datalog.watched import watching
-from executor.bounds.cancel import Cancel
-from executor.bounds.recent import Recent, weight_of_text
-from executor.question.arguments import Moment, matched, relations_of, rules_text, settled
-from executor.question.cost import arguments_cost, few
-from executor.question.request import Request
-from planner.outline import Outline, outline_of
-from planner.suspected import Suspected, told
-from planner.suspicions import suspicions
-from store.bootstrap import IDENT
-from store.snapshot import Snapshot
+from adalog.datalog import ast, tracing
+from adalog.datalog.diagnostics import MOST, Diagnostic
+from adalog.datalog.parsing.parser import parse_query
+from adalog.datalog.watched import watching
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.bounds.recent import Recent, weight_of_text
+from adalog.executor.question.arguments import Moment, matched, relations_of, rules_text, settled
+from adalog.executor.question.cost import arguments_cost, few
+from adalog.executor.question.request import Request
+from adalog.planner.scope.outline import Outline, outline_of
+from adalog.planner.scope.suspected import Suspected, told
+from adalog.planner.scope.suspicions import suspicions
+from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.values.bootstrap import IDENT
 
 _KEPT_BYTES: Final = 16 << 20
 # Texts that come without arguments worth mentioning are made ready on the spot.

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from planner.plan import Options
-from store.snapshot import Snapshot
+from adalog.planner.model.plan import Options
+from adalog.store.snapshot.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,16 +14,16 @@ from pyspark.sql import types
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from datalog import ast, edn
-from datalog.errors import AdalogError, Code
-from datalog.parser import parse_query
-from datalog.terms import Const, Var
-from datalog.values import Keyword
-from executor.answer.result import Result
-from executor.source.dividing import Asked, Piece, pieces
-from executor.source.kinds import EDN, arrow_column, spark_type
-from executor.source.opened import Place
-from store.snapshot import Snapshot
+from adalog.datalog import ast, edn
+from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.parsing.parser import parse_query
+from adalog.datalog.terms import Const, Var
+from adalog.datalog.values import Keyword
+from adalog.executor.answer.result import Result
+from adalog.executor.source.dividing import Asked, Piece, pieces
+from adalog.executor.source.kinds import EDN, arrow_column, spark_type
+from adalog.executor.source.opened import Place
+from adalog.store.snapshot.snapshot import Snapshot
 
 _BATCH: Final = 1 << 16
 _ENTITY, _ATTRIBUTE, _VALUE, _TRANSACTION, _ADDED = range(5)

@@ -10,11 +10,11 @@ from typing import Final
 from pyspark.sql import types
 from pyspark.sql.datasource import DataSource, DataSourceReader
 
-from datalog import edn
-from datalog.errors import AdalogError, Code
-from datalog.values import Keyword
-from executor.source import answers, datoms
-from executor.source.opened import Place, moment
+from adalog.datalog import edn
+from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.values import Keyword
+from adalog.executor.source import answers, datoms
+from adalog.executor.source.opened import Place, moment
 
 _KNOWN: Final = ("data", "query", "args", "asof", "attribute", "history", "rowsperpartition")
 _SHOWN: Final = "data, query, args, asOf, attribute, history, rowsPerPartition"

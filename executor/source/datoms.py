@@ -13,15 +13,15 @@ from pyspark.sql import types
 from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from datalog.errors import AdalogError, Code
-from datalog.values import Keyword
-from executor.source.kinds import EDN, arrow_column, spark_type
-from executor.source.opened import Place
-from executor.source.wanted import Wanted
-from store.attribute import Attribute
-from store.columns import Columns
-from store.snapshot import Snapshot
-from store.trie import distinct
+from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.values import Keyword
+from adalog.executor.source.kinds import EDN, arrow_column, spark_type
+from adalog.executor.source.opened import Place
+from adalog.executor.source.wanted import Wanted
+from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.tries.columns import Columns
+from adalog.store.tries.trie import distinct
+from adalog.store.values.attribute import Attribute
 
 # Rows of a batch, and the entities that are looked up for one.
 _BATCH: Final = 1 << 16

@@ -12,29 +12,29 @@ from typing import Any, Final
 
 import numpy as np
 
-from datalog import edn
-from datalog.errors import AdalogError, Code
-from executor.answer.result import Result
-from executor.bounds.budget import Memory
-from executor.bounds.cancel import Cancel
-from executor.bounds.recent import Recent
-from executor.bounds.run import Run
-from executor.engine import Engine, Means
-from executor.evaluation.bind import Binding
-from executor.evaluation.compile import Compiler
-from executor.evaluation.fixpoint import derived
-from executor.evaluation.local import collector_for, shape_result
-from executor.join.batch import Batch, Column
-from executor.join.driver import Driver
-from executor.question.inputs import bind_inputs
-from executor.question.question import Question, Questions
-from executor.question.request import Request
-from executor.spark.shares import are_apart, divided, is_rows
-from planner.plan import Plan
-from store import layout
-from store.codes import Scratch
-from store.columns import Int64s
-from store.snapshot import Snapshot
+from adalog.datalog import edn
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.answer.result import Result
+from adalog.executor.bounds.budget import Memory
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.bounds.recent import Recent
+from adalog.executor.bounds.run import Run
+from adalog.executor.engine import Engine, Means
+from adalog.executor.evaluation.bind import Binding
+from adalog.executor.evaluation.compile import Compiler
+from adalog.executor.evaluation.fixpoint import derived
+from adalog.executor.evaluation.local import collector_for, shape_result
+from adalog.executor.join.batch import Batch, Column
+from adalog.executor.join.driver import Driver
+from adalog.executor.question.inputs import bind_inputs
+from adalog.executor.question.question import Question, Questions
+from adalog.executor.question.request import Request
+from adalog.executor.spark.shares import are_apart, divided, is_rows
+from adalog.planner.model.plan import Plan
+from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.tries.columns import Int64s
+from adalog.store.values import layout
+from adalog.store.values.codes import Scratch
 
 _PLAN_BYTES: Final = 1 << 20
 _MOST: Final = 256

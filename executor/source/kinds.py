@@ -14,11 +14,11 @@ from uuid import UUID
 import pyarrow as pa
 from pyspark.sql import types
 
-from datalog.edn import write
-from datalog.values import Keyword
-from store.codes import Coder
-from store.columns import Int64s
-from store.layout import tags_of
+from adalog.datalog.edn import write
+from adalog.datalog.values import Keyword
+from adalog.store.tries.columns import Int64s
+from adalog.store.values.codes import Coder
+from adalog.store.values.layout import tags_of
 
 EDN: Final = "edn"
 """The type of a column whose values may be of any: EDN text."""

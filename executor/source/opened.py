@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-from datalog.errors import AdalogError, Code
-from store.folder import check_is_folder
-from store.moments import is_future
-from store.reading import read_folder
-from store.snapshot import Snapshot
+from adalog.datalog.errors import AdalogError, Code
+from adalog.store.files.folder import check_is_folder
+from adalog.store.reading import read_folder
+from adalog.store.snapshot.moments import is_future
+from adalog.store.snapshot.snapshot import Snapshot
 
 _LOGGER: Final = logging.getLogger("adalog.source")
 

@@ -9,11 +9,11 @@ from typing import Any, Final
 import numpy as np
 from pyspark.sql import datasource
 
-from datalog.values import Keyword
-from executor.source.kinds import value_of
-from store.attribute import Attribute
-from store.columns import Columns, Int64s
-from store.snapshot import Snapshot
+from adalog.datalog.values import Keyword
+from adalog.executor.source.kinds import value_of
+from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.tries.columns import Columns, Int64s
+from adalog.store.values.attribute import Attribute
 
 LEAST: Final = -(1 << 63)
 MOST: Final = (1 << 63) - 1

@@ -14,15 +14,15 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from datalog.ast import FindAggregate, FindElement
-from executor.answer.result import place_of, sorted_rows
-from executor.bounds.cancel import Cancel
-from executor.join.batch import Batch, Column, check_total, stack
-from executor.kernels import group_kernels
-from planner.logical import WEIGHT
-from planner.plan import Plan
-from store.codes import Scratch
-from store.layout import LONG_MAX, LONG_MIN
+from adalog.datalog.ast import FindAggregate, FindElement
+from adalog.executor.answer.result import place_of, sorted_rows
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.join.batch import Batch, Column, check_total, stack
+from adalog.executor.kernels import group_kernels
+from adalog.planner.model.logical import WEIGHT
+from adalog.planner.model.plan import Plan
+from adalog.store.values.codes import Scratch
+from adalog.store.values.layout import LONG_MAX, LONG_MIN
 
 # Sums below this are codes of longs, and cannot wrap around.
 _EXACT: Final = 1 << 58

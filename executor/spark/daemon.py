@@ -10,21 +10,22 @@ from pathlib import Path
 
 from pyspark import daemon
 
-from executor.spark.archive import restore_times
-from executor.spark.processes import end_workers_with_us
+import adalog
+from adalog.cluster.archive import restore_times
+from adalog.cluster.processes import end_workers_with_us
 
 
 def main() -> None:
     """Forks workers until Spark closes our input."""
-    restore_times(Path(__file__).resolve().parents[2])
+    restore_times(Path(adalog.__file__).absolute().parents[1])
     # What is imported here the workers share. It starts no thread of ours, which a fork would lose.
     import pyspark.worker
 
-    import executor.spark.task
-    from executor.kernels.loading import load_kernels
+    from adalog.executor.kernels.loading import load_kernels
+    from adalog.executor.spark import task
 
     assert pyspark.worker is not None
-    assert executor.spark.task is not None
+    assert task is not None
     load_kernels()
     # The daemon collects garbage after each task, and would walk all of this each time.
     gc.collect()

@@ -20,25 +20,26 @@ from time import monotonic
 
 import pyarrow as pa
 
-from datalog.errors import AdalogError
-from executor.answer.parquet import Output, trimmed
-from executor.bounds.cancel import Cancel
-from executor.bounds.run import Run
-from executor.evaluation.local import Ran
-from executor.prediction import Cluster
-from executor.question.inputs import Inputs
-from executor.spark.configuration import is_local
-from executor.spark.depot import Depot
-from executor.spark.exchange import Exchange, exchanges, remove
-from executor.spark.failures import gone, is_out_of_space, out_of_space, told
-from executor.spark.gathering import arrived_of, gathered, nothing, parts_of
-from executor.spark.job import each_in_a_task
-from executor.spark.session import TASKS_PER_CORE, Live, Session
-from executor.spark.shares import Divided, Share, are_apart, divided
-from executor.spark.shipping import Shipping
-from executor.spark.task import Answered, Job, answered, runner
-from executor.spark.wire import column_of, to_bytes
-from planner.plan import Plan
+from adalog.cluster.configuration import is_local
+from adalog.cluster.depot import Depot
+from adalog.cluster.failures import gone, is_out_of_space, out_of_space, told
+from adalog.cluster.job import each_in_a_task
+from adalog.cluster.session import TASKS_PER_CORE, Live, Session
+from adalog.cluster.shipping import Shipping
+from adalog.datalog.errors import AdalogError
+from adalog.executor.answer.parquet import Output, trimmed
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.bounds.run import Run
+from adalog.executor.evaluation.local import Ran
+from adalog.executor.kernels.loading import load_kernels
+from adalog.executor.prediction import Cluster
+from adalog.executor.question.inputs import Inputs
+from adalog.executor.spark.exchange import Exchange, exchanges, remove
+from adalog.executor.spark.gathering import arrived_of, gathered, nothing, parts_of
+from adalog.executor.spark.shares import Divided, Share, are_apart, divided
+from adalog.executor.spark.task import Answered, Job, answered, runner
+from adalog.executor.spark.wire import column_of, to_bytes
+from adalog.planner.model.plan import Plan
 
 _SHARES_PER_CORE = TASKS_PER_CORE
 # Rows of one file, so that a task can hold them.
@@ -66,7 +67,7 @@ class SparkEngine:
         segments: the address where segments are put for workers; None: they see the data folder.
         """
         self._depot = None if segments is None else Depot(segments)
-        self.session = Session(master, properties)
+        self.session = Session(master, properties, load_kernels)
         self._shipping: weakref.WeakKeyDictionary[Live, Shipping] = weakref.WeakKeyDictionary()
         self._lock = threading.Lock()
         if start:

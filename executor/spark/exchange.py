@@ -21,18 +21,18 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from datalog.ast import FindAggregate
-from datalog.values import sort_key
-from executor.answer.parquet import Output
-from executor.answer.result import place_of, sorted_rows
-from executor.bounds.cancel import Cancel
-from executor.join.batch import Batch, Column, concatenate
-from executor.spark.made import made_up, translated
-from executor.spark.staged import read_staged, write_staged
-from planner.plan import Plan
-from store.codes import Scratch
-from store.keys import spell
-from store.wire import pack, unpack
+from adalog.cluster.staged import read_staged, write_staged
+from adalog.datalog.ast import FindAggregate
+from adalog.datalog.values import sort_key
+from adalog.executor.answer.parquet import Output
+from adalog.executor.answer.result import place_of, sorted_rows
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.join.batch import Batch, Column, concatenate
+from adalog.executor.spark.made import made_up, translated
+from adalog.planner.model.plan import Plan
+from adalog.store.files.wire import pack, unpack
+from adalog.store.values.codes import Scratch
+from adalog.store.values.keys import spell
 
 _SPREAD: Final = np.uint64(0x9E3779B97F4A7C15)
 # Rows that a task shows of its own, for the driver to find where parts end.

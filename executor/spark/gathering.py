@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from datalog.errors import AdalogError, Code
-from executor.answer.parquet import Part
-from executor.bounds.cancel import Cancel
-from executor.evaluation.local import Ran, TaskCounts, collector_for
-from executor.join.batch import Batch
-from executor.join.generic_join import LevelCounts
-from executor.spark.exchange import Arrived, ByOrder, Exchange
-from executor.spark.made import translated
-from executor.spark.shares import Divided, Share
-from executor.spark.task import Answered
-from planner.plan import Plan
-from store.codes import Scratch
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.answer.parquet import Part
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.evaluation.local import Ran, TaskCounts, collector_for
+from adalog.executor.join.batch import Batch
+from adalog.executor.join.generic_join import LevelCounts
+from adalog.executor.spark.exchange import Arrived, ByOrder, Exchange
+from adalog.executor.spark.made import translated
+from adalog.executor.spark.shares import Divided, Share
+from adalog.executor.spark.task import Answered
+from adalog.planner.model.plan import Plan
+from adalog.store.values.codes import Scratch
 
 # What a task of a later job takes, where there is no more than that.
 _ROWS_OF_A_TASK: Final = 1 << 17

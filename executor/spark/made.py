@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from executor.join.batch import Batch
-from store.codes import Scratch
+from adalog.executor.join.batch import Batch
+from adalog.store.values.codes import Scratch
 
 
 def made_up(rows: Batch, values: Scratch, known: int) -> tuple[list[int], list[Any]]:

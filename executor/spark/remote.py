@@ -15,25 +15,25 @@ from dataclasses import dataclass, field
 from threading import Event
 from typing import Any, Final
 
-from datalog.errors import AdalogError, Code
-from executor.answer.parquet import Output, Part
-from executor.bounds.budget import Memory
-from executor.bounds.cancel import Cancel
-from executor.bounds.run import Run
-from executor.evaluation.fixpoint import StratumCounts
-from executor.evaluation.local import Ran, TaskCounts, collector_for
-from executor.join.batch import Batch, Column
-from executor.join.generic_join import LevelCounts
-from executor.prediction import Cluster
-from executor.question.inputs import Inputs
-from executor.spark.engine import SparkEngine
-from executor.spark.made import translated
-from executor.spark.seen import Seen
-from executor.spark.shipping import Shipping
-from planner.multiplicity import Dropped
-from planner.plan import Plan
-from store.codes import Scratch
-from store.snapshot import Snapshot
+from adalog.cluster.seen import Seen
+from adalog.cluster.shipping import Shipping
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.answer.parquet import Output, Part
+from adalog.executor.bounds.budget import Memory
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.bounds.run import Run
+from adalog.executor.evaluation.fixpoint import StratumCounts
+from adalog.executor.evaluation.local import Ran, TaskCounts, collector_for
+from adalog.executor.join.batch import Batch, Column
+from adalog.executor.join.generic_join import LevelCounts
+from adalog.executor.prediction import Cluster
+from adalog.executor.question.inputs import Inputs
+from adalog.executor.spark.engine import SparkEngine
+from adalog.executor.spark.made import translated
+from adalog.planner.model.multiplicity import Dropped
+from adalog.planner.model.plan import Plan
+from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.values.codes import Scratch
 
 _LOOK_SECONDS: Final = 0.05
 # How long nothing is sent to a process that did not answer.

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from executor.prediction import Cluster
+from adalog.executor.prediction import Cluster
 
 if TYPE_CHECKING:
-    from executor.answer.parquet import Output
-    from executor.bounds.run import Run
-    from executor.evaluation.local import Ran
-    from executor.question.inputs import Inputs
-    from planner.plan import Plan
+    from adalog.executor.answer.parquet import Output
+    from adalog.executor.bounds.run import Run
+    from adalog.executor.evaluation.local import Ran
+    from adalog.executor.question.inputs import Inputs
+    from adalog.planner.model.plan import Plan
 
 
 class SecondEngine(Protocol):

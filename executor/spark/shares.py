@@ -15,18 +15,18 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from datalog.ast import FindVar
-from executor.bounds.cancel import Cancel
-from executor.bounds.run import Run
-from executor.evaluation.bind import Binding
-from executor.evaluation.fixpoint import Fixpoint, StratumCounts, derived
-from executor.join.batch import Batch, Column, concatenate
-from executor.join.extender import UNBOUNDED
-from executor.join.generic_join import GenericJoin, LevelCounts
-from executor.question.inputs import Inputs
-from executor.rules.facts import whole
-from planner.multiplicity import Dropped
-from planner.plan import Plan
+from adalog.datalog.ast import FindVar
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.bounds.run import Run
+from adalog.executor.evaluation.bind import Binding
+from adalog.executor.evaluation.fixpoint import Fixpoint, StratumCounts, derived
+from adalog.executor.facts.facts import whole
+from adalog.executor.join.batch import Batch, Column, concatenate
+from adalog.executor.join.extender import UNBOUNDED
+from adalog.executor.join.generic_join import GenericJoin, LevelCounts
+from adalog.executor.question.inputs import Inputs
+from adalog.planner.model.multiplicity import Dropped
+from adalog.planner.model.plan import Plan
 
 _DEEPEST = 3
 _MOST_PREFIXES = 1 << 21

@@ -5,9 +5,7 @@ The same binding, join and collector as in process. Knows nothing of Spark: byte
 
 from __future__ import annotations
 
-import base64
 import os
-import re
 import socket
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,29 +16,29 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from datalog.errors import AdalogError, Code, Position
-from executor.answer.parquet import Output, Part, write_part
-from executor.bounds.budget import Memory
-from executor.bounds.cancel import Cancel
-from executor.bounds.run import Run
-from executor.evaluation.bind import Binding
-from executor.evaluation.fixpoint import derived
-from executor.evaluation.local import Ran, answer_columns, collector_for, run_join
-from executor.join.batch import Batch, Column
-from executor.join.driver import Driver
-from executor.join.generic_join import GenericJoin, LevelCounts
-from executor.question.inputs import Inputs
-from executor.spark.combining import combined
-from executor.spark.exchange import Arrived, ByHash, ByOrder, Exchange, sent
-from executor.spark.line import Address, Line
-from executor.spark.made import made_up
-from executor.spark.shipping import Shipped
-from executor.spark.wire import column_of, from_bytes, said_in, to_bytes
-from planner.plan import Plan
-from planner.sharing import SHARE
-from store.codes import Scratch
-from store.snapshot import Snapshot
-from store.wire import pack, unpack
+from adalog.cluster.line import Address, Line
+from adalog.cluster.refusals import Refused, error_of, said_of
+from adalog.cluster.shipping import Shipped
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.answer.parquet import Output, Part, write_part
+from adalog.executor.bounds.budget import Memory
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.bounds.run import Run
+from adalog.executor.evaluation.bind import Binding
+from adalog.executor.evaluation.fixpoint import derived
+from adalog.executor.evaluation.local import Ran, answer_columns, collector_for, run_join
+from adalog.executor.join.batch import Batch, Column
+from adalog.executor.join.driver import Driver
+from adalog.executor.join.generic_join import GenericJoin, LevelCounts
+from adalog.executor.question.inputs import Inputs
+from adalog.executor.spark.combining import combined
+from adalog.executor.spark.exchange import Arrived, ByHash, ByOrder, Exchange, sent
+from adalog.executor.spark.made import made_up
+from adalog.executor.spark.wire import column_of, from_bytes, said_in, to_bytes
+from adalog.planner.model.plan import Plan
+from adalog.planner.rules.sharing import SHARE
+from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.values.codes import Scratch
 
 _KEPT_BOUND: Final = 4
 _LOOK_SECONDS: Final = 0.05
@@ -96,31 +94,6 @@ class Watched(Cancel):
             if self.line.is_over():
                 self.cancel()
         super().check()
-
-
-class Refused(Exception):
-    """An AdalogError on its way through Java, which keeps nothing but a text."""
-
-    def __init__(self, error: AdalogError) -> None:
-        super().__init__(f"adalog<{base64.b64encode(pack(said_of(error))).decode()}>")
-
-
-def refusal(text: str) -> AdalogError | None:
-    """The AdalogError that a text tells of, if any."""
-    found = re.search(r"adalog<([A-Za-z0-9+/=]+)>", text)
-    return None if found is None else error_of(unpack(base64.b64decode(found[1])))
-
-
-def said_of(error: AdalogError) -> dict[str, Any]:
-    """An AdalogError as values for `error_of`."""
-    at = None if error.position is None else [error.position.line, error.position.column, error.position.origin]
-    return {"code": str(error.code), "message": error.message, "at": at, "retryable": error.retryable}
-
-
-def error_of(said: Mapping[str, Any]) -> AdalogError:
-    """The AdalogError that the values are of."""
-    position = None if said["at"] is None else Position(*said["at"])
-    return AdalogError(Code(said["code"]), said["message"], position, retryable=said["retryable"])
 
 
 @dataclass

@@ -11,8 +11,8 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from executor.join.batch import Batch
-from store.wire import pack, unpack
+from adalog.executor.join.batch import Batch
+from adalog.store.files.wire import pack, unpack
 
 _SAID: Final = b"said"
 _SIZE: Final = "size"

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from executor.bounds.client import Client
+from adalog.executor.bounds.client import Client
 
 T = TypeVar("T")
 

@@ -14,13 +14,13 @@ import time
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
-from datalog.errors import AdalogError, Code
-from executor.bounds.cancel import Cancel, StartAgain, stopping
-from executor.bounds.client import Client
-from executor.turns.fair_queue import FairQueue
-from executor.turns.lanes import Figures, Lane, LaneFigures, Places
-from executor.turns.threads import Threads
-from executor.turns.ticket import State, Ticket
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.bounds.cancel import Cancel, StartAgain, stopping
+from adalog.executor.bounds.client import Client
+from adalog.executor.turns.fair_queue import FairQueue
+from adalog.executor.turns.lanes import Figures, Lane, LaneFigures, Places
+from adalog.executor.turns.threads import Threads
+from adalog.executor.turns.ticket import State, Ticket
 
 T = TypeVar("T")
 

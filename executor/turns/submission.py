@@ -10,12 +10,12 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import TypeVar
 
-from datalog import tracing
-from executor.bounds.cancel import Cancel, arrived, stopping, timed_out
-from executor.bounds.client import ASKING, Client
-from executor.bounds.failure import emptied
-from executor.bounds.meter import Charge
-from executor.turns.scheduler import Scheduler
+from adalog.datalog import tracing
+from adalog.executor.bounds.cancel import Cancel, arrived, stopping, timed_out
+from adalog.executor.bounds.client import ASKING, Client
+from adalog.executor.bounds.failure import emptied
+from adalog.executor.bounds.meter import Charge
+from adalog.executor.turns.scheduler import Scheduler
 
 T = TypeVar("T")
 

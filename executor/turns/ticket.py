@@ -13,10 +13,10 @@ from contextlib import contextmanager
 from enum import Enum, auto
 from typing import Any, Final, Generic, Protocol, TypeVar
 
-from datalog.errors import AdalogError
-from executor.bounds.cancel import Cancel, StartAgain
-from executor.bounds.client import Client
-from executor.turns.lanes import Lane, Places
+from adalog.datalog.errors import AdalogError
+from adalog.executor.bounds.cancel import Cancel, StartAgain
+from adalog.executor.bounds.client import Client
+from adalog.executor.turns.lanes import Lane, Places
 
 T = TypeVar("T")
 

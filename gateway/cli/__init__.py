@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import click
 
-from gateway.cli.changing import sample, transact
-from gateway.cli.exits import Commands
-from gateway.cli.keeping import backup, check, restore
-from gateway.cli.loading import export, import_, stream
-from gateway.cli.reading import attributes, explain, live, pull, query
-from gateway.cli.serving import serve, settings
-from store.formats import RELEASE
+from adalog.gateway.cli.changing import sample, transact
+from adalog.gateway.cli.exits import Commands
+from adalog.gateway.cli.keeping import backup, check, restore
+from adalog.gateway.cli.loading import export, import_, stream
+from adalog.gateway.cli.reading import attributes, explain, live, pull, query
+from adalog.gateway.cli.serving import serve, settings
+from adalog.store.files.formats import RELEASE
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

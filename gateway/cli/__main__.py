@@ -1,5 +1,5 @@
-"""`python -m gateway.cli`: the command line without its script."""
+"""`python -m adalog.gateway.cli`: the command line without its script."""
 
-from gateway.cli import main
+from adalog.gateway.cli import main
 
 main(prog_name="adalog")

@@ -6,11 +6,11 @@ from typing import Any
 
 import click
 
-from gateway.cli.exits import told
-from gateway.cli.options import TEXT, data_option, format_option, option
-from gateway.cli.where import Where, present_settings, where_options
-from gateway.console import err, out
-from gateway.texts import Text
+from adalog.gateway.cli.exits import told
+from adalog.gateway.cli.options import TEXT, data_option, format_option, option
+from adalog.gateway.cli.output.console import err, out
+from adalog.gateway.cli.output.texts import Text
+from adalog.gateway.cli.where import Where, present_settings, where_options
 
 
 @click.command()
@@ -28,11 +28,11 @@ def transact(tx: Text, where: Where, expected_basis_t: int | None, idempotency_k
         adalog transact changes.edn
         adalog transact '[{:person/name "Ada" :person/born 1815}]'
     """
-    from gateway import output
+    from adalog.gateway.cli.output import formats as output
 
     variables = {"tx": tx.text, "expectedBasisT": expected_basis_t, "idempotencyKey": idempotency_key}
     with told(tx), where.backend(reads=False) as backend, output.working("applying the transaction", err):
-        from gateway.commands import run_transact
+        from adalog.gateway.cli.commands import run_transact
 
         report, warnings = run_transact(backend, variables, form)
     out.out(report, highlight=False)
@@ -49,6 +49,6 @@ def sample(if_empty: bool, **_: Any) -> None:
         adalog sample --data packages
     """
     with told():
-        from gateway.commands import load_sample
+        from adalog.gateway.cli.commands import load_sample
 
         load_sample(present_settings(), out, err, if_empty=if_empty)

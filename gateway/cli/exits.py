@@ -10,10 +10,10 @@ from typing import Any
 
 import click
 
-from datalog.errors import AdalogError, Code
-from gateway.console import err, tolerate
-from gateway.setting import SettingError
-from gateway.texts import Text
+from adalog.datalog.errors import AdalogError, Code
+from adalog.gateway.cli.output.console import err, tolerate
+from adalog.gateway.cli.output.texts import Text
+from adalog.gateway.settings.setting import SettingError
 
 _REFUSED, _USAGE, _UNREACHABLE, _INTERRUPTED, _PIPE_CLOSED = 1, 2, 3, 130, 141
 
@@ -52,7 +52,7 @@ def told(text: Text | None = None) -> Iterator[None]:
     try:
         yield
     except AdalogError as error:
-        from gateway.output import print_error
+        from adalog.gateway.cli.output.formats import print_error
 
         print_error(error, text, err)
         sys.exit(exit_code(error))

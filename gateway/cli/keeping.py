@@ -6,10 +6,10 @@ from typing import Any
 
 import click
 
-from gateway.cli.exits import end_unless, told
-from gateway.cli.options import data_option, option, segments_option
-from gateway.cli.where import Where, is_typed, present_settings, where_options
-from gateway.console import err, out
+from adalog.gateway.cli.exits import end_unless, told
+from adalog.gateway.cli.options import data_option, option, segments_option
+from adalog.gateway.cli.output.console import err, out
+from adalog.gateway.cli.where import Where, is_typed, present_settings, where_options
 
 
 @click.command()
@@ -36,8 +36,8 @@ def backup(to: str, where: Where, keep: int | None, listed: bool, **_: Any) -> N
         adalog backup --list /mnt/backups/family
     """
     with told():
-        from gateway.backend import Remote
-        from gateway.backing_up import ask_for_backup, run_backup, run_list
+        from adalog.gateway.cli.backend import Remote
+        from adalog.gateway.cli.backing_up import ask_for_backup, run_backup, run_list
 
         if listed:
             end_unless(run_list(to, out, err))
@@ -65,8 +65,8 @@ def restore(place: str, data: str, t: str | None, number: int | None, **_: Any) 
         adalog restore s3://bucket/family --data before-the-mistake --t 4711
     """
     with told():
-        from gateway.backing_up import run_restore
-        from store.folder import check_is_folder, is_address
+        from adalog.gateway.cli.backing_up import run_restore
+        from adalog.store.files.folder import check_is_folder, is_address
 
         if data == ":memory:":
             raise click.UsageError("a database in memory ends with the command; name a folder with --data")
@@ -94,8 +94,8 @@ def check(place: str | None, deep: bool, **_: Any) -> None:
     if place is not None and is_typed("data"):
         raise click.UsageError("--data and OUT are both given; name the folder or the backups")
     with told():
-        from gateway.backing_up import run_check
-        from gateway.presence import check_exists
+        from adalog.gateway.cli.backing_up import run_check
+        from adalog.gateway.cli.presence import check_exists
 
         settings = present_settings()
         if place is None:

@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
-from gateway.cli.exits import end_unless, told
-from gateway.cli.options import Decorator, data_option, format_option, option
-from gateway.cli.where import Where, present_settings, where_options
-from gateway.console import err, out
+from adalog.gateway.cli.exits import end_unless, told
+from adalog.gateway.cli.options import Decorator, data_option, format_option, option
+from adalog.gateway.cli.output.console import err, out
+from adalog.gateway.cli.where import Where, present_settings, where_options
 
 mapping_option = option("--mapping", metavar="FILE", type=click.Path(), required=True, help="The mapping: YAML.")
 
@@ -55,9 +55,9 @@ def import_(paths: tuple[str, ...], mapping: str, where: Where, **given: Any) ->
             raise click.UsageError(f"{text!r} is no NAME=PATH")
         named[name] = path
     with told():
-        from executor.spark.pipeline.mapping import read_mapping
-        from gateway.backend import Remote
-        from gateway.importing import ask_for_import, run_import
+        from adalog.gateway.cli.backend import Remote
+        from adalog.gateway.cli.importing import ask_for_import, run_import
+        from adalog.pipeline.importing.read.mapping import read_mapping
 
         plan = read_mapping(Path(mapping), named)
         with where.place(reads=False) as place:
@@ -100,8 +100,8 @@ def stream(
         adalog stream --mapping people.yaml --data family --once
     """
     with told():
-        from executor.spark.pipeline.mapping import read_mapping
-        from gateway.streaming import ANY, Chosen, run_stream
+        from adalog.gateway.cli.streaming import ANY, Chosen, run_stream
+        from adalog.pipeline.importing.read.mapping import read_mapping
 
         plan = read_mapping(Path(mapping), {})
         most = ANY if max_errors is None else max_errors
@@ -129,8 +129,8 @@ def export(folder: str, form: str, as_of: str | None, history: bool, **_: Any) -
         adalog export --format edn --history all
     """
     with told():
-        from gateway.exporting import run_export
-        from gateway.presence import check_exists
+        from adalog.gateway.cli.exporting import run_export
+        from adalog.gateway.cli.presence import check_exists
 
         settings = present_settings()
         check_exists(settings)

@@ -10,10 +10,10 @@ from typing import Any
 
 import click
 
-from datalog.errors import AdalogError
-from gateway.json_texts import unique
-from gateway.setting import PREFIX, SettingError, config_file
-from gateway.texts import TextType
+from adalog.datalog.errors import AdalogError
+from adalog.gateway.cli.output.texts import TextType
+from adalog.gateway.identity.json_texts import unique
+from adalog.gateway.settings.setting import PREFIX, SettingError, config_file
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -130,7 +130,7 @@ class EdnType(_LinesType):
     name = "edn"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        from datalog import edn
+        from adalog.datalog import edn
 
         text = str(value)
         try:
@@ -175,7 +175,7 @@ class SettingOptions(click.Command):
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         params = super().get_params(ctx)
         declared = {param.name for param in params} | {"config"}
-        from gateway.sources import names, option_name, secret_names
+        from adalog.gateway.settings.sources import names, option_name, secret_names
 
         for name in sorted(names() - declared):
             callback = _refuse_secret if name in secret_names() else None

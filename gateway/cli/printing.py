@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 import orjson
 
-from gateway.console import binary, err, out
+from adalog.gateway.cli.output.console import binary, err, out
 
 if TYPE_CHECKING:
-    from gateway.output import Relation
+    from adalog.gateway.cli.output.formats import Relation
 
 # How wide a pulled entity is written where no terminal says.
 _PAGE_WIDTH = 100
@@ -25,7 +25,7 @@ def check_binary(form: str) -> None:
 
 def print_relation(relation: Relation, form: str, show: int | None) -> None:
     """Prints the rows in one of the formats, and below them, on standard error, what is suspicious."""
-    from gateway import output
+    from adalog.gateway.cli.output import formats as output
 
     if form in ("table", "expanded"):
         output.print_table(relation, out, show, expanded=form == "expanded")
@@ -46,8 +46,8 @@ def print_entities(found: list[Any], form: str) -> None:
         with binary() as stream:
             stream.write(orjson.dumps(found[0] if len(found) == 1 else found) + b"\n")
         return
-    from datalog import edn
-    from gateway.pretty import pretty
+    from adalog.datalog import edn
+    from adalog.gateway.cli.output.pretty import pretty
 
     width = out.room or _PAGE_WIDTH
     texts = [pretty(each, width) if form == "text" else edn.write(each) for each in found]

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gateway.cli.exits import told
-from gateway.cli.options import (
+from adalog.gateway.cli.exits import told
+from adalog.gateway.cli.options import (
     TEXT,
     Asking,
     DurationType,
@@ -23,13 +23,13 @@ from gateway.cli.options import (
     option,
     timeout_option,
 )
-from gateway.cli.printing import check_binary, print_entities, print_relation, say
-from gateway.cli.where import Where, where_options
-from gateway.console import err, out
-from gateway.texts import Text
+from adalog.gateway.cli.output.console import err, out
+from adalog.gateway.cli.output.texts import Text
+from adalog.gateway.cli.printing import check_binary, print_entities, print_relation, say
+from adalog.gateway.cli.where import Where, where_options
 
 if TYPE_CHECKING:
-    from gateway.backend import Backend
+    from adalog.gateway.cli.backend import Backend
 
 rows_format_option = format_option("table", "expanded", "json", "edn", "csv", "arrow")
 show_option = option(
@@ -66,16 +66,16 @@ def query(query: Text, where: Where, form: str, show: int | None, folder: str | 
     spark = given["engine"] == "spark"
     if folder is not None:
         with _backend(query, where, "writing the rows", spark=spark) as backend:
-            from gateway.commands import run_write
+            from adalog.gateway.cli.commands import run_write
 
             said, warnings = run_write(backend, variables, folder)
         out.out(said, highlight=False)
-        from gateway.output import print_warnings
+        from adalog.gateway.cli.output.formats import print_warnings
 
         print_warnings(warnings, err)
         return
     with _backend(query, where, "running the query", spark=spark) as backend:
-        from gateway.commands import run_query
+        from adalog.gateway.cli.commands import run_query
 
         relation = run_query(backend, variables, form)
     print_relation(relation, form, show)
@@ -98,11 +98,11 @@ def explain(query: Text, where: Where, form: str, analyze: bool, **given: Any) -
     """
     variables = {**_asked(query, **given), "analyze": analyze}
     with _backend(query, where, "planning", spark=given["engine"] == "spark") as backend:
-        from gateway.commands import run_explain
+        from adalog.gateway.cli.commands import run_explain
 
         text, warnings = run_explain(backend, variables, form)
     out.out(text, highlight=False)
-    from gateway.output import print_warnings
+    from adalog.gateway.cli.output.formats import print_warnings
 
     print_warnings(warnings, err)
 
@@ -126,14 +126,14 @@ def pull(pattern: Text, eids: tuple[str, ...], where: Where, form: str, **given:
     """
     variables = {"pattern": pattern.text, "eids": list(eids), **_read_at(**given)}
     with _backend(pattern, where, "pulling") as backend:
-        from gateway.commands import run_pull
+        from adalog.gateway.cli.commands import run_pull
 
         found, warnings = run_pull(backend, variables, form)
     print_entities(found, form)
     missing = [eid for eid, each in zip(eids, found, strict=True) if each is None]
     if missing:
         say(f"nothing to show of {', '.join(missing)}")
-    from gateway.output import print_warnings
+    from adalog.gateway.cli.output.formats import print_warnings
 
     print_warnings(warnings, err)
 
@@ -152,7 +152,7 @@ def attributes(prefix: str, where: Where, form: str, show: int | None, own: bool
     """
     check_binary(form)
     with _backend(None, where, "reading the attributes") as backend:
-        from gateway.commands import run_attributes
+        from adalog.gateway.cli.commands import run_attributes
 
         relation = run_attributes(backend, prefix, form, own=own)
     print_relation(relation, form, show)
@@ -187,9 +187,9 @@ def live(
         adalog live --url :8080 '[:find ?n :where [?p :package/name ?n] [?p :package/vulnerable true]]'
         adalog live --data packages --from-t 0 --format csv changes.edn
     """
-    from gateway.backend import Remote
-    from gateway.live import Printer, followed, replayed
-    from gateway.output import print_warnings
+    from adalog.gateway.cli.backend import Remote
+    from adalog.gateway.cli.live import Printer, followed, replayed
+    from adalog.gateway.cli.output.formats import print_warnings
 
     printer = Printer(form, out, say, show, lambda warnings: print_warnings(warnings, err))
     variables = {
@@ -211,7 +211,7 @@ def live(
 @contextmanager
 def _backend(text: Text | None, where: Where, doing: str, *, spark: bool = False) -> Iterator[Backend]:
     """Who is asked, while the terminal says what is being done. text: what places in refusals are places of."""
-    from gateway.output import working
+    from adalog.gateway.cli.output.formats import working
 
     with told(text), where.backend(reads=True, spark=spark) as backend, working(doing, err):
         yield backend

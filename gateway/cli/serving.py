@@ -8,13 +8,14 @@ from typing import Any
 
 import click
 
-from datalog.errors import AdalogError
-from gateway.cli.exits import exit_code, told
-from gateway.cli.options import SettingOptions, data_option, format_option, option
-from gateway.cli.printing import print_relation
-from gateway.cli.where import is_new, made, present_settings, read_settings
-from gateway.console import out
-from store.folder import is_address
+from adalog.datalog.errors import AdalogError
+from adalog.gateway.cli.exits import exit_code, told
+from adalog.gateway.cli.options import SettingOptions, data_option, format_option, option
+from adalog.gateway.cli.output.console import out
+from adalog.gateway.cli.printing import print_relation
+from adalog.gateway.cli.where import is_new, made, present_settings, read_settings
+from adalog.gateway.settings.checking import checked
+from adalog.store.files.folder import is_address
 
 
 @click.command(cls=SettingOptions)
@@ -36,9 +37,9 @@ def serve(**_: Any) -> None:
         adalog serve --config /etc/adalog.toml --log-level debug
     """
     with told():
-        from gateway.server import run
+        from adalog.gateway.server import run
 
-        settings = present_settings().checked()
+        settings = checked(present_settings())
         log = logging.getLogger("adalog.server")
 
         def begins() -> None:
@@ -69,9 +70,9 @@ def settings(form: str, **_: Any) -> None:
         adalog settings --config /etc/adalog.toml
     """
     with told():
-        from gateway.commands import settings_relation
+        from adalog.gateway.cli.commands import settings_relation
 
         read = read_settings()
-        read.settings.checked()
+        checked(read.settings)
         relation = settings_relation(read)
     print_relation(relation, form, 0)

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from gateway.cli.options import CONFIG, OPTION_KEYS, data_option, option, options
-from gateway.console import err
-from gateway.texts import shown_path
+from adalog.gateway.cli.options import CONFIG, OPTION_KEYS, data_option, option, options
+from adalog.gateway.cli.output.console import err
+from adalog.gateway.settings.shown import shown_path
 
 if TYPE_CHECKING:
-    from gateway.backend import Backend, Remote
-    from gateway.config import Settings
-    from gateway.sources import Read
+    from adalog.gateway.cli.backend import Backend, Remote
+    from adalog.gateway.settings.config import Settings
+    from adalog.gateway.settings.sources import Read
 
 # Variables of `make`.
 _SET_UP = frozenset({"ADALOG_NO_SYSTEM_PACKAGES"})
@@ -39,13 +39,13 @@ class Where:
         if both:
             raise click.UsageError("--data and --url are both given; name the folder or the server")
         if self.url and not is_typed("data"):
-            from gateway.backend import Remote
+            from adalog.gateway.cli.backend import Remote
 
             yield Remote(self.url, self.token)
             return
         settings = present_settings()
         if reads:
-            from gateway.presence import check_exists
+            from adalog.gateway.cli.presence import check_exists
 
             check_exists(settings)
         else:
@@ -55,7 +55,7 @@ class Where:
     @contextmanager
     def backend(self, *, reads: bool, spark: bool = False) -> Iterator[Backend]:
         """Who answers GraphQL for the place. spark: a folder's is answered by the second engine."""
-        from gateway.backend import Remote, opened
+        from adalog.gateway.cli.backend import Remote, opened
 
         with self.place(reads=reads) as place:
             if isinstance(place, Remote):
@@ -94,7 +94,7 @@ def present_settings() -> Settings:
 
 def read_settings() -> Read:
     """The settings of the present command, where what was typed goes before all else. Raises SettingError."""
-    from gateway.sources import names, nearest, read, variable
+    from adalog.gateway.settings.sources import names, nearest, read, variable
 
     ctx = click.get_current_context()
     typed = {name: value for name, value in ctx.params.items() if name in names() and is_typed(name)}
@@ -115,7 +115,7 @@ def say_if_new(settings: Settings) -> None:
 
 def is_new(settings: Settings) -> bool:
     """Whether a database is made where there is none yet."""
-    from gateway import presence
+    from adalog.gateway.cli import presence
 
     return presence.is_new(settings) and not os.path.isfile(settings.data)
 

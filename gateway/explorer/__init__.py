@@ -13,8 +13,8 @@ from importlib.resources.abc import Traversable
 import orjson
 from starlette.responses import Response
 
-from gateway.conditional import unchanged
-from gateway.config import SettingError
+from adalog.gateway.connections.conditional import unchanged
+from adalog.gateway.settings.config import SettingError
 
 _TYPES = {
     ".html": "text/html; charset=utf-8",

@@ -14,9 +14,9 @@ from typing import Final
 
 import numpy as np
 
-from executor.bounds.beside import Beside
-from executor.spark.seen import STATES, Seen
-from gateway.workers.fills import SharedFills
+from adalog.cluster.seen import STATES, Seen
+from adalog.executor.bounds.beside import Beside
+from adalog.gateway.workers.fills import SharedFills
 
 # Numbers before those of the workers: how many are ready, how many were started again, and of the Spark session its
 # state, cores, tasks and microseconds of a job that does nothing.

@@ -12,10 +12,10 @@ from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection as Line
 from typing import Any, NamedTuple
 
-from datalog import tracing
-from datalog.errors import AdalogError, Code
-from executor.bounds.client import ASKING, Client
-from gateway.workers.worker import Post
+from adalog.datalog import tracing
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.bounds.client import ASKING, Client
+from adalog.gateway.workers.post import Post
 
 _ANSWER, _END, _REFUSED = "answer", "end", "refused"
 

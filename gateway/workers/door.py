@@ -14,8 +14,8 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from gateway.workers import channel
-from gateway.workers.process import Process
+from adalog.gateway.workers import channel
+from adalog.gateway.workers.process import Process
 
 # A worker that says nothing for so long gets no connection while others do.
 _QUIET_SECONDS: Final = 2.0

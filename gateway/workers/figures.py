@@ -14,9 +14,9 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from datalog.errors import AdalogError
-from gateway.workers.board import Board
-from gateway.workers.calls import Calls
+from adalog.datalog.errors import AdalogError
+from adalog.gateway.workers.board import Board
+from adalog.gateway.workers.calls import Calls
 
 NAME: Final = "metrics"
 # A scrape has ten seconds by default; a worker that does not answer is left out.

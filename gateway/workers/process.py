@@ -13,16 +13,17 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from gateway.config import Settings
-from gateway.workers import channel
-from gateway.workers.board import Board
+import adalog
+from adalog.gateway.settings.config import Settings
+from adalog.gateway.workers import channel
+from adalog.gateway.workers.board import Board
 
 # The same code as here, whatever lies in the folder that the server was started from.
 _PROGRAM: Final = (
     "import sys; home = sys.argv[1]; sys.path[:0] = [] if home in sys.path else [home]; "
-    "from gateway.workers.worker import main; main(*map(int, sys.argv[2:]))"
+    "from adalog.gateway.worker import main; main(*map(int, sys.argv[2:]))"
 )
-_HOME: Final = str(Path(__file__).resolve().parents[2])
+_HOME: Final = str(Path(adalog.__file__).absolute().parents[1])
 
 
 class Process:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from gateway.config import Settings
+from adalog.gateway.settings.config import Settings
 
 # Each worker has its share, rounded up. What is not named here is one amount for all (`board`), or holds for each
 # request, connection or subscription, or for each worker.

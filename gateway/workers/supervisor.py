@@ -19,18 +19,18 @@ from typing import Final
 
 import orjson
 
-from datalog.errors import AdalogError, Code
-from gateway.config import SettingError, Settings
-from gateway.cursor_key import cursor_key
-from gateway.ending import GONE
-from gateway.workers import channel
-from gateway.workers.board import Board
-from gateway.workers.door import Door
-from gateway.workers.process import Process
-from gateway.workers.shares import own, share_of
-from gateway.workers.stopped import stops_writers
-from store.folder import Folder, is_address
-from store.known import check_folder
+from adalog.datalog.errors import AdalogError, Code
+from adalog.gateway.process.cursor_key import cursor_key
+from adalog.gateway.process.ending import GONE
+from adalog.gateway.settings.config import SettingError, Settings
+from adalog.gateway.workers import channel
+from adalog.gateway.workers.board import Board
+from adalog.gateway.workers.door import Door
+from adalog.gateway.workers.process import Process
+from adalog.gateway.workers.shares import own, share_of
+from adalog.gateway.workers.stopped import stops_writers
+from adalog.store.files.folder import Folder, is_address
+from adalog.store.files.known import check_folder
 
 _LOOK_SECONDS: Final = 0.25
 # One that is stopped while it has the turn to write is ended then: no other can write meanwhile.

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from prometheus_client.metrics_core import Metric
 
-from executor.bounds.beside import Beside
-from executor.spark.seen import Seen
-from gateway.metrics import Metrics
-from gateway.workers.calls import Calls, Gone, Service
-from gateway.workers.figures import NAME, text_of_all
-from gateway.workers.worker import Post
+from adalog.cluster.seen import Seen
+from adalog.executor.bounds.beside import Beside
+from adalog.gateway.observe.metrics import Metrics
+from adalog.gateway.workers.calls import Calls, Gone, Service
+from adalog.gateway.workers.figures import NAME, text_of_all
+from adalog.gateway.workers.post import Post
 
 if TYPE_CHECKING:
-    from executor.bounds.budget import Memory
-    from executor.spark.engine import SparkEngine
-    from executor.spark.remote import Back, RemoteSpark, Sent
+    from adalog.executor.bounds.budget import Memory
+    from adalog.executor.spark.engine import SparkEngine
+    from adalog.executor.spark.remote import Back, RemoteSpark, Sent
 
 _WITH_SPARK: Final = 0
 _JOIN, _IMPORT = "join", "import"
@@ -80,7 +80,7 @@ class Workers:
 
     def share_spark(self, engine: SparkEngine, memory: Memory) -> None:
         """Runs what the others send, and says how it stands with the session."""
-        from executor.spark.remote import run_sent
+        from adalog.executor.spark.remote import run_sent
 
         def joined(gone: Gone, sent: Sent) -> Iterator[Back]:
             yield run_sent(engine, memory, sent, gone)
@@ -96,7 +96,7 @@ class Workers:
 
     def spark(self) -> RemoteSpark:
         """The session of the worker that has it."""
-        from executor.spark.remote import RemoteSpark
+        from adalog.executor.spark.remote import RemoteSpark
 
         def ask(sent: Sent) -> Generator[Back | None]:
             return self._calls.ask(_WITH_SPARK, _JOIN, sent, tick=_LOOK_SECONDS)

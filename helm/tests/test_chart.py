@@ -14,9 +14,9 @@ import kubernetes_validate
 import pytest
 import yaml
 
-from gateway.cli import main
-from gateway.setting import PREFIX
-from gateway.sources import names, read
+from adalog.gateway.cli import main
+from adalog.gateway.settings.setting import PREFIX
+from adalog.gateway.settings.sources import names, read
 from helm.tests.chart import (
     CASES,
     CHART,

@@ -214,8 +214,8 @@ def test_a_gateway_on_postgresql_with_the_redis_beside_it(tmp_path: Path) -> Non
 
 def test_spark_would_be_driven_as_rendered(tmp_path: Path) -> None:
     """The properties are ones that the gateway takes; to run them takes a cluster."""
-    from executor.spark.configuration import configuration
-    from executor.spark.properties import parsed
+    from adalog.cluster.configuration import configuration
+    from adalog.cluster.properties import parsed
 
     database = {"database": {"folder": {"accessModes": ["ReadWriteMany"]}}}
     made = rendered(NAMED, database, {"spark": {"mode": "kubernetes"}})

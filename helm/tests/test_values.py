@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from gateway import ending
-from gateway.config import Settings
-from gateway.sources import names
+from adalog.gateway.process import ending
+from adalog.gateway.settings.config import Settings
+from adalog.gateway.settings.sources import names
 from helm import readme
 from helm.tests.chart import CHART, Refused, defaults, loaded, rendered, schema
 
@@ -325,7 +325,7 @@ def test_passwords_that_the_chart_makes() -> None:
 
 
 def test_the_lines_of_tokens(tmp_path: Any) -> None:
-    from gateway.auth import Tokens
+    from adalog.gateway.identity.auth import Tokens
 
     entries = [
         {"name": "app", "role": "write", "sha256": DIGEST},

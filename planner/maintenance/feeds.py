@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from datalog import ast
-from planner.logical import AndNode, Node, RelationAtom
-from planner.tree import Tree
+from adalog.datalog import ast
+from adalog.planner.model.logical import AndNode, Node, RelationAtom
+from adalog.planner.scope.tree import Tree
 
 FEED = "#feed"
 SCALARS = "#in"

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from datalog import ast
-from planner.maintenance.feeds import FEED
-from planner.maintenance.maintenance import Maintenance
-from planner.passes import order, setting_of, simplify
-from planner.plan import Options, Plan
-from planner.program import Program
-from planner.stages import Checked, Stratified
-from planner.statistics import Statistics
-from planner.tree import Tree
+from adalog.datalog import ast
+from adalog.planner.maintenance.feeds import FEED
+from adalog.planner.maintenance.maintenance import Maintenance
+from adalog.planner.model.plan import Options, Plan
+from adalog.planner.model.program import Program
+from adalog.planner.order.statistics import Statistics
+from adalog.planner.passes import order, setting_of, simplify
+from adalog.planner.scope.tree import Tree
+from adalog.planner.stages import Checked, Stratified
 
 
 def keys_of(maintenance: Maintenance) -> tuple[str, ...]:

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from datalog import ast
-from datalog.ast import Const, LookupRef
-from planner.joins import JoinPlan, plan_join
-from planner.logical import AndNode, RelationAtom, everything
-from planner.maintenance.feeds import FEED, Fed, fed
-from planner.maintenance.reactions import (
+from adalog.datalog import ast
+from adalog.datalog.ast import Const, LookupRef
+from adalog.planner.delta.reactions import (
     Moves,
     Reaction,
     is_derived,
@@ -19,14 +16,17 @@ from planner.maintenance.reactions import (
     reactions,
     with_derived,
 )
-from planner.maintenance.refusals import refusal_of_body, refusal_of_find
-from planner.maintenance.rules import named
-from planner.maintenance.rules import refusal as refusal_of_rules
-from planner.passes import check, order, scope, setting_of, simplify, stratify
-from planner.places import Places
-from planner.plan import Options, Plan
-from planner.projection import blank_singletons
-from planner.statistics import Statistics
+from adalog.planner.delta.refusals import refusal_of_body, refusal_of_find
+from adalog.planner.delta.rules import named
+from adalog.planner.delta.rules import refusal as refusal_of_rules
+from adalog.planner.maintenance.feeds import FEED, Fed, fed
+from adalog.planner.model.logical import AndNode, RelationAtom, everything
+from adalog.planner.model.places import Places
+from adalog.planner.model.plan import Options, Plan
+from adalog.planner.order.joins import JoinPlan, plan_join
+from adalog.planner.order.projection import blank_singletons
+from adalog.planner.order.statistics import Statistics
+from adalog.planner.passes import check, order, scope, setting_of, simplify, stratify
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from datalog import ast
-from planner.maintenance.feeds import FEED, fed
-from planner.passes import check, order, scope, setting_of, simplify, stratify
-from planner.plan import Options, Plan
-from planner.statistics import Statistics
+from adalog.datalog import ast
+from adalog.planner.maintenance.feeds import FEED, fed
+from adalog.planner.model.plan import Options, Plan
+from adalog.planner.order.statistics import Statistics
+from adalog.planner.passes import check, order, scope, setting_of, simplify, stratify
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,10 @@ from hashlib import sha256
 from typing import Any, Final
 from uuid import uuid4
 
-from datalog.errors import AdalogError, Code
-from store.backup.chunks import Chunk, DamagedBackup
-from store.formats import BACKUPS, PAYLOAD, RELEASE, NewerFormat, check_format
-from store.place import FOLDERS, Place
+from adalog.datalog.errors import AdalogError, Code
+from adalog.store.backup.chunks import Chunk, DamagedBackup
+from adalog.store.files.formats import BACKUPS, PAYLOAD, RELEASE, NewerFormat, check_format
+from adalog.store.files.place import FOLDERS, Place
 
 OWNER: Final = "adalog-backups.json"
 _FORMAT: Final = "adalog backups"

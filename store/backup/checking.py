@@ -9,17 +9,17 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import Final
 
-from datalog.errors import AdalogError
-from store.backup.checking_checkpoints import CheckpointCheck, replayed
-from store.backup.checking_logs import LogCheck
-from store.backup.findings import Checked, Findings, Remedies, Tell, said
-from store.backup.watching import UNWATCHED, Watching
-from store.files import Files, FolderFiles
-from store.folder import Layout, is_address
-from store.formats import NewerFormat
-from store.log import Log
-from store.reading import held_folder, source_of
-from store.server import shown_address
+from adalog.datalog.errors import AdalogError
+from adalog.store.backup.checking_checkpoints import CheckpointCheck, replayed
+from adalog.store.backup.checking_logs import LogCheck
+from adalog.store.backup.findings import Checked, Findings, Remedies, Tell, said
+from adalog.store.backup.watching import UNWATCHED, Watching
+from adalog.store.checkpoint.files import Files, FolderFiles
+from adalog.store.files.folder import Layout, is_address
+from adalog.store.files.formats import NewerFormat
+from adalog.store.log.log import Log
+from adalog.store.log.server import shown_address
+from adalog.store.reading import held_folder, source_of
 
 _CURSOR_KEY_BYTES: Final = 32
 _FOLDER: Final = Remedies(

@@ -6,14 +6,14 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from datalog.errors import AdalogError, Code
-from store.backup import restoring
-from store.backup.catalogue import OWNER, Backup, Catalogue, KeptFile, catalogue, owner
-from store.backup.checking import check_data
-from store.backup.chunks import Chunk, DamagedBackup, read
-from store.backup.findings import Checked, Finding, Tell
-from store.backup.watching import UNWATCHED, Watching
-from store.place import FOLDERS, Place
+from adalog.datalog.errors import AdalogError, Code
+from adalog.store.backup import restoring
+from adalog.store.backup.catalogue import OWNER, Backup, Catalogue, KeptFile, catalogue, owner
+from adalog.store.backup.checking import check_data
+from adalog.store.backup.chunks import Chunk, DamagedBackup, read
+from adalog.store.backup.findings import Checked, Finding, Tell
+from adalog.store.backup.watching import UNWATCHED, Watching
+from adalog.store.files.place import FOLDERS, Place
 
 
 def check_backups(

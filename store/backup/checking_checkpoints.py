@@ -6,25 +6,25 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from datalog.errors import AdalogError
-from store import layout
-from store.attribute_data import NO_DATA
-from store.backup.findings import Findings, why
-from store.backup.soundness import block_faults, delta_faults, relation_faults, unknown_values
-from store.backup.watching import Watching
-from store.base import Base
-from store.checkpoint import Checkpoint, OutdatedCheckpoint, restored
-from store.codes import Codes
-from store.columns import Columns, Int64s
-from store.files import Files, size_of
-from store.formats import NewerFormat
-from store.head import Head
-from store.log import Log
-from store.payload import Logged
-from store.relation import Relation
-from store.segment import Segment, open_segment
-from store.stored import block_of, load_base, load_deltas, load_run
-from store.trie import distinct
+from adalog.datalog.errors import AdalogError
+from adalog.store.backup.findings import Findings, why
+from adalog.store.backup.soundness import block_faults, delta_faults, relation_faults, unknown_values
+from adalog.store.backup.watching import Watching
+from adalog.store.checkpoint.checkpoint import Checkpoint, OutdatedCheckpoint, restored
+from adalog.store.checkpoint.files import Files, size_of
+from adalog.store.files.formats import NewerFormat
+from adalog.store.files.segment import Segment, open_segment
+from adalog.store.log.log import Log
+from adalog.store.log.payload import Logged
+from adalog.store.state.head import Head
+from adalog.store.tries.attribute_data import NO_DATA
+from adalog.store.tries.base import Base
+from adalog.store.tries.columns import Columns, Int64s
+from adalog.store.tries.relation import Relation
+from adalog.store.tries.stored import block_of, load_base, load_deltas, load_run
+from adalog.store.tries.trie import distinct
+from adalog.store.values import layout
+from adalog.store.values.codes import Codes
 
 
 class CheckpointCheck:

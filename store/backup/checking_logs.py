@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from datalog.errors import AdalogError
-from store.backup.findings import Findings, said, why
-from store.backup.watching import Watching
-from store.entry import Copied, chained
-from store.files import Files, size_of
-from store.formats import NewerFormat
-from store.imported import LoggedFile
-from store.log import Log
-from store.payload import Logged
-from store.segment import open_segment
-from store.shared_files import IMPORTED
+from adalog.datalog.errors import AdalogError
+from adalog.store.backup.findings import Findings, said, why
+from adalog.store.backup.watching import Watching
+from adalog.store.checkpoint.files import Files, size_of
+from adalog.store.files.formats import NewerFormat
+from adalog.store.files.segment import open_segment
+from adalog.store.files.shared_files import IMPORTED
+from adalog.store.log.entry import Copied, chained
+from adalog.store.log.imported import LoggedFile
+from adalog.store.log.log import Log
+from adalog.store.log.payload import Logged
 
 
 class LogCheck:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from datalog.errors import AdalogError, Code
-from store.backup.catalogue import Backup, Catalogue
-from store.backup.chunks import Chunk, read
-from store.place import Place
-from store.wire import instant, milliseconds
+from adalog.datalog.errors import AdalogError, Code
+from adalog.store.backup.catalogue import Backup, Catalogue
+from adalog.store.backup.chunks import Chunk, read
+from adalog.store.files.place import Place
+from adalog.store.files.wire import instant, milliseconds
 
 
 def chosen(found: Catalogue, place: Place, moment: int | datetime | None, number: int | None) -> Backup:

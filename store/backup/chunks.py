@@ -17,9 +17,9 @@ from typing import Any, Final
 import msgpack  # type: ignore[import-untyped]
 import pyarrow as pa
 
-from datalog.errors import AdalogError, Code
-from store.entry import Copied, Entry, UsedKey, chained
-from store.place import Place
+from adalog.datalog.errors import AdalogError, Code
+from adalog.store.files.place import Place
+from adalog.store.log.entry import Copied, Entry, UsedKey, chained
 
 _LENGTHS: Final = struct.Struct("<IQ")
 # Bytes of a file's payloads, before compression.

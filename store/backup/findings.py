@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from datalog.errors import AdalogError
+from adalog.datalog.errors import AdalogError
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,20 +17,20 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from datalog.errors import AdalogError, Code
-from store.backup.catalogue import Backup, Catalogue, KeptFile, catalogue
-from store.backup.choosing import chosen, reached
-from store.backup.chunks import DamagedBackup, read
-from store.backup.watching import UNWATCHED, Watching
-from store.database import Database
-from store.entry import Copied
-from store.folder import Folder, Layout
-from store.log import Log
-from store.place import Place, place_of
-from store.private import FOLDER_MODE, opener
-from store.private_folder import PrivateFolder
-from store.segment import sync_folder, write_text
-from store.server import ServerLog
+from adalog.datalog.errors import AdalogError, Code
+from adalog.store.backup.catalogue import Backup, Catalogue, KeptFile, catalogue
+from adalog.store.backup.choosing import chosen, reached
+from adalog.store.backup.chunks import DamagedBackup, read
+from adalog.store.backup.watching import UNWATCHED, Watching
+from adalog.store.database import Database
+from adalog.store.files.folder import Folder, Layout
+from adalog.store.files.place import Place, place_of
+from adalog.store.files.private import FOLDER_MODE, opener
+from adalog.store.files.private_folder import PrivateFolder
+from adalog.store.files.segment import sync_folder, write_text
+from adalog.store.log.entry import Copied
+from adalog.store.log.log import Log
+from adalog.store.log.server import ServerLog
 
 # What may lie in a folder that is empty otherwise: a new file system has one.
 _NOTHING: Final = frozenset({"lock", "lost+found"})

@@ -10,15 +10,15 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from store import layout
-from store.base import Base
-from store.columns import NO_COLUMNS, Bools, Columns, Int64s
-from store.delta import Delta
-from store.dictionary import Block
-from store.relation import Relation
-from store.run import Run
-from store.signed import order_of
-from store.trie import distinct
+from adalog.store.tries.base import Base
+from adalog.store.tries.columns import NO_COLUMNS, Bools, Columns, Int64s
+from adalog.store.tries.delta import Delta
+from adalog.store.tries.relation import Relation
+from adalog.store.tries.run import Run
+from adalog.store.tries.signed import order_of
+from adalog.store.tries.trie import distinct
+from adalog.store.values import layout
+from adalog.store.values.dictionary import Block
 
 
 def relation_faults(relation: Relation) -> Iterator[tuple[Base | Run, str]]:

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from datalog.errors import AdalogError, Code
-from store.backup.catalogue import (
+from adalog.datalog.errors import AdalogError, Code
+from adalog.store.backup.catalogue import (
     Backup,
     Catalogue,
     KeptFile,
@@ -27,15 +27,15 @@ from store.backup.catalogue import (
     publish,
     withdrawn,
 )
-from store.backup.chunks import Chunk, kept, packed
-from store.backup.watching import UNWATCHED, Watching
-from store.checkpoint import Checkpoint
-from store.entry import Copied, chained
-from store.files import Files, segments_of, size_of
-from store.log import Log
-from store.place import FOLDERS, PIECE, Folder, Place
-from store.reading import Source
-from store.segment import MAGIC_BYTES, DamagedSegment, Segment, check_magic
+from adalog.store.backup.chunks import Chunk, kept, packed
+from adalog.store.backup.watching import UNWATCHED, Watching
+from adalog.store.checkpoint.checkpoint import Checkpoint
+from adalog.store.checkpoint.files import Files, segments_of, size_of
+from adalog.store.files.place import FOLDERS, PIECE, Folder, Place
+from adalog.store.files.segment import MAGIC_BYTES, DamagedSegment, Segment, check_magic
+from adalog.store.log.entry import Copied, chained
+from adalog.store.log.log import Log
+from adalog.store.reading import Source
 
 _TRAILER: Final = 4
 

@@ -6,15 +6,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from datalog import ast
-from datalog.edn import read, write
-from datalog.errors import AdalogError, Code
-from datalog.parser import parse_query
-from datalog.values import EdnList, identity, sort_key
-from executor.pool import Pool, PoolSettings
-from executor.question.request import Request
-from planner.plan import Options
-from store.database import Database
+from adalog.datalog import ast
+from adalog.datalog.edn import read, write
+from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.parsing.parser import parse_query
+from adalog.datalog.values import EdnList, identity, sort_key
+from adalog.executor.pool import Pool, PoolSettings
+from adalog.executor.question.request import Request
+from adalog.planner.model.plan import Options
+from adalog.store.database import Database
 from tests.asp.nests import SCHEMA, VALUES, Asked
 from tests.asp.translated import Row, Untranslatable, solved
 

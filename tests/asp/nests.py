@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from random import Random
 
-from planner.plan import Options
+from adalog.planner.model.plan import Options
 
 SCHEMA = """[{:db/ident :e :db/valueType :db.type/ref :db/cardinality :db.cardinality/many}
              {:db/ident :f :db/valueType :db.type/ref :db/cardinality :db.cardinality/many}

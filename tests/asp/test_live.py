@@ -6,10 +6,10 @@ from collections import Counter
 from random import Random
 from typing import Any
 
-from datalog.edn import read, write
-from datalog.parser import parse_query
-from datalog.values import identity
-from store.snapshot import Snapshot
+from adalog.datalog.edn import read, write
+from adalog.datalog.parsing.parser import parse_query
+from adalog.datalog.values import identity
+from adalog.store.snapshot.snapshot import Snapshot
 from tests.asp.compared import shown
 from tests.asp.nests import ENTITIES, SCHEMA, VALUES, Asked, datoms, query
 from tests.asp.translated import Untranslatable, solved

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from datalog.parser import parse_query
-from planner.plan import Options
+from adalog.datalog.parsing.parser import parse_query
+from adalog.planner.model.plan import Options
 from tests.asp.compared import check, compared, filled
 from tests.asp.nests import datoms, query, switches
 from tests.asp.translated import solved

@@ -12,8 +12,8 @@ from typing import Any
 
 import clingo
 
-from datalog import ast
-from datalog.values import identity
+from adalog.datalog import ast
+from adalog.datalog.values import identity
 
 Row = tuple[Any, ...]
 COMPARISONS = {"<": "<", ">": ">", "<=": "<=", ">=": ">="}

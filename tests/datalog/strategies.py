@@ -8,7 +8,19 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from datalog.values import LONG_MAX, LONG_MIN, BigInt, Char, EdnList, EdnMap, EdnSet, Keyword, Symbol, Uri, instant
+from adalog.datalog.values import (
+    LONG_MAX,
+    LONG_MIN,
+    BigInt,
+    Char,
+    EdnList,
+    EdnMap,
+    EdnSet,
+    Keyword,
+    Symbol,
+    Uri,
+    instant,
+)
 
 _text = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 _names = st.from_regex(r"[a-z*!?][a-z0-9.*+!_?<>=-]{0,6}(/[a-z][a-z0-9-]{0,4})?", fullmatch=True).filter(

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datalog.aggregates import AGGREGATES, aggregate
-from datalog.errors import AdalogError, Code
-from datalog.values import LONG_MAX, BigInt, EdnSet, Float, Keyword, identity, sort_key
+from adalog.datalog.aggregates import AGGREGATES, aggregate
+from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.values import LONG_MAX, BigInt, EdnSet, Float, Keyword, identity, sort_key
 
 NUMBERS = st.lists(st.integers(-(10**6), 10**6), min_size=1)
 

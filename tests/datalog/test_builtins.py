@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datalog.builtins import BUILTINS
-from datalog.errors import AdalogError, Code
-from datalog.values import (
+from adalog.datalog.builtins import BUILTINS
+from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.values import (
     LONG_MAX,
     LONG_MIN,
     BigInt,

@@ -11,10 +11,10 @@ from uuid import UUID
 
 import pytest
 
-from datalog.edn import EdnError, Limits, locate, locate_all, read, read_form
-from datalog.edn_outline import TOKEN
-from datalog.errors import Code, Position
-from datalog.values import BigInt, Char, EdnList, EdnMap, EdnSet, Keyword, Symbol, Uri, identity
+from adalog.datalog.edn import EdnError, Limits, locate, locate_all, read, read_form
+from adalog.datalog.edn.outline import TOKEN
+from adalog.datalog.errors import Code, Position
+from adalog.datalog.values import BigInt, Char, EdnList, EdnMap, EdnSet, Keyword, Symbol, Uri, identity
 
 A, B = Keyword("a"), Keyword("b")
 
@@ -296,6 +296,6 @@ def test_a_text_is_looked_at_as_far_as_its_places_ask(form: str, monkeypatch: py
 
     paths = [(0,), (30,), (31, 0)]
     places = [locate(text, path) for path in paths]
-    monkeypatch.setattr("datalog.edn_outline.TOKEN", Counted())
+    monkeypatch.setattr("adalog.datalog.edn.outline.TOKEN", Counted())
     assert locate_all(text, paths) == places
     assert tokens < 3_000

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datalog.edn import EdnError, locate, read, read_form, write
-from datalog.form import Form
-from datalog.values import Char, EdnList, EdnMap, Keyword, Symbol, Value, identity, instant
+from adalog.datalog.edn import EdnError, locate, read, read_form, write
+from adalog.datalog.edn.form import Form
+from adalog.datalog.values import Char, EdnList, EdnMap, Keyword, Symbol, Value, identity, instant
 from tests.datalog.strategies import values
 
 

@@ -8,12 +8,12 @@ from decimal import Decimal
 
 import pytest
 
-from datalog.aggregates import WEIGHTED, aggregate
-from datalog.builtins import BUILTINS
-from datalog.builtins.builtin import Builtin
-from datalog.edn import write
-from datalog.errors import AdalogError, Code
-from datalog.values import BigInt, EdnSet, Float
+from adalog.datalog.aggregates import WEIGHTED, aggregate
+from adalog.datalog.builtins import BUILTINS
+from adalog.datalog.builtins.builtin import Builtin
+from adalog.datalog.edn import write
+from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.values import BigInt, EdnSet, Float
 
 FAR = [Decimal("1e999999999"), Decimal("-1e-999999999"), Decimal("0e999999999"), Decimal("1e100000")]
 NUMBERS = [

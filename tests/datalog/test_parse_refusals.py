@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datalog.edn import write
-from datalog.errors import AdalogError, Code, Position
-from datalog.parser import parse_query
-from datalog.values import EdnList, EdnMap, Keyword, Symbol, Value
+from adalog.datalog.edn import write
+from adalog.datalog.errors import AdalogError, Code, Position
+from adalog.datalog.parsing.parser import parse_query
+from adalog.datalog.values import EdnList, EdnMap, Keyword, Symbol, Value
 
 REFUSED = [
     # the query as a whole

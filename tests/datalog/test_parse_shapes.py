@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from datalog import ast
-from datalog.errors import Position
-from datalog.parser import parse_query
-from datalog.values import Keyword, Symbol, Value, identity
+from adalog.datalog import ast
+from adalog.datalog.errors import Position
+from adalog.datalog.parsing.parser import parse_query
+from adalog.datalog.values import Keyword, Symbol, Value, identity
 
 X, Y, Z = ast.Var("?x"), ast.Var("?y"), ast.Var("?z")
 DEFAULT = ast.Source("$")

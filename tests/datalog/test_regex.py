@@ -9,10 +9,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from datalog.builtins import BUILTINS
-from datalog.builtins.regex import MAX_WORK
-from datalog.errors import AdalogError, Code
-from datalog.watched import watching
+from adalog.datalog.builtins import BUILTINS
+from adalog.datalog.builtins.regex import MAX_WORK
+from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.watched import watching
 
 
 def call(name, *args):
@@ -161,7 +161,7 @@ def test_a_long_match_and_many_matches_look_at_the_deadline():
 
 
 def test_as_many_matches_as_a_collection_may_hold(monkeypatch):
-    monkeypatch.setattr("datalog.builtins.regex.MAX_MATCHES", 100)
+    monkeypatch.setattr("adalog.datalog.builtins.regex.MAX_MATCHES", 100)
     assert len(call("re-seq", "a", "a" * 100)) == 100
     with pytest.raises(AdalogError) as caught:
         call("re-seq", "a", "a" * 101)

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from datalog.edn import read
-from datalog.values import (
+from adalog.datalog.edn import read
+from adalog.datalog.values import (
     BigInt,
     Char,
     EdnList,

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from datalog.edn import read
-from datalog.errors import AdalogError
-from executor.pool import Pool, PoolSettings, PullRequest
-from executor.question.request import Request
-from store.attribute import TX_BASE
-from store.database import Database
+from adalog.datalog.edn import read
+from adalog.datalog.errors import AdalogError
+from adalog.executor.pool import Pool, PoolSettings, PullRequest
+from adalog.executor.question.request import Request
+from adalog.store.database import Database
+from adalog.store.values.attribute import TX_BASE
 from tests.datascript.generated import SCHEMA, THEIR_SCHEMA, Asked
 from tests.datascript.node import DataScript, as_datascript, as_json, rows_of, typed
 

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from datalog.values import Keyword
-from store.attribute import SCHEMA_BASE, TX_BASE
+from adalog.datalog.values import Keyword
+from adalog.store.values.attribute import SCHEMA_BASE, TX_BASE
 
 HERE = Path(__file__).parent
 # `:db/id` is a word of pull patterns, not an attribute.

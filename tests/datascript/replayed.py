@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from random import Random
 from typing import Any
 
-from datalog.edn import read, write
-from datalog.errors import AdalogError
-from store.attribute import SCHEMA_BASE
-from store.database import Database, TxReport
+from adalog.datalog.edn import read, write
+from adalog.datalog.errors import AdalogError
+from adalog.store.database import Database, TxReport
+from adalog.store.values.attribute import SCHEMA_BASE
 from tests.datascript.node import DataScript, as_json
 from tests.datascript.transactions import ATTRIBUTES, FIRST, SCHEMA, THEIR_SCHEMA, Transaction
 

@@ -6,9 +6,9 @@ from collections import Counter
 from random import Random
 from typing import Any
 
-from datalog.edn import read
-from store.attribute import TX_BASE
-from store.snapshot import Snapshot
+from adalog.datalog.edn import read
+from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.values.attribute import TX_BASE
 from tests.datascript import queries, rules
 from tests.datascript.compared import GIVEN_UP, Both
 from tests.datascript.generated import KINDS, LITERALS, MANY, SCHEMA, THEIR_SCHEMA, Asked, transactions

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from datalog.edn import read, write
-from datalog.values import Keyword
+from adalog.datalog.edn import read, write
+from adalog.datalog.values import Keyword
 from tests.support import World
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from datalog.errors import AdalogError, Code
-from datalog.values import Keyword
-from examples.debian.load import load
-from executor.pool import Pool
-from store.database import Database
+from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.values import Keyword
+from adalog.examples.debian.load import load
+from adalog.executor.pool import Pool
+from adalog.store.database import Database
 from tests.examples.asked import EXAMPLES, Asked, asked
 from tests.support import World
 

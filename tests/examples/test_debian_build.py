@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from examples.debian.build import SCHEMA, TARGET, paragraphs, relations, table, write
+from adalog.examples.debian.build import SCHEMA, TARGET, paragraphs, relations, table, write
 
 TEXT = """\
 Package: mailer

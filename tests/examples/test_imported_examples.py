@@ -11,11 +11,11 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from examples.debian.load import load as load_debian
-from executor.pool import Pool
-from executor.spark.pipeline.loading import load
-from executor.spark.pipeline.mapping import Plan, Source, read_mapping
-from store.database import Database
+from adalog.examples.debian.load import load as load_debian
+from adalog.executor.pool import Pool
+from adalog.pipeline.importing.loading import load
+from adalog.pipeline.importing.read.mapping import Plan, Source, read_mapping
+from adalog.store.database import Database
 from tests.examples.asked import EXAMPLES, Asked, asked
 from tests.executor.pipeline_in_process import InProcess
 from tests.support import World

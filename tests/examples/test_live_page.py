@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from gateway.examples import FILES
+from adalog.gateway.explorer.examples import FILES
 from tests.gateway.support import gateway
 
 FOLDER = Path(__file__).parents[2] / "examples" / "live"

@@ -9,15 +9,15 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from datalog import edn
-from datalog.values import BigInt, Float, Keyword, Uri, identity, instant
-from executor.spark.exporting.export import Outcome, export
-from executor.spark.exporting.folder import Listing, read_manifest
-from executor.spark.exporting.origin import Origin
-from executor.spark.exporting.schema import movable
-from executor.spark.pipeline.loading import Outcome as Loaded
-from store.database import Database
-from store.snapshot import Snapshot
+from adalog.datalog import edn
+from adalog.datalog.values import BigInt, Float, Keyword, Uri, identity, instant
+from adalog.pipeline.exporting.export import Outcome, export
+from adalog.pipeline.exporting.folder import Listing, read_manifest
+from adalog.pipeline.exporting.origin import Origin
+from adalog.pipeline.exporting.schema import movable
+from adalog.pipeline.importing.loading import Outcome as Loaded
+from adalog.store.database import Database
+from adalog.store.snapshot.snapshot import Snapshot
 from tests.executor.pipeline_in_process import InProcess, imported
 
 Said = set[tuple[Any, ...]]

@@ -11,12 +11,12 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from executor.spark.pipeline.chunks import Chunk, Rows, SourceJob, chunks, read_rejects
-from executor.spark.pipeline.datoms import named
-from executor.spark.pipeline.loading import Outcome, load
-from executor.spark.pipeline.mapping import AnySource, DatomSource, Source, read_mapping
-from executor.spark.pipeline.runner import Reasons, RejectedRows
-from store.database import Database
+from adalog.pipeline.importing.loading import Outcome, load
+from adalog.pipeline.importing.read.chunks import Chunk, Rows, SourceJob, chunks, read_rejects
+from adalog.pipeline.importing.read.datoms import named
+from adalog.pipeline.importing.read.mapping import AnySource, DatomSource, Source, read_mapping
+from adalog.pipeline.importing.read.runner import Reasons, RejectedRows
+from adalog.store.database import Database
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -13,10 +13,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from executor.spark import engine as engines
-from executor.spark import task as tasks
-from executor.spark.engine import SparkEngine
-from executor.spark.line import Switchboard, switchboard
+from adalog.cluster.line import Switchboard, switchboard
+from adalog.executor.spark import engine as engines
+from adalog.executor.spark import task as tasks
+from adalog.executor.spark.engine import SparkEngine
 
 
 class _Live:

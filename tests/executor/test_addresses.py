@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from datalog.errors import AdalogError, Code
-from executor.spark.addresses import check_address, opened, shown
-from executor.spark.exporting.export import export
-from executor.spark.pipeline.exported import read_export
-from executor.spark.pipeline.mapping import DatomSource
-from store.database import Database
+from adalog.cluster.addresses import check_address, opened, shown
+from adalog.datalog.errors import AdalogError, Code
+from adalog.pipeline.exporting.export import export
+from adalog.pipeline.importing.read.exported import read_export
+from adalog.pipeline.importing.read.mapping import DatomSource
+from adalog.store.database import Database
 from tests.executor.exports_in_process import held, in_edn, in_parquet, loaded, said
 from tests.executor.pipeline_in_process import InProcess
 from tests.executor.test_exporting import Failing, Twice

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from datalog.values import BigInt, identity, sort_key
-from executor.bounds.cancel import Cancel
-from executor.rules.aggregating import Aggregating, BestFacts
-from store.codes import Scratch
-from store.database import Database
+from adalog.datalog.values import BigInt, identity, sort_key
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.facts.aggregating import Aggregating, BestFacts
+from adalog.store.database import Database
+from adalog.store.values.codes import Scratch
 
 Row = tuple[Any, ...]
 

@@ -8,10 +8,10 @@ import weakref
 import numpy as np
 import pytest
 
-from datalog.errors import AdalogError, Code
-from executor.bounds.budget import Budget, Held, Memory
-from executor.bounds.cancel import Cancel
-from executor.bounds.failure import emptied
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.bounds.budget import Budget, Held, Memory
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.bounds.failure import emptied
 
 MIB = 1 << 20
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from datalog.errors import AdalogError
-from executor.bounds.recent import ENTRY_BYTES, Recent
-from executor.cache.settings import CacheSettings
-from executor.pool import Pool
-from executor.question.request import Request
-from planner.plan import Options
-from store.database import Database
+from adalog.datalog.errors import AdalogError
+from adalog.executor.bounds.recent import ENTRY_BYTES, Recent
+from adalog.executor.cache.settings import CacheSettings
+from adalog.executor.pool import Pool
+from adalog.executor.question.request import Request
+from adalog.planner.model.plan import Options
+from adalog.store.database import Database
 from tests.support import World, refused
 
 SCHEMA = """[{:db/ident :name :db/valueType :db.type/string :db/unique :db.unique/identity}

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datalog.edn import write
-from datalog.values import Float, Keyword, identity
-from executor.cache.codec import (
+from adalog.datalog.edn import write
+from adalog.datalog.values import Float, Keyword, identity
+from adalog.executor.cache.codec import (
     KEY_BYTES,
     UNSIGNED,
     Entry,
@@ -21,9 +21,9 @@ from executor.cache.codec import (
     entry_of,
     stored,
 )
-from executor.cache.kept import fetched_rows, kept_rows
-from executor.question.request import Request
-from store.wire import pack_as_written, unpack
+from adalog.executor.cache.kept import fetched_rows, kept_rows
+from adalog.executor.question.request import Request
+from adalog.store.files.wire import pack_as_written, unpack
 from tests.datalog.strategies import values
 from tests.support import World
 

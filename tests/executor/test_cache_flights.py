@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from datalog.errors import AdalogError, Code
-from executor.answer.result import Result
-from executor.bounds.cancel import Cancel
-from executor.bounds.failure import emptied
-from executor.cache.settings import CacheSettings
-from executor.pool import Pool, PoolSettings
-from executor.question.question import Question
-from executor.question.request import Request
-from store.database import Database
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.answer.result import Result
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.bounds.failure import emptied
+from adalog.executor.cache.settings import CacheSettings
+from adalog.executor.pool import Pool, PoolSettings
+from adalog.executor.question.question import Question
+from adalog.executor.question.request import Request
+from adalog.store.database import Database
 
 QUERY = "[:find (count ?e) . :where [?e :n ?v]]"
 # Short, and yet long enough for another to join the flight on a machine that has much to do.

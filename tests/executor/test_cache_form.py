@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datalog import ast
-from datalog.errors import AdalogError
-from datalog.parser import parse_query
-from executor.cache.form import form_of
+from adalog.datalog import ast
+from adalog.datalog.errors import AdalogError
+from adalog.datalog.parsing.parser import parse_query
+from adalog.executor.cache.form import form_of
 from tests.property.generated import query as random_query
 
 SAME = [

@@ -18,18 +18,18 @@ from typing import Any
 
 import pytest
 
-from datalog.errors import AdalogError, Code
-from executor.answer.result import Result
-from executor.bounds.cancel import Cancel
-from executor.cache import redis_layer
-from executor.cache.answers import ResultCache
-from executor.cache.codec import KEY_BYTES, Entry, encode, stored
-from executor.cache.redis_layer import LOOKUP_SECONDS, Cost, RedisLayer
-from executor.cache.settings import CacheSettings, RedisSettings
-from executor.cache.tally import Tally
-from executor.pool import Pool
-from executor.question.request import Request
-from store.database import Database
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.answer.result import Result
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.cache import redis_layer
+from adalog.executor.cache.answers import ResultCache
+from adalog.executor.cache.codec import KEY_BYTES, Entry, encode, stored
+from adalog.executor.cache.redis_layer import LOOKUP_SECONDS, Cost, RedisLayer
+from adalog.executor.cache.settings import CacheSettings, RedisSettings
+from adalog.executor.cache.tally import Tally
+from adalog.executor.pool import Pool
+from adalog.executor.question.request import Request
+from adalog.store.database import Database
 from tests.redis_servers import SERVERS, RedisServer, running
 
 SCHEMA = """[{:db/ident :n :db/valueType :db.type/long} {:db/ident :s :db/valueType :db.type/string}

@@ -6,8 +6,8 @@ import asyncio
 import gc
 from typing import Any
 
-from datalog.errors import AdalogError, Code
-from executor.bounds.cancel import abandoned
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.bounds.cancel import abandoned
 
 
 def test_an_abandoned_failure_is_not_logged() -> None:

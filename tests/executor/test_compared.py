@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from datalog.edn import read, write
-from datalog.errors import AdalogError
-from executor.bounds.cancel import Cancel
-from executor.maintain.asked import UndatedQuestion, feed_key, view_key
-from executor.maintain.compared import Compared
-from executor.maintain.view import Change, Interest, Tick
-from executor.question.arguments import Moment
-from executor.question.request import Request
-from store.bootstrap import IDENT
+from adalog.datalog.edn import read, write
+from adalog.datalog.errors import AdalogError
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.follow.asked import UndatedQuestion, feed_key, view_key
+from adalog.executor.follow.compared import Compared
+from adalog.executor.follow.view import Change, Interest, Tick
+from adalog.executor.question.arguments import Moment
+from adalog.executor.question.request import Request
+from adalog.store.values.bootstrap import IDENT
 from tests.support import World
 
 

@@ -12,15 +12,15 @@ from typing import Any
 
 import pytest
 
-from datalog.errors import AdalogError, Code
-from executor.bounds.cancel import Cancel
-from executor.pool import Pool
-from executor.question.request import Request
-from executor.spark import depot as depots
-from executor.spark import shipping
-from executor.spark.depot import Depot
-from store.database import Database
-from store.segment import Segment
+from adalog.cluster import depot as depots
+from adalog.cluster import shipping
+from adalog.cluster.depot import Depot
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.pool import Pool
+from adalog.executor.question.request import Request
+from adalog.store.database import Database
+from adalog.store.files.segment import Segment
 from tests.executor.spark_in_process import forget, spark_in_process
 from tests.postgres_servers import PostgresServer
 from tests.s3_server import Objects, s3_server

@@ -19,29 +19,29 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from datalog.ast import Const
-from datalog.builtins import BUILTINS
-from datalog.values import EdnSet, Keyword, identity
-from executor.bounds.cancel import Cancel
-from executor.bounds.run import Run
-from executor.extenders.attributes import AttributesExtender
-from executor.extenders.changes import Moments, SignedExtender
-from executor.extenders.comparisons import ComparisonExtender, EqualityExtender
-from executor.extenders.functions import Call, FilterExtender, FunctionExtender, UnnestExtender
-from executor.extenders.patterns import Patterns
-from executor.extenders.relation import RelationExtender, UnionExtender
-from executor.join.batch import Batch, Column
-from executor.join.connectives import Branch, Conjunction, Nest, NotExtender, OrExtender
-from executor.join.driver import Driver
-from executor.join.extender import START, UNBOUNDED, Extender, PairExtender, RangeExtender
-from executor.join.generic_join import GenericJoin, Level
-from planner.logical import WEIGHT, DatomAtom, Term
-from planner.version import Version
-from store.codes import Codes, Scratch
-from store.database import Database
-from store.layout import FALSE, TRUE
-from store.snapshot import TX_BASE, Snapshot
-from store.trie import Csr, Trie
+from adalog.datalog.ast import Const
+from adalog.datalog.builtins import BUILTINS
+from adalog.datalog.values import EdnSet, Keyword, identity
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.bounds.run import Run
+from adalog.executor.extenders.attributes import AttributesExtender
+from adalog.executor.extenders.changes import Moments, SignedExtender
+from adalog.executor.extenders.comparisons import ComparisonExtender, EqualityExtender
+from adalog.executor.extenders.functions import Call, FilterExtender, FunctionExtender, UnnestExtender
+from adalog.executor.extenders.patterns import Patterns
+from adalog.executor.extenders.relation import RelationExtender, UnionExtender
+from adalog.executor.join.batch import Batch, Column
+from adalog.executor.join.connectives import Branch, Conjunction, Nest, NotExtender, OrExtender
+from adalog.executor.join.driver import Driver
+from adalog.executor.join.extender import START, UNBOUNDED, Extender, PairExtender, RangeExtender
+from adalog.executor.join.generic_join import GenericJoin, Level
+from adalog.planner.model.logical import WEIGHT, DatomAtom, Term
+from adalog.planner.model.version import Version
+from adalog.store.database import Database
+from adalog.store.snapshot.snapshot import TX_BASE, Snapshot
+from adalog.store.tries.trie import Csr, Trie
+from adalog.store.values.codes import Codes, Scratch
+from adalog.store.values.layout import FALSE, TRUE
 from tests.property.model import examples
 
 Draw = Callable[[st.SearchStrategy], object]

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from datalog.errors import AdalogError
-from executor.bounds.cancel import Cancel
-from executor.rules.facts import Columns, RowFacts
-from store.trie import Csr, Trie
+from adalog.datalog.errors import AdalogError
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.facts.facts import Columns, RowFacts
+from adalog.store.tries.trie import Csr, Trie
 
 _CLOSE, _WIDER, _FAR = (0, 90), (-40, 300), (-(1 << 62), 1 << 62)
 
@@ -157,7 +157,7 @@ def test_what_replaces_rows_is_all_there_is() -> None:
 
 @pytest.mark.parametrize("within", [_CLOSE, _FAR])
 def test_more_rows_than_a_relation_may_have(within: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("executor.rules.facts.MOST_ROWS", 5_000)
+    monkeypatch.setattr("adalog.executor.facts.facts.MOST_ROWS", 5_000)
     facts = RowFacts(2, Cancel())
     facts.add(list(_drawn(1, 4_500, within)))
     more = list(_drawn(2, 4_500, within))

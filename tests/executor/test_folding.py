@@ -10,17 +10,17 @@ from random import Random
 import numpy as np
 import pytest
 
-from datalog.errors import AdalogError, Code
-from datalog.values import Keyword
-from executor.spark.engine import SparkEngine
-from executor.spark.folding import fold, folding_on
-from store import compactor
-from store import relation as relations
-from store.compactor import FoldJob
-from store.database import Database
-from store.fold_memory import PAIR_BYTES
-from store.pieces import ranges_of, samples_of
-from store.segment import Segment
+from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.values import Keyword
+from adalog.executor.spark.engine import SparkEngine
+from adalog.pipeline.folding import fold, folding_on
+from adalog.store.checkpoint import compactor
+from adalog.store.checkpoint.compactor import FoldJob
+from adalog.store.checkpoint.fold_memory import PAIR_BYTES
+from adalog.store.database import Database
+from adalog.store.files.segment import Segment
+from adalog.store.tries import relation as relations
+from adalog.store.tries.pieces import ranges_of, samples_of
 from tests.executor.pipeline_in_process import InProcess
 
 SCHEMA = """[

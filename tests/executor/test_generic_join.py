@@ -9,15 +9,15 @@ from collections.abc import Iterable
 import numpy as np
 import pytest
 
-from datalog.errors import AdalogError, Code
-from executor.bounds.cancel import Cancel
-from executor.join.batch import Batch, unit
-from executor.join.connectives import Conjunction
-from executor.join.driver import Driver
-from executor.join.extender import PairExtender
-from executor.join.generic_join import GenericJoin, Level
-from planner.logical import WEIGHT
-from store.trie import Csr, Trie
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.join.batch import Batch, unit
+from adalog.executor.join.connectives import Conjunction
+from adalog.executor.join.driver import Driver
+from adalog.executor.join.extender import PairExtender
+from adalog.executor.join.generic_join import GenericJoin, Level
+from adalog.planner.model.logical import WEIGHT
+from adalog.store.tries.trie import Csr, Trie
 
 TRIANGLE = [("a", "b"), ("a", "c"), ("b", "c")]
 CLIQUE = [*TRIANGLE, ("a", "d"), ("b", "d"), ("c", "d")]
@@ -108,7 +108,7 @@ def test_a_sum_over_many_extensions_is_made_in_pieces(monkeypatch: pytest.Monkey
     body = join([("a", "b")], "ab", edges, edges, 1 << 19).body
     looks: list[None] = []
     for most in (1 << 24, 50):
-        monkeypatch.setattr("executor.join.generic_join._SCATTERED", most)
+        monkeypatch.setattr("adalog.executor.join.generic_join._SCATTERED", most)
         found: list[tuple[int, int]] = []
 
         def sink(batch: Batch, found: list[tuple[int, int]] = found) -> bool:

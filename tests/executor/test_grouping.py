@@ -7,13 +7,13 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from datalog.ast import FindAggregate, Var
-from executor.bounds.cancel import Cancel
-from executor.join.batch import Batch
-from executor.maintain.grouping import AnswerGroups
-from planner.maintenance.feeds import FEED
-from store.codes import Scratch
-from store.database import Database
+from adalog.datalog.ast import FindAggregate, Var
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.follow.grouping import AnswerGroups
+from adalog.executor.join.batch import Batch
+from adalog.planner.maintenance.feeds import FEED
+from adalog.store.database import Database
+from adalog.store.values.codes import Scratch
 
 
 @pytest.fixture

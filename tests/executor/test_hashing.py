@@ -10,9 +10,9 @@ import pytest
 from numba import njit
 from numpy.typing import NDArray
 
-from executor.kernels import distinct_rows, group_kernels
-from executor.kernels.distinct_rows import first_rows
-from executor.kernels.group_kernels import group_rows, mix
+from adalog.executor.kernels import distinct_rows, group_kernels
+from adalog.executor.kernels.distinct_rows import first_rows
+from adalog.executor.kernels.group_kernels import group_rows, mix
 
 SEEDS = [np.uint64(1), np.uint64(0x243F6A8885A308D3), np.uint64(2**64 - 1), np.uint64(2**63)]
 
@@ -84,6 +84,6 @@ def test_whoever_hashes_many_rows_looks_at_the_deadline():
 
 
 def test_each_process_has_a_number_of_its_own():
-    said = "from executor.kernels.seed import SEED; print(SEED)"
+    said = "from adalog.executor.kernels.seed import SEED; print(SEED)"
     numbers = {subprocess.run([sys.executable, "-c", said], capture_output=True, check=True).stdout for _ in "ab"}
     assert len(numbers) == 2

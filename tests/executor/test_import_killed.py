@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from store.database import Database
+from adalog.store.database import Database
 from tests.executor.test_importing import facts
 
 _IMPORT = """
 import os, signal, sys
 from pathlib import Path
 import pyarrow as pa
-import store.compactor, store.log
-from store.database import Database
+import adalog.store.checkpoint.compactor, adalog.store.log.log
+from adalog.store.database import Database
 from tests.executor import pipeline_in_process
 from tests.executor.test_importing import mapping
 
@@ -52,15 +52,15 @@ class Killed(pipeline_in_process.InProcess):
 pipeline_in_process.InProcess = Killed
 with Database.open(str(folder / "data")) as database:
     if when in ("before the log", "after the log"):
-        ending(store.log.Log, "append", when == "after the log")
+        ending(adalog.store.log.log.Log, "append", when == "after the log")
     elif when == "before the checkpoint":
         adopt = database._compactor.paused
-        ran = store.compactor.Compactor.run
+        ran = store.checkpoint.compactor.Compactor.run
         def run(self):
             if database.snapshot().t > 1:
                 end()
             ran(self)
-        store.compactor.Compactor.run = run
+        store.checkpoint.compactor.Compactor.run = run
     table = pa.table({"id": ["a", "b"], "name": ["Ada", "Bob"]})
     pipeline_in_process.imported(database, folder, mapping({"person/name": "name"}), {"people": table})
 print("done")

@@ -12,9 +12,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from datalog.errors import AdalogError, Code
-from store import adoption
-from store.database import Database
+from adalog.datalog.errors import AdalogError, Code
+from adalog.store.checkpoint import adoption
+from adalog.store.database import Database
 from tests.executor.pipeline_in_process import imported
 
 SCHEMA = """[
@@ -131,7 +131,7 @@ def test_what_was_there_is_upserted(database: Database, tmp_path: Path) -> None:
 
 
 def edn(text: str) -> Any:
-    from datalog import edn
+    from adalog.datalog import edn
 
     return edn.read(text)
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from datalog.errors import AdalogError, Code
-from datalog.values import Keyword
-from store.database import Database
+from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.values import Keyword
+from adalog.store.database import Database
 from tests.executor.exports_in_process import exported, held, loaded
 
 SCHEMA = """[
@@ -287,7 +287,7 @@ def test_rows_of_an_export_that_are_rejected(database: Database, tmp_path: Path)
 
 
 def test_what_is_told_of_a_mapping(database: Database, tmp_path: Path) -> None:
-    from executor.spark.pipeline.mapping import read_mapping
+    from adalog.pipeline.importing.read.mapping import read_mapping
 
     file = tmp_path / "mapping.yaml"
     rows = "  r: {path: r.csv, entity: {attribute: p/mail, column: m}}\n"
@@ -310,8 +310,8 @@ def test_what_is_told_of_a_mapping(database: Database, tmp_path: Path) -> None:
 
 
 def test_a_server_reads_datoms_from_its_places_only(database: Database, tmp_path: Path) -> None:
-    from executor.spark.pipeline.mapping import read_mapping
-    from executor.spark.pipeline.places import Places
+    from adalog.pipeline.importing.read.mapping import read_mapping
+    from adalog.pipeline.importing.read.places import Places
 
     inside, mapping = tmp_path / "in", tmp_path / "mapping.yaml"
     inside.mkdir()

@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 import pyarrow as pa
 import pytest
 
-from datalog.errors import AdalogError, Code
-from store.backup.checking import check_data
-from store.database import Database
+from adalog.datalog.errors import AdalogError, Code
+from adalog.store.backup.checking import check_data
+from adalog.store.database import Database
 from tests.executor import pipeline_in_process
 from tests.executor.pipeline_in_process import InProcess, imported
 from tests.executor.test_importing import SCHEMA, facts, mapping
@@ -151,7 +151,7 @@ def test_an_entity_made_meanwhile_is_the_same(
 
 
 def pipeline_keyword(name: str) -> Any:
-    from datalog.values import Keyword
+    from adalog.datalog.values import Keyword
 
     return Keyword(name)
 

@@ -10,11 +10,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from datalog.values import Keyword
-from executor.spark.folding import fold
-from executor.spark.pipeline import deciding
-from store.database import Database
-from store.fold_memory import PAIR_BYTES
+from adalog.datalog.values import Keyword
+from adalog.pipeline.folding import fold
+from adalog.pipeline.importing.decide import deciding
+from adalog.store.checkpoint.fold_memory import PAIR_BYTES
+from adalog.store.database import Database
 from tests.executor.exports_in_process import said
 from tests.executor.pipeline_in_process import InProcess, imported
 from tests.executor.test_importing import SCHEMA, mapping

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from executor.bounds.cancel import Cancel
-from executor.join.batch import Batch
-from executor.rules.kept import BestKept, KeptExtender, KeptFacts
-from executor.rules.walked import Edges, WalkedFacts
-from planner.version import Version
-from store.trie import Csr, Trie
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.facts.kept import BestKept, KeptExtender, KeptFacts
+from adalog.executor.facts.walked import Edges, WalkedFacts
+from adalog.executor.join.batch import Batch
+from adalog.planner.model.version import Version
+from adalog.store.tries.trie import Csr, Trie
 
 Row = tuple[int, ...]
 

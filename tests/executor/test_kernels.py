@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from executor.kernels import group_kernels, range_kernels
-from executor.kernels.distinct_rows import first_rows
+from adalog.executor.kernels import group_kernels, range_kernels
+from adalog.executor.kernels.distinct_rows import first_rows
 
 run = st.lists(st.integers(0, 120), max_size=60).map(lambda xs: sorted(set(xs)))
 far = st.sampled_from([0, -(1 << 62), (1 << 61) + 5])

@@ -10,22 +10,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-from datalog.errors import AdalogError
-from executor.bounds.budget import Memory
-from executor.bounds.cancel import Cancel
-from executor.bounds.run import Run
-from executor.evaluation.compile import Compiler
-from executor.evaluation.fixpoint import Fixpoint
-from executor.extenders.changes import Moments
-from executor.maintain.closed import ClosedStratum
-from executor.maintain.program import MaintainedProgram, UnmaintainableError
-from executor.question.inputs import Inputs, bind_inputs
-from executor.question.question import Questions
-from executor.question.request import Request
-from executor.rules.facts import whole
-from planner.plan import Options
-from store.codes import Scratch
-from store.database import Database
+from adalog.datalog.errors import AdalogError
+from adalog.executor.bounds.budget import Memory
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.bounds.run import Run
+from adalog.executor.evaluation.compile import Compiler
+from adalog.executor.evaluation.fixpoint import Fixpoint
+from adalog.executor.extenders.changes import Moments
+from adalog.executor.facts.facts import whole
+from adalog.executor.follow.closed import ClosedStratum
+from adalog.executor.follow.program import MaintainedProgram, UnmaintainableError
+from adalog.executor.question.inputs import Inputs, bind_inputs
+from adalog.executor.question.question import Questions
+from adalog.executor.question.request import Request
+from adalog.planner.model.plan import Options
+from adalog.store.database import Database
+from adalog.store.values.codes import Scratch
 
 SCHEMA = """[{:db/ident :to :db/valueType :db.type/ref :db/cardinality :db.cardinality/many}
              {:db/ident :far :db/valueType :db.type/long :db/cardinality :db.cardinality/many}
@@ -234,7 +234,7 @@ def test_what_is_kept_is_drawn_from_the_budget_of_the_step(database: Database) -
 
 
 def test_a_closure_lets_go_of_tries_that_were_folded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("store.compactor._LEAST", 1)
+    monkeypatch.setattr("adalog.store.checkpoint.compactor._LEAST", 1)
     with Database.open(str(tmp_path)) as database:
         database.transact(SCHEMA)
         database.transact(edges((1, 2), (2, 3)))

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from datalog.errors import AdalogError
-from datalog.values import Keyword
-from executor.spark.pipeline.loading import check_alone
-from executor.spark.pipeline.mapping import Column, read_mapping
+from adalog.datalog.errors import AdalogError
+from adalog.datalog.values import Keyword
+from adalog.pipeline.importing.loading import check_alone
+from adalog.pipeline.importing.read.mapping import Column, read_mapping
 
 WHOLE = """\
 schema: people.edn

@@ -6,10 +6,10 @@ import threading
 
 import pytest
 
-from datalog.errors import Code
-from executor.bounds import meter
-from executor.bounds.client import Client
-from executor.bounds.meter import Buckets, Charge, OverdrawnError, Tab
+from adalog.datalog.errors import Code
+from adalog.executor.bounds import meter
+from adalog.executor.bounds.client import Client
+from adalog.executor.bounds.meter import Buckets, Charge, OverdrawnError, Tab
 
 
 class Clock:

@@ -14,16 +14,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from datalog.errors import AdalogError, Code
-from executor.answer.parquet import Part
-from executor.join.batch import concatenate
-from executor.pool import Pool, PoolSettings
-from executor.question.request import Request
-from executor.spark import engine as engines
-from executor.spark import exchange, gathering
-from executor.spark import task as tasks
-from executor.spark.shares import Divided, Share
-from store.database import Database
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.answer.parquet import Part
+from adalog.executor.join.batch import concatenate
+from adalog.executor.pool import Pool, PoolSettings
+from adalog.executor.question.request import Request
+from adalog.executor.spark import engine as engines
+from adalog.executor.spark import exchange, gathering
+from adalog.executor.spark import task as tasks
+from adalog.executor.spark.shares import Divided, Share
+from adalog.store.database import Database
 from tests.executor.spark_in_process import spark_in_process
 
 SCHEMA = """[{:db/ident :p/name :db/valueType :db.type/string :db/cardinality :db.cardinality/one}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from executor.prediction import Cluster, Prediction, Work
-from planner.plan import Engine as Place
+from adalog.executor.prediction import Cluster, Prediction, Work
+from adalog.planner.model.plan import Engine as Place
 
 SIXTEEN = Cluster(cores=16, tasks=96, idle_seconds=0.35)
 QUERY = "[:find ?a ?b ?c :where …]"

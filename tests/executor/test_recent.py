@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from executor.bounds.recent import ENTRY_BYTES, Recent, weight_of_text
-from executor.evaluation.compile import Compiler
-from executor.pool import Pool, PoolSettings
-from executor.question.question import Questions
-from executor.question.request import Request
-from schema.execution import Operations
-from schema.limits import Limits
-from schema.surface import build_schema
-from store.database import Database
+from adalog.executor.bounds.recent import ENTRY_BYTES, Recent, weight_of_text
+from adalog.executor.evaluation.compile import Compiler
+from adalog.executor.pool import Pool, PoolSettings
+from adalog.executor.question.question import Questions
+from adalog.executor.question.request import Request
+from adalog.schema.execution import Operations
+from adalog.schema.limits import Limits
+from adalog.schema.surface import build_schema
+from adalog.store.database import Database
 
 
 def test_the_least_recently_used_goes_first() -> None:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from executor.kernels import row_kernels
-from executor.kernels.seed import SEED
-from store.trie import EMPTY, Csr
+from adalog.executor.kernels import row_kernels
+from adalog.executor.kernels.seed import SEED
+from adalog.store.tries.trie import EMPTY, Csr
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 FAR = [-(1 << 62), -1, 0, 1, (1 << 61) + 3, 1 << 62]

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from datalog.errors import AdalogError, Code
-from executor.bounds.cancel import Cancel
-from executor.bounds.client import Client
-from executor.turns.lanes import Lane, Places
-from executor.turns.scheduler import Scheduler
-from executor.turns.ticket import Ticket
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.bounds.client import Client
+from adalog.executor.turns.lanes import Lane, Places
+from adalog.executor.turns.scheduler import Scheduler
+from adalog.executor.turns.ticket import Ticket
 
 ANN, BOB = Client("ann", 1), Client("bob", 2)
 HEAVY, LIGHT = 1e9, 0.0

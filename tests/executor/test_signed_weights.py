@@ -7,19 +7,19 @@ import math
 import numpy as np
 import pytest
 
-from datalog.ast import FindAggregate, FindVar, Var
-from datalog.errors import AdalogError
-from executor.answer.aggregates import aggregated
-from executor.bounds.cancel import Cancel
-from executor.extenders.changes import SignedExtender
-from executor.extenders.relation import RelationExtender
-from executor.join.batch import Batch, check_total
-from executor.join.connectives import Conjunction
-from executor.join.driver import Driver
-from executor.join.generic_join import GenericJoin, Level
-from executor.kernels.sum_kernels import exact_sums
-from planner.logical import WEIGHT
-from store.codes import Codes, Scratch
+from adalog.datalog.ast import FindAggregate, FindVar, Var
+from adalog.datalog.errors import AdalogError
+from adalog.executor.answer.aggregates import aggregated
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.extenders.changes import SignedExtender
+from adalog.executor.extenders.relation import RelationExtender
+from adalog.executor.join.batch import Batch, check_total
+from adalog.executor.join.connectives import Conjunction
+from adalog.executor.join.driver import Driver
+from adalog.executor.join.generic_join import GenericJoin, Level
+from adalog.executor.kernels.sum_kernels import exact_sums
+from adalog.planner.model.logical import WEIGHT
+from adalog.store.values.codes import Codes, Scratch
 
 
 def longs(*numbers: int) -> np.ndarray:

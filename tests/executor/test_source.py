@@ -26,18 +26,18 @@ from pyspark.sql.datasource import (
     StringContains,
 )
 
-from datalog.edn import write
-from datalog.errors import AdalogError, Code
-from datalog.parser import parse_query
-from datalog.values import Keyword
-from executor.pool import Pool
-from executor.question.request import Request
-from executor.source.answers import _types
-from executor.source.data_source import FilteredSource
-from executor.source.kinds import EDN
+from adalog.datalog.edn import write
+from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.parsing.parser import parse_query
+from adalog.datalog.values import Keyword
+from adalog.executor.pool import Pool
+from adalog.executor.question.request import Request
+from adalog.executor.source.answers import _types
+from adalog.executor.source.data_source import FilteredSource
+from adalog.executor.source.kinds import EDN
+from adalog.store.database import Database
+from adalog.store.reading import read_folder
 from pyspark_adalog import DefaultSource
-from store.database import Database
-from store.reading import read_folder
 
 SCHEMA = """[
  {:db/ident :p/name :db/valueType :db.type/string :db/cardinality :db.cardinality/one
@@ -128,7 +128,7 @@ def test_values_of_one_attribute_have_its_type(database: Database, attribute: st
 
 
 def _ident(name: str) -> Any:
-    from datalog.values import Keyword
+    from adalog.datalog.values import Keyword
 
     return Keyword(name.removeprefix(":"))
 

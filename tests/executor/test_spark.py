@@ -21,15 +21,15 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from datalog.errors import AdalogError, Code
-from datalog.values import identity
-from executor.answer.result import Result
-from executor.bounds.cancel import Cancel
-from executor.pool import Pool, PoolSettings
-from executor.question.request import Request
-from executor.spark.engine import SparkEngine
-from executor.spark.session import Live
-from store.database import Database
+from adalog.cluster.session import Live
+from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.values import identity
+from adalog.executor.answer.result import Result
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.pool import Pool, PoolSettings
+from adalog.executor.question.request import Request
+from adalog.executor.spark.engine import SparkEngine
+from adalog.store.database import Database
 from tests.spark_processes import alive, busy_worker, ticks, until, workers_of
 from tests.support import QUICK, World
 

@@ -15,13 +15,13 @@ from random import Random
 import pyarrow as pa
 import pytest
 
-from datalog.errors import AdalogError, Code
-from datalog.values import identity
-from executor.pool import Pool, PoolSettings
-from executor.question.request import Request
-from executor.spark.engine import SparkEngine
-from executor.spark.job import each_in_a_task
-from store.database import Database
+from adalog.cluster.job import each_in_a_task
+from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.values import identity
+from adalog.executor.pool import Pool, PoolSettings
+from adalog.executor.question.request import Request
+from adalog.executor.spark.engine import SparkEngine
+from adalog.store.database import Database
 from tests.property.generated import transaction, transactions
 from tests.property.model import SWITCHES, asked_of, check, examples, filled
 from tests.spark_cluster import Standalone, standalone
@@ -91,12 +91,12 @@ def test_workers_run_our_code_from_their_own_folder(world: World, cluster: Stand
     def placed(columns: Iterator[pa.Array]) -> Iterator[pa.Array]:
         import os
 
-        import executor.spark.task
-        from executor.kernels import row_kernels
+        from adalog.executor.kernels import row_kernels
+        from adalog.executor.spark import task
 
         # Kernels come compiled.
         hits = sum(row_kernels.insert._cache_hits.values())
-        said = [executor.spark.task.__file__, os.environ["PYTHONPATH"], str(hits)]
+        said = [task.__file__, os.environ["PYTHONPATH"], str(hits)]
         for column in columns:
             yield pa.array(["\n".join(said).encode()] * len(column), pa.binary())
 

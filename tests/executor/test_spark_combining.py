@@ -8,18 +8,18 @@ from random import Random
 import numpy as np
 import pytest
 
-from datalog.values import identity
-from executor.bounds.cancel import Cancel
-from executor.evaluation.compile import Compiler
-from executor.evaluation.local import collector_for, shape_result
-from executor.join.batch import Batch
-from executor.question.question import Questions
-from executor.question.request import Request
-from executor.spark.combining import combined
-from planner.logical import WEIGHT
-from planner.plan import Plan
-from store.codes import Scratch
-from store.database import Database
+from adalog.datalog.values import identity
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.evaluation.compile import Compiler
+from adalog.executor.evaluation.local import collector_for, shape_result
+from adalog.executor.join.batch import Batch
+from adalog.executor.question.question import Questions
+from adalog.executor.question.request import Request
+from adalog.executor.spark.combining import combined
+from adalog.planner.model.logical import WEIGHT
+from adalog.planner.model.plan import Plan
+from adalog.store.database import Database
+from adalog.store.values.codes import Scratch
 from tests.property.model import examples
 
 SCHEMA = """[{:db/ident :n/group :db/valueType :db.type/long :db/cardinality :db.cardinality/many}

@@ -14,14 +14,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from datalog.errors import AdalogError, Code
-from executor.spark.engine import SparkEngine
-from executor.spark.pipeline import streaming
-from executor.spark.pipeline.loading import Outcome, load
-from executor.spark.pipeline.mapping import read_mapping
-from executor.spark.pipeline.reading import SparkRunner
-from executor.spark.session import Session
-from store.database import Database
+from adalog.cluster.session import Session
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.spark.engine import SparkEngine
+from adalog.pipeline.importing import streaming
+from adalog.pipeline.importing.loading import Outcome, load
+from adalog.pipeline.importing.read.mapping import read_mapping
+from adalog.pipeline.importing.read.reading import SparkRunner
+from adalog.store.database import Database
 from tests.executor.test_spark_importing import Silent
 
 pytestmark = pytest.mark.spark

@@ -13,20 +13,20 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
-from datalog.errors import AdalogError, Code
-from datalog.values import Keyword
-from executor.pool import Pool
-from executor.spark.engine import SparkEngine
-from executor.spark.exporting.export import export
-from executor.spark.pipeline.loading import Outcome, load
-from executor.spark.pipeline.mapping import Plan, read_mapping
-from executor.spark.pipeline.reading import SparkRunner
-from executor.spark.pipeline.streaming import Streaming
-from executor.spark.session import Session
-from gateway.cli import main
-from gateway.config import Settings
+from adalog.cluster.session import Session
+from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.values import Keyword
+from adalog.executor.pool import Pool
+from adalog.executor.spark.engine import SparkEngine
+from adalog.gateway.cli import main
+from adalog.gateway.settings.config import Settings
+from adalog.pipeline.exporting.export import export
+from adalog.pipeline.importing.loading import Outcome, load
+from adalog.pipeline.importing.read.mapping import Plan, read_mapping
+from adalog.pipeline.importing.read.reading import SparkRunner
+from adalog.pipeline.importing.streaming import Streaming
+from adalog.store.database import Database
 from pyspark_adalog import DefaultSource, register
-from store.database import Database
 from tests.executor.exports_in_process import held, in_edn, in_parquet, said
 from tests.executor.test_importing import SCHEMA, facts
 from tests.gateway.support import Gateway, served

@@ -11,10 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from executor.spark.archive import restore_times, write_archive
-from executor.spark.configuration import configuration, python_of
-from executor.spark.properties import parsed, spark_defaults, written
-from gateway.config import SettingError, settings_from
+from adalog.cluster.archive import restore_times, write_archive
+from adalog.cluster.configuration import configuration, python_of
+from adalog.cluster.properties import parsed, spark_defaults, written
+from adalog.gateway.settings.checking import checked
+from adalog.gateway.settings.config import SettingError
+from adalog.gateway.settings.sources import settings_from
 
 
 @pytest.mark.parametrize(
@@ -57,7 +59,7 @@ def test_what_would_break_jobs_is_refused(text: str, wrong: str) -> None:
     with pytest.raises(ValueError, match=re.escape(wrong)):
         parsed(text)
     with pytest.raises(SettingError) as refused:
-        settings_from({"ADALOG_SPARK_CONF": text}).checked()
+        checked(settings_from({"ADALOG_SPARK_CONF": text}))
     assert str(refused.value).startswith("ADALOG_SPARK_CONF: ")
     assert "hunter2" not in str(refused.value)
     assert wrong in str(refused.value)
@@ -65,7 +67,7 @@ def test_what_would_break_jobs_is_refused(text: str, wrong: str) -> None:
 
 def test_spark_connect_is_refused_as_a_master() -> None:
     with pytest.raises(SettingError, match="Spark Connect"):
-        settings_from({"ADALOG_SPARK_MASTER": "sc://host:15002"}).checked()
+        checked(settings_from({"ADALOG_SPARK_MASTER": "sc://host:15002"}))
 
 
 def test_defaults_of_other_programs_are_read_and_ours_kept(tmp_path: Path) -> None:
@@ -102,7 +104,7 @@ def test_workers_elsewhere_run_their_own_python() -> None:
     assert python_of({}, "local[*]") == sys.executable
     assert python_of({"spark.pyspark.python": "./env/bin/python"}, "spark://host:7077") == "./env/bin/python"
     # As a fresh process says it: a session that was started here has set the variable for its own workers.
-    said = "from executor.spark.configuration import python_of; print(python_of({}, 'spark://host:7077'))"
+    said = "from adalog.cluster.configuration import python_of; print(python_of({}, 'spark://host:7077'))"
     environment = {name: value for name, value in os.environ.items() if name != "PYSPARK_PYTHON"}
     for extra, python in (({}, "python3"), ({"PYSPARK_PYTHON": "/opt/python"}, "/opt/python")):
         run = [sys.executable, "-c", said]
@@ -117,8 +119,9 @@ def test_a_file_of_properties_is_read_by_java_as_it_was_meant() -> None:
 def test_the_archive_has_what_workers_import_and_the_times_of_its_sources(tmp_path: Path) -> None:
     root, out = tmp_path / "root", tmp_path / "out"
     out.mkdir()
-    sources = ("executor/kernels/k.py", "executor/kernels/__pycache__/k.nbi", "store/s.py", "gateway/app.py")
-    for name in (*sources, "executor/__pycache__/k.cpython.pyc"):
+    kept = ("__init__.py", "executor/kernels/k.py", "executor/kernels/__pycache__/k.nbi", "store/s.py")
+    sources = [f"adalog/{name}" for name in kept]
+    for name in (*sources, "adalog/gateway/app.py", "adalog/executor/__pycache__/k.cpython.pyc"):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(name)
         os.utime(root / name, ns=(123_456_789, 987_654_321_123))
@@ -127,12 +130,13 @@ def test_the_archive_has_what_workers_import_and_the_times_of_its_sources(tmp_pa
     unpacked = tmp_path / "unpacked"
     with tarfile.open(made) as archive:
         archive.extractall(unpacked, filter="data")
-    for name in sources[:3]:
+    for name in sources:
         os.utime(unpacked / name)
     restore_times(unpacked)
-    for name in sources[:3]:
+    for name in sources:
         assert (unpacked / name).stat().st_mtime_ns == 987_654_321_123
     assert sorted(path.name for path in unpacked.rglob("*") if path.is_file()) == [
+        "__init__.py",
         "k.nbi",
         "k.py",
         "s.py",

@@ -8,16 +8,16 @@ from collections.abc import Generator, Iterator
 
 import pytest
 
-from datalog import edn
-from datalog.errors import AdalogError, Code
-from executor.bounds.budget import Memory
-from executor.bounds.cancel import Cancel
-from executor.pool import Pool, PoolSettings
-from executor.question.request import Request
-from executor.spark.engine import SparkEngine
-from executor.spark.remote import Back, RemoteSpark, Sent, run_sent
-from executor.spark.seen import Seen
-from store.database import Database
+from adalog.cluster.seen import Seen
+from adalog.datalog import edn
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.bounds.budget import Memory
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.pool import Pool, PoolSettings
+from adalog.executor.question.request import Request
+from adalog.executor.spark.engine import SparkEngine
+from adalog.executor.spark.remote import Back, RemoteSpark, Sent, run_sent
+from adalog.store.database import Database
 
 pytestmark = pytest.mark.spark
 

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from datalog.errors import AdalogError, Code
-from executor.pool import Pool, PoolSettings
-from executor.question.request import Request
-from executor.spark import session as sessions
-from executor.spark.engine import SparkEngine
-from executor.spark.failures import not_started, told
-from executor.spark.java import java_home
-from executor.spark.shipping import Shipping
-from store.database import Database
-from store.segment import DamagedSegment
+from adalog.cluster import session as sessions
+from adalog.cluster.failures import not_started, told
+from adalog.cluster.java import java_home
+from adalog.cluster.shipping import Shipping
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.pool import Pool, PoolSettings
+from adalog.executor.question.request import Request
+from adalog.executor.spark.engine import SparkEngine
+from adalog.store.database import Database
+from adalog.store.files.segment import DamagedSegment
 
 DATA = "[" + " ".join(f"{{:n/value {i}}}" for i in range(300)) + "]"
 QUERY = "[:find ?x :where [?e :n/value ?x]]"
@@ -27,7 +27,7 @@ def test_without_java_spark_is_unavailable_and_the_rest_goes_on(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(sessions, "java_home", lambda: java_home({"JAVA_HOME": "/none", "PATH": str(tmp_path)}))
-    monkeypatch.setattr("executor.spark.java._PLACES", ())
+    monkeypatch.setattr("adalog.cluster.java._PLACES", ())
     with Database.open(":memory:") as database:
         pool = Pool(database, PoolSettings(threads=1), spark=SparkEngine("local[1]"))
         try:

@@ -10,27 +10,27 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from datalog.errors import AdalogError, Code, Position
-from datalog.values import Keyword
-from executor.bounds.cancel import Cancel
-from executor.bounds.run import Run
-from executor.evaluation.bind import Binding
-from executor.evaluation.compile import Compiler
-from executor.evaluation.fixpoint import derived
-from executor.join.batch import Batch, concatenate
-from executor.join.driver import Driver
-from executor.join.generic_join import GenericJoin
-from executor.question.inputs import bind_inputs
-from executor.question.question import Questions
-from executor.question.request import Request
-from executor.spark.java import java_home
-from executor.spark.shares import Share, cut, dealt, divided, split
-from executor.spark.task import Refused, refusal
-from executor.spark.wire import column_of, from_bytes, to_bytes
-from planner.logical import WEIGHT
-from store.codes import Scratch
-from store.database import Database
-from store.snapshot import Snapshot
+from adalog.cluster.java import java_home
+from adalog.cluster.refusals import Refused, refusal
+from adalog.datalog.errors import AdalogError, Code, Position
+from adalog.datalog.values import Keyword
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.bounds.run import Run
+from adalog.executor.evaluation.bind import Binding
+from adalog.executor.evaluation.compile import Compiler
+from adalog.executor.evaluation.fixpoint import derived
+from adalog.executor.join.batch import Batch, concatenate
+from adalog.executor.join.driver import Driver
+from adalog.executor.join.generic_join import GenericJoin
+from adalog.executor.question.inputs import bind_inputs
+from adalog.executor.question.question import Questions
+from adalog.executor.question.request import Request
+from adalog.executor.spark.shares import Share, cut, dealt, divided, split
+from adalog.executor.spark.wire import column_of, from_bytes, to_bytes
+from adalog.planner.model.logical import WEIGHT
+from adalog.store.database import Database
+from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.values.codes import Scratch
 
 SCHEMA = "[{:db/ident :g/to :db/valueType :db.type/ref :db/cardinality :db.cardinality/many}]"
 

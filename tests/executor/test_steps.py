@@ -14,18 +14,18 @@ from typing import Any
 
 import pytest
 
-from datalog.edn import read
-from datalog.errors import AdalogError
-from datalog.values import identity
-from executor.bounds.cancel import Cancel
-from executor.evaluation.bind import Binding
-from executor.maintain.asked import UndatedQuestion
-from executor.maintain.choosing import view_of
-from executor.maintain.maintained import Maintained
-from executor.maintain.view import Tick
-from executor.question.request import Request
-from store import compactor
-from store.snapshot import Snapshot
+from adalog.datalog.edn import read
+from adalog.datalog.errors import AdalogError
+from adalog.datalog.values import identity
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.evaluation.bind import Binding
+from adalog.executor.follow.asked import UndatedQuestion
+from adalog.executor.follow.choosing import view_of
+from adalog.executor.follow.maintained import Maintained
+from adalog.executor.follow.view import Tick
+from adalog.executor.question.request import Request
+from adalog.store.checkpoint import compactor
+from adalog.store.snapshot.snapshot import Snapshot
 from tests.support import World
 
 SCHEMA = """[{:db/ident :to :db/valueType :db.type/ref :db/cardinality :db.cardinality/many}

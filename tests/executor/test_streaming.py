@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from datalog.errors import AdalogError, Code
-from executor.spark.pipeline import streaming
-from executor.spark.pipeline.loading import Outcome
-from executor.spark.pipeline.mapping import Plan, read_mapping
-from executor.spark.pipeline.streaming import Streaming
+from adalog.datalog.errors import AdalogError, Code
+from adalog.pipeline.importing import streaming
+from adalog.pipeline.importing.loading import Outcome
+from adalog.pipeline.importing.read.mapping import Plan, read_mapping
+from adalog.pipeline.importing.streaming import Streaming
 
 MAPPING = """
 sources:

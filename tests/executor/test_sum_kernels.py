@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from executor.kernels.sum_kernels import exact_sums
+from adalog.executor.kernels.sum_kernels import exact_sums
 
 _EXTREMES = [0.0, -0.0, 5e-324, -5e-324, 2.2250738585072014e-308, 2.0**-1073, 1e16, -1e16, 1.0, 2.0**53]
 _EXTREMES += [1.7976931348623157e308, -1.7976931348623157e308]

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from executor.join import extender
-from executor.join.extender import expand, trie_ranges
-from store.trie import EMPTY, Trie
+from adalog.executor.join import extender
+from adalog.executor.join.extender import expand, trie_ranges
+from adalog.store.tries.trie import EMPTY, Trie
 
 
 def test_rows_that_another_thread_writes_out_meanwhile_are_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,13 +10,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from datalog.values import BigInt, Float, Keyword, Symbol, Uri
-from executor.spark.pipeline.lines import LineNumbers
-from executor.spark.pipeline.mapping import Column, Source
-from executor.spark.pipeline.texts import value_of
-from executor.spark.pipeline.typed import INLINE, typed
-from store import layout
-from store.keys import inline_value, value_of_key
+from adalog.datalog.values import BigInt, Float, Keyword, Symbol, Uri
+from adalog.pipeline.importing.read.lines import LineNumbers
+from adalog.pipeline.importing.read.mapping import Column, Source
+from adalog.pipeline.importing.read.texts import value_of
+from adalog.pipeline.importing.read.typed import INLINE, typed
+from adalog.store.values import layout
+from adalog.store.values.keys import inline_value, value_of_key
 
 
 def values(array: pa.Array, value_type: str, read_as: str | None = None, split: str | None = None) -> list[Any]:

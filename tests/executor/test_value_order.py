@@ -11,16 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datalog.builtins import BUILTINS
-from datalog.values import BigInt, Char, EdnSet, Float, Keyword
-from executor.bounds.run import Run
-from executor.extenders.comparisons import ComparisonExtender
-from executor.extenders.functions import Call
-from executor.join.batch import Batch
-from executor.join.connectives import ranges_of
-from executor.join.extender import expand
-from store.codes import Codes, Scratch
-from store.trie import distinct
+from adalog.datalog.builtins import BUILTINS
+from adalog.datalog.values import BigInt, Char, EdnSet, Float, Keyword
+from adalog.executor.bounds.run import Run
+from adalog.executor.extenders.comparisons import ComparisonExtender
+from adalog.executor.extenders.functions import Call
+from adalog.executor.join.batch import Batch
+from adalog.executor.join.connectives import ranges_of
+from adalog.executor.join.extender import expand
+from adalog.store.tries.trie import distinct
+from adalog.store.values.codes import Codes, Scratch
 
 LARGE, HUGE = 2**53 + 1, 2**60 + 2**10
 LONGS = (0, 1, 2, -1, LARGE, LARGE - 1, -LARGE, 2**59 - 1, -(2**59))

@@ -14,7 +14,7 @@ from tests.gateways.gateway import SERVE, Gateway
 
 # Small runs, so that there are folds and checkpoints in seconds; the disk is looked at soon after it failed.
 _PROGRAM = f"""
-from store import compactor, doubt, relation, replay
+from adalog.store import compactor, doubt, relation, replay
 compactor._LEAST = compactor._ENOUGH = relation._LEAST = 40
 replay._APART_SECONDS = 0.02
 doubt._REST = 0.05

@@ -13,8 +13,8 @@ import sqlite3
 import sys
 from pathlib import Path
 
-from datalog.errors import AdalogError
-from store.log import Log
+from adalog.datalog.errors import AdalogError
+from adalog.store.log.log import Log
 from tests.faults.disk import Control, Kind
 
 TIMES = 40

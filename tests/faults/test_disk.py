@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from datalog.values import Keyword
-from store.database import Database
+from adalog.datalog.values import Keyword
+from adalog.store.database import Database
 from tests.faults.disk import ALL, RUNS, Control, Kind, contents, cut_power
 from tests.store.model import Model, check
 
@@ -231,7 +231,7 @@ def test_writers_killed_on_a_failing_disk(
 
 
 def test_opening_that_fails_loses_nothing(shim: Path, tmp_path: Path) -> None:
-    """SQLite removes its write-ahead log where opening fails in a certain way: `store.log` keeps it."""
+    """SQLite removes its write-ahead log where opening fails in a certain way: `store.log.log` keeps it."""
     control = tmp_path / "control"
     control.write_bytes(bytes(4096))
     words = [sys.executable, "-m", "tests.faults.opening", str(tmp_path), str(control)]

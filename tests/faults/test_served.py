@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from store.backup.checking_backups import check_backups
-from store.place import place_of
+from adalog.store.backup.checking_backups import check_backups
+from adalog.store.files.place import place_of
 from tests.faults.disk import Kind
 from tests.faults.machine import Machine
 from tests.gateways.clients import Refused, until

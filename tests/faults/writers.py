@@ -15,9 +15,11 @@ import threading
 import time
 from typing import Any
 
-from datalog.errors import AdalogError
-from store import compactor, doubt, relation, replay
-from store.database import Database
+from adalog.datalog.errors import AdalogError
+from adalog.store.checkpoint import compactor, replay
+from adalog.store.database import Database
+from adalog.store.tries import relation
+from adalog.store.writer import doubt
 
 WRITERS = 4
 

@@ -13,8 +13,8 @@ import sys
 import atheris  # type: ignore[import-not-found]
 
 with atheris.instrument_imports(include=["datalog"]):
-    from datalog import edn
-    from datalog.values import identity
+    from adalog.datalog import edn
+    from adalog.datalog.values import identity
 
 LIMITS = edn.Limits(size=1 << 16)
 

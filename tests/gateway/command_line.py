@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from click.testing import CliRunner, Result
 
-from gateway.cli import main
+from adalog.gateway.cli import main
 
 
 def adalog(*arguments: str, stdin: str | bytes | None = None, **environ: str) -> Result:
@@ -19,7 +19,7 @@ def adalog(*arguments: str, stdin: str | bytes | None = None, **environ: str) ->
 
 def command(*arguments: str) -> Sequence[str]:
     """The words of a process of its own."""
-    return [sys.executable, "-m", "gateway.cli", *arguments]
+    return [sys.executable, "-m", "adalog.gateway.cli", *arguments]
 
 
 def environ(**more: str) -> dict[str, str]:

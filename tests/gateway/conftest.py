@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gateway import principal
-from store.database import Database
+from adalog.gateway.identity import principal
+from adalog.store.database import Database
 from tests.gateway.clock import Clock
 from tests.gateway.support import FAMILY, SCHEMA, Gateway, gateway, served
 

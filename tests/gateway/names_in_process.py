@@ -12,20 +12,20 @@ from typing import Any
 
 import orjson
 
-from executor.bounds.cancel import Cancel
-from executor.bounds.recent import Recent
-from executor.cache.key import Keys
-from executor.live.hub import Hub
-from executor.pool import Pool
-from executor.question.request import Request
-from schema.arguments import read_arguments
-from schema.context import Context, Services
-from schema.cursor import Cursors
-from schema.execution import Operations
-from schema.limits import Limits
-from schema.live import RefusedError
-from schema.surface import build_schema
-from store.database import Database
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.bounds.recent import Recent
+from adalog.executor.cache.key import Keys
+from adalog.executor.live.hub import Hub
+from adalog.executor.pool import Pool
+from adalog.executor.question.request import Request
+from adalog.schema.arguments.values import read_arguments
+from adalog.schema.context import Context, Services
+from adalog.schema.cursor import Cursors
+from adalog.schema.execution import Operations
+from adalog.schema.limits import Limits
+from adalog.schema.live.stream import RefusedError
+from adalog.schema.surface import build_schema
+from adalog.store.database import Database
 from tests.live.following import QUICK
 
 QUERY = "[:find ?name ?given :in $ ?given :where [?e :name ?name]]"

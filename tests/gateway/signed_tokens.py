@@ -21,7 +21,8 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 
-from gateway.config import Settings
+from adalog.gateway.settings.checking import checked
+from adalog.gateway.settings.config import Settings
 from tests.gateway.support import Gateway
 
 READ = "{ database { basisT } }"
@@ -73,7 +74,7 @@ def settings_for(tmp_path: Path, **more: Any) -> Settings:
     path = tmp_path / "keys.pem"
     path.write_bytes(pem(RSA))
     given = {"jwt_algorithms": "RS256,PS256", "jwt_key": str(path)}
-    return Settings(data=":memory:", **{**given, "jwt_audience": AUDIENCE, "jwt_issuer": ISSUER, **more}).checked()
+    return checked(Settings(data=":memory:", **{**given, "jwt_audience": AUDIENCE, "jwt_issuer": ISSUER, **more}))
 
 
 def ask(opened: Gateway, text: str, document: str = READ) -> httpx.Response:

@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from datalog.errors import AdalogError
-from gateway.config import Settings
-from gateway.wire import Wire
-from schema.context import Context
-from schema.errors import describe
-from schema.execution import Operations, Prepared
-from schema.live import RefusedError
+from adalog.datalog.errors import AdalogError
+from adalog.gateway.connections.wire import Wire
+from adalog.gateway.settings.config import Settings
+from adalog.schema.context import Context
+from adalog.schema.errors import describe
+from adalog.schema.execution import Operations, Prepared
+from adalog.schema.live.stream import RefusedError
 from tests.gateway.support import FAMILY, SCHEMA, Gateway, gateway, served
 
 SECONDS = 20.0

@@ -11,11 +11,11 @@ from typing import Any
 import httpx
 from starlette.applications import Starlette
 
-from executor.pool import Pool
-from gateway.app import create_app
-from gateway.config import Settings
-from gateway.server import Server, listening
-from store.database import Database
+from adalog.executor.pool import Pool
+from adalog.gateway.app import create_app
+from adalog.gateway.server import Server, listening
+from adalog.gateway.settings.config import Settings
+from adalog.store.database import Database
 
 FAMILY = """
 [{:person/name "Ada" :person/born 1815 :person/child ["byron" "anne" "ralph"]}

@@ -14,8 +14,8 @@ import orjson
 import pytest
 from graphql import get_introspection_query
 
-from gateway.config import Settings
-from schema.limits import Limits
+from adalog.gateway.settings.config import Settings
+from adalog.schema.limits import Limits
 from tests.gateway.support import FAMILY, SCHEMA, Gateway, gateway
 from tests.gateway.watchdog import watched_turns
 

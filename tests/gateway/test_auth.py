@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from gateway.auth import Tokens
-from gateway.config import SettingError, Settings
+from adalog.gateway.identity.auth import Tokens
+from adalog.gateway.settings.checking import checked
+from adalog.gateway.settings.config import SettingError, Settings
 from tests.gateway.support import Gateway, gateway
 
 READ = "{ database { basisT } }"
@@ -91,13 +92,13 @@ def test_metrics_need_a_token_and_probes_do_not(guarded: Gateway) -> None:
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "example.org"])
 def test_other_hosts_need_tokens(host: str, tokens: Path) -> None:
     with pytest.raises(SettingError, match="ADALOG_AUTH"):
-        Settings(host=host).checked()
-    Settings(host=host, auth=str(tokens)).checked()
+        checked(Settings(host=host))
+    checked(Settings(host=host, auth=str(tokens)))
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost", "127.0.0.5"])
 def test_loopback_needs_none(host: str) -> None:
-    Settings(host=host).checked()
+    checked(Settings(host=host))
 
 
 @pytest.mark.parametrize(
@@ -121,4 +122,4 @@ def test_a_file_of_tokens_is_checked(tmp_path: Path, text: str, says: str) -> No
 
 def test_a_missing_file_of_tokens(tmp_path: Path) -> None:
     with pytest.raises(SettingError, match="no file"):
-        Settings(auth=str(tmp_path / "none")).checked()
+        checked(Settings(auth=str(tmp_path / "none")))

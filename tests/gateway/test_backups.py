@@ -16,15 +16,16 @@ import jwt
 import pytest
 from pydantic import SecretStr
 
-from datalog.errors import AdalogError, Code
-from executor.bounds.cancel import stopping
-from executor.pool import Pool
-from gateway.backup_places import BackupPlaces
-from gateway.config import SettingError, Settings
-from store.backup import taking
-from store.backup.catalogue import catalogue
-from store.database import Database
-from store.place import Folder
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.bounds.cancel import stopping
+from adalog.executor.pool import Pool
+from adalog.gateway.settings.backup_places import BackupPlaces
+from adalog.gateway.settings.checking import checked
+from adalog.gateway.settings.config import SettingError, Settings
+from adalog.store.backup import taking
+from adalog.store.backup.catalogue import catalogue
+from adalog.store.database import Database
+from adalog.store.files.place import Folder
 from tests.gateway.command_line import adalog
 from tests.gateway.support import Gateway, served
 from tests.gateway.test_imports import read
@@ -333,5 +334,5 @@ def _places() -> BackupPlaces:
 
 def test_the_setting() -> None:
     with pytest.raises(SettingError, match="ADALOG_BACKUP_FOLDERS: 'out' is neither an absolute path nor"):
-        Settings(backup_folders="out").checked()
+        checked(Settings(backup_folders="out"))
     assert BackupPlaces.of("off") == BackupPlaces()

@@ -17,8 +17,8 @@ from starlette.applications import Starlette
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
-from gateway.config import Settings
-from gateway.wire import Wire
+from adalog.gateway.connections.wire import Wire
+from adalog.gateway.settings.config import Settings
 from tests.chromium import chromium, needs_chromium
 from tests.gateway.support import gateway, served
 

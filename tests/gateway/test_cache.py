@@ -8,11 +8,13 @@ from typing import Any
 import httpx
 import pytest
 
-from executor.cache.settings import CacheSettings, RedisSettings
-from executor.pool import Pool
-from gateway.config import SettingError, Settings, settings_from
-from gateway.opening import cache_settings, start_pool
-from store.database import Database
+from adalog.executor.cache.settings import CacheSettings, RedisSettings
+from adalog.executor.pool import Pool
+from adalog.gateway.opening import cache_settings, start_pool
+from adalog.gateway.settings.checking import checked
+from adalog.gateway.settings.config import SettingError, Settings
+from adalog.gateway.settings.sources import settings_from
+from adalog.store.database import Database
 from tests.gateway.support import FAMILY, SCHEMA, Gateway
 
 NAMES = '{ q(query: "[:find ?n :where [_ :person/name ?n]]", first: 10) { rows } }'
@@ -152,7 +154,7 @@ def test_metrics_of_redis() -> None:
     ],
 )
 def test_settings(environ: dict[str, str], expected: Any) -> None:
-    assert cache_settings(settings_from(environ).checked()) == expected
+    assert cache_settings(checked(settings_from(environ))) == expected
 
 
 @pytest.mark.parametrize(
@@ -160,5 +162,5 @@ def test_settings(environ: dict[str, str], expected: Any) -> None:
 )
 def test_wrong_settings_are_named_and_no_password_is_said(name: str, value: str) -> None:
     with pytest.raises(SettingError, match=name) as caught:
-        settings_from({name: value}).checked()
+        checked(settings_from({name: value}))
     assert "secret" not in str(caught.value)

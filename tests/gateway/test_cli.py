@@ -138,7 +138,7 @@ def test_serve_refuses_to_face_the_network_without_tokens() -> None:
 
 def test_serve_in_a_process_of_its_own(tmp_path: Path) -> None:
     environ = {name: value for name, value in os.environ.items() if not name.startswith("ADALOG_")}
-    command = [sys.executable, "-c", "from gateway.cli import main; main()", "serve", "--port", "0"]
+    command = [sys.executable, "-c", "from adalog.gateway.cli import main; main()", "serve", "--port", "0"]
     with subprocess.Popen(
         [*command, "--data", str(tmp_path / "data")],
         env={**environ, "ADALOG_SPARK": "off"},

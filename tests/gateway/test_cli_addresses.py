@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.config import Settings
+from adalog.gateway.settings.config import Settings
 from tests.gateway.command_line import adalog
 from tests.gateway.support import FAMILY, SCHEMA, gateway, served
 

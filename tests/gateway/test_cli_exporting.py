@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from datalog.errors import AdalogError, Code
-from gateway import exporting
-from gateway.cli import main
-from store.database import Database
+from adalog.datalog.errors import AdalogError, Code
+from adalog.gateway.cli import exporting, main
+from adalog.store.database import Database
 
 
 @pytest.mark.parametrize(("as_of", "warned"), [("2199-01-01", True), ("2001-01-01", False), ("0", False)])

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from gateway.cli import main
+from adalog.gateway.cli import main
 
 
 @pytest.mark.parametrize(

@@ -12,15 +12,15 @@ from typing import Any
 
 import pytest
 
-from datalog.errors import AdalogError, Code
-from executor.pool import Pool
-from gateway.app import create_app
-from gateway.backend import Remote
-from gateway.config import Settings
-from gateway.console import Terminal
-from gateway.live import Printer, followed
-from gateway.output import Warned
-from store.database import Database
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.pool import Pool
+from adalog.gateway.app import create_app
+from adalog.gateway.cli.backend import Remote
+from adalog.gateway.cli.live import Printer, followed
+from adalog.gateway.cli.output.console import Terminal
+from adalog.gateway.cli.output.formats import Warned
+from adalog.gateway.settings.config import Settings
+from adalog.store.database import Database
 from tests.gateway.command_line import adalog, command, environ
 from tests.gateway.support import served
 from tests.protocols.test_restart import Server

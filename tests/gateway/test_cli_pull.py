@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datalog import edn
-from gateway.pretty import pretty
+from adalog.datalog import edn
+from adalog.gateway.cli.output.pretty import pretty
 from tests.datalog.strategies import values as edn_values
 from tests.gateway.command_line import adalog
 

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from datalog import values
-from gateway import tables
-from gateway.console import Terminal
-from gateway.output import Relation, Warned, print_table, print_warnings
+from adalog.datalog import values
+from adalog.gateway.cli.output import tables
+from adalog.gateway.cli.output.console import Terminal
+from adalog.gateway.cli.output.formats import Relation, Warned, print_table, print_warnings
 from tests.gateway.command_line import adalog
 
 LONG = "a line of text that goes on and on, far beyond the edge of what there is"

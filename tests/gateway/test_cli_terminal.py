@@ -14,8 +14,7 @@ from termios import TIOCSWINSZ
 import pytest
 from click.testing import CliRunner, Result
 
-from gateway import backend
-from gateway.cli import main
+from adalog.gateway.cli import backend, main
 from tests.gateway.command_line import adalog, command, environ
 
 NAMES = "[:find ?n ?b :where [?p :person/name ?n] [?p :person/born ?b]]"
@@ -146,7 +145,9 @@ def test_output_that_is_not_utf8(folder: str, encoding: str) -> None:
 
 
 def test_the_module_is_the_command() -> None:
-    done = subprocess.run([sys.executable, "-m", "gateway.cli", "--version"], capture_output=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "adalog.gateway.cli", "--version"], capture_output=True, check=True
+    )
     assert done.stdout.startswith(b"adalog, version ")
 
 

@@ -15,10 +15,10 @@ from starlette.middleware import Middleware
 from starlette.responses import Response
 from starlette.routing import Route
 
-from executor.cache.settings import CacheSettings
-from executor.pool import Pool
-from gateway.compression import Compression, acceptable
-from store.database import Database
+from adalog.executor.cache.settings import CacheSettings
+from adalog.executor.pool import Pool
+from adalog.gateway.protocols.compression import Compression, acceptable
+from adalog.store.database import Database
 from tests.gateway.support import Gateway, InProcess
 
 MANY = 'query { q(query: "[:find ?n :where [_ :n ?n]]") { rows } }'

@@ -14,13 +14,13 @@ from typing import Any
 import httpx
 import pytest
 
-from datalog.edn import write
-from executor.pool import Pool
-from gateway.app import create_app
-from gateway.config import Settings
-from schema.encoding import Encoding, encode
-from store import resolve
-from store.database import Database
+from adalog.datalog.edn import write
+from adalog.executor.pool import Pool
+from adalog.gateway.app import create_app
+from adalog.gateway.settings.config import Settings
+from adalog.schema.writing.encoding import Encoding, encode
+from adalog.store.database import Database
+from adalog.store.transact import resolve
 from tests.datascript.replayed import Fact, facts
 from tests.datascript.transactions import FIRST, SCHEMA, Transaction
 from tests.gateway.support import served

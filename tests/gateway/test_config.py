@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from datalog.errors import AdalogError
-from gateway.cli import main
-from gateway.config import SettingError, Settings, settings_from
-from store.database import Database
+from adalog.datalog.errors import AdalogError
+from adalog.gateway.cli import main
+from adalog.gateway.settings.checking import checked
+from adalog.gateway.settings.config import SettingError, Settings
+from adalog.gateway.settings.sources import settings_from
+from adalog.store.database import Database
 
 
 def test_defaults() -> None:
@@ -36,7 +38,7 @@ def test_a_wrong_setting_is_named(name: str, value: str) -> None:
 
 def test_the_schema_is_open_or_strict() -> None:
     with pytest.raises(SettingError, match="ADALOG_SCHEMA"):
-        settings_from({"ADALOG_SCHEMA": "loose"}).checked()
+        checked(settings_from({"ADALOG_SCHEMA": "loose"}))
 
 
 @pytest.mark.parametrize(

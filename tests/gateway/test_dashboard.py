@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from gateway.config import Settings
-from gateway.opening import open_database, start_pool
+from adalog.gateway.opening import open_database, start_pool
+from adalog.gateway.settings.config import Settings
 from tests.gateway.support import Gateway
 
 DASHBOARD = Path(__file__).parents[2] / "helm" / "adalog" / "dashboards" / "adalog.json"

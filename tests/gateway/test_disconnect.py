@@ -11,10 +11,10 @@ import httpx
 import orjson
 import pytest
 
-from datalog.errors import AdalogError
-from gateway.config import Settings
-from schema.limits import Limits
-from store.snapshot import Snapshot
+from adalog.datalog.errors import AdalogError
+from adalog.gateway.settings.config import Settings
+from adalog.schema.limits import Limits
+from adalog.store.snapshot.snapshot import Snapshot
 from tests.gateway.support import Gateway, gateway, served
 
 NUMBERS = "[" + " ".join(f"[:db/add {number} :n/value {number}]" for number in range(1, 1001)) + "]"

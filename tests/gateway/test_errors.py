@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from gateway.config import Settings
-from schema.limits import Limits
+from adalog.gateway.settings.config import Settings
+from adalog.schema.limits import Limits
 from tests.gateway.support import Gateway, gateway
 
 ASK = "query($query: EDN!, $args: [JSON!], $ms: Int) { q(query: $query, args: $args, timeoutMs: $ms) { rows } }"

@@ -16,8 +16,8 @@ from typing import Any
 import httpx
 import pytest
 
-from datalog.errors import AdalogError, Code
-from gateway.direct import limit_silence
+from adalog.datalog.errors import AdalogError, Code
+from adalog.gateway.connections.direct import limit_silence
 from tests.gateway.streams import LIVE, SECONDS, Live, live
 from tests.gateway.test_websocket import QUERY, WRITE, until
 

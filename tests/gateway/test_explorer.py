@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from gateway import explorer
-from gateway.config import SettingError
+from adalog.gateway import explorer
+from adalog.gateway.settings.config import SettingError
 from tests.gateway.support import Gateway
 
 FOLDER = Path(str(files(explorer)))

@@ -15,10 +15,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from datalog.errors import Code
-from gateway.config import Settings
-from gateway.trimming import heap_trimmer, resident
-from schema.limits import Limits
+from adalog.datalog.errors import Code
+from adalog.gateway.process.trimming import heap_trimmer, resident
+from adalog.gateway.settings.config import Settings
+from adalog.schema.limits import Limits
 from tests.gateway.support import FAMILY, SCHEMA, Gateway, gateway
 from tests.property.model import examples
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gateway.config import Settings
+from adalog.gateway.settings.checking import checked
+from adalog.gateway.settings.config import Settings
 from tests.gateway.support import Gateway, gateway
 
 
@@ -39,7 +40,7 @@ def test_on_other_interfaces_addresses_lead_here_whatever_names_are_allowed(tmp_
     """Prometheus and the health checks of load balancers ask by address."""
     tokens = tmp_path / "tokens"
     tokens.write_text(f"app:read:{hashlib.sha256(b'x').hexdigest()}\n")
-    given = Settings(data=":memory:", host="0.0.0.0", auth=str(tokens), allowed_hosts="db.example").checked()
+    given = checked(Settings(data=":memory:", host="0.0.0.0", auth=str(tokens), allowed_hosts="db.example"))
     with gateway(given) as opened:
         asked = {"Authorization": "Bearer x"}
         for host in ("10.1.2.3:8080", "10.1.2.3", "[fd00::1]:8080", "db.example", "localhost"):

@@ -17,12 +17,13 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
-from executor.pool import Pool
-from executor.spark.pipeline.reading import Watching
-from gateway.cli import main
-from gateway.config import SettingError, Settings
-from gateway.imports import Imports
-from store.database import Database
+from adalog.executor.pool import Pool
+from adalog.gateway.cli import main
+from adalog.gateway.jobs.imports import Imports
+from adalog.gateway.settings.checking import checked
+from adalog.gateway.settings.config import SettingError, Settings
+from adalog.pipeline.importing.read.reading import Watching
+from adalog.store.database import Database
 from tests.executor.pipeline_in_process import InProcess
 from tests.executor.test_importing import SCHEMA, facts, mapping
 from tests.gateway.streams import Live
@@ -262,7 +263,7 @@ def test_a_server_that_stops_says_so(tmp_path: Path) -> None:
 
 
 def _stopping() -> Any:
-    from executor.bounds.cancel import stopping
+    from adalog.executor.bounds.cancel import stopping
 
     return stopping()
 
@@ -277,7 +278,7 @@ def test_what_is_wrong_with_the_rows_is_told(server: Importing) -> None:
 
 
 _SERVER = """
-from gateway.imports import Imports
+from adalog.gateway.jobs.imports import Imports
 from tests.gateway.test_imports import PEOPLE, Gate, Stepwise
 
 made = Imports.__init__
@@ -289,7 +290,7 @@ def without_spark(self, *given):
     self.runner = lambda told: Stepwise(told, {"people": PEOPLE}, gate)
 
 Imports.__init__ = without_spark
-from gateway.cli import main
+from adalog.gateway.cli import main
 main()
 """
 
@@ -436,8 +437,8 @@ def test_off_is_off(tmp_path: Path) -> None:
 
 def test_places_that_are_none() -> None:
     with pytest.raises(SettingError, match="ADALOG_IMPORT_FOLDERS: 'in' is neither an absolute path nor"):
-        Settings(import_folders="/srv/in, in").checked()
-    assert Settings(import_folders="/srv/in,s3a://bucket/in").checked()
+        checked(Settings(import_folders="/srv/in, in"))
+    assert checked(Settings(import_folders="/srv/in,s3a://bucket/in"))
 
 
 def test_without_spark(tmp_path: Path) -> None:

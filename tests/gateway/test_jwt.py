@@ -15,7 +15,8 @@ import jwt
 import pytest
 from pydantic import SecretStr
 
-from gateway.config import Settings
+from adalog.gateway.settings.checking import checked
+from adalog.gateway.settings.config import Settings
 from tests.gateway.clock import Clock
 from tests.gateway.signed_tokens import (
     ED,
@@ -66,7 +67,7 @@ def test_tokens_of_a_key_file(tmp_path: Path, algorithm: str, key: Any) -> None:
 
 @pytest.mark.parametrize("algorithm", ["HS256", "HS384", "HS512"])
 def test_tokens_of_a_secret(tmp_path: Path, algorithm: str) -> None:
-    settings = Settings(data=":memory:", jwt_algorithms=algorithm, jwt_secret=SecretStr(SECRET)).checked()
+    settings = checked(Settings(data=":memory:", jwt_algorithms=algorithm, jwt_secret=SecretStr(SECRET)))
     with gateway(settings) as opened:
         good = token(SECRET, algorithm, aud=None)
         assert ask(opened, good).status_code == 200
@@ -212,7 +213,7 @@ def written(header: str, payload: str) -> str:
 )
 def test_a_name_that_stands_twice_is_ambiguous(header: str, payload: str) -> None:
     """Whoever issued the token may mean the first, where the last would count here."""
-    settings = Settings(data=":memory:", jwt_algorithms="HS256", jwt_secret=SecretStr(SECRET)).checked()
+    settings = checked(Settings(data=":memory:", jwt_algorithms="HS256", jwt_secret=SecretStr(SECRET)))
     claims = '"sub": "ada", "roles": ["write"]'
     with gateway(settings) as opened:
         good = written('{"alg": "HS256"}', '{%s, "exp": 99999999999}' % claims)  # noqa: UP031 - JSON has braces

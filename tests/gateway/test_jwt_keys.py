@@ -17,8 +17,9 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from jwt.algorithms import OKPAlgorithm
 from pydantic import SecretStr
 
-from gateway.config import SettingError, Settings
-from gateway.jwt_keys import RemoteKeys, read_keys
+from adalog.gateway.identity.jwt_keys import RemoteKeys, read_keys
+from adalog.gateway.settings.checking import checked
+from adalog.gateway.settings.config import SettingError, Settings
 from tests.gateway.signed_tokens import (
     AUDIENCE,
     ED,
@@ -71,7 +72,7 @@ def test_settings_that_do_not_go_together(tmp_path: Path, more: dict[str, Any], 
 def test_tokens_let_a_server_listen_beyond_loopback(tmp_path: Path) -> None:
     assert settings_for(tmp_path, host="0.0.0.0").host == "0.0.0.0"
     with pytest.raises(SettingError, match="JWT_ALGORITHMS"):
-        Settings(host="0.0.0.0").checked()
+        checked(Settings(host="0.0.0.0"))
 
 
 @pytest.mark.parametrize(
@@ -97,7 +98,7 @@ def test_files_that_hold_no_public_key(tmp_path: Path, content: bytes, says: str
 
 
 def test_a_short_secret_is_refused(tmp_path: Path) -> None:
-    settings = Settings(jwt_algorithms="HS512", jwt_secret=SecretStr(SECRET[:40])).checked()
+    settings = checked(Settings(jwt_algorithms="HS512", jwt_secret=SecretStr(SECRET[:40])))
     with pytest.raises(SettingError, match="64 bytes that HS512 wants"), gateway(settings):
         pass
 
@@ -137,7 +138,7 @@ def server() -> Iterator[KeyServer]:
 
 def by_address(server: KeyServer, **more: Any) -> Settings:
     given = {"jwt_algorithms": "RS256", "jwt_keys_url": server.url, "jwt_audience": AUDIENCE, "jwt_issuer": ISSUER}
-    return Settings(data=":memory:", **{**given, "jwt_keys_pause_seconds": 0.001, **more}).checked()
+    return checked(Settings(data=":memory:", **{**given, "jwt_keys_pause_seconds": 0.001, **more}))
 
 
 def test_keys_are_asked_for_once_and_anew_when_one_is_unknown(server: KeyServer) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from store.backup.catalogue import OWNER
-from store.database import Database
+from adalog.store.backup.catalogue import OWNER
+from adalog.store.database import Database
 from tests.gateway.command_line import adalog, command, environ
 from tests.store.backup.support import back_up
 from tests.store.test_earlier_versions import content
@@ -76,7 +76,7 @@ def test_serve_refuses_a_later_folder(folder: Path, raised: Callable[[Path], Non
 
 
 def test_commands_refuse_later_backups(folder: Path, tmp_path: Path) -> None:
-    from store.place import Folder
+    from adalog.store.files.place import Folder
 
     place = Folder(tmp_path / "out")
     back_up(folder, place)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gateway.config import Settings
+from adalog.gateway.settings.config import Settings
 from tests.gateway.streams import Live
 from tests.gateway.support import FAMILY, SCHEMA, gateway, served
 from tests.gateway.test_events import Reader, asked

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from executor.pool import Pool
-from gateway.app import create_app
-from gateway.config import Settings
-from schema.limits import Limits
-from store.database import Database
+from adalog.executor.pool import Pool
+from adalog.gateway.app import create_app
+from adalog.gateway.settings.config import Settings
+from adalog.schema.limits import Limits
+from adalog.store.database import Database
 from tests.gateway.support import served
 from tests.gateway.test_events import asked
 from tests.gateway.test_websocket import client_of, until

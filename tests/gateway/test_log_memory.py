@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from executor.bounds.budget import Memory
-from gateway.config import Settings
-from schema.limits import Limits
-from store.payload import Logged
+from adalog.executor.bounds.budget import Memory
+from adalog.gateway.settings.config import Settings
+from adalog.schema.limits import Limits
+from adalog.store.log.payload import Logged
 from tests.gateway.support import gateway
 
 MIB = 1 << 20

@@ -8,11 +8,13 @@ from contextlib import closing
 import httpx
 import pytest
 
-from executor.pool import Pool, PoolSettings
-from gateway.app import create_app
-from gateway.config import SettingError, Settings, settings_from
-from gateway.opening import start_pool
-from store.database import Database
+from adalog.executor.pool import Pool, PoolSettings
+from adalog.gateway.app import create_app
+from adalog.gateway.opening import start_pool
+from adalog.gateway.settings.checking import checked
+from adalog.gateway.settings.config import SettingError, Settings
+from adalog.gateway.settings.sources import settings_from
+from adalog.store.database import Database
 from tests.gateway.support import served
 
 ASK = "query($q: EDN!, $ms: Int) { q(query: $q, timeoutMs: $ms) { value } }"
@@ -58,4 +60,4 @@ def test_the_setting_reaches_the_pool() -> None:
 
 def test_less_than_a_query_needs_is_refused() -> None:
     with pytest.raises(SettingError, match="ADALOG_MEMORY_BYTES"):
-        Settings(memory_bytes=1000).checked()
+        checked(Settings(memory_bytes=1000))

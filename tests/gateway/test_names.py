@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from datalog.values import EdnMap, EdnSet, Keyword, identity, stable_text
+from adalog.datalog.values import EdnMap, EdnSet, Keyword, identity, stable_text
 from tests.gateway import names_in_process
 
 

@@ -9,8 +9,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from gateway.config import SettingError, Settings
-from gateway.origins import Origins
+from adalog.gateway.settings.checking import checked
+from adalog.gateway.settings.config import SettingError, Settings
+from adalog.gateway.settings.origins import Origins
 from tests.gateway.support import SCHEMA, Gateway, gateway
 
 APP = "https://app.example"
@@ -217,7 +218,7 @@ def test_refusals_can_be_read_by_the_page(tmp_path: Path) -> None:
 )
 def test_settings_that_are_refused(text: str, says: str) -> None:
     with pytest.raises(SettingError) as caught:
-        Settings(allowed_origins=text).checked()
+        checked(Settings(allowed_origins=text))
     assert str(caught.value).startswith("ADALOG_ALLOWED_ORIGINS")
     assert says in str(caught.value)
 
@@ -226,5 +227,5 @@ def test_settings_that_are_refused(text: str, says: str) -> None:
     "text", ["", " , ", "*", "http://[::1]:3000", "https://a.example,http://127.0.0.1:5173", "tauri://localhost"]
 )
 def test_settings_that_are_taken(text: str) -> None:
-    Settings(allowed_origins=text).checked()
+    checked(Settings(allowed_origins=text))
     assert bool(Origins.of(text)) == bool(text.strip(" ,"))

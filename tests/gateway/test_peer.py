@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from gateway.peer import is_own_user, user_of
+from adalog.gateway.identity.peer import is_own_user, user_of
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells")
 

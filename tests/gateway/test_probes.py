@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from executor.pool import Pool
-from gateway.app import create_app
-from gateway.config import Settings
-from gateway.rehearsal import Rehearsal, rehearse
-from store import doubt
-from store.database import Database
+from adalog.executor.pool import Pool
+from adalog.gateway.app import create_app
+from adalog.gateway.rehearsal import Rehearsal, rehearse
+from adalog.gateway.settings.config import Settings
+from adalog.store.database import Database
+from adalog.store.writer import doubt
 from tests.gateway.support import Gateway, InProcess
 
 

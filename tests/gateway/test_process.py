@@ -17,14 +17,15 @@ from pathlib import Path
 import httpx
 import pytest
 
-from datalog.errors import AdalogError, Code
-from gateway import descriptors
-from gateway.auth import Tokens
-from gateway.config import SettingError, Settings
-from gateway.cursor_key import cursor_key
-from gateway.server import _unheard
-from gateway.wire import Wire
-from store.database import Database
+from adalog.datalog.errors import AdalogError, Code
+from adalog.gateway.connections.wire import Wire
+from adalog.gateway.identity.auth import Tokens
+from adalog.gateway.process import descriptors
+from adalog.gateway.process.cursor_key import cursor_key
+from adalog.gateway.server import _unheard
+from adalog.gateway.settings.checking import checked
+from adalog.gateway.settings.config import SettingError, Settings
+from adalog.store.database import Database
 from tests.gateway.support import gateway
 from tests.gateway.test_shutdown import SERVE, serving
 from tests.gateway.test_wire import Client, refusal
@@ -97,7 +98,7 @@ def test_tokens_that_are_no_utf_8(tmp_path: Path) -> None:
 
 def test_tokens_that_are_a_folder(tmp_path: Path) -> None:
     with pytest.raises(SettingError, match="no file of bearer tokens"):
-        Settings(auth=str(tmp_path)).checked()
+        checked(Settings(auth=str(tmp_path)))
     with pytest.raises(SettingError, match="cannot be read: Is a directory"):
         Tokens.load(str(tmp_path))
 

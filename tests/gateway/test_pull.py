@@ -8,12 +8,12 @@ import orjson
 import pyarrow as pa
 import pytest
 
-from datalog.edn import read
-from gateway.config import Settings
-from gateway.console import Terminal
-from gateway.output import Relation, csv_text, edn_text, json_text, print_table, write_arrow
-from schema.encoding import decode
-from schema.limits import Limits
+from adalog.datalog.edn import read
+from adalog.gateway.cli.output.console import Terminal
+from adalog.gateway.cli.output.formats import Relation, csv_text, edn_text, json_text, print_table, write_arrow
+from adalog.gateway.settings.config import Settings
+from adalog.schema.limits import Limits
+from adalog.schema.writing.encoding import decode
 from tests.gateway.support import FAMILY, SCHEMA, Gateway, gateway
 
 PULL = """query ($pattern: EDN!, $eid: EDN!, $basis: BasisInput, $as: Encoding) {

@@ -15,15 +15,16 @@ import httpx
 import pytest
 from websockets.sync.client import connect
 
-from executor.bounds.client import ASKING, Client
-from executor.bounds.meter import Buckets, Charge
-from executor.cache.settings import CacheSettings
-from executor.pool import Pool
-from executor.question.request import Request
-from gateway.config import Settings
-from gateway.opening import open_database, start_pool
-from schema.limits import Limits
-from store.database import Database
+from adalog.executor.bounds.client import ASKING, Client
+from adalog.executor.bounds.meter import Buckets, Charge
+from adalog.executor.cache.settings import CacheSettings
+from adalog.executor.pool import Pool
+from adalog.executor.question.request import Request
+from adalog.gateway.opening import open_database, start_pool
+from adalog.gateway.settings.checking import checked
+from adalog.gateway.settings.config import Settings
+from adalog.schema.limits import Limits
+from adalog.store.database import Database
 from tests.gateway.support import FAMILY, SCHEMA, Gateway, gateway, served
 
 # So slow that nothing is refilled while a test runs.
@@ -40,7 +41,7 @@ LIVE = f'subscription {{ live(query: "{LIGHT}") {{ kind basisT }} }}'
 
 @contextmanager
 def limited(burst: float, **more: Any) -> Iterator[Gateway]:
-    settings = Settings(data=":memory:", port=0, rate_units=RATE, rate_burst_units=burst, **more).checked()
+    settings = checked(Settings(data=":memory:", port=0, rate_units=RATE, rate_burst_units=burst, **more))
     with gateway(settings, SCHEMA, FAMILY, NUMBERS) as opened:
         # The time that something takes, on a machine that does other things beside, is no matter of most tests.
         buckets_of(opened).threads = 0

@@ -16,11 +16,12 @@ import httpx
 import pytest
 from websockets.sync.client import connect
 
-from executor.bounds.client import ASKING, Client
-from gateway.config import Settings
-from gateway.logs import JsonLines, TextLines
-from gateway.opening import open_database, start_pool
-from schema.limits import Limits
+from adalog.executor.bounds.client import ASKING, Client
+from adalog.gateway.observe.logs import JsonLines, TextLines
+from adalog.gateway.opening import open_database, start_pool
+from adalog.gateway.settings.checking import checked
+from adalog.gateway.settings.config import Settings
+from adalog.schema.limits import Limits
 from tests.gateway.support import FAMILY, SCHEMA, Gateway, gateway, served
 
 Q = "query ($query: EDN!, $args: [JSON!]) { q(query: $query, args: $args) { rows } }"
@@ -63,7 +64,7 @@ def logged(formatter: logging.Formatter) -> Iterator[Lines]:
 @contextmanager
 def opened_with(*transactions: str, **more: Any) -> Iterator[Gateway]:
     """A gateway whose pool, too, is as the settings say."""
-    settings = Settings(data=":memory:", **more).checked()
+    settings = checked(Settings(data=":memory:", **more))
     with open_database(settings) as database:
         pool = start_pool(database, settings, spark=False)
         try:
@@ -181,9 +182,9 @@ def test_whatever_a_server_says_is_json(tmp_path: Path) -> None:
     """Its first line, what threads and finalisers fail with, warnings, and why it ends."""
     code = (
         "import sys, threading, warnings\n"
-        "from gateway import cli, server\n"
-        "from gateway.logs import start_logging\n"
-        "from datalog.errors import AdalogError, Code\n"
+        "from adalog.gateway import cli, server\n"
+        "from adalog.gateway.observe.logs import start_logging\n"
+        "from adalog.datalog.errors import AdalogError, Code\n"
         "class Odd:\n    def __del__(self): raise ValueError('in a finaliser')\n"
         "def run(settings, out, begins):\n"
         "    start_logging(settings)\n    begins()\n"

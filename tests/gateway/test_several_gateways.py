@@ -12,13 +12,14 @@ import httpx
 import pytest
 from click.testing import CliRunner
 
-from datalog.errors import AdalogError
-from executor.pool import Pool
-from gateway.app import create_app
-from gateway.cli import main
-from gateway.config import SettingError, Settings, settings_from
-from gateway.opening import open_database
-from store.database import Database
+from adalog.datalog.errors import AdalogError
+from adalog.executor.pool import Pool
+from adalog.gateway.app import create_app
+from adalog.gateway.cli import main
+from adalog.gateway.opening import open_database
+from adalog.gateway.settings.config import SettingError, Settings
+from adalog.gateway.settings.sources import settings_from
+from adalog.store.database import Database
 from tests.postgres_servers import PostgresServer
 
 

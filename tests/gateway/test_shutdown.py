@@ -22,8 +22,8 @@ from typing import IO, Any
 import httpx
 import pytest
 
-from store.database import Database
-from store.private_folder import remove_abandoned
+from adalog.store.database import Database
+from adalog.store.files.private_folder import remove_abandoned
 from tests.spark_processes import alive, busy_worker, descendants, until
 from tests.support import QUICK
 
@@ -36,7 +36,7 @@ SLOW = JOIN.replace("(count ?a) . :with ?b ?c ?d", "?op ?a ?at ?s").replace(
 )
 # The server is gone within 5; a machine that runs other tests beside may be slower than its clock.
 GONE_SECONDS = 15.0
-SERVE = "from gateway.cli import main; main()"
+SERVE = "from adalog.gateway.cli import main; main()"
 ON_SPARK = {"ADALOG_SPARK": "on", "ADALOG_SPARK_CONF": json.dumps(QUICK)}
 
 
@@ -151,7 +151,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def _kw(name: str) -> Any:
-    from datalog.values import Keyword
+    from adalog.datalog.values import Keyword
 
     return Keyword(name)
 
@@ -318,7 +318,7 @@ def test_streams_end_in_order_whether_their_clients_read_or_not(server: Served, 
 # for a minute.
 HOLDING = """
 import threading
-from executor.join import driver
+from adalog.executor.join import driver
 driver.Driver.run = lambda *_: threading.Event().wait()
 """
 
@@ -425,7 +425,7 @@ def _is_worker(pid: int) -> bool:
     """Whether its parent is the workers' parent, and not Java."""
     with contextlib.suppress(OSError, IndexError):
         parent = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-        return b"executor.spark.daemon" in Path(f"/proc/{parent}/cmdline").read_bytes()
+        return b"adalog.executor.spark.daemon" in Path(f"/proc/{parent}/cmdline").read_bytes()
     return False
 
 

@@ -23,7 +23,7 @@ from typing import Any
 import httpx
 import pytest
 
-from store.database import Database
+from adalog.store.database import Database
 from tests.gateway.test_shutdown import Served, serving
 
 MIB = 1 << 20

@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from gateway.cli import main
-from gateway.config import SettingError, Settings
-from gateway.sources import Read, names, read, secret_names
+from adalog.gateway.cli import main
+from adalog.gateway.settings.checking import checked
+from adalog.gateway.settings.config import SettingError, Settings
+from adalog.gateway.settings.sources import Read, names, read, secret_names
 
 SECRET = "an uncommonly long secret of forty-two chars"
 
@@ -153,7 +154,7 @@ def test_a_link_of_kubernetes_is_told_from_a_port() -> None:
 )
 def test_what_cannot_be_used_is_said_in_a_line(name: str, text: str, says: str) -> None:
     with pytest.raises(SettingError) as refused:
-        read({f"ADALOG_{name}": text}, {}).settings.checked()
+        checked(read({f"ADALOG_{name}": text}, {}).settings)
     assert says in str(refused.value)
     assert str(refused.value).startswith(f"ADALOG_{name}")
     assert len(str(refused.value)) < 1_100
@@ -162,11 +163,11 @@ def test_what_cannot_be_used_is_said_in_a_line(name: str, text: str, says: str) 
 
 def test_settings_made_in_code_are_checked_likewise() -> None:
     with pytest.raises(SettingError, match="ADALOG_CONNECTIONS is 0; it is at least 1"):
-        Settings(connections=0).checked()
+        checked(Settings(connections=0))
     with pytest.raises(
         SettingError, match="ADALOG_LOG_LEVEL is 'loud'; it is debug, info, warning, error or critical"
     ):
-        Settings(log_level="loud").checked()  # type: ignore[arg-type]
+        checked(Settings(log_level="loud"))  # type: ignore[arg-type]
 
 
 # The command line.

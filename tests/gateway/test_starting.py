@@ -19,10 +19,10 @@ import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from gateway import starting
-from gateway.config import Settings
-from gateway.starting import Start
-from store.database import Database
+from adalog.gateway import starting
+from adalog.gateway.settings.config import Settings
+from adalog.gateway.starting import Start
+from adalog.store.database import Database
 from tests.gateway.support import served
 from tests.gateway.test_shutdown import Log
 
@@ -43,7 +43,7 @@ class Gate:
     """Lets so many transactions of a replay pass, and says when the next one waits."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, passing: int) -> None:
-        from store.head import Head
+        from adalog.store.state.head import Head
 
         self.waits, self.opened = threading.Event(), threading.Event()
         replay = Head.replay
@@ -72,7 +72,7 @@ def started(folder: Path, gate: Gate) -> Iterator[tuple[Start, threading.Event, 
 
 
 def test_the_port_waits_for_no_large_library() -> None:
-    code = "import sys, gateway.server, gateway.presence; print(*sys.modules)"
+    code = "import sys, gateway.server, gateway.cli.presence; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not {"numba", "numpy", "pyarrow", "pyspark", "sqlalchemy", "strawberry"}.intersection(loaded)
 
@@ -157,8 +157,8 @@ def test_a_start_that_is_stopped(folder: Path, monkeypatch: pytest.MonkeyPatch) 
 SLOW = """
 import os, time
 from pathlib import Path
-from gateway import starting
-from store.head import Head
+from adalog.gateway import starting
+from adalog.store.state.head import Head
 
 replay = Head.replay
 starting._PATIENCE_SECONDS = starting._FIRST_WORD_SECONDS = 0.0
@@ -169,7 +169,7 @@ def slow(head, t, *rest):
     replay(head, t, *rest)
 
 Head.replay = slow
-from gateway.cli import main
+from adalog.gateway.cli import main
 main()
 """
 
@@ -223,7 +223,7 @@ def test_a_signal_ends_a_start(folder: Path, tmp_path: Path, number: int) -> Non
 def test_a_folder_that_is_damaged_or_taken_ends_the_process(folder: Path) -> None:
     def served_in_vain() -> tuple[int, str]:
         ended = subprocess.run(
-            [sys.executable, "-m", "gateway.cli", "serve", "--port", "0", "--data", str(folder)],
+            [sys.executable, "-m", "adalog.gateway.cli", "serve", "--port", "0", "--data", str(folder)],
             env={**os.environ, "ADALOG_SPARK": "off"},
             capture_output=True,
             text=True,

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from executor.pool import Pool
-from gateway.config import SettingError, Settings, settings_from
-from gateway.opening import open_database
-from store.database import Database
+from adalog.executor.pool import Pool
+from adalog.gateway.opening import open_database
+from adalog.gateway.settings.checking import checked
+from adalog.gateway.settings.config import SettingError, Settings
+from adalog.gateway.settings.sources import settings_from
+from adalog.store.database import Database
 from tests.gateway.support import Gateway
 
 TRANSACT = "mutation($tx: EDN!, $k: String) { transact(tx: $tx, idempotencyKey: $k) { t datoms { v } } }"
@@ -73,7 +75,7 @@ def test_keys_are_remembered_as_the_settings_say(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["idempotency_seconds", "idempotency_transactions"])
 def test_keys_are_remembered_for_a_while_at_least(name: str) -> None:
     with pytest.raises(SettingError, match=f"ADALOG_{name.upper()} is 0; it is at least 1"):
-        settings_from({f"ADALOG_{name.upper()}": "0"}).checked()
+        checked(settings_from({f"ADALOG_{name.upper()}": "0"}))
     assert getattr(Settings(), name) > 1
 
 
@@ -93,4 +95,4 @@ def test_attributes_are_as_many_as_the_settings_say(tmp_path: Path) -> None:
         assert database.snapshot().t == 1
         gateway.http.close()
     with pytest.raises(SettingError, match="ADALOG_ATTRIBUTES is 0; it is at least 1"):
-        settings_from({"ADALOG_ATTRIBUTES": "0"}).checked()
+        checked(settings_from({"ADALOG_ATTRIBUTES": "0"}))

@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 from websockets.sync.client import connect
 
-from datalog import tracing
-from gateway.config import Settings
-from gateway.telemetry import traces
+from adalog.datalog import tracing
+from adalog.gateway.observe.telemetry import traces
+from adalog.gateway.settings.config import Settings
 from tests.gateway.streams import LIVE
 from tests.gateway.support import FAMILY, SCHEMA, gateway, served
 
@@ -187,7 +187,7 @@ def test_a_collector_that_is_away_harms_nobody(monkeypatch: pytest.MonkeyPatch) 
 
 def test_without_a_collector_nothing_is_imported_and_nothing_made() -> None:
     code = (
-        "import sys\nfrom datalog import tracing\nfrom gateway.telemetry import traces\n"
+        "import sys\nfrom datalog import tracing\nfrom gateway.observe.telemetry import traces\n"
         "with traces({'OTEL_SDK_DISABLED': 'true', 'OTEL_EXPORTER_OTLP_ENDPOINT': 'http://localhost:1'}): pass\n"
         "with traces({}):\n    assert not tracing.is_on()\n"
         "    assert tracing.span('a') is tracing.span('b')\n"

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from datalog.errors import AdalogError, Code
-from executor.bounds.client import ASKING, Client
-from gateway.auth import address_of
-from gateway.config import Settings
-from schema.limits import Limits
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.bounds.client import ASKING, Client
+from adalog.gateway.identity.auth import address_of
+from adalog.gateway.settings.config import Settings
+from adalog.schema.limits import Limits
 from tests.gateway.support import Gateway, gateway
 
 STATS = "query($query: EDN!) { q(query: $query) { rows stats { lane waitedMs cache } } }"

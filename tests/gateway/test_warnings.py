@@ -13,10 +13,10 @@ import pytest
 from websockets.sync.client import connect
 from websockets.typing import Subprotocol
 
-from executor.cache.answers import ResultCache
-from executor.cache.settings import CacheSettings
-from planner.suspected import Proposals, Unknown
-from store import moments
+from adalog.executor.cache.answers import ResultCache
+from adalog.executor.cache.settings import CacheSettings
+from adalog.planner.scope.suspected import Proposals, Unknown
+from adalog.store.snapshot import moments
 from tests.gateway.support import FAMILY, SCHEMA, Gateway, gateway, served
 
 MORE = """[{:db/ident :person/mood :db/valueType :db.type/ref} {:db/ident :mood/gay}

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from gateway.config import Settings
-from gateway.opening import start_pool
-from store.database import Database
+from adalog.gateway.opening import start_pool
+from adalog.gateway.settings.config import Settings
+from adalog.store.database import Database
 from tests.gateway.command_line import adalog
 from tests.gateway.support import Gateway, served
 from tests.gateway.tracker import DATA, LATER, REFUSALS, SCHEMA, WAYS, Refusal, Way

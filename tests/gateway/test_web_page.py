@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from datalog.errors import Code
+from adalog.datalog.errors import Code
 from tests.gateway.support import Gateway, served
 
 PAGE = (Path(__file__).parents[2] / "docs" / "web.md").read_text(encoding="utf-8")

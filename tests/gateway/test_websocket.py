@@ -21,12 +21,12 @@ from websockets.server import ServerProtocol
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin, Subprotocol
 
-from datalog.errors import AdalogError, Code
-from gateway.answering import Answering
-from gateway.auth import ANYONE
-from gateway.guards import SECURITY_HEADERS
-from gateway.negotiation import GraphQLRequest
-from gateway.websocket import WebSocket
+from adalog.datalog.errors import AdalogError, Code
+from adalog.gateway.connections.guards import SECURITY_HEADERS
+from adalog.gateway.connections.websocket import WebSocket
+from adalog.gateway.identity.auth import ANYONE
+from adalog.gateway.protocols.answering import Answering
+from adalog.gateway.protocols.negotiation import GraphQLRequest
 from tests.gateway.streams import LIVE, SECONDS, Hub, Live, Stream, live
 from tests.gateway.support import gateway
 

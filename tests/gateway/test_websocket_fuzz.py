@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from websockets.exceptions import ConnectionClosed
 
-from gateway.config import Settings
+from adalog.gateway.settings.config import Settings
 from tests.gateway.streams import Live
 from tests.gateway.support import FAMILY, SCHEMA, gateway, served
 from tests.gateway.test_websocket import QUERY, client_of, until

@@ -19,8 +19,10 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from gateway.config import SettingError, Settings, settings_from
-from gateway.wire import Wire, counted_address
+from adalog.gateway.connections.wire import Wire, counted_address
+from adalog.gateway.settings.checking import checked
+from adalog.gateway.settings.config import SettingError, Settings
+from adalog.gateway.settings.sources import settings_from
 from tests.gateway.support import Gateway, gateway, served
 
 ASK = b'{"query": "{ database { basisT } }"}'
@@ -594,7 +596,7 @@ def test_what_connections_are_counted_by(address: str, counted: str) -> None:
 )
 def test_wrong_limits_are_named(name: str, value: str) -> None:
     with pytest.raises(SettingError, match=name):
-        settings_from({name: value}).checked()
+        checked(settings_from({name: value}))
 
 
 # Addresses from proxies

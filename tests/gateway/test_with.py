@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from gateway.cli import main
+from adalog.gateway.cli import main
 from tests.gateway.support import Gateway, gateway
 
 DATA = "[" + " ".join(f"[:db/add {number} :n/value {number}]" for number in range(1, 21)) + "]"

@@ -23,7 +23,7 @@ from tests.spark_processes import alive, descendants
 
 # Made once: to make one takes longer than to ask.
 _UNUSED = ssl.create_default_context()
-_SERVE = "from gateway.cli import main; main()"
+_SERVE = "from adalog.gateway.cli import main; main()"
 
 
 class Said:

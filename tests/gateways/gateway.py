@@ -13,7 +13,7 @@ from typing import Final
 from tests.gateways.clients import Address
 from tests.gateways.fleet import Said
 
-SERVE: Final = "from gateway.cli import main; main()"
+SERVE: Final = "from adalog.gateway.cli import main; main()"
 
 
 class Gateway:

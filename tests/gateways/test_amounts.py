@@ -9,17 +9,17 @@ from contextlib import closing, contextmanager
 
 import pytest
 
-from datalog.errors import AdalogError, Code
-from executor.bounds.budget import Memory
-from executor.live.holding import Holding, Holdings
-from executor.pool import Pool
-from gateway.app import create_app
-from gateway.config import Settings
-from gateway.wire import Wire
-from gateway.workers.board import AMOUNTS, Board
-from gateway.workers.workers import Workers
-from schema.budget import Responses
-from store.database import Database
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.bounds.budget import Memory
+from adalog.executor.live.holding import Holding, Holdings
+from adalog.executor.pool import Pool
+from adalog.gateway.app import create_app
+from adalog.gateway.connections.wire import Wire
+from adalog.gateway.settings.config import Settings
+from adalog.gateway.workers.board import AMOUNTS, Board
+from adalog.gateway.workers.workers import Workers
+from adalog.schema.writing.budget import Responses
+from adalog.store.database import Database
 from tests.gateway.support import InProcess
 
 MIB = 1 << 20

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from datalog import tracing
-from datalog.errors import AdalogError, Code
-from executor.bounds.client import ASKING, Client
-from gateway.workers.calls import Calls, Gone
+from adalog.datalog import tracing
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.bounds.client import ASKING, Client
+from adalog.gateway.workers.calls import Calls, Gone
 
 
 class Post:

@@ -6,9 +6,9 @@ import os
 
 import pytest
 
-from executor.bounds.meter import Buckets, OverdrawnError
-from gateway.workers.board import Board
-from gateway.workers.fills import SLOTS
+from adalog.executor.bounds.meter import Buckets, OverdrawnError
+from adalog.gateway.workers.board import Board
+from adalog.gateway.workers.fills import SLOTS
 
 
 class Clock:

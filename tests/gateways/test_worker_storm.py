@@ -9,7 +9,7 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 
-from store.database import Database
+from adalog.store.database import Database
 from tests.gateways.fleet import Fleet, serving
 from tests.gateways.storm import storm
 

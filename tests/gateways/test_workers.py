@@ -20,11 +20,12 @@ from pathlib import Path
 import httpx
 import pytest
 
-from datalog.errors import AdalogError
-from gateway.config import SettingError, Settings
-from gateway.workers.shares import DIVIDED, share_of
-from gateway.workers.stopped import stops_writers
-from store.database import Database
+from adalog.datalog.errors import AdalogError
+from adalog.gateway.settings.checking import checked
+from adalog.gateway.settings.config import SettingError, Settings
+from adalog.gateway.workers.shares import DIVIDED, share_of
+from adalog.gateway.workers.stopped import stops_writers
+from adalog.store.database import Database
 from tests.gateways.clients import TRANSACT, Caller, Refused, until
 from tests.gateways.fleet import Fleet, serving
 from tests.spark_processes import alive
@@ -283,7 +284,7 @@ def test_a_signal_while_the_first_worker_starts_ends_all(tmp_path: Path) -> None
 
 def _run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", "from gateway.cli import main; main()", *arguments],
+        [sys.executable, "-c", "from adalog.gateway.cli import main; main()", *arguments],
         capture_output=True,
         text=True,
         timeout=120,
@@ -315,7 +316,7 @@ def test_what_no_worker_can_start_with_is_said_once(tmp_path: Path) -> None:
 
 def test_what_cannot_be_shared_is_refused_before_anything_starts() -> None:
     with pytest.raises(SettingError, match="a database in memory belongs to one process"):
-        Settings(data=":memory:", workers=2).checked()
+        checked(Settings(data=":memory:", workers=2))
 
 
 def test_a_share_is_rounded_up_and_the_rest_is_as_it_was() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from datalog.edn import read, write
-from datalog.values import identity
+from adalog.datalog.edn import read, write
+from adalog.datalog.values import identity
 
 
 @pytest.fixture

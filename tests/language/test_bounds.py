@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from datalog.errors import AdalogError, Code
-from executor.answer.aggregates import aggregated
-from executor.bounds.cancel import Cancel
-from executor.cache.settings import CacheSettings
-from executor.join.batch import Batch
-from executor.join.driver import Driver
-from executor.pool import Pool, PoolSettings, PullRequest
-from store.codes import Codes, Scratch
-from store.database import Database
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.answer.aggregates import aggregated
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.cache.settings import CacheSettings
+from adalog.executor.join.batch import Batch
+from adalog.executor.join.driver import Driver
+from adalog.executor.pool import Pool, PoolSettings, PullRequest
+from adalog.store.database import Database
+from adalog.store.values.codes import Codes, Scratch
 from tests.support import World
 
 MIB = 1 << 20
@@ -173,13 +173,13 @@ def test_an_aggregate_looks_at_the_deadline(strings: tuple[Batch, Scratch], writ
 
 
 def _elements(query: str) -> Any:
-    from datalog.parser import parse_query
+    from adalog.datalog.parsing.parser import parse_query
 
     return parse_query(query).find.elements
 
 
 def test_rows_are_sorted_with_looks_at_the_deadline(strings: tuple[Batch, Scratch]) -> None:
-    from executor.answer.result import sorted_rows
+    from adalog.executor.answer.result import sorted_rows
 
     batch, values = strings
     cancel = Looks()
@@ -209,7 +209,7 @@ def test_a_failed_query_leaves_nothing(small: World, monkeypatch: pytest.MonkeyP
             alive.extend(weakref.ref(column) for column in batch.columns.values() if column.base is None)
             super()._step(depth, batch)
 
-    monkeypatch.setattr("executor.evaluation.local.Driver", Seen)
+    monkeypatch.setattr("adalog.executor.evaluation.local.Driver", Seen)
     gc.collect()
     gc.disable()
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from datalog.values import Keyword
+from adalog.datalog.values import Keyword
 
 
 def changes(report):

@@ -6,11 +6,11 @@ import random
 
 import pytest
 
-from executor.cache.codec import NotAnEntryError, decode, encode, entry_of
-from executor.cache.kept import fetched_rows
-from executor.cache.settings import CacheSettings
-from executor.pool import Pool
-from executor.question.request import Request
+from adalog.executor.cache.codec import NotAnEntryError, decode, encode, entry_of
+from adalog.executor.cache.kept import fetched_rows
+from adalog.executor.cache.settings import CacheSettings
+from adalog.executor.pool import Pool
+from adalog.executor.question.request import Request
 from tests.support import World
 
 SCHEMA = """
@@ -171,7 +171,7 @@ def test_an_answer_from_another_gateway_has_them(shop):
 def test_an_entry_that_says_anything_else_is_none(shop, said, monkeypatch):
     result = shop.run("[:find (sum ?q) . :where [?l :line/qty ?q]]")
     key = bytes(32)
-    monkeypatch.setattr("executor.cache.codec.json.dumps", lambda _: said)
+    monkeypatch.setattr("adalog.executor.cache.codec.json.dumps", lambda _: said)
     data = encode(key, entry_of(result))
     with pytest.raises(NotAnEntryError):
         decode(key, data)

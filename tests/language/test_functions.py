@@ -6,7 +6,7 @@ import contextlib
 
 import pytest
 
-from datalog.errors import AdalogError
+from adalog.datalog.errors import AdalogError
 
 CALLS = """
 (+ 1 2) => 3

@@ -6,10 +6,10 @@ from contextlib import closing
 
 import pytest
 
-from datalog.errors import AdalogError, Code
-from executor.live.hub import Hub
-from executor.pool import Pool
-from executor.question.request import Request
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.live.hub import Hub
+from adalog.executor.pool import Pool
+from adalog.executor.question.request import Request
 
 
 @pytest.fixture

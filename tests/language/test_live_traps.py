@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from datalog.edn import read, write
-from datalog.errors import AdalogError
-from datalog.values import identity
-from executor.bounds.cancel import Cancel
-from executor.maintain.asked import UndatedQuestion
-from executor.maintain.choosing import MAINTAINED, view_of
-from executor.maintain.maintained import Maintained
-from executor.maintain.view import Change, Tick
-from executor.question.arguments import Given
-from executor.question.request import Request
+from adalog.datalog.edn import read, write
+from adalog.datalog.errors import AdalogError
+from adalog.datalog.values import identity
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.follow.asked import UndatedQuestion
+from adalog.executor.follow.choosing import MAINTAINED, view_of
+from adalog.executor.follow.maintained import Maintained
+from adalog.executor.follow.view import Change, Tick
+from adalog.executor.question.arguments import Given
+from adalog.executor.question.request import Request
 from tests.support import World
 
 MANY = ":db/valueType :db.type/ref :db/cardinality :db.cardinality/many"

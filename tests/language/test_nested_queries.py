@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from datalog.errors import AdalogError
+from adalog.datalog.errors import AdalogError
 
 
 @pytest.fixture
@@ -410,7 +410,7 @@ def test_what_goes_wrong_while_it_runs_is_shown_there(shop):
 
 
 def test_explain_shows_its_plan(shop):
-    from executor.pool import Request
+    from adalog.executor.pool import Request
 
     query = "[:find ?n ?m :where [?c :customer/name ?n] [(q [:find (max ?t) . :in $ ?c :where [?o :order/by ?c] "
     query += "[?o :order/total ?t]] $ ?c) ?m]]"

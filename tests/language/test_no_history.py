@@ -6,7 +6,7 @@ import pickle
 
 import pytest
 
-from store.snapshot import Snapshot
+from adalog.store.snapshot.snapshot import Snapshot
 
 SCHEMA = """[{:db/ident :n :db/valueType :db.type/long :db/noHistory true}
              {:db/ident :m :db/valueType :db.type/long}]"""

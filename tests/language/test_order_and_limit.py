@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from datalog.errors import AdalogError
-from datalog.values import sort_key
+from adalog.datalog.errors import AdalogError
+from adalog.datalog.values import sort_key
 
 
 @pytest.fixture

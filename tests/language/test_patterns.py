@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from planner.plan import Options
+from adalog.planner.model.plan import Options
 
 FAMILY = """[{:db/id 1 :name "Ada" :age 36 :likes :math}
              {:db/id 2 :name "Byron" :age 36}

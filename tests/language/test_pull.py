@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from datalog.errors import AdalogError
-from executor.bounds.cancel import Cancel
-from executor.pool import PullRequest
+from adalog.datalog.errors import AdalogError
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.pool import PullRequest
 from tests.support import World
 
 SCHEMA = """

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from datalog.values import Keyword
-from executor.pull.puller import Puller
+from adalog.datalog.values import Keyword
+from adalog.executor.pull.puller import Puller
 from tests.support import World
 
 SCHEMA = """

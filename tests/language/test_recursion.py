@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planner.plan import Options
+from adalog.planner.model.plan import Options
 
 LEFT = "[[(path ?a ?b) [?a :to ?b]] [(path ?a ?c) (path ?a ?b) [?b :to ?c]]]"
 RIGHT = "[[(path ?a ?b) [?a :to ?b]] [(path ?a ?c) [?a :to ?b] (path ?b ?c)]]"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from executor.rules import facts
-from planner.plan import Options
+from adalog.executor.facts import facts
+from adalog.planner.model.plan import Options
 
 SWITCHES = [Options(), Options(magic=False), Options(semi_naive=False)]
 EDGES = "[[1 2 1] [2 3 1] [3 4 2] [4 1 1] [5 5 1] [3 3 3]]"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from datalog.edn import write
+from adalog.datalog.edn import write
 from tests.support import refused
 
 

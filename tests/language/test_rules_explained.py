@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from executor.question.request import Request
-from planner.plan import Options
+from adalog.executor.question.request import Request
+from adalog.planner.model.plan import Options
 
 PATH = "[[(path ?a ?b) [?a :to ?b]] [(path ?a ?c) (path ?a ?b) [?b :to ?c]] [(unused ?a) [?a :n]]]"
 

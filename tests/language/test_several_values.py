@@ -6,7 +6,7 @@ from itertools import permutations
 
 import pytest
 
-from datalog.values import Keyword
+from adalog.datalog.values import Keyword
 from tests.support import World
 
 ADD = Keyword("db/add")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planner.plan import Options
+from adalog.planner.model.plan import Options
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ import pickle
 
 import pytest
 
-from datalog.errors import AdalogError
-from store.snapshot import Snapshot
+from adalog.datalog.errors import AdalogError
+from adalog.store.snapshot.snapshot import Snapshot
 from tests.support import World, refused
 
 SCHEMA = """[{:db/ident :email :db/valueType :db.type/string :db/unique :db.unique/identity}

@@ -11,16 +11,16 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
-from datalog.errors import AdalogError
-from datalog.values import identity
-from executor.bounds.cancel import Cancel
-from executor.live.changes import Changes, LiveChange
-from executor.live.event import Kind
-from executor.live.hub import Hub
-from executor.live.settings import LiveSettings
-from executor.pool import Pool
-from executor.question.request import Request
-from store.database import Database
+from adalog.datalog.errors import AdalogError
+from adalog.datalog.values import identity
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.live.changes import Changes, LiveChange
+from adalog.executor.live.event import Kind
+from adalog.executor.live.hub import Hub
+from adalog.executor.live.settings import LiveSettings
+from adalog.executor.pool import Pool
+from adalog.executor.question.request import Request
+from adalog.store.database import Database
 
 T = TypeVar("T")
 Row = tuple[Hashable, ...]

@@ -7,10 +7,10 @@ from contextlib import contextmanager, suppress
 from random import Random
 from typing import Any
 
-from datalog.errors import AdalogError
-from datalog.values import identity
-from executor.live.changes import LiveChange
-from store.database import Database
+from adalog.datalog.errors import AdalogError
+from adalog.datalog.values import identity
+from adalog.executor.live.changes import LiveChange
+from adalog.store.database import Database
 from tests.live.following import Reader, hub_over, together
 
 Question = tuple[str, tuple[Any, ...]]

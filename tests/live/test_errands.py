@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from executor.bounds.cancel import Cancel
-from executor.bounds.client import ASKING, Client
-from executor.live.errands import Errand, Errands, Purpose
-from executor.live.event import Kind
-from store.database import Database
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.bounds.client import ASKING, Client
+from adalog.executor.live.errands import Errand, Errands, Purpose
+from adalog.executor.live.event import Kind
+from adalog.store.database import Database
 from tests.live.following import HeldPool, Reader, eventually, hub_over, is_cancelled, on_hub
 
 NAMES = "[:find ?name :where [?e :name ?name]]"

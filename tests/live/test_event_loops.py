@@ -8,15 +8,15 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from datalog.errors import AdalogError
-from executor.bounds.cancel import Cancel
-from executor.live import outlet
-from executor.live.changes import LiveChange, ValuesForm
-from executor.live.event import Kind, Message
-from executor.live.hub import Hub
-from executor.live.resume import Begin
-from executor.question.request import Request
-from store.database import Database
+from adalog.datalog.errors import AdalogError
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.live import outlet
+from adalog.executor.live.changes import LiveChange, ValuesForm
+from adalog.executor.live.event import Kind, Message
+from adalog.executor.live.hub import Hub
+from adalog.executor.live.resume import Begin
+from adalog.executor.question.request import Request
+from adalog.store.database import Database
 from tests.live.following import eventually, hub_over
 
 OLDER = "[:find ?name :in $ ?least :where [?e :name ?name] [?e :age ?age] [(>= ?age ?least)]]"

@@ -10,23 +10,23 @@ from typing import Any
 
 import pytest
 
-from datalog.errors import AdalogError, Code
-from executor.bounds.cancel import Cancel
-from executor.engine import Engine
-from executor.live import hub as hub_module
-from executor.live import work as work_module
-from executor.live.event import Kind
-from executor.live.feed import Seat
-from executor.live.seats import Seats
-from executor.live.views import Views
-from executor.maintain.asked import UndatedQuestion
-from executor.maintain.choosing import live_of, view_of
-from executor.maintain.maintained import Maintained
-from executor.maintain.view import Change, Interest, Tick, View
-from executor.question.question import Question
-from executor.question.request import Request
-from store.database import Database
-from store.snapshot import Snapshot
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.engine import Engine
+from adalog.executor.follow.asked import UndatedQuestion
+from adalog.executor.follow.choosing import live_of, view_of
+from adalog.executor.follow.maintained import Maintained
+from adalog.executor.follow.view import Change, Interest, Tick, View
+from adalog.executor.live import hub as hub_module
+from adalog.executor.live import work as work_module
+from adalog.executor.live.event import Kind
+from adalog.executor.live.feed import Seat
+from adalog.executor.live.seats import Seats
+from adalog.executor.live.views import Views
+from adalog.executor.question.question import Question
+from adalog.executor.question.request import Request
+from adalog.store.database import Database
+from adalog.store.snapshot.snapshot import Snapshot
 from tests.live.following import Reader, eventually, hub_over, on_hub
 from tests.property.model import examples
 

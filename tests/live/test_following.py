@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from datalog.errors import AdalogError, Code
-from executor.live.event import Kind
-from executor.live.hub import Hub
-from store.database import Database
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.live.event import Kind
+from adalog.executor.live.hub import Hub
+from adalog.store.database import Database
 from tests.live.following import Reader, hub_over, together
 
 AGES = "[:find ?name ?age :where [?e :name ?name] [?e :age ?age]]"
@@ -94,7 +94,7 @@ def test_an_attribute_that_is_declared_behind_others_of_its_group(database: Data
 
 
 def map_rows(rows: object) -> list[tuple[object, ...]]:
-    from datalog.values import identity
+    from adalog.datalog.values import identity
 
     assert isinstance(rows, list)
     return [tuple(map(identity, row)) for row in rows]

@@ -10,16 +10,16 @@ from typing import Any
 import orjson
 import pytest
 
-from datalog.errors import AdalogError, Code
-from executor.bounds.cancel import StartAgain
-from executor.live import seats as seats_module
-from executor.live.event import Kind, Message
-from executor.live.hub import Hub
-from executor.live.subscription import Subscription
-from executor.live.work import Brief
-from schema.limits import Limits
-from schema.live import LiveForm, LogForm
-from store.database import Database
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.bounds.cancel import StartAgain
+from adalog.executor.live import seats as seats_module
+from adalog.executor.live.event import Kind, Message
+from adalog.executor.live.hub import Hub
+from adalog.executor.live.subscription import Subscription
+from adalog.executor.live.work import Brief
+from adalog.schema.limits import Limits
+from adalog.schema.live.stream import LiveForm, LogForm
+from adalog.store.database import Database
 from tests.live.following import HeldPool, eventually, hub_over, is_cancelled, on_hub
 from tests.live.test_graphql import Asking, told
 

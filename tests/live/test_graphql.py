@@ -9,15 +9,15 @@ from typing import Any
 import orjson
 import pytest
 
-from executor.live.hub import Hub
-from executor.live.subscription import Subscription
-from schema.context import Context, Services
-from schema.cursor import Cursors
-from schema.execution import Operations
-from schema.limits import Limits
-from schema.live import RefusedError
-from schema.surface import build_schema
-from store.database import Database
+from adalog.executor.live.hub import Hub
+from adalog.executor.live.subscription import Subscription
+from adalog.schema.context import Context, Services
+from adalog.schema.cursor import Cursors
+from adalog.schema.execution import Operations
+from adalog.schema.limits import Limits
+from adalog.schema.live.stream import RefusedError
+from adalog.schema.surface import build_schema
+from adalog.store.database import Database
 from tests.live.following import hub_over
 
 AGES = "[:find ?name ?age :where [?e :name ?name] [?e :age ?age]]"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from store.database import Database
+from adalog.store.database import Database
 from tests.live.following import Reader, hub_over
 
 BEGUN = '[[:db/add 90 :text "n1"] [:db/add 1 :n 1] [:db/add 2 :n 2] [:db/add 3 :n 3] [:db/add 4 :n 1]]'

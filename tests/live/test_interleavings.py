@@ -10,18 +10,18 @@ from typing import Any
 
 import pytest
 
-from datalog.edn import read
-from datalog.errors import AdalogError, Code
-from executor.bounds.cancel import Cancel, StartAgain
-from executor.live.changes import ValuesForm
-from executor.live.hub import Hub
-from executor.live.resume import Begin
-from executor.live.subscription import BlockingSubscription
-from executor.maintain.maintained import Maintained
-from executor.maintain.view import Change, Interest, Tick
-from executor.question.request import Request
-from store.database import Database
-from store.snapshot import Snapshot
+from adalog.datalog.edn import read
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.bounds.cancel import Cancel, StartAgain
+from adalog.executor.follow.maintained import Maintained
+from adalog.executor.follow.view import Change, Interest, Tick
+from adalog.executor.live.changes import ValuesForm
+from adalog.executor.live.hub import Hub
+from adalog.executor.live.resume import Begin
+from adalog.executor.live.subscription import BlockingSubscription
+from adalog.executor.question.request import Request
+from adalog.store.database import Database
+from adalog.store.snapshot.snapshot import Snapshot
 from tests.live.following import Reader, eventually, hub_over
 
 OWNED = "[:find ?e :in $ ?who :where [?e :owner ?who]]"

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from datalog.errors import AdalogError, Code
-from executor.live import outlet
-from executor.live.event import Event, Form, Kind, Message, Position
-from executor.live.holding import Holding, Holdings
-from executor.live.outlet import Channel, LoopOutlet, ThreadOutlet
-from executor.live.settings import LiveSettings
-from executor.live.subscription import Subscription
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.live import outlet
+from adalog.executor.live.event import Event, Form, Kind, Message, Position
+from adalog.executor.live.holding import Holding, Holdings
+from adalog.executor.live.outlet import Channel, LoopOutlet, ThreadOutlet
+from adalog.executor.live.settings import LiveSettings
+from adalog.executor.live.subscription import Subscription
 
 SETTINGS = LiveSettings(mailbox_events=3, mailbox_bytes=100)
 

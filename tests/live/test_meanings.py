@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import pytest
 
-from schema.arguments import read_arguments
-from store.database import Database
+from adalog.schema.arguments.values import read_arguments
+from adalog.store.database import Database
 from tests.live.following import Reader, hub_over, together
 
 BEGUN: Final = """[[:db/add 1 :n 1] [:db/add 2 :n 2] {:db/ident :r :db/valueType :db.type/ref}

@@ -10,20 +10,20 @@ from typing import Any
 
 import pytest
 
-from datalog.errors import AdalogError, Code
-from executor.answer.result import Result
-from executor.bounds.cancel import Cancel
-from executor.bounds.client import ASKING, Client
-from executor.live import catching_up
-from executor.live.changes import ValuesForm
-from executor.live.event import Kind
-from executor.live.hub import Hub
-from executor.live.in_turn import InTurn
-from executor.live.resume import Begin
-from executor.live.subscription import BlockingSubscription
-from executor.question.question import Question
-from executor.question.request import Request
-from store.database import Database
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.answer.result import Result
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.bounds.client import ASKING, Client
+from adalog.executor.live import catching_up
+from adalog.executor.live.changes import ValuesForm
+from adalog.executor.live.event import Kind
+from adalog.executor.live.hub import Hub
+from adalog.executor.live.in_turn import InTurn
+from adalog.executor.live.resume import Begin
+from adalog.executor.live.subscription import BlockingSubscription
+from adalog.executor.question.question import Question
+from adalog.executor.question.request import Request
+from adalog.store.database import Database
 from tests.live.following import Reader, eventually, hub_over
 
 OLDER = "[:find ?name :in $ ?least :where [?e :name ?name] [?e :age ?age] [(>= ?age ?least)]]"

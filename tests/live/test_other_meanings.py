@@ -9,19 +9,19 @@ from unittest.mock import patch
 
 import pytest
 
-from datalog.edn import read
-from datalog.errors import AdalogError, Code
-from datalog.values import Keyword
-from executor.bounds.cancel import Cancel
-from executor.live.event import Kind
-from executor.live.views import LiveQuestion
-from executor.maintain.asked import UndatedQuestion
-from executor.maintain.choosing import view_of
-from executor.maintain.view import Change, Tick
-from executor.pool import Pool
-from executor.question.request import Request
-from schema.arguments import read_arguments
-from store.database import Database
+from adalog.datalog.edn import read
+from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.values import Keyword
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.follow.asked import UndatedQuestion
+from adalog.executor.follow.choosing import view_of
+from adalog.executor.follow.view import Change, Tick
+from adalog.executor.live.event import Kind
+from adalog.executor.live.views import LiveQuestion
+from adalog.executor.pool import Pool
+from adalog.executor.question.request import Request
+from adalog.schema.arguments.values import read_arguments
+from adalog.store.database import Database
 from tests.live.following import Reader, hub_over, together
 
 BEGUN: Final = """[{:db/ident :u :db/valueType :db.type/string :db/unique :db.unique/identity}

@@ -9,11 +9,11 @@ from typing import Any, cast
 
 import pytest
 
-from executor.bounds.cancel import Cancel
-from executor.bounds.client import ASKING
-from executor.live import errands
-from executor.live.errands import Errand, Errands
-from executor.pool import Pool
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.bounds.client import ASKING
+from adalog.executor.live import errands
+from adalog.executor.live.errands import Errand, Errands
+from adalog.executor.pool import Pool
 
 
 class AtOnce:

@@ -10,9 +10,9 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from datalog.edn import read
-from datalog.errors import AdalogError
-from store.database import Database
+from adalog.datalog.edn import read
+from adalog.datalog.errors import AdalogError
+from adalog.store.database import Database
 from tests.live.following import Reader, hub_over
 from tests.property.generated import PAST, SCHEMA, Asked, query, transaction
 from tests.property.model import EARLY, examples

@@ -12,12 +12,12 @@ import orjson
 import pytest
 import sqlalchemy as sa
 
-from datalog.errors import AdalogError, Code
-from executor.live.changes import ValuesForm
-from executor.live.event import Kind
-from executor.live.feed import Feed
-from store.database import Database
-from store.log import Log
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.live.changes import ValuesForm
+from adalog.executor.live.event import Kind
+from adalog.executor.live.feed import Feed
+from adalog.store.database import Database
+from adalog.store.log.log import Log
 from tests.live.following import Reader, hub_over, on_hub
 from tests.live.test_graphql import Asking
 

@@ -10,13 +10,13 @@ from typing import Any
 import orjson
 import pytest
 
-from executor.bounds.cancel import Cancel
-from executor.live.event import Message
-from executor.live.hub import Hub
-from executor.live.subscription import Subscription
-from executor.pool import Pool
-from executor.question.question import Question
-from store.database import Database
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.live.event import Message
+from adalog.executor.live.hub import Hub
+from adalog.executor.live.subscription import Subscription
+from adalog.executor.pool import Pool
+from adalog.executor.question.question import Question
+from adalog.store.database import Database
 from tests.live.following import hub_over
 from tests.live.test_graphql import Asking, run, told
 

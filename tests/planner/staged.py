@@ -8,18 +8,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from datalog.edn import read
-from datalog.parser import parse_query
-from datalog.values import Keyword
-from planner.explain_nodes import describe
-from planner.explain_rules import explain_program, plain_names, text_of_program
-from planner.logical import AndNode, LevelPlan
-from planner.passes import PASSES, setting_of
-from planner.plan import Options, Plan
-from planner.program import Predicate
-from planner.stages import Checked, Scoped, Simplified, Stratified
-from planner.statistics import Statistics
-from store.database import Database
+from adalog.datalog.edn import read
+from adalog.datalog.parsing.parser import parse_query
+from adalog.datalog.values import Keyword
+from adalog.planner.explain.nodes import describe
+from adalog.planner.explain.rules import explain_program, plain_names, text_of_program
+from adalog.planner.model.logical import AndNode, LevelPlan
+from adalog.planner.model.plan import Options, Plan
+from adalog.planner.model.program import Predicate
+from adalog.planner.order.statistics import Statistics
+from adalog.planner.passes import PASSES, setting_of
+from adalog.planner.stages import Checked, Scoped, Simplified, Stratified
+from adalog.store.database import Database
 
 FIXTURES = Path(__file__).with_name("fixtures")
 

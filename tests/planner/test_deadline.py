@@ -9,15 +9,15 @@ from dataclasses import replace
 
 import pytest
 
-from datalog.edn import read
-from datalog.errors import AdalogError
-from datalog.watched import watching
-from executor.bounds.cancel import Cancel
-from executor.cache.form import form_of
-from executor.evaluation.compile import Compiler
-from executor.pool import Pool
-from executor.question.question import Questions
-from executor.question.request import Request
+from adalog.datalog.edn import read
+from adalog.datalog.errors import AdalogError
+from adalog.datalog.watched import watching
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.cache.form import form_of
+from adalog.executor.evaluation.compile import Compiler
+from adalog.executor.pool import Pool
+from adalog.executor.question.question import Questions
+from adalog.executor.question.request import Request
 from tests.support import World
 
 # Each rule calls the next one twice: the bodies are long, and magic sets plan a part of them for each call.

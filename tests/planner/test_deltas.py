@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from datalog.parser import parse_query
-from planner.deltas import alternatives, before_change, delta_bodies, looks_elsewhere, of_databases
-from planner.explain_nodes import describe
-from planner.explain_rules import plain_names
-from planner.logical import AndNode
-from planner.passes import plan_query
-from planner.plan import Options, Plan
-from planner.statistics import Statistics
-from planner.tree import tree_of
+from adalog.datalog.parsing.parser import parse_query
+from adalog.planner.delta.deltas import alternatives, before_change, delta_bodies, looks_elsewhere, of_databases
+from adalog.planner.explain.nodes import describe
+from adalog.planner.explain.rules import plain_names
+from adalog.planner.model.logical import AndNode
+from adalog.planner.model.plan import Options, Plan
+from adalog.planner.order.statistics import Statistics
+from adalog.planner.passes import plan_query
+from adalog.planner.scope.tree import tree_of
 
 SPLIT = of_databases(frozenset(("$",)))
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from executor.question.request import Request
-from store.snapshot import Snapshot
+from adalog.executor.question.request import Request
+from adalog.store.snapshot.snapshot import Snapshot
 from tests.support import World
 
 SCHEMA = """[{:db/ident :size :db/valueType :db.type/long :db/cardinality :db.cardinality/one}

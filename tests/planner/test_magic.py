@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from executor.question.request import Request
-from planner.plan import Options
+from adalog.executor.question.request import Request
+from adalog.planner.model.plan import Options
 from tests.support import World
 
 LEFT = "[[(p ?a ?b) [?a :to ?b]] [(p ?a ?c) (p ?a ?b) [?b :to ?c]]]"

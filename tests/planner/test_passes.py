@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from store.database import Database
+from adalog.store.database import Database
 from tests.planner.staged import FIXTURES, database, stages, texts_of, written
 
 

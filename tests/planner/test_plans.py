@@ -6,8 +6,8 @@ import itertools
 
 import pytest
 
-from executor.question.request import Request
-from planner.plan import Options
+from adalog.executor.question.request import Request
+from adalog.planner.model.plan import Options
 from tests.support import World
 
 GRAPH = " ".join(f"[:db/add {a} :to {b}]" for a in range(1, 40) for b in range(a + 1, a + 4))

@@ -7,18 +7,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from datalog.edn import read
-from executor.bounds.cancel import Cancel
-from executor.bounds.run import Run
-from executor.evaluation.compile import Compiler
-from executor.evaluation.fixpoint import Fixpoint
-from executor.evaluation.local import run_join
-from executor.question.inputs import bind_inputs
-from executor.question.question import Questions
-from executor.question.request import Request
-from planner.plan import Plan
-from planner.sharing import SHARE
-from store.codes import Scratch
+from adalog.datalog.edn import read
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.bounds.run import Run
+from adalog.executor.evaluation.compile import Compiler
+from adalog.executor.evaluation.fixpoint import Fixpoint
+from adalog.executor.evaluation.local import run_join
+from adalog.executor.question.inputs import bind_inputs
+from adalog.executor.question.question import Questions
+from adalog.executor.question.request import Request
+from adalog.planner.model.plan import Plan
+from adalog.planner.rules.sharing import SHARE
+from adalog.store.values.codes import Scratch
 from tests.support import World
 
 PATH = "[(p ?a ?b) [?a :to ?b]] [(p ?a ?c) [?a :to ?b] (p ?b ?c)]"

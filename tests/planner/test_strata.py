@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from planner.strata import Dependency, components, forbidden_cycle
+from adalog.planner.scope.strata import Dependency, components, forbidden_cycle
 
 
 def _reaches(names: list[str], dependencies: list[Dependency]) -> dict[str, set[str]]:

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from datalog import edn
-from gateway.config import PREFIX, Settings
-from store.formats import RELEASE
+from adalog.datalog import edn
+from adalog.gateway.settings.config import PREFIX, Settings
+from adalog.store.files.formats import RELEASE
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted(
@@ -65,7 +65,7 @@ def test_everything_is_pinned() -> None:
 
 
 def test_there_is_one_version() -> None:
-    assert PROJECT["version"] == RELEASE, "processes elsewhere know it by store/formats.py alone"
+    assert PROJECT["version"] == RELEASE, "processes elsewhere know it by store/files/formats.py alone"
 
 
 def test_the_project_is_not_for_an_index() -> None:

@@ -12,7 +12,7 @@ FILES = sorted(path for path in (ROOT / "executor").rglob("*.py") if "@njit" in 
 
 _UNLOADED = """
 import importlib, sys
-from executor.kernels.loading import load_kernels
+from adalog.executor.kernels.loading import load_kernels
 
 load_kernels()
 for name in sys.argv[1:]:
@@ -23,7 +23,7 @@ for name in sys.argv[1:]:
                 print(f"{name}.{kernel.__name__}")
 """
 # Kernels that only other kernels call are compiled into those.
-_WITHIN = {"executor.kernels.group_kernels.sorted_by"}
+_WITHIN = {"adalog.executor.kernels.group_kernels.sorted_by"}
 
 
 def test_make_compiles_anew_when_a_kernel_changes() -> None:
@@ -35,7 +35,7 @@ def test_make_compiles_anew_when_a_kernel_changes() -> None:
 
 
 def test_every_kernel_is_loaded() -> None:
-    modules = [".".join(path.relative_to(ROOT).with_suffix("").parts) for path in FILES]
+    modules = [".".join(("adalog", *path.relative_to(ROOT).with_suffix("").parts)) for path in FILES]
     done = subprocess.run([sys.executable, "-c", _UNLOADED, *modules], capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stderr
     assert set(done.stdout.split()) <= _WITHIN

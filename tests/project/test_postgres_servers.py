@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from store.private_folder import PrivateFolder
+from adalog.store.files.private_folder import PrivateFolder
 from tests import postgres_servers
 
 AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root runs PostgreSQL as another account")

@@ -10,10 +10,10 @@ ROOT = Path(__file__).parents[2]
 PACKAGES = ("datalog", "store", "planner", "executor", "schema", "gateway", "pyspark_adalog", "examples")
 # Who reads what another process of the same server has pickled, and from where.
 UNPICKLING = {
-    "gateway/workers/worker.py": "settings, from the supervisor that started it, over its standard input",
+    "gateway/workers/post.py": "settings, from the supervisor that started it, over its standard input",
     "gateway/workers/calls.py": "calls of other workers, over a socket pair that the supervisor made",
-    "executor/spark/pipeline/reading.py": "what Spark's driver and its tasks send each other",
-    "executor/spark/shipping.py": "manifests, of the driver",
+    "pipeline/importing/read/reading.py": "what Spark's driver and its tasks send each other",
+    "cluster/shipping.py": "manifests, of the driver",
     "executor/spark/remote.py": "manifests, of another worker, over such a line",
 }
 _EVALUATING = {"eval", "exec", "compile", "__import__"}

@@ -9,18 +9,18 @@ from typing import Any
 
 from hypothesis import currently_in_test_context, event, settings
 
-from datalog import ast
-from datalog.edn import read
-from datalog.errors import AdalogError, Code
-from datalog.parser import parse_query
-from datalog.values import identity, sort_key
-from executor.bounds.cancel import Cancel
-from executor.pool import Pool
-from executor.question.question import Questions
-from executor.question.request import Request
-from planner.plan import Options
-from store.database import Database
-from store.snapshot import TX_BASE, Snapshot
+from adalog.datalog import ast
+from adalog.datalog.edn import read
+from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.parsing.parser import parse_query
+from adalog.datalog.values import identity, sort_key
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.pool import Pool
+from adalog.executor.question.question import Questions
+from adalog.executor.question.request import Request
+from adalog.planner.model.plan import Options
+from adalog.store.database import Database
+from adalog.store.snapshot.snapshot import TX_BASE, Snapshot
 from tests.oracle import Facts, TooMuchError, UnboundError
 from tests.oracle_rules import UnstratifiableError, answer
 from tests.property.generated import PAST, SCHEMA, Asked, query

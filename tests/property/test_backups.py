@@ -15,17 +15,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from datalog.errors import AdalogError
-from executor.pool import Pool
-from store import compactor, relation
-from store.backup import chunks
-from store.backup.catalogue import catalogue
-from store.backup.checking import check_data
-from store.backup.checking_backups import check_backups
-from store.backup.restoring import restore
-from store.backup.taking import prune, take
-from store.database import Database
-from store.place import Place, place_of
+from adalog.datalog.errors import AdalogError
+from adalog.executor.pool import Pool
+from adalog.store.backup import chunks
+from adalog.store.backup.catalogue import catalogue
+from adalog.store.backup.checking import check_data
+from adalog.store.backup.checking_backups import check_backups
+from adalog.store.backup.restoring import restore
+from adalog.store.backup.taking import prune, take
+from adalog.store.checkpoint import compactor
+from adalog.store.database import Database
+from adalog.store.files.place import Place, place_of
+from adalog.store.tries import relation
 from tests.executor.pipeline_in_process import imported
 from tests.executor.test_importing import SCHEMA as PEOPLE
 from tests.executor.test_importing import mapping

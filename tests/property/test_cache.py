@@ -8,17 +8,17 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from datalog.ast import Query
-from datalog.edn import read
-from datalog.errors import AdalogError
-from datalog.values import identity
-from executor.cache.reads import reads_of
-from executor.cache.settings import CacheSettings
-from executor.pool import Pool
-from executor.question.request import Request
-from planner.plan import Options
-from store.database import Database
-from store.snapshot import Snapshot
+from adalog.datalog.ast import Query
+from adalog.datalog.edn import read
+from adalog.datalog.errors import AdalogError
+from adalog.datalog.values import identity
+from adalog.executor.cache.reads import reads_of
+from adalog.executor.cache.settings import CacheSettings
+from adalog.executor.pool import Pool
+from adalog.executor.question.request import Request
+from adalog.planner.model.plan import Options
+from adalog.store.database import Database
+from adalog.store.snapshot.snapshot import Snapshot
 from tests.property.generated import ATTRIBUTES, ENTITIES, MANY, PAST, SCHEMA, VALUES, Asked, query, transaction
 from tests.property.model import EARLY, examples, parsed_of
 

@@ -9,27 +9,27 @@ from random import Random
 
 import pytest
 
-from datalog.errors import AdalogError
-from datalog.parser import parse_query
-from executor.bounds.cancel import Cancel
-from executor.bounds.run import Run
-from executor.evaluation.bind import Binding
-from executor.evaluation.fixpoint import derived
-from executor.extenders.changes import Moments
-from executor.join.batch import Batch
-from executor.join.driver import Driver
-from planner.deltas import alternatives, delta_bodies, of_databases
-from planner.joins import plan_join
-from planner.logical import WEIGHT, AndNode, DatomAtom, Leaf, Node, in_body, variables
-from planner.passes import plan_query
-from planner.plan import Options, Plan
-from planner.requirements import settled
-from planner.statistics import Statistics
-from planner.tree import tree_of
-from planner.version import Version
-from store.codes import Scratch
-from store.database import Database
-from store.snapshot import Snapshot
+from adalog.datalog.errors import AdalogError
+from adalog.datalog.parsing.parser import parse_query
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.bounds.run import Run
+from adalog.executor.evaluation.bind import Binding
+from adalog.executor.evaluation.fixpoint import derived
+from adalog.executor.extenders.changes import Moments
+from adalog.executor.join.batch import Batch
+from adalog.executor.join.driver import Driver
+from adalog.planner.delta.deltas import alternatives, delta_bodies, of_databases
+from adalog.planner.model.logical import WEIGHT, AndNode, DatomAtom, Leaf, Node, in_body, variables
+from adalog.planner.model.plan import Options, Plan
+from adalog.planner.model.version import Version
+from adalog.planner.order.joins import plan_join
+from adalog.planner.order.statistics import Statistics
+from adalog.planner.passes import plan_query
+from adalog.planner.rules.requirements import settled
+from adalog.planner.scope.tree import tree_of
+from adalog.store.database import Database
+from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.values.codes import Scratch
 from tests.property.generated import SCHEMA, transaction, transactions
 
 ENTITIES = ("?a", "?b", "?c", "1", "2", "_", '[:u "a"]', '[:u "b"]', ":color/red")

@@ -8,12 +8,12 @@ from random import Random
 
 import pytest
 
-from datalog.errors import AdalogError
-from executor.pool import Pool
-from executor.question.request import Request
-from planner.plan import Options
-from store.database import Database
-from store.snapshot import Snapshot
+from adalog.datalog.errors import AdalogError
+from adalog.executor.pool import Pool
+from adalog.executor.question.request import Request
+from adalog.planner.model.plan import Options
+from adalog.store.database import Database
+from adalog.store.snapshot.snapshot import Snapshot
 
 SCHEMA = """[{:db/ident :size :db/valueType :db.type/long :db/cardinality :db.cardinality/many}
              {:db/ident :by :db/valueType :db.type/ref :db/cardinality :db.cardinality/one}

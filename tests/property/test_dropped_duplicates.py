@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from random import Random
 
-from datalog.errors import AdalogError, Code
-from executor.pool import Pool
-from planner.plan import Options
-from store.database import Database
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.pool import Pool
+from adalog.planner.model.plan import Options
+from adalog.store.database import Database
 from tests.property.model import examples
 from tests.support import World
 

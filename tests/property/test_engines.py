@@ -6,8 +6,8 @@ from random import Random
 
 import pytest
 
-from executor.spark.engine import SparkEngine
-from store.database import Database
+from adalog.executor.spark.engine import SparkEngine
+from adalog.store.database import Database
 from tests.property.generated import transaction, transactions
 from tests.property.model import SWITCHES, asked_of, check, examples, filled
 from tests.support import pool_on

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from datalog.errors import AdalogError
-from executor.pool import Pool, PoolSettings
-from executor.spark.engine import SparkEngine
-from store.database import Database
+from adalog.datalog.errors import AdalogError
+from adalog.executor.pool import Pool, PoolSettings
+from adalog.executor.spark.engine import SparkEngine
+from adalog.store.database import Database
 from tests.property.equalities import SCHEMA, query, transaction
 from tests.property.model import SWITCHES, Log, asked_of, check, examples
 from tests.property.test_maintained import Following

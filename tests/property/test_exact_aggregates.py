@@ -12,13 +12,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from datalog.aggregates import aggregate
-from datalog.builtins import BUILTINS
-from datalog.edn import write
-from datalog.values import LONG_MAX, LONG_MIN, BigInt, Float, identity, sort_key
-from executor.pool import Pool
-from planner.plan import Options
-from store.database import Database
+from adalog.datalog.aggregates import aggregate
+from adalog.datalog.builtins import BUILTINS
+from adalog.datalog.edn import write
+from adalog.datalog.values import LONG_MAX, LONG_MIN, BigInt, Float, identity, sort_key
+from adalog.executor.pool import Pool
+from adalog.planner.model.plan import Options
+from adalog.store.database import Database
 from tests.support import World
 
 DOUBLES = st.floats(allow_nan=False, allow_infinity=False) | st.sampled_from([1e16, -1e16, 1.0, 5e-324, 1.7e308])

@@ -11,10 +11,10 @@ import edn_format
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from datalog.edn import write
-from datalog.errors import AdalogError
-from datalog.values import Keyword, Symbol, Value
-from store.database import Database
+from adalog.datalog.edn import write
+from adalog.datalog.errors import AdalogError
+from adalog.datalog.values import Keyword, Symbol, Value
+from adalog.store.database import Database
 from tests.executor.exports_in_process import exported, held, in_edn, in_parquet, lines, loaded, said
 from tests.property.model import examples
 
@@ -228,7 +228,7 @@ def _check_lines(folder: Path) -> None:
 
 
 def _read(line: str) -> Value:
-    from datalog import edn
+    from adalog.datalog import edn
 
     return edn.read(line)
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from executor.pool import Pool, PoolSettings
-from executor.question.request import Request
-from planner.plan import Options
-from store.database import Database
+from adalog.executor.pool import Pool, PoolSettings
+from adalog.executor.question.request import Request
+from adalog.planner.model.plan import Options
+from adalog.store.database import Database
 from tests.property.model import examples
 
 SCHEMA = "[{:db/ident :to :db/valueType :db.type/ref :db/cardinality :db.cardinality/many}]"

@@ -12,8 +12,8 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from datalog.values import EdnMap, Keyword
-from store.database import Database
+from adalog.datalog.values import EdnMap, Keyword
+from adalog.store.database import Database
 from tests.executor.pipeline_in_process import imported
 from tests.property.model import examples
 

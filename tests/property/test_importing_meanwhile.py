@@ -15,11 +15,11 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from datalog.errors import AdalogError
-from store.backup.checking import check_data
-from store.database import Database, TxReport
-from store.hold import Hold
-from store.snapshot import Snapshot
+from adalog.datalog.errors import AdalogError
+from adalog.store.backup.checking import check_data
+from adalog.store.database import Database, TxReport
+from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.writer.hold import Hold
 from tests.executor import pipeline_in_process
 from tests.executor.pipeline_in_process import InProcess, imported
 from tests.property.model import examples

@@ -11,19 +11,19 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from datalog.edn import read
-from datalog.errors import AdalogError
-from datalog.values import identity
-from executor.bounds.cancel import Cancel, StartAgain
-from executor.maintain.asked import UndatedQuestion
-from executor.maintain.choosing import view_of
-from executor.maintain.maintained import Maintained
-from executor.maintain.view import Change, Tick, View
-from executor.pool import Pool
-from executor.question.question import Question
-from executor.question.request import Request
-from store.database import Database
-from store.snapshot import Snapshot
+from adalog.datalog.edn import read
+from adalog.datalog.errors import AdalogError
+from adalog.datalog.values import identity
+from adalog.executor.bounds.cancel import Cancel, StartAgain
+from adalog.executor.follow.asked import UndatedQuestion
+from adalog.executor.follow.choosing import view_of
+from adalog.executor.follow.maintained import Maintained
+from adalog.executor.follow.view import Change, Tick, View
+from adalog.executor.pool import Pool
+from adalog.executor.question.question import Question
+from adalog.executor.question.request import Request
+from adalog.store.database import Database
+from adalog.store.snapshot.snapshot import Snapshot
 from tests.property.generated import ENTITIES, FREE, PAST, SCHEMA, VALUES, Asked, query, transaction
 from tests.property.model import EARLY, examples
 from tests.property.rule_programs import program

@@ -12,24 +12,24 @@ import numpy as np
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from datalog.edn import read, write
-from datalog.errors import AdalogError
-from executor.bounds.cancel import Cancel
-from executor.bounds.run import Run
-from executor.evaluation.compile import Compiler
-from executor.evaluation.fixpoint import Fixpoint
-from executor.extenders.changes import Moments
-from executor.join.batch import Batch
-from executor.maintain.program import MaintainedProgram, UnmaintainableError
-from executor.question.inputs import Inputs, bind_inputs
-from executor.question.question import Questions
-from executor.question.request import Request
-from executor.rules.facts import whole
-from planner.plan import Options
-from planner.version import Version
-from store.codes import Scratch
-from store.database import Database
-from store.snapshot import Snapshot
+from adalog.datalog.edn import read, write
+from adalog.datalog.errors import AdalogError
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.bounds.run import Run
+from adalog.executor.evaluation.compile import Compiler
+from adalog.executor.evaluation.fixpoint import Fixpoint
+from adalog.executor.extenders.changes import Moments
+from adalog.executor.facts.facts import whole
+from adalog.executor.follow.program import MaintainedProgram, UnmaintainableError
+from adalog.executor.join.batch import Batch
+from adalog.executor.question.inputs import Inputs, bind_inputs
+from adalog.executor.question.question import Questions
+from adalog.executor.question.request import Request
+from adalog.planner.model.plan import Options
+from adalog.planner.model.version import Version
+from adalog.store.database import Database
+from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.values.codes import Scratch
 from tests.property.generated import PAST, SCHEMA, Asked, transaction
 from tests.property.model import EARLY, examples
 from tests.property.rule_programs import graph, program
@@ -203,8 +203,8 @@ def test_kept_relations_are_those_of_a_fixpoint_from_nothing(seed):
             asked = program(rng)
             # How much may go before all is derived afresh, and how little of what went is worth clearing away.
             with (
-                patch("executor.maintain.stratum._FEW", rng.choice((1_000, 1_000, 0, 2))),
-                patch("executor.rules.kept._FEW", rng.choice((1_000, 2))),
-                patch("store.compactor._LEAST", 1),
+                patch("adalog.executor.follow.stratum._FEW", rng.choice((1_000, 1_000, 0, 2))),
+                patch("adalog.executor.facts.kept._FEW", rng.choice((1_000, 2))),
+                patch("adalog.store.checkpoint.compactor._LEAST", 1),
             ):
                 event(followed(rng, database, asked, rng.choice(SWITCHES)))

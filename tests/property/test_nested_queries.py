@@ -7,11 +7,11 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datalog.errors import AdalogError
-from datalog.values import identity
-from executor.pool import Pool
-from planner.plan import Options
-from store.database import Database
+from adalog.datalog.errors import AdalogError
+from adalog.datalog.values import identity
+from adalog.executor.pool import Pool
+from adalog.planner.model.plan import Options
+from adalog.store.database import Database
 from tests.property.generated import SCHEMA, VARIABLES, Writer, transactions
 from tests.support import World
 

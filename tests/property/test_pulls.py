@@ -7,13 +7,13 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datalog.builtins import BUILTINS
-from datalog.edn import read
-from datalog.parse_pull import read_pull
-from datalog.pull import PullAttribute, PullPattern, Recursion
-from datalog.values import EdnMap, Keyword, identity
-from executor.pool import Pool, PullRequest
-from store.database import Database
+from adalog.datalog.builtins import BUILTINS
+from adalog.datalog.edn import read
+from adalog.datalog.parsing.pull import read_pull
+from adalog.datalog.pull import PullAttribute, PullPattern, Recursion
+from adalog.datalog.values import EdnMap, Keyword, identity
+from adalog.executor.pool import Pool, PullRequest
+from adalog.store.database import Database
 
 SCHEMA = """
 [{:db/ident :n :db/valueType :db.type/long :db/cardinality :db.cardinality/one}

@@ -7,8 +7,8 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from executor.pool import Pool, PoolSettings
-from store.database import Database
+from adalog.executor.pool import Pool, PoolSettings
+from adalog.store.database import Database
 from tests.property.generated import transactions
 from tests.property.model import SWITCHES, asked_of, check, examples, filled
 

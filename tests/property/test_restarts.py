@@ -8,8 +8,8 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from executor.pool import Pool, PoolSettings
-from store.database import Database
+from adalog.executor.pool import Pool, PoolSettings
+from adalog.store.database import Database
 from tests.property.generated import SCHEMA, transaction
 from tests.property.model import SWITCHES, Log, asked_of, check, examples
 

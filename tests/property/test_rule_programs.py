@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from executor.pool import Pool, PoolSettings
-from planner.plan import Options
-from store.database import Database
+from adalog.executor.pool import Pool, PoolSettings
+from adalog.planner.model.plan import Options
+from adalog.store.database import Database
 from tests.property.generated import transactions
 from tests.property.model import asked_of, check, examples, filled
 from tests.property.rule_programs import graph, program

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from datalog.values import identity
-from executor.pool import Pool, PoolSettings
-from executor.question.request import Request
-from executor.spark import engine as engines
-from store.database import Database
+from adalog.datalog.values import identity
+from adalog.executor.pool import Pool, PoolSettings
+from adalog.executor.question.request import Request
+from adalog.executor.spark import engine as engines
+from adalog.store.database import Database
 from tests.executor.spark_in_process import spark_in_process
 from tests.property.generated import transaction, transactions
 from tests.property.model import SWITCHES, asked_of, check, examples, filled

@@ -11,11 +11,11 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datalog.edn import write
-from datalog.values import Keyword, identity
-from executor.pool import Pool
-from store.database import Database
-from store.snapshot import TX_BASE
+from adalog.datalog.edn import write
+from adalog.datalog.values import Keyword, identity
+from adalog.executor.pool import Pool
+from adalog.store.database import Database
+from adalog.store.snapshot.snapshot import TX_BASE
 from tests.support import World
 
 ONE, MANY, REF = Keyword("n"), Keyword("ns"), Keyword("to")

@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from datalog.edn import read
-from datalog.errors import AdalogError
-from executor.answer.result import Result
-from executor.bounds.cancel import Cancel
-from executor.maintain.choosing import view_of
-from executor.maintain.maintained import Maintained
-from executor.maintain.together import answers_together
-from executor.pool import Pool
-from executor.question.question import Question
-from executor.question.request import Request
-from store.database import Database
+from adalog.datalog.edn import read
+from adalog.datalog.errors import AdalogError
+from adalog.executor.answer.result import Result
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.follow.choosing import view_of
+from adalog.executor.follow.maintained import Maintained
+from adalog.executor.follow.together import answers_together
+from adalog.executor.pool import Pool
+from adalog.executor.question.question import Question
+from adalog.executor.question.request import Request
+from adalog.store.database import Database
 from tests.property.generated import PAST, SCHEMA, Asked, query, transaction
 from tests.property.model import EARLY, examples
 from tests.property.rule_programs import program

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from datalog.errors import AdalogError, Code
+from adalog.datalog.errors import AdalogError, Code
 from tests.gateway.streams import LIVE, Live, live
 from tests.gateway.test_websocket import QUERY, WRITE, until
 from tests.protocols.node import SECONDS, Node

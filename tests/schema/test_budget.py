@@ -5,8 +5,8 @@ from __future__ import annotations
 import orjson
 import pytest
 
-from datalog.errors import AdalogError, Code
-from schema.budget import Budget, Prepaid, Repeated, Responses, Written, assembled
+from adalog.datalog.errors import AdalogError, Code
+from adalog.schema.writing.budget import Budget, Prepaid, Repeated, Responses, Written, assembled
 
 
 def test_fields_draw_from_one_budget() -> None:

@@ -10,13 +10,13 @@ from contextlib import suppress
 
 import pytest
 
-from executor.pool import Pool
-from schema.context import Context, Services
-from schema.cursor import Cursors
-from schema.execution import Operations
-from schema.limits import Limits
-from schema.surface import build_schema
-from store.database import Database
+from adalog.executor.pool import Pool
+from adalog.schema.context import Context, Services
+from adalog.schema.cursor import Cursors
+from adalog.schema.execution import Operations
+from adalog.schema.limits import Limits
+from adalog.schema.surface import build_schema
+from adalog.store.database import Database
 
 ASK = 'q(query: "[:find ?n :where [_ :name ?n]]")'
 DOCUMENTS = [

@@ -7,7 +7,7 @@ from pathlib import Path
 from graphql import DangerousChangeType, find_breaking_changes, find_dangerous_changes
 from graphql import build_schema as read_sdl
 
-from schema.surface import build_schema
+from adalog.schema.surface import build_schema
 
 CONTRACT = read_sdl(Path(__file__).with_name("contract.graphql").read_text("utf-8"))
 

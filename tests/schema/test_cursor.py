@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datalog.errors import AdalogError, Code
-from schema.cursor import Cursor, Cursors, question
+from adalog.datalog.errors import AdalogError, Code
+from adalog.schema.cursor import Cursor, Cursors, question
 
 KEY = b"k" * 32
 ASKED = question("q", "[:find ?e]", ())

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datalog import edn
-from datalog.values import BigInt, Keyword, identity
-from schema.encoding import Encoding, TagError, decode, encode, encode_column, encode_rows
+from adalog.datalog import edn
+from adalog.datalog.values import BigInt, Keyword, identity
+from adalog.schema.writing.encoding import Encoding, TagError, decode, encode, encode_column, encode_rows
 
 CASES: list[tuple[str, Any, Any]] = [
     ("nil", None, None),

@@ -5,9 +5,9 @@ from __future__ import annotations
 import gc
 from typing import Any
 
-from gateway.config import Settings
-from schema.budget import Written
-from schema.limits import Limits
+from adalog.gateway.settings.config import Settings
+from adalog.schema.limits import Limits
+from adalog.schema.writing.budget import Written
 from tests.gateway.support import gateway
 
 NUMBERS = "[" + " ".join(f"[:db/add {i} :n/value {i}]" for i in range(1, 3001)) + "]"

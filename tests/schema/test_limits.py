@@ -8,10 +8,10 @@ import weakref
 import pytest
 from graphql import GraphQLError, get_introspection_query
 
-from datalog.errors import AdalogError, Code
-from schema.limits import Limits
-from schema.measure import introspected, parse_within
-from schema.surface import build_schema
+from adalog.datalog.errors import AdalogError, Code
+from adalog.schema.limits import Limits
+from adalog.schema.measure import introspected, parse_within
+from adalog.schema.surface import build_schema
 
 LIMITS = Limits(query_tokens=200, query_depth=5, query_aliases=3, query_fields=20)
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from schema import execution
-from schema.arrivals import arrived
+from adalog.schema import execution
+from adalog.schema.arrivals import arrived
 from tests.gateway.support import SCHEMA, Gateway, gateway
 
 NEW = """[{:person/name "Ada" :person/born 1815} {:db/id "c" :person/born 1}

@@ -18,11 +18,11 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any
 
-from datalog.errors import RETRYABLE, AdalogError, Code
-from datalog.values import Keyword
-from store import server, shared_log
-from store.database import Database
-from store.entry import Entry
+from adalog.datalog.errors import RETRYABLE, AdalogError, Code
+from adalog.datalog.values import Keyword
+from adalog.store.database import Database
+from adalog.store.log import server, shared_log
+from adalog.store.log.entry import Entry
 from tests.shared.logs import state
 
 PEOPLE = 5

@@ -7,8 +7,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from store.database import Database
-from store.snapshot import Snapshot
+from adalog.store.database import Database
+from adalog.store.snapshot.snapshot import Snapshot
 
 Opening = Callable[..., Database]
 

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from datalog.errors import AdalogError, Code
-from datalog.values import Keyword
-from executor.pool import Pool
-from store import resolve
-from store.database import Database
-from store.datom import TxReport
+from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.values import Keyword
+from adalog.executor.pool import Pool
+from adalog.store.database import Database
+from adalog.store.transact import resolve
+from adalog.store.values.datom import TxReport
 from tests.shared.logs import Opening, caught_up, state, together
 
 N, NAME, EMAIL = Keyword("n"), Keyword("name"), Keyword("email")
@@ -200,8 +200,8 @@ def test_opened_later_and_opened_again(databases: list[Database], open_one: Open
 
 
 def test_without_hints(open_one: Opening, monkeypatch: pytest.MonkeyPatch) -> None:
-    from store.server import ServerLog
-    from store.shared_log import SharedFileLog
+    from adalog.store.log.server import ServerLog
+    from adalog.store.log.shared_log import SharedFileLog
 
     def deaf(_: object) -> None:
         raise OSError("no hints here")

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from datalog.values import Keyword
-from store.database import Database
+from adalog.datalog.values import Keyword
+from adalog.store.database import Database
 from tests.postgres_servers import PostgresServer
 from tests.property.model import examples
 from tests.shared.client import digest

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from datalog.errors import AdalogError, Code
-from executor.pool import Pool
-from executor.question.request import Request
-from store.database import Database
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.pool import Pool
+from adalog.executor.question.request import Request
+from adalog.store.database import Database
 from tests.executor.pipeline_in_process import imported
 from tests.property.model import examples
 from tests.property.test_importing import MAPPING, PEOPLE, PLACES, names

@@ -10,11 +10,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from datalog.errors import AdalogError, Code
-from datalog.values import Keyword
-from store.database import Database
-from store.publication import Publication, Published
-from store.server import ServerLog
+from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.values import Keyword
+from adalog.store.database import Database
+from adalog.store.log.publication import Publication, Published
+from adalog.store.log.server import ServerLog
 from tests.executor.pipeline_in_process import imported
 from tests.executor.test_importing import SCHEMA
 from tests.postgres_servers import PostgresServer
@@ -161,7 +161,7 @@ def test_a_copy_is_of_one_database(postgres: PostgresServer, opening: Opening, t
 
 
 def test_old_files_go_when_nothing_names_them(opening: Opening, tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr("store.sharing._LEFT_SECONDS", -60.0)
+    monkeypatch.setattr("adalog.store.checkpoint.sharing._LEFT_SECONDS", -60.0)
     a = opening("a")
     for round_ in range(6):
         fill(a, 1 + 20_000 * round_, 4000)

@@ -13,15 +13,16 @@ from typing import Any
 import psycopg
 import pytest
 
-from datalog.errors import AdalogError, Code
-from datalog.values import Keyword
-from executor.pool import Pool
-from gateway.config import Settings
-from store import doubt, following, server
-from store.database import Database
-from store.datom import TxReport
-from store.patient import PatientConnection
-from store.server import ServerLog
+from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.values import Keyword
+from adalog.executor.pool import Pool
+from adalog.gateway.settings.config import Settings
+from adalog.store.database import Database
+from adalog.store.log import server
+from adalog.store.log.patient import PatientConnection
+from adalog.store.log.server import ServerLog
+from adalog.store.values.datom import TxReport
+from adalog.store.writer import doubt, following
 from tests.gateway.support import Gateway
 from tests.postgres_servers import PostgresServer, running, until
 from tests.shared.logs import caught_up, server_opening, state, together

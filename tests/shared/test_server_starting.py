@@ -14,13 +14,13 @@ from dataclasses import dataclass
 import httpx
 import pytest
 
-from datalog.errors import AdalogError, Code
-from gateway import starting
-from gateway.config import Settings
-from gateway.starting import Start
-from store import server
-from store.database import Database
-from store.server import ServerLog
+from adalog.datalog.errors import AdalogError, Code
+from adalog.gateway import starting
+from adalog.gateway.settings.config import Settings
+from adalog.gateway.starting import Start
+from adalog.store.database import Database
+from adalog.store.log import server
+from adalog.store.log.server import ServerLog
 from tests.gateway.support import served
 from tests.postgres_servers import PASSWORD, PostgresServer, running, until
 
@@ -164,7 +164,7 @@ def test_a_start_that_waits_is_stopped_at_once(victim: PostgresServer, address: 
 
 
 def serving(data: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "gateway.cli", "serve", "--port", "0", "--spark", "off", "--data", data]
+    command = [sys.executable, "-m", "adalog.gateway.cli", "serve", "--port", "0", "--spark", "off", "--data", data]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from datalog.values import identity
-from store.datom import Datom, TxReport
-from store.snapshot import Snapshot
+from adalog.datalog.values import identity
+from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.values.datom import Datom, TxReport
 
 Fact = tuple[int, str, object]
 

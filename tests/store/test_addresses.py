@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from datalog.errors import AdalogError, Code
-from store.addresses import check_name, local_path, shown, without_secrets
-from store.place import place_of
+from adalog.datalog.errors import AdalogError, Code
+from adalog.store.files.addresses import check_name, local_path, shown, without_secrets
+from adalog.store.files.place import place_of
 
 KEPT = [
     "s3://bucket/backups",

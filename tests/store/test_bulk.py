@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from datalog.errors import AdalogError, Code
-from datalog.values import Keyword
-from store.database import Database
+from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.values import Keyword
+from adalog.store.database import Database
 from tests.store.model import Model, check_moments
 
 SCHEMA = """[

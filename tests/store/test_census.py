@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from store.database import Database
+from adalog.store.database import Database
 
 Step = list[tuple[bool, int, str, int]]
 

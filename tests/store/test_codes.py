@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datalog.errors import AdalogError, Code
-from datalog.values import BigInt, Char, EdnList, EdnMap, EdnSet, Float, Keyword, Symbol, Uri, identity
-from store import dictionary, layout
-from store.codes import Codes, Scratch
-from store.dictionary import Block, BlockArrays, Dictionary
-from store.wire import pack_as_written, unpack
+from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.values import BigInt, Char, EdnList, EdnMap, EdnSet, Float, Keyword, Symbol, Uri, identity
+from adalog.store.files.wire import pack_as_written, unpack
+from adalog.store.values import dictionary, layout
+from adalog.store.values.codes import Codes, Scratch
+from adalog.store.values.dictionary import Block, BlockArrays, Dictionary
 
 ONE_OF_EACH = [
     1,

@@ -8,8 +8,8 @@ import weakref
 
 import pytest
 
-from store import collecting
-from store.collecting import collect, uncollected
+from adalog.store.files import collecting
+from adalog.store.files.collecting import collect, uncollected
 
 
 class Cycle:

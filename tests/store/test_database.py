@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from datalog.errors import AdalogError, Code
-from datalog.values import Keyword
-from store.attribute import TX_BASE
-from store.database import Database
-from store.datom import TxReport
-from store.snapshot import Snapshot
+from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.values import Keyword
+from adalog.store.database import Database
+from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.values.attribute import TX_BASE
+from adalog.store.values.datom import TxReport
 from tests.store.model import Model, check
 
 N = Keyword("n")

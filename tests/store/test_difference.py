@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from datalog.values import Keyword
-from store.database import Database
-from store.difference import Difference, pairs_between, rows_between
-from store.snapshot import Snapshot
+from adalog.datalog.values import Keyword
+from adalog.store.database import Database
+from adalog.store.snapshot.difference import Difference, pairs_between, rows_between
+from adalog.store.snapshot.snapshot import Snapshot
 
 SCHEMA = """[{:db/ident :ns :db/valueType :db.type/long :db/cardinality :db.cardinality/many}
              {:db/ident :short :db/valueType :db.type/long :db/noHistory true}]"""

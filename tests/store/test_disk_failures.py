@@ -16,12 +16,12 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from datalog.errors import AdalogError, Code
-from datalog.values import Keyword
-from store import doubt
-from store.database import Database
-from store.datom import Datom, TxReport
-from store.log import Log
+from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.values import Keyword
+from adalog.store.database import Database
+from adalog.store.log.log import Log
+from adalog.store.values.datom import Datom, TxReport
+from adalog.store.writer import doubt
 
 
 class Disk:
@@ -240,9 +240,9 @@ def test_a_disk_that_fails_at_opening_is_not_called_damage(tmp_path: Path, disk:
 
 SESSION = """
 import json, logging, os, sys
-from datalog.errors import AdalogError
-from store import doubt
-from store.database import Database
+from adalog.datalog.errors import AdalogError
+from adalog.store import doubt
+from adalog.store.database import Database
 
 doubt._REST = 0.01
 logging.basicConfig(stream=sys.stderr)

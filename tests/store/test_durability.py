@@ -21,11 +21,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from datalog.errors import AdalogError, Code
-from datalog.values import Keyword
-from store import compactor
-from store.database import Database
-from store.segment import Segment, open_segment, write_segment
+from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.values import Keyword
+from adalog.store.checkpoint import compactor
+from adalog.store.database import Database
+from adalog.store.files.segment import Segment, open_segment, write_segment
 from tests.property.model import examples
 from tests.store.model import Model, check
 
@@ -33,8 +33,8 @@ N = Keyword("n")
 
 WRITER = """
 import sys, threading
-from store import compactor, relation
-from store.database import Database
+from adalog.store import compactor, relation
+from adalog.store.database import Database
 
 compactor._LEAST = compactor._ENOUGH = relation._LEAST = 40
 database = Database.open(sys.argv[1])

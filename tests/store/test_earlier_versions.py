@@ -15,17 +15,17 @@ from typing import Any
 
 import pytest
 
-from datalog.errors import AdalogError, Code
-from store.backup.checking import check_data
-from store.backup.checking_backups import check_backups
-from store.backup.restoring import restore
-from store.database import Database
-from store.entry import KeyMemory
-from store.formats import LOG, RELEASE
-from store.log import Log
-from store.place import Folder
-from store.reading import read_folder
-from store.sqlite import opened_to_read
+from adalog.datalog.errors import AdalogError, Code
+from adalog.store.backup.checking import check_data
+from adalog.store.backup.checking_backups import check_backups
+from adalog.store.backup.restoring import restore
+from adalog.store.database import Database
+from adalog.store.files.formats import LOG, RELEASE
+from adalog.store.files.place import Folder
+from adalog.store.log.entry import KeyMemory
+from adalog.store.log.log import Log
+from adalog.store.log.sqlite import opened_to_read
+from adalog.store.reading import read_folder
 from tests.store.backup.support import back_up
 from tests.store.folders.make import KEYS, digest, lines, told
 
@@ -238,7 +238,7 @@ KILLED = """
     import os, shutil, signal, sqlite3, sys
     from pathlib import Path
     import sqlalchemy as sa
-    from store.log import Log
+    from adalog.store.log.log import Log
 
     data, copies = map(Path, sys.argv[1:])
 

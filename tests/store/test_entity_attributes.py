@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from datalog.values import EdnMap, Keyword
-from executor.pool import Pool
-from executor.question.request import Request
-from store import mentions, snapshot
-from store.database import Database
-from store.delta import Delta
-from store.mentions import Mentions
-from store.snapshot import Snapshot
+from adalog.datalog.values import EdnMap, Keyword
+from adalog.executor.pool import Pool
+from adalog.executor.question.request import Request
+from adalog.store.database import Database
+from adalog.store.snapshot import mentions, snapshot
+from adalog.store.snapshot.mentions import Mentions
+from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.tries.delta import Delta
 from tests.store.test_many_attributes import calls
 
 ATTRIBUTES = 12
@@ -29,7 +29,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """The index is used from the first attribute on, sorted often, and left by attributes soon."""
     monkeypatch.setattr(snapshot, "_FEW_ATTRIBUTES", 0)
     monkeypatch.setattr(mentions, "_YOUNG", 4)
-    monkeypatch.setattr("store.head.MANY", 6)
+    monkeypatch.setattr("adalog.store.state.head.MANY", 6)
 
 
 def transactions(dice: random.Random) -> Iterator[str]:

@@ -17,14 +17,15 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from datalog.errors import AdalogError, Code
-from datalog.values import Keyword
-from store import compactor, relation
-from store import segment as segments
-from store.checkpoint import Checkpoint
-from store.database import Database
-from store.folder import Folder
-from store.snapshot import Snapshot
+from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.values import Keyword
+from adalog.store.checkpoint import compactor
+from adalog.store.checkpoint.checkpoint import Checkpoint
+from adalog.store.database import Database
+from adalog.store.files import segment as segments
+from adalog.store.files.folder import Folder
+from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.tries import relation
 
 N = Keyword("n")
 
@@ -263,8 +264,8 @@ def test_a_fold_that_fails_leaves_nothing(database: Database, monkeypatch: pytes
 
 FOLDER = """
 import os, signal, sys
-from store import compactor, relation, segment
-from store.database import Database
+from adalog.store import compactor, relation, segment
+from adalog.store.database import Database
 
 compactor._ENOUGH, compactor._LEAST, relation._LEAST = 10**9, 1, 4
 database, stage, step = Database.open(sys.argv[1]), int(sys.argv[2]), 0

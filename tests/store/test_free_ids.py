@@ -12,15 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datalog.errors import AdalogError, Code
-from datalog.values import Keyword
-from store import bootstrap, free_ids
-from store.attribute import FIRST_OWN_IDENT, MERGED, SCHEMA_BASE, TX_BASE
-from store.database import Database
-from store.entry import Entry
-from store.free_ids import FreeIds, Interval
-from store.log import Log
-from store.payload import Logged
+from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.values import Keyword
+from adalog.store.database import Database
+from adalog.store.log.entry import Entry
+from adalog.store.log.log import Log
+from adalog.store.log.payload import Logged
+from adalog.store.snapshot import free_ids
+from adalog.store.snapshot.free_ids import FreeIds, Interval
+from adalog.store.values import bootstrap
+from adalog.store.values.attribute import FIRST_OWN_IDENT, MERGED, SCHEMA_BASE, TX_BASE
 
 LAST = SCHEMA_BASE - 1
 NEW = '[{:db/id "a" :name "a"} {:db/id "b" :name "b"}]'

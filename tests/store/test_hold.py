@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from datalog.errors import AdalogError, Code
-from store.database import Database
+from adalog.datalog.errors import AdalogError, Code
+from adalog.store.database import Database
 
 ADA = '[{:person/name "Ada"}]'
 BOB = '[{:person/name "Bob"}]'

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from datalog.errors import AdalogError, Code
-from datalog.values import Keyword
-from store import log, log_reading
-from store.database import Database
-from store.entry import KeyMemory
+from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.values import Keyword
+from adalog.store.database import Database
+from adalog.store.log import log
+from adalog.store.log import reading as log_reading
+from adalog.store.log.entry import KeyMemory
 
 N = Keyword("n")
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from datalog.values import Keyword
-from store.codes import Codes
-from store.dictionary import Block, Dictionary, hashes_of
-from store.imported import write_logged
-from store.layout import TAG_STRING
+from adalog.datalog.values import Keyword
+from adalog.store.log.imported import write_logged
+from adalog.store.values.codes import Codes
+from adalog.store.values.dictionary import Block, Dictionary, hashes_of
+from adalog.store.values.layout import TAG_STRING
 
 VALUES = [5, "a", Keyword("a"), 0.5, "b", True, "a", 2**62, (1, "x"), ""]
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from datalog.errors import AdalogError, Code
-from datalog.values import Keyword, sort_key
-from store.attribute import TX_BASE
-from store.database import Database
+from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.values import Keyword, sort_key
+from adalog.store.database import Database
+from adalog.store.values.attribute import TX_BASE
 
 NAME, AGE, KNOWS = Keyword("name"), Keyword("age"), Keyword("knows")
 

@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from datalog.errors import AdalogError, Code
-from datalog.values import Keyword
-from store import compactor, relation
-from store.database import Database
-from store.entry import Entry
-from store.log import Log
-from store.snapshot import Snapshot
+from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.values import Keyword
+from adalog.store.checkpoint import compactor
+from adalog.store.database import Database
+from adalog.store.log.entry import Entry
+from adalog.store.log.log import Log
+from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.tries import relation
 from tests.store.model import Model, check, check_moments
 
 SCHEMA = """[

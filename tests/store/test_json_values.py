@@ -10,10 +10,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from datalog.values import identity, type_name
-from schema.encoding import Encoding, decode, encode
-from store.attribute import VALUE_TYPES
-from store.json_values import from_json
+from adalog.datalog.values import identity, type_name
+from adalog.schema.writing.encoding import Encoding, decode, encode
+from adalog.store.values.attribute import VALUE_TYPES
+from adalog.store.values.json_values import from_json
 from tests.datalog.strategies import scalars
 
 JSON = st.recursive(

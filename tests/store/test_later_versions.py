@@ -13,16 +13,17 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from datalog.errors import AdalogError, Code
-from store import payload, segment
-from store.backup.catalogue import OWNER, catalogue
-from store.backup.checking import check_data
-from store.backup.checking_backups import check_backups
-from store.backup.restoring import restore
-from store.database import Database
-from store.formats import CHECKPOINT, RELEASE, Format, NewerFormat, check_format
-from store.place import Folder
-from store.reading import read_folder
+from adalog.datalog.errors import AdalogError, Code
+from adalog.store.backup.catalogue import OWNER, catalogue
+from adalog.store.backup.checking import check_data
+from adalog.store.backup.checking_backups import check_backups
+from adalog.store.backup.restoring import restore
+from adalog.store.database import Database
+from adalog.store.files import segment
+from adalog.store.files.formats import CHECKPOINT, RELEASE, Format, NewerFormat, check_format
+from adalog.store.files.place import Folder
+from adalog.store.log import payload
+from adalog.store.reading import read_folder
 from tests.executor.pipeline_in_process import imported
 from tests.store.backup.support import back_up
 from tests.store.folders.make import MAPPING, SCHEMA

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from datalog.values import Keyword
-from store.database import Database
-from store.layered import Layered
-from store.resolve import Transaction, resolve
-from store.schema import Schema
-from store.schema_policy import SchemaPolicy
-from store.setting import Evaluation, Setting
-from store.speculation import Fork
+from adalog.datalog.values import Keyword
+from adalog.store.database import Database
+from adalog.store.schema_policy import SchemaPolicy
+from adalog.store.state.setting import Evaluation, Setting
+from adalog.store.state.speculation import Fork
+from adalog.store.transact.resolve import Transaction, resolve
+from adalog.store.values.layered import Layered
+from adalog.store.values.schema import Schema
 
 DECLARATION = "[{{:db/ident :attr/a{} :db/valueType :db.type/string :db/cardinality :db.cardinality/one}}]"
 

@@ -7,10 +7,10 @@ import string
 
 import pytest
 
-from datalog.hints import nearest
-from datalog.values import Keyword
-from store import name_index
-from store.name_index import NameIndex
+from adalog.datalog.hints import nearest
+from adalog.datalog.values import Keyword
+from adalog.store.values import name_index
+from adalog.store.values.name_index import NameIndex
 
 
 def word(rng: random.Random, least: int = 3, most: int = 12) -> str:

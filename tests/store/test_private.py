@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from store import compactor
-from store.database import Database
+from adalog.store.checkpoint import compactor
+from adalog.store.database import Database
 
 
 @pytest.fixture(params=[0o000, 0o022, 0o077])

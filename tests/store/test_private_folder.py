@@ -7,9 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from store.private_folder import PrivateFolder
+from adalog.store.files.private_folder import PrivateFolder
 
-OWN = "import sys; from pathlib import Path; from store.private_folder import PrivateFolder"
+OWN = "import sys; from pathlib import Path; from adalog.store.files.private_folder import PrivateFolder"
 OWN += "; held = PrivateFolder('adalog-test-', Path(sys.argv[1])); print(held.path, flush=True); input()"
 
 

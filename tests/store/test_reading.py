@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from datalog.errors import AdalogError, Code
-from datalog.values import Keyword
-from store.database import Database
-from store.reading import read_folder
-from store.snapshot import Snapshot
+from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.values import Keyword
+from adalog.store.database import Database
+from adalog.store.reading import read_folder
+from adalog.store.snapshot.snapshot import Snapshot
 
 
 def numbers(snapshot: Snapshot) -> list[int]:

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from datalog.errors import AdalogError, Code
-from datalog.values import Keyword
-from executor.pool import Pool
-from executor.question.request import Request
-from store.attribute import FIRST_OWN_IDENT
-from store.database import Database
+from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.values import Keyword
+from adalog.executor.pool import Pool
+from adalog.executor.question.request import Request
+from adalog.store.database import Database
+from adalog.store.values.attribute import FIRST_OWN_IDENT
 
 SCHEMA = """
 [{:db/ident :name :db/valueType :db.type/string}

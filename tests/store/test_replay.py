@@ -11,11 +11,13 @@ from typing import Any
 
 import pytest
 
-from datalog.values import Keyword
-from store import clock, compactor, relation, replay
-from store.database import Database
-from store.head import Head
-from store.progress import OpeningStopped, Progress
+from adalog.datalog.values import Keyword
+from adalog.store.checkpoint import compactor, replay
+from adalog.store.database import Database
+from adalog.store.files import clock
+from adalog.store.files.progress import OpeningStopped, Progress
+from adalog.store.state.head import Head
+from adalog.store.tries import relation
 from tests.store.model import Model, check
 
 COUNT = 60

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from store import relation as relations
-from store import signed
-from store.attribute_data import AttributeData
-from store.columns import NO_COLUMNS, Columns
-from store.delta import Delta
-from store.relation import Relation
-from store.stored import load_base, load_run, save_relation
+from adalog.store.tries import relation as relations
+from adalog.store.tries import signed
+from adalog.store.tries.attribute_data import AttributeData
+from adalog.store.tries.columns import NO_COLUMNS, Columns
+from adalog.store.tries.delta import Delta
+from adalog.store.tries.relation import Relation
+from adalog.store.tries.stored import load_base, load_run, save_relation
 
 Event = tuple[int, int, int, bool]
 Held = dict[tuple[int, int], int]

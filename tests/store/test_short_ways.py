@@ -8,13 +8,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from datalog.errors import AdalogError
-from datalog.values import Keyword
-from store import plain_adds, resolve
-from store.database import Database
-from store.resolve import Transaction
-from store.setting import Evaluation
-from store.speculation import Fork
+from adalog.datalog.errors import AdalogError
+from adalog.datalog.values import Keyword
+from adalog.store.database import Database
+from adalog.store.state.setting import Evaluation
+from adalog.store.state.speculation import Fork
+from adalog.store.transact import plain_adds, resolve
+from adalog.store.transact.resolve import Transaction
 
 SCHEMA = """[
  {:db/ident :name :db/valueType :db.type/string}

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from datalog.errors import AdalogError, Code
-from store.database import Database
-from store.setting import Watch
-from store.snapshot import Snapshot
+from adalog.datalog.errors import AdalogError, Code
+from adalog.store.database import Database
+from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.state.setting import Watch
 
 
 class Slow:
@@ -55,8 +55,8 @@ def slow() -> Slow:
 
 @pytest.fixture
 def database(slow: Slow, monkeypatch: pytest.MonkeyPatch) -> Iterator[Database]:
-    monkeypatch.setattr("store.writer._BRIEF", 0.0)
-    monkeypatch.setattr("store.writer._HELD", 0.0)
+    monkeypatch.setattr("adalog.store.writer.writer._BRIEF", 0.0)
+    monkeypatch.setattr("adalog.store.writer.writer._HELD", 0.0)
     with Database.open(":memory:") as opened:
         opened.transact(FUNCTION)
         opened.evaluate_with(slow)

@@ -11,17 +11,17 @@ from typing import Any
 
 import pytest
 
-from datalog.errors import AdalogError, Code
-from store import compactor
-from store import segment as segments
-from store.checkpoint import Checkpoint
-from store.database import Database
-from store.folder import Folder
-from store.log import Log
-from store.sqlite import KEPT
+from adalog.datalog.errors import AdalogError, Code
+from adalog.store.checkpoint import compactor
+from adalog.store.checkpoint.checkpoint import Checkpoint
+from adalog.store.database import Database
+from adalog.store.files import segment as segments
+from adalog.store.files.folder import Folder
+from adalog.store.log.log import Log
+from adalog.store.log.sqlite import KEPT
 
 REAL = sqlite3.connect
-CONNECT = "store.sqlite.sqlite3.connect"
+CONNECT = "adalog.store.log.sqlite.sqlite3.connect"
 
 
 def once(instead: Callable[..., Any]) -> Callable[..., Any]:

@@ -13,13 +13,15 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from datalog.errors import AdalogError, Code
-from datalog.values import identity
-from executor.pool import Pool
-from store import compactor, layout, relation
-from store.database import Database
-from store.snapshot import Snapshot, Start
-from store.wire import milliseconds
+from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.values import identity
+from adalog.executor.pool import Pool
+from adalog.store.checkpoint import compactor
+from adalog.store.database import Database
+from adalog.store.files.wire import milliseconds
+from adalog.store.snapshot.snapshot import Snapshot, Start
+from adalog.store.tries import relation
+from adalog.store.values import layout
 from tests.store.model import Model, check
 
 SCHEMA = """[

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from executor.join.extender import keys_hold, pairs_hold, touched_rows, trie_ranges
-from store import signed, trie
-from store.trie import Csr, Trie
+from adalog.executor.join.extender import keys_hold, pairs_hold, touched_rows, trie_ranges
+from adalog.store.tries import signed, trie
+from adalog.store.tries.trie import Csr, Trie
 
 Pairs = frozenset[tuple[int, int]]
 

@@ -33,8 +33,14 @@ _STEPS = 20_000
 _AT_REST = 0.0003
 _INSTALLED = "_turns_are_recorded"
 _METHODS = {
-    "gateway.connection": ("Connection", ("data_received", "connection_made", "connection_lost", "resume_writing")),
-    "gateway.websocket": ("WebSocket", ("data_received", "connection_made", "connection_lost", "resume_writing")),
+    "adalog.gateway.connections.connection": (
+        "Connection",
+        ("data_received", "connection_made", "connection_lost", "resume_writing"),
+    ),
+    "adalog.gateway.connections.websocket": (
+        "WebSocket",
+        ("data_received", "connection_made", "connection_lost", "resume_writing"),
+    ),
 }
 
 

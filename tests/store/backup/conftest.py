@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from store import compactor
-from store.database import Database
-from store.place import Folder
+from adalog.store.checkpoint import compactor
+from adalog.store.database import Database
+from adalog.store.files.place import Folder
 from tests.executor.pipeline_in_process import imported
 from tests.executor.test_importing import SCHEMA, mapping
 from tests.store.backup.support import PEOPLE, grow

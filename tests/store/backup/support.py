@@ -8,12 +8,12 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from datalog.errors import AdalogError, Code
-from datalog.values import Keyword
-from store.backup.taking import Taken, take
-from store.database import Database
-from store.place import Folder, Place
-from store.reading import source_of
+from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.values import Keyword
+from adalog.store.backup.taking import Taken, take
+from adalog.store.database import Database
+from adalog.store.files.place import Folder, Place
+from adalog.store.reading import source_of
 
 PEOPLE = pa.table({"id": ["a", "b"], "name": ["Ada", "Bob"]})
 N = Keyword("n")

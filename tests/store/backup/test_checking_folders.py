@@ -10,22 +10,22 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 
-from datalog.errors import Code
-from store.backup import soundness
-from store.backup.catalogue import catalogue
-from store.backup.checking import check_data
-from store.backup.checking_backups import check_backups
-from store.backup.findings import Checked
-from store.backup.restoring import restore
-from store.base import Base
-from store.checkpoint import Checkpoint
-from store.database import Database
-from store.folder import Layout
-from store.place import Folder
-from store.relation import Relation
-from store.run import Run
-from store.stored import load_base, save_relation
-from store.trie import Csr
+from adalog.datalog.errors import Code
+from adalog.store.backup import soundness
+from adalog.store.backup.catalogue import catalogue
+from adalog.store.backup.checking import check_data
+from adalog.store.backup.checking_backups import check_backups
+from adalog.store.backup.findings import Checked
+from adalog.store.backup.restoring import restore
+from adalog.store.checkpoint.checkpoint import Checkpoint
+from adalog.store.database import Database
+from adalog.store.files.folder import Layout
+from adalog.store.files.place import Folder
+from adalog.store.tries.base import Base
+from adalog.store.tries.relation import Relation
+from adalog.store.tries.run import Run
+from adalog.store.tries.stored import load_base, save_relation
+from adalog.store.tries.trie import Csr
 from tests.store.backup.support import FAULTS, back_up, flipped, held, refused, unreadable
 
 
@@ -202,7 +202,7 @@ def test_runs_are_differences() -> None:
             last=1,
         )
     )
-    from store.columns import Columns
+    from adalog.store.tries.columns import Columns
 
     events = Columns(_ids(1, 3), _ids(5, 7), _ids(2, 2), np.array([False, True]))
     run = Run.of(events, 2, (below.ev, below.ve))

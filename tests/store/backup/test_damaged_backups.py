@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from datalog.errors import AdalogError, Code
-from store.backup import chunks, restoring
-from store.backup.catalogue import OWNER, Backup, KeptFile, catalogue, owner
-from store.backup.checking_backups import check_backups
-from store.backup.chunks import Chunk, DamagedBackup
-from store.backup.restoring import restore
-from store.backup.taking import prune
-from store.database import Database
-from store.place import Folder
+from adalog.datalog.errors import AdalogError, Code
+from adalog.store.backup import chunks, restoring
+from adalog.store.backup.catalogue import OWNER, Backup, KeptFile, catalogue, owner
+from adalog.store.backup.checking_backups import check_backups
+from adalog.store.backup.chunks import Chunk, DamagedBackup
+from adalog.store.backup.restoring import restore
+from adalog.store.backup.taking import prune
+from adalog.store.database import Database
+from adalog.store.files.place import Folder
 from tests.store.backup.support import FAULTS, back_up, files, flipped, grow, held, missing, refused, unreadable
 
 

@@ -8,12 +8,12 @@ from typing import Any
 import pyarrow.fs as pafs
 import pytest
 
-from datalog.errors import AdalogError, Code
-from store import place as places
-from store.backup.catalogue import catalogue
-from store.backup.checking_backups import check_backups
-from store.backup.restoring import restore
-from store.place import Folder, Store, place_of
+from adalog.datalog.errors import AdalogError, Code
+from adalog.store.backup.catalogue import catalogue
+from adalog.store.backup.checking_backups import check_backups
+from adalog.store.backup.restoring import restore
+from adalog.store.files import place as places
+from adalog.store.files.place import Folder, Store, place_of
 from tests.store.backup.support import back_up, held, refused
 
 

@@ -11,14 +11,14 @@ from pathlib import Path
 
 from hypothesis import settings
 
-from datalog.errors import Code
-from store.backup.catalogue import catalogue
-from store.backup.checking import check_data
-from store.backup.checking_backups import check_backups
-from store.backup.restoring import restore
-from store.backup.taking import Taken
-from store.database import Database
-from store.place import Folder
+from adalog.datalog.errors import Code
+from adalog.store.backup.catalogue import catalogue
+from adalog.store.backup.checking import check_data
+from adalog.store.backup.checking_backups import check_backups
+from adalog.store.backup.restoring import restore
+from adalog.store.backup.taking import Taken
+from adalog.store.database import Database
+from adalog.store.files.place import Folder
 from tests.store.backup.support import back_up, files, grow, held, refused
 
 
@@ -69,9 +69,9 @@ def _stopping(_: Taken) -> None:
 _KILLED = """
 import os, shutil, sys
 from pathlib import Path
-from store import database, place
-from store.backup import restoring, taking
-from store.reading import source_of
+from adalog.store import database, place
+from adalog.store.backup import restoring, taking
+from adalog.store.reading import source_of
 
 what, data, out, apart = sys.argv[1:]
 

@@ -10,19 +10,19 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from datalog.errors import AdalogError, Code
-from store import compactor
-from store.backup import restoring
-from store.backup.catalogue import catalogue
-from store.backup.restoring import restore
-from store.backup.taking import take
-from store.checkpoint import Checkpoint
-from store.database import Database
-from store.entry import KeyMemory
-from store.folder import Folder as LockedFolder
-from store.folder import Layout
-from store.place import Folder
-from store.segment import sync_folder
+from adalog.datalog.errors import AdalogError, Code
+from adalog.store.backup import restoring
+from adalog.store.backup.catalogue import catalogue
+from adalog.store.backup.restoring import restore
+from adalog.store.backup.taking import take
+from adalog.store.checkpoint import compactor
+from adalog.store.checkpoint.checkpoint import Checkpoint
+from adalog.store.database import Database
+from adalog.store.files.folder import Folder as LockedFolder
+from adalog.store.files.folder import Layout
+from adalog.store.files.place import Folder
+from adalog.store.files.segment import sync_folder
+from adalog.store.log.entry import KeyMemory
 from tests.store.backup.support import back_up, grow, held, held_in_past, refused
 
 

@@ -10,16 +10,16 @@ from typing import Any
 import psycopg
 import pytest
 
-from datalog.errors import Code
-from store.backup import chunks, restoring
-from store.backup.catalogue import catalogue
-from store.backup.checking import check_data
-from store.backup.checking_backups import check_backups
-from store.backup.restoring import restore, restore_to_server
-from store.backup.taking import take
-from store.database import Database
-from store.head import Head
-from store.place import Folder
+from adalog.datalog.errors import Code
+from adalog.store.backup import chunks, restoring
+from adalog.store.backup.catalogue import catalogue
+from adalog.store.backup.checking import check_data
+from adalog.store.backup.checking_backups import check_backups
+from adalog.store.backup.restoring import restore, restore_to_server
+from adalog.store.backup.taking import take
+from adalog.store.database import Database
+from adalog.store.files.place import Folder
+from adalog.store.state.head import Head
 from tests.postgres_servers import PostgresServer
 from tests.s3_server import s3_server
 from tests.store.backup.support import FAULTS, back_up, flipped, grow, held, held_in, held_in_past, refused

@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from datalog.errors import AdalogError, Code
-from store.backup.catalogue import catalogue
-from store.backup.checking import check_data
-from store.backup.checking_backups import check_backups
-from store.backup.restoring import restore
-from store.backup.taking import take
-from store.database import Database
-from store.place import Folder, place_of
-from store.reading import source_of
+from adalog.datalog.errors import AdalogError, Code
+from adalog.store.backup.catalogue import catalogue
+from adalog.store.backup.checking import check_data
+from adalog.store.backup.checking_backups import check_backups
+from adalog.store.backup.restoring import restore
+from adalog.store.backup.taking import take
+from adalog.store.database import Database
+from adalog.store.files.place import Folder, place_of
+from adalog.store.reading import source_of
 from tests.gateway.command_line import adalog
 from tests.store.backup.support import back_up, files, grow, held, held_in, refused
 

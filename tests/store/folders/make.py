@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
-import store.compactor as compactor
-from datalog.values import Keyword
-from store.database import Database
+import adalog.store.checkpoint.compactor as compactor
+from adalog.datalog.values import Keyword
+from adalog.store.database import Database
 
 SCHEMA = """[
  {:db/ident :person/name :db/valueType :db.type/string :db/cardinality :db.cardinality/one

@@ -1,0 +1,69 @@
+"""File systems by address, where there is no folder that all see: whatever PyArrow knows (`s3://`, `gs://`, `hdfs://`,
+`abfss://`)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from adalog.datalog.errors import AdalogError, Code
+from adalog.store.files.addresses import check_name, shown, without_secrets
+
+if TYPE_CHECKING:
+    # Settings name addresses, and no command waits for file systems that it does not use.
+    from pyarrow import fs
+
+_ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+__all__ = ["SCHEMES", "check_address", "is_address", "opened", "reached", "shown"]
+
+SCHEMES: Final = ("s3", "gs", "gcs", "abfs", "abfss", "hdfs", "viewfs", "file")
+"""Of the file systems that PyArrow has."""
+
+
+def is_address(text: str) -> bool:
+    """Whether it is an address, not a path."""
+    return _ADDRESS.match(text) is not None
+
+
+def check_address(address: str) -> None:
+    """Raises ValueError for what cannot be an address, asking nobody for it. The text may hold keys, and is not
+    said."""
+    scheme, separator, rest = address.partition("://")
+    where = rest.partition("?")[0].rpartition("@")[2]
+    if not separator or scheme.lower() not in SCHEMES or not where.strip("/"):
+        begins = ", ".join(f"{each}://" for each in SCHEMES)
+        raise ValueError(
+            f"name an address that PyArrow reads and writes, as s3://bucket/adalog; it begins with one of {begins}"
+        )
+
+
+def opened(address: str) -> tuple[fs.FileSystem, str]:
+    """The file system of an address, and the path there. Raises ARG_INVALID."""
+    from pyarrow import fs
+
+    check_name(address)
+    try:
+        system, path = fs.FileSystem.from_uri(address)
+    except (ValueError, OSError, NotImplementedError) as error:
+        raise AdalogError(
+            Code.ARG_INVALID,
+            f"{shown(address)} is no address that PyArrow reads and writes: "
+            f"{without_secrets(str(error).splitlines()[0].replace(address, shown(address)))}",
+        ) from None
+    if not path.strip("/"):
+        raise AdalogError(Code.ARG_INVALID, f"{shown(address)} names no place there; it is as s3://bucket/folder")
+    return system, path.rstrip("/")
+
+
+@contextmanager
+def reached(address: str) -> Iterator[None]:
+    """Says of what the file system refuses where that was."""
+    try:
+        yield
+    except OSError as error:
+        reason = (error.strerror or str(error) or type(error).__name__).splitlines()[0]
+        raise AdalogError(
+            Code.BACKEND_UNAVAILABLE, f"{shown(address)} cannot be used: {without_secrets(reason)}", retryable=False
+        ) from None

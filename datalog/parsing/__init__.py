@@ -1,0 +1,1 @@
+"""From EDN forms to the syntax tree of a query."""

@@ -1,0 +1,269 @@
+"""`:where`: data patterns, predicates, functions, `and or or-join not not-join`, rule calls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from adalog.datalog import ast
+from adalog.datalog.builtins import BUILTINS, Builtin
+from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.hints import nearest
+from adalog.datalog.parsing.forms import Form, invalid, is_source, is_symbol, is_variable, shown
+from adalog.datalog.parsing.inputs import parse_binding
+from adalog.datalog.parsing.nested import NAMES, ParseInner, check_binding, nested_call
+from adalog.datalog.parsing.scope import variables_of
+from adalog.datalog.values import Keyword, Symbol, identity
+from adalog.datalog.watched import look
+
+CONNECTIVES = frozenset(("and", "or", "or-join", "not", "not-join"))
+_PLACES = "[entity attribute value tx added?]"
+
+
+@dataclass(frozen=True)
+class ClauseParser:
+    """`sources`: the names that :in gives, `$` among them. `rules`: numbers of arguments by name; None while they
+    are not known. `inner` reads a query within the query."""
+
+    sources: frozenset[str]
+    inner: ParseInner
+    rules: Mapping[str, int] | None
+
+    def clause(self, form: Form) -> ast.Clause:
+        """One clause of a :where."""
+        look()
+        if form.kind == "vector":
+            if not form.items:
+                raise invalid(form, f"an empty clause; a data pattern is {_PLACES}")
+            if form.items[0].kind == "list":
+                return self._call(form)
+            return self._pattern(form)
+        if form.kind == "list" and form.items:
+            return self._compound(form)
+        raise invalid(
+            form,
+            f"a clause is a data pattern {_PLACES}, a call [(f ?x) ?y] or (or …), (not …), not {shown(form)}; "
+            "each stands in brackets of its own",
+        )
+
+    def _clauses(self, forms: Sequence[Form]) -> tuple[ast.Clause, ...]:
+        return tuple(self.clause(form) for form in forms)
+
+    # Patterns and calls
+
+    def _source(self, form: Form) -> ast.Source:
+        if form.value.name not in self.sources:
+            raise invalid(
+                form, f"no source {form.value.name} is in :in{nearest(form.value.name, self.sources)}; add it there"
+            )
+        return ast.Source(form.value.name, position=form.position)
+
+    def _pattern(self, form: Form) -> ast.Pattern:
+        items = form.items
+        source = ast.Source("$")
+        if is_source(items[0]):
+            source = self._source(items[0])
+            items = items[1:]
+            if not items:
+                raise invalid(form, f"a data pattern has 1 to 5 places: {_PLACES}")
+        if is_symbol(items[0]) and items[0].value.name in CONNECTIVES and any(map(_is_clause, items[1:])):
+            raise invalid(form, f"{items[0].value.name} stands in round brackets: ({items[0].value.name} …)")
+        if len(items) > 5 and source.name == "$":
+            raise invalid(form, f"a data pattern has at most 5 places: {_PLACES}")
+        terms = tuple(self._term(item, place) for place, item in enumerate(items))
+        return ast.Pattern(source, terms, position=form.position)
+
+    def _term(self, form: Form, place: int | None = None) -> ast.Term:
+        """`place`: where in a pattern; a vector in the places of entity and value may be a lookup ref."""
+        if is_symbol(form):
+            if form.value.name == "_":
+                return ast.Blank(position=form.position)
+            if is_variable(form):
+                return ast.Var(form.value.name, position=form.position)
+            raise invalid(form, f"{shown(form)} cannot stand here; write a variable, a constant or _")
+        if form.kind == "vector" and place in (0, 2) and self._is_lookup(form):
+            attribute, value = form.items
+            held = (
+                ast.Var(value.value.name, position=value.position) if is_variable(value) else self._constant(value)
+            )
+            return ast.LookupRef(self._constant(attribute), held, position=form.position)
+        if form.kind == "list" and form.items and is_symbol(form.items[0]):
+            raise invalid(form, f"a call cannot stand here; bind its value first: [{shown(form)} ?x]")
+        return self._constant(form)
+
+    @staticmethod
+    def _is_lookup(form: Form) -> bool:
+        return len(form.items) == 2 and form.items[0].kind == "atom" and isinstance(form.items[0].value, Keyword)
+
+    @staticmethod
+    def _constant(form: Form) -> ast.Const:
+        return ast.Const(form.value, identity(form.value), position=form.position)
+
+    def _call(self, form: Form) -> ast.Clause:
+        """`[(name arg …)]` or `[(name arg …) binding]`."""
+        call, *rest = form.items
+        if not call.items or not is_symbol(call.items[0]):
+            raise invalid(call, f"a call begins with the name of a built-in, e.g. (< ?x 3), not {shown(call)}")
+        if len(rest) > 1:
+            raise invalid(rest[1], f"a call takes one binding: [{shown(call)} {shown(rest[0])}]")
+        head, *arguments = call.items
+        name = head.value.name if isinstance(head.value, Symbol) else str(head.value)
+        if name in NAMES:
+            return self._nested(form, call, rest)
+        built_in = BUILTINS.get(name)
+        if built_in is None:
+            raise invalid(head, f"there is no built-in {name}{nearest(name, BUILTINS)}")
+        args = tuple(self._argument(argument, built_in) for argument in arguments)
+        given = sum(not isinstance(arg, ast.Source) for arg in args)
+        most = built_in.max_args
+        if given < built_in.min_args or (most is not None and given > most):
+            raise invalid(call, f"({name} …) takes {_arity(built_in.min_args, most)}, not {given}")
+        if not rest:
+            if built_in.kind == "function":
+                raise invalid(form, f"({name} …) makes a value: bind it, e.g. [{shown(call)} ?result]")
+            return ast.Predicate(name, args, position=form.position)
+        return ast.Function(name, args, parse_binding(rest[0], "a binding"), position=form.position)
+
+    def _nested(self, form: Form, call: Form, rest: Sequence[Form]) -> ast.Function:
+        if not rest:
+            raise invalid(form, f"a query within the query makes a value: bind it, e.g. [{shown(call)} ?result]")
+        query, args = nested_call(call, self.inner, self._source, self._term)
+        binding = parse_binding(rest[0], "a binding")
+        check_binding(query, binding, rest[0])
+        return ast.Function("q", args, binding, query, position=form.position)
+
+    def _argument(self, form: Form, built_in: Builtin) -> ast.Term | ast.Source:
+        if is_source(form):
+            if not built_in.needs_database:
+                raise invalid(form, f"({built_in.name} …) takes no source")
+            return self._source(form)
+        if is_symbol(form) and form.value.name == "_":
+            raise invalid(form, "an argument cannot be _: name a variable")
+        return self._term(form)
+
+    # Compound clauses
+
+    def _compound(self, form: Form) -> ast.Clause:
+        items = form.items
+        source = None
+        if is_source(items[0]):
+            source = self._source(items[0])
+            items = items[1:]
+        if not items or not is_symbol(items[0]):
+            raise invalid(form, f"a clause in parentheses is (or …), (not …), (and …), not {shown(form)}")
+        name, rest = items[0].value.name, items[1:]
+        if name not in CONNECTIVES:
+            return self._rule_call(form, items[0], rest, source)
+        if not rest:
+            raise invalid(form, f"({name}) is empty; it needs at least one clause")
+        match name:
+            case "and":
+                return ast.And(self._clauses(rest), position=form.position)
+            case "or":
+                return self._or(form, rest, source)
+            case "not":
+                return ast.Not(self._clauses(rest), source, position=form.position)
+            case "or-join":
+                return self._or_join(form, rest, source)
+            case _:
+                return self._not_join(form, rest, source)
+
+    def _rule_call(self, form: Form, head: Form, rest: Sequence[Form], source: ast.Source | None) -> ast.RuleCall:
+        name = head.value.name
+        if self.rules is not None and name not in self.rules:
+            if name in BUILTINS:
+                raise invalid(form, f"a call stands in brackets: [{shown(form)}]")
+            known = (*self.rules, *CONNECTIVES)
+            hint = nearest(name, known) or "; rules come in :rules, or in :in as %"
+            raise invalid(head, f"there is no rule or clause ({name} …){hint}")
+        if self.rules is not None and len(rest) != self.rules[name]:
+            count = self.rules[name]
+            raise invalid(
+                form, f"the rule {name} takes {count} argument{'' if count == 1 else 's'}, not {len(rest)}"
+            )
+        args = tuple(self._term(each, 0) for each in rest)
+        return ast.RuleCall(name, args, source or ast.Source("$"), position=form.position)
+
+    def _branch(self, form: Form) -> ast.And:
+        clause = self.clause(form)
+        return clause if isinstance(clause, ast.And) else ast.And((clause,), position=form.position)
+
+    def _or(self, form: Form, rest: Sequence[Form], source: ast.Source | None) -> ast.Or:
+        branches = tuple(self._branch(each) for each in rest)
+        # The variables of a not are free only where a data pattern shares them: the others are its own.
+        binding = frozenset().union(*(variables_of(branch, inside_not=False) for branch in branches))
+        wanted = variables_of(branches[0]) & binding
+        for branch, place in zip(branches[1:], rest[1:], strict=True):
+            mine = variables_of(branch) & binding
+            if mine != wanted:
+                odd = sorted(mine ^ wanted)
+                raise invalid(
+                    place,
+                    f"every branch of an or uses the same variables, but {', '.join(odd)} "
+                    f"{'is' if len(odd) == 1 else 'are'} not in all; or-join says which variables to share",
+                )
+        return ast.Or(branches, source, position=form.position)
+
+    def _or_join(self, form: Form, rest: Sequence[Form], source: ast.Source | None) -> ast.OrJoin:
+        head, *branches = rest
+        if head.kind != "vector":
+            raise invalid(head, f"or-join begins with its variables: (or-join [?x] …), not {shown(head)}")
+        items = list(head.items)
+        required: tuple[ast.Var, ...] = ()
+        if items and items[0].kind in ("vector", "list"):
+            required = tuple(self._variable(item) for item in items[0].items)
+            items = items[1:]
+        variables = tuple(self._variable(item) for item in items)
+        if not required and not variables:
+            raise invalid(head, "or-join needs at least one variable")
+        if not branches:
+            raise invalid(form, "or-join needs at least one branch")
+        parsed = tuple(self._branch(each) for each in branches)
+        self._check_listed((*required, *variables), parsed, "or-join")
+        return ast.OrJoin(required, variables, parsed, source, position=form.position)
+
+    def _not_join(self, form: Form, rest: Sequence[Form], source: ast.Source | None) -> ast.NotJoin:
+        head, *clauses = rest
+        if head.kind != "vector" or not head.items:
+            raise invalid(head, f"not-join begins with its variables: (not-join [?x] …), not {shown(head)}")
+        if not clauses:
+            raise invalid(form, "not-join needs at least one clause")
+        variables = tuple(self._variable(item) for item in head.items)
+        parsed = self._clauses(clauses)
+        self._check_listed(variables, parsed, "not-join")
+        return ast.NotJoin(variables, parsed, source, position=form.position)
+
+    @staticmethod
+    def _check_listed(variables: Sequence[ast.Var], clauses: Sequence[ast.Clause], name: str) -> None:
+        """A listed variable is listed once and used inside."""
+        used = frozenset().union(*(variables_of(clause) for clause in clauses))
+        listed: set[str] = set()
+        for variable in variables:
+            if variable.name in listed:
+                raise AdalogError(Code.QUERY_INVALID, f"{name} lists {variable.name} twice", variable.position)
+            if variable.name not in used:
+                raise AdalogError(
+                    Code.QUERY_INVALID,
+                    f"{name} lists {variable.name}, but no clause in it uses it",
+                    variable.position,
+                )
+            listed.add(variable.name)
+
+    @staticmethod
+    def _variable(form: Form) -> ast.Var:
+        if not is_variable(form):
+            raise invalid(form, f"a variable such as ?x is expected here, not {shown(form)}")
+        return ast.Var(form.value.name, position=form.position)
+
+
+def _is_clause(form: Form) -> bool:
+    """Whether a form in the place of a term looks like a data pattern or a call."""
+    return form.kind == "list" or (form.kind == "vector" and bool(form.items) and is_variable(form.items[0]))
+
+
+def _arity(least: int, most: int | None) -> str:
+    if most is None:
+        return f"at least {least} argument{'' if least == 1 else 's'}"
+    if least == most:
+        return f"{least} argument{'' if least == 1 else 's'}"
+    return f"{least} to {most} arguments"

@@ -1,0 +1,161 @@
+"""`:find` and `:keys / :strs / :syms`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from adalog.datalog import ast
+from adalog.datalog.aggregates import AGGREGATES
+from adalog.datalog.edn import write
+from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.hints import nearest
+from adalog.datalog.parsing.forms import Form, invalid, is_source, is_symbol, is_variable, shown
+from adalog.datalog.parsing.pull import parse_pull
+from adalog.datalog.values import Keyword, Symbol, identity
+
+
+def parse_find(forms: Sequence[Form], keys: tuple[str, Sequence[Form]] | None) -> ast.Find:
+    """A find spec: relation `?a ?b`, collection `[?a ...]`, tuple `[?a ?b]` or scalar `?a .`.
+
+    In a map form `[?a ...]` may stand without further brackets. `forms` are one or more.
+    """
+    shape, elements = "relation", list(forms)
+    if len(forms) == 1 and forms[0].kind == "vector":
+        shape, elements = "tuple", list(forms[0].items)
+    if elements and _is(".", elements[-1]) and shape == "relation":
+        shape = "scalar"
+        if len(elements) != 2:
+            raise invalid(
+                elements[-1], f"a scalar find is one element and a dot: ?x . — here are {len(elements) - 1}"
+            )
+    elif elements and _is("...", elements[-1]):
+        shape = "collection"
+        if len(elements) != 2:
+            raise invalid(
+                elements[-1], f"a collection find is one element and dots: [?x ...] — here are {len(elements) - 1}"
+            )
+    if shape in ("scalar", "collection"):
+        elements.pop()
+    if not elements:
+        raise invalid(forms[0], ":find needs at least one variable, e.g. [?e ...]")
+    parsed = tuple(_element(form) for form in elements)
+    return ast.Find(parsed, shape, _parse_keys(keys, len(parsed), shape), position=forms[0].position)
+
+
+def _is(name: str, form: Form) -> bool:
+    return is_symbol(form) and form.value.name == name
+
+
+def is_aggregate(form: Form) -> bool:
+    """`(count ?x)`, or a pull, rather than a list of variables."""
+    if form.kind != "list" or not form.items or not is_symbol(form.items[0]):
+        return False
+    return form.items[0].value.name in (*AGGREGATES, "pull")
+
+
+def _element(form: Form) -> ast.FindElement:
+    if is_variable(form):
+        return ast.FindVar(ast.Var(form.value.name, position=form.position))
+    if form.kind == "list" and form.items and is_symbol(form.items[0]):
+        return _aggregate(form)
+    raise invalid(
+        form, f":find takes variables, aggregates and pulls: ?x, (count ?x) or (pull ?e [*]), not {shown(form)}"
+    )
+
+
+def _aggregate(form: Form) -> ast.FindElement:
+    head, *rest = form.items
+    name = head.value.name
+    if name == "pull":
+        return _pull(form)
+    known = AGGREGATES.get(name)
+    if known is None:
+        raise invalid(head, f"there is no aggregate {name}{nearest(name, AGGREGATES)}")
+    if not rest or not is_variable(rest[-1]):
+        raise invalid(rest[-1] if rest else form, f"({name} …) aggregates a variable: ({name} ?x)")
+    constants = rest[:-1]
+    if not known.min_args <= len(constants) <= known.max_args:
+        takes = f"({name} ?x)" if known.max_args == 0 else f"({name} n ?x)"
+        raise invalid(form, f"{shown(form)} has the wrong number of arguments; write {takes}")
+    for constant in constants:
+        if type(constant.value) is not int or constant.value < 0 or constant.kind != "atom":
+            raise invalid(constant, f"({name} n ?x) takes a whole number for n, not {shown(constant)}")
+    args = tuple(ast.Const(c.value, identity(c.value), position=c.position) for c in constants)
+    return ast.FindAggregate(
+        name, args, ast.Var(rest[-1].value.name, position=rest[-1].position), position=form.position
+    )
+
+
+def _pull(form: Form) -> ast.FindPull:
+    """`(pull ?e [*])`, `(pull $src ?e [*])`, `(pull ?e ?pattern)`"""
+    _head, *rest = form.items
+    source = ast.Source()
+    if rest and is_source(rest[0]):
+        source = ast.Source(rest[0].value.name, position=rest[0].position)
+        rest = rest[1:]
+    if len(rest) != 2 or not is_variable(rest[0]):
+        raise invalid(form, f"a pull takes a variable and a pattern, as in (pull ?e [*]), not {shown(form)}")
+    variable, pattern = rest
+    return ast.FindPull(
+        ast.Var(variable.value.name, position=variable.position),
+        source,
+        ast.Var(pattern.value.name, position=pattern.position) if is_variable(pattern) else parse_pull(pattern),
+        write(form.value),
+        position=form.position,
+    )
+
+
+def check_pulls(find: ast.Find, inputs: Sequence[ast.Input]) -> None:
+    """Refuses a pull whose source or pattern is not an input."""
+    sources = {each.name for each in inputs if isinstance(each, ast.SourceInput)}
+    given = {
+        each.binding.target.name
+        for each in inputs
+        if isinstance(each, ast.BindingInput)
+        and isinstance(each.binding, ast.ScalarBinding)
+        and isinstance(each.binding.target, ast.Var)
+    }
+    for element in find.elements:
+        if not isinstance(element, ast.FindPull):
+            continue
+        if element.source.name not in sources:
+            raise AdalogError(
+                Code.QUERY_INVALID,
+                f"{element.source.name} is no source; :in names {' '.join(sorted(sources))}",
+                element.source.position,
+            )
+        if isinstance(element.pattern, ast.Var) and element.pattern.name not in given:
+            name = element.pattern.name
+            raise AdalogError(
+                Code.QUERY_INVALID,
+                f"{name} is no pattern: write one there, or name it by itself in :in, as in :in $ {name}"
+                + nearest(name, given),
+                element.pattern.position,
+            )
+
+
+def _parse_keys(keys: tuple[str, Sequence[Form]] | None, width: int, shape: str) -> tuple[Any, ...] | None:
+    if keys is None:
+        return None
+    kind, forms = keys
+    if shape not in ("relation", "tuple"):
+        raise invalid(forms[0], f":{kind} names the elements of rows, but this :find is a {shape}")
+    if len(forms) != width:
+        raise invalid(
+            forms[min(width, len(forms) - 1)],
+            f":{kind} has {len(forms)} name{'' if len(forms) == 1 else 's'} "
+            f"for the {width} element{'' if width == 1 else 's'} of :find",
+        )
+    made: dict[Any, None] = {}
+    for form in forms:
+        if not isinstance(form.value, Symbol | Keyword):
+            raise invalid(form, f":{kind} takes plain names such as name, not {shown(form)}")
+        name = _KEYS[kind](form.value.name)
+        if name in made:
+            raise invalid(form, f"{shown(form)} is in :{kind} twice")
+        made[name] = None
+    return tuple(made)
+
+
+_KEYS: Mapping[str, type[Any]] = {"keys": Keyword, "strs": str, "syms": Symbol}

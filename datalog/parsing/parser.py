@@ -1,0 +1,248 @@
+"""From EDN text to `ast.Query`: the two forms of a query, its sections, and what ties them together.
+
+The grammar only: whether every variable can be bound is the planner's to say. Each refusal points at the form that
+is wrong and says what would be right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from dataclasses import dataclass
+
+from adalog.datalog import ast
+from adalog.datalog.edn import read_form, write
+from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.hints import nearest
+from adalog.datalog.parsing.clauses import ClauseParser
+from adalog.datalog.parsing.find import check_pulls, is_aggregate, parse_find
+from adalog.datalog.parsing.forms import Form, invalid, is_symbol, is_variable, shown
+from adalog.datalog.parsing.inputs import parse_inputs, written_inputs
+from adalog.datalog.parsing.nested import Inner, unquoted
+from adalog.datalog.parsing.rules import read_rules, rule_forms
+from adalog.datalog.parsing.scope import occurring
+from adalog.datalog.values import Keyword, is_long
+
+_NAMING = ("keys", "strs", "syms")
+_NUMBERS = ("limit", "offset", "timeout")
+SECTIONS = ("find", *_NAMING, "with", "in", "where", "rules", "order-by", *_NUMBERS)
+
+
+@dataclass(frozen=True, slots=True)
+class _Section:
+    """What follows one of the query's keywords."""
+
+    key: Form
+    forms: list[Form]
+
+
+_Sections = Mapping[str, _Section]
+
+
+RULES = "the rules given for %"
+"""The origin of places in a rule set that is an argument."""
+
+
+def parse_query(text: str, rules: str | None = None) -> ast.Query:
+    """The query of an EDN text, in map or list form. `rules`: the EDN text of the rule set given for `%`.
+
+    Without it the rules of a query with `%` stay unknown and its calls are not checked. Raises EDN_SYNTAX or
+    QUERY_INVALID with a position, and UNBOUND_VARIABLE for what :find or :with ask in vain.
+    """
+    given = None if rules is None else rule_forms([read_form(rules, origin=RULES)])
+    return _parse(unquoted(read_form(text)), given, text)
+
+
+def _parse(form: Form, given_rules: list[Form] | None, text: str = "") -> ast.Query:
+    """`given_rules`: the rules given for `%`; None where they are unknown or none are asked for."""
+    sections = _sections(form)
+    if "find" not in sections:
+        raise invalid(form, "a query needs :find, e.g. [:find ?e :where [?e :person/name]]")
+    find = parse_find(sections["find"].forms, _keys(sections))
+    inputs = parse_inputs(_forms(sections, "in"))
+    sources = frozenset(each.name for each in inputs if isinstance(each, ast.SourceInput))
+    given = any(isinstance(each, ast.RulesInput) for each in inputs)
+    found = [*(given_rules or ()), *rule_forms(_forms(sections, "rules"))]
+    complete = not given or given_rules is not None
+    rule_set, arity = read_rules(found, sources, _inner_of_a_rule, complete=complete)
+
+    def inner(form: Form) -> Inner:
+        return _inner(form, found if complete else None, has_rules=given or bool(found))
+
+    clauses = ClauseParser(sources, inner, arity)
+    query = ast.Query(
+        find=find,
+        with_=tuple(_variable(each, ":with") for each in _forms(sections, "with")),
+        inputs=inputs,
+        where=tuple(clauses.clause(each) for each in _forms(sections, "where")),
+        order_by=_order_by(sections, find),
+        limit=_number(sections, "limit"),
+        offset=_number(sections, "offset") or 0,
+        timeout_ms=_number(sections, "timeout"),
+        rules=rule_set,
+        text=text,
+    )
+    _check_bound(query)
+    check_pulls(query.find, query.inputs)
+    return query
+
+
+def _inner(form: Form, rules: list[Form] | None, *, has_rules: bool) -> Inner:
+    """A query within a query that has these rules; None: it has rules that are not known yet."""
+    form = unquoted(form)
+    written = written_inputs(_forms(_sections(form), "in"))
+    asked = next((each for each in written if isinstance(each, ast.RulesInput)), None)
+    if asked is not None and not has_rules:
+        raise AdalogError(
+            Code.QUERY_INVALID, "the outer query has no rules to give; add :rules to either", asked.position
+        )
+    return Inner(_parse(form, None if asked is None else rules), written)
+
+
+def _inner_of_a_rule(form: Form) -> Inner:
+    """A query within a rule. The rules themselves are out of its reach: it would never end."""
+    form = unquoted(form)
+    written = written_inputs(_forms(_sections(form), "in"))
+    asked = next((each for each in written if isinstance(each, ast.RulesInput)), None)
+    if asked is not None:
+        raise AdalogError(
+            Code.QUERY_INVALID,
+            "a query within a rule cannot take % as well; call the rules in the rule's body, or give it :rules",
+            asked.position,
+        )
+    return Inner(_parse(form, None), written)
+
+
+def _sections(form: Form) -> _Sections:
+    """The sections by their names."""
+    if form.kind == "map":
+        sections = _sections_of_map(form)
+    elif form.kind in ("vector", "list"):
+        sections = _sections_of_list(form)
+    else:
+        raise invalid(
+            form, f"a query is a map {{:find … :where …}} or a vector [:find … :where …], not {shown(form)}"
+        )
+    for name in ("find", *_NAMING, *_NUMBERS):
+        if name in sections and not sections[name].forms:
+            raise invalid(
+                sections[name].key, f":{name} is empty{'; it needs at least ?x' if name == 'find' else ''}"
+            )
+    return sections
+
+
+def _sections_of_map(form: Form) -> _Sections:
+    """In a map each section is one vector of what the list form has in a row."""
+    sections: dict[str, _Section] = {}
+    for key, value in zip(form.items[::2], form.items[1::2], strict=True):
+        name = _section_name(key, sections)
+        single = (
+            value.kind not in ("vector", "list") or name in _NUMBERS or (name == "find" and is_aggregate(value))
+        )
+        sections[name] = _Section(key, [value] if single else list(value.items))
+    return sections
+
+
+def _sections_of_list(form: Form) -> _Sections:
+    sections: dict[str, _Section] = {}
+    section: _Section | None = None
+    for item in form.items:
+        if isinstance(item.value, Keyword):
+            section = _Section(item, [])
+            sections[_section_name(item, sections)] = section
+        elif section is None:
+            raise invalid(item, f"a query in list form begins with :find, not with {shown(item)}")
+        else:
+            section.forms.append(item)
+    order = sections.get("order-by")
+    if order is not None and len(order.forms) == 1:
+        (given,) = order.forms
+        if given.kind in ("vector", "list") and not is_aggregate(given):
+            sections["order-by"] = _Section(order.key, list(given.items))
+    return sections
+
+
+def _section_name(key: Form, known: _Sections) -> str:
+    """The section that a keyword begins, which must be new."""
+    if not isinstance(key.value, Keyword):
+        raise invalid(key, f"a section of a query is a keyword such as :find or :where, not {shown(key)}")
+    name: str = key.value.name
+    if name not in SECTIONS:
+        raise invalid(key, f"a query has no section :{name}{nearest(name, SECTIONS, prefix=':')}")
+    if name in known:
+        raise invalid(key, f":{name} is given twice")
+    other = next((each for each in _NAMING if each in known), None)
+    if name in _NAMING and other is not None:
+        raise invalid(key, f"give :{other} or :{name}, not both")
+    return name
+
+
+def _forms(sections: _Sections, name: str) -> list[Form]:
+    return sections[name].forms if name in sections else []
+
+
+def _keys(sections: _Sections) -> tuple[str, list[Form]] | None:
+    return next(((name, sections[name].forms) for name in _NAMING if name in sections), None)
+
+
+def _variable(form: Form, section: str) -> ast.Var:
+    if not is_variable(form):
+        raise invalid(form, f"{section} takes variables such as ?x, not {shown(form)}")
+    return ast.Var(form.value.name, position=form.position)
+
+
+def _number(sections: _Sections, name: str) -> int | None:
+    if name not in sections:
+        return None
+    first, *more = sections[name].forms
+    least, wanted = (1, "positive") if name == "timeout" else (0, "non-negative")
+    if more or not is_long(first.value) or first.value < least:
+        given = " ".join(map(shown, sections[name].forms))
+        raise invalid(first, f":{name} takes one {wanted} whole number, not {given}")
+    return int(first.value)
+
+
+def _order_by(sections: _Sections, find: ast.Find) -> tuple[ast.OrderKey, ...]:
+    given = _forms(sections, "order-by")
+    if len(given) == 2 and is_symbol(given[0]) and given[1].value in _DIRECTIONS:
+        raise invalid(given[1], f"write the direction with its variable: [[{shown(given[0])} {shown(given[1])}]]")
+    pulled = (element.var.name for element in find.elements if isinstance(element, ast.FindPull))
+    names = {*(element.label for element in find.elements), *pulled}
+    return tuple(_order_key(form, names) for form in given)
+
+
+_DIRECTIONS = {Keyword("asc"): False, Keyword("desc"): True}
+"""Whether each is descending."""
+
+
+def _order_key(form: Form, names: Set[str]) -> ast.OrderKey:
+    """`?x`, `[?x :desc]`, or either with an aggregate as :find has it."""
+    variable, descending = form, False
+    if form.kind == "vector":
+        if len(form.items) != 2:
+            raise invalid(form, f"an :order-by entry is ?x or [?x :asc] or [?x :desc], not {shown(form)}")
+        variable, direction = form.items
+        if direction.value not in _DIRECTIONS:
+            raise invalid(direction, f"a direction is :asc or :desc, not {shown(direction)}")
+        descending = _DIRECTIONS[direction.value]
+    if is_aggregate(variable):
+        asked = ast.Var(write(variable.value), position=variable.position)
+    else:
+        asked = _variable(variable, ":order-by")
+    if asked.name not in names:
+        raise invalid(
+            variable,
+            f":order-by can only use what :find returns, and {asked.name} is not there{nearest(asked.name, names)}",
+        )
+    return ast.OrderKey(asked, descending)
+
+
+def _check_bound(query: ast.Query) -> None:
+    """What :find and :with ask for must occur in :where or :in."""
+    known = occurring(query)
+    for asked, section in [(e.var, ":find") for e in query.find.elements] + [(v, ":with") for v in query.with_]:
+        if asked.name not in known:
+            raise AdalogError(
+                Code.UNBOUND_VARIABLE,
+                f"{asked.name} is in {section}, but nothing in :where or :in binds it{nearest(asked.name, known)}",
+                asked.position,
+            )

@@ -1,0 +1,172 @@
+"""Pull patterns, in all forms of Datomic's grammar, the older `(limit …)` and `(default …)` among them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from adalog.datalog.ast import Const
+from adalog.datalog.builtins import BUILTINS
+from adalog.datalog.edn import read_form
+from adalog.datalog.hints import nearest
+from adalog.datalog.parsing.forms import Form, invalid, is_symbol, shown
+from adalog.datalog.pull import DB_ID, PullAttribute, PullPattern, Recursion, Xform
+from adalog.datalog.values import Keyword, Symbol, identity, is_long
+
+_OPTIONS = ("as", "limit", "default", "xform")
+_ENDLESS = "..."
+
+XFORMS = frozenset(
+    name
+    for name, known in BUILTINS.items()
+    if known.min_args <= 1 and (known.max_args is None or known.max_args >= 1) and not known.needs_database
+)
+"""The built-ins that `:xform` can name: those that one argument is enough for."""
+
+
+def read_pull(text: str) -> PullPattern:
+    """The pattern of an EDN text. Raises EDN_SYNTAX or QUERY_INVALID with a position."""
+    return parse_pull(read_form(text))
+
+
+def parse_pull(form: Form) -> PullPattern:
+    """The pattern of a form. Raises QUERY_INVALID, at the form's place where it has one."""
+    if form.kind == "list" and len(form.items) == 2 and form.items[0].value == Symbol("quote"):
+        form = form.items[1]
+    if form.kind != "vector":
+        raise invalid(form, f"a pull pattern is a vector such as [:person/name] or [*], not {shown(form)}")
+    wildcard, attributes = False, list[PullAttribute]()
+    for item in form.items:
+        if _is_wildcard(item) or (item.kind == "vector" and len(item.items) == 1 and _is_wildcard(item.items[0])):
+            wildcard = True
+        elif item.kind == "map":
+            attributes += _nested(item)
+        else:
+            attributes.append(_attribute(item))
+    if not wildcard and not attributes:
+        raise invalid(form, "a pull pattern needs an attribute or *, e.g. [*]")
+    return PullPattern(wildcard, tuple(attributes), position=form.position)
+
+
+def _is_wildcard(form: Form) -> bool:
+    return (is_symbol(form) and form.value.name == "*") or (type(form.value) is str and form.value == "*")
+
+
+def _nested(form: Form) -> list[PullAttribute]:
+    """`{:person/friend [:person/name], :person/parent 3, [:person/child :limit 2] ...}`"""
+    if not form.items:
+        raise invalid(form, "a map in a pull pattern nests one: {:person/friend [:person/name]}")
+    made = []
+    for key, value in zip(form.items[::2], form.items[1::2], strict=True):
+        attribute = _attribute(key)
+        if attribute.attribute == DB_ID:
+            raise invalid(key, ":db/id refers to no other entity, so it takes no pattern; write it by itself")
+        made.append(replace(attribute, sub=_sub(value)))
+    return made
+
+
+def _sub(form: Form) -> PullPattern | Recursion:
+    if form.kind == "atom":
+        if is_long(form.value) and form.value > 0:
+            return Recursion(form.value)
+        name = form.value.name if is_symbol(form) else form.value
+        if type(name) is str and name == _ENDLESS:
+            return Recursion(None)
+        raise invalid(form, f"after an attribute comes a pattern, a depth from 1 on, or ..., not {shown(form)}")
+    return parse_pull(form)
+
+
+def _attribute(form: Form) -> PullAttribute:
+    """`:person/name`, `[:person/name :as "name"]`, `(limit :person/alias 3)`"""
+    if form.kind in ("vector", "list"):
+        return _expression(form)
+    if not isinstance(form.value, Keyword):
+        raise invalid(
+            form,
+            "a pull pattern takes attributes such as :person/name, with options [:person/name :as :name], maps "
+            f"{{:person/friend [:person/name]}} and *, not {shown(form)}",
+        )
+    written: Keyword = form.value
+    reverse = written.local.startswith("_")
+    name = written
+    if reverse:
+        forward = written.local[1:]
+        if not forward:
+            raise invalid(form, f"{shown(form)} names no attribute; :person/_friend is :person/friend backwards")
+        name = Keyword(forward if written.namespace is None else f"{written.namespace}/{forward}")
+    if reverse and name == DB_ID:
+        raise invalid(form, ":db/id is no attribute, so there is nothing to follow backwards")
+    return PullAttribute(name, reverse, _constant(form), position=form.position)
+
+
+def _constant(form: Form) -> Const:
+    return Const(form.value, identity(form.value), position=form.position)
+
+
+def _expression(form: Form) -> PullAttribute:
+    items = form.items
+    older = _older_name(items)
+    if older is not None:
+        if len(items) != 3:
+            raise invalid(form, f"({older} …) takes an attribute and a value: ({older} :person/alias 10)")
+        return _with_option(_plain(items[1]), items[0], older, items[2])
+    if not items:
+        raise invalid(form, "an attribute with options begins with the attribute: [:person/name :as :name]")
+    attribute = _plain(items[0])
+    options = items[1:]
+    if not options:
+        raise invalid(
+            form, f"{shown(items[0])} has no options here; write it by itself, or [{shown(items[0])} :limit 5]"
+        )
+    if len(options) % 2:
+        raise invalid(options[-1], f"options come in pairs, and {shown(options[-1])} has no value")
+    given: set[str] = set()
+    for option, value in zip(options[::2], options[1::2], strict=True):
+        name = option.value.name if isinstance(option.value, Keyword) else ""
+        if name not in _OPTIONS:
+            known = nearest(name, _OPTIONS, prefix=":") if name else ""
+            raise invalid(option, f"an option is :as, :limit, :default or :xform, not {shown(option)}{known}")
+        if name in given:
+            raise invalid(option, f":{name} is there twice")
+        given.add(name)
+        attribute = _with_option(attribute, option, name, value)
+    return attribute
+
+
+def _older_name(items: Sequence[Form]) -> str | None:
+    """`limit` or `default` where a form begins with one as a symbol or a string."""
+    if not items:
+        return None
+    head = items[0].value.name if is_symbol(items[0]) else items[0].value
+    return head if type(head) is str and head in ("limit", "default") else None
+
+
+def _plain(form: Form) -> PullAttribute:
+    if not isinstance(form.value, Keyword):
+        raise invalid(form, f"options follow an attribute, as in [:person/name :as :name], not {shown(form)}")
+    return _attribute(form)
+
+
+def _with_option(attribute: PullAttribute, option: Form, name: str, value: Form) -> PullAttribute:
+    match name:
+        case "as":
+            return replace(attribute, key=_constant(value))
+        case "default":
+            return replace(attribute, default=_constant(value))
+        case "limit":
+            if value.value is not None and (not is_long(value.value) or value.value < 1):
+                raise invalid(value, f"a limit is a whole number from 1 on, or nil for none, not {shown(value)}")
+            return replace(attribute, limit=value.value)
+        case _:
+            return replace(attribute, xform=_xform(value))
+
+
+def _xform(form: Form) -> Xform:
+    if not is_symbol(form):
+        raise invalid(form, f":xform takes the name of a function such as upper-case, not {shown(form)}")
+    name: str = form.value.name
+    if name in XFORMS:
+        return Xform(name, position=form.position)
+    if name in BUILTINS:
+        raise invalid(form, f":xform calls a function with one argument, which {name} cannot be")
+    raise invalid(form, f"there is no function {name} for :xform{nearest(name, XFORMS)}")

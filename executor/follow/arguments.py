@@ -1,0 +1,230 @@
+"""The arguments of a view's feeds as relations of codes, kept from step to step.
+
+A value that the database does not know has a code of the view's own until the database learns it, which is noticed
+by what was added to the dictionaries since. Relations are put together when a step first needs them, and their
+sorted levels are kept until a feed comes or goes.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from adalog.executor.facts.facts import Columns, Parts
+from adalog.executor.join.batch import Batch, Column, Mask
+from adalog.executor.question.inputs import Inputs
+from adalog.planner.maintenance.feeds import SCALARS, Fed
+from adalog.store.values.codes import Codes, Scratch
+from adalog.store.values.keys import spell
+from adalog.store.values.layout import code_of
+
+
+@dataclass
+class _Rows:
+    """The rows of one relation, the feed's number first. `columns`: all of them, but for the `young` ones, which
+    came since; `parts`: the same for joins. `came`, `went`: the rows since these were last taken, where somebody
+    `follows`."""
+
+    width: int
+    follows: bool
+    young: list[array[int]] = field(init=False)
+    dropped: set[int] = field(default_factory=set)
+    columns: Columns | None = None
+    parts: Parts | None = None
+    came: list[Sequence[Column]] = field(default_factory=list)
+    went: list[Sequence[Column]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.young = self._none()
+
+    def _none(self) -> list[array[int]]:
+        return [array("q") for _ in range(self.width)]
+
+    def add(self, feed: int, columns: Sequence[Column], size: int) -> None:
+        if feed in self.dropped:
+            self.settled()
+        numbers, *others = self.young
+        numbers.extend((feed,) * size)
+        for young, column in zip(others, columns, strict=True):
+            young.frombytes(column.tobytes())
+
+    def drop(self, feed: int) -> None:
+        self.dropped.add(feed)
+
+    def settled(self) -> Columns:
+        known = self.columns
+        if known is not None and not self.young[0] and not self.dropped:
+            return known
+        young = [np.array(column, np.int64) for column in self.young]
+        whole = young if known is None else _joined([known.columns, young], self.width)
+        if self.follows and len(young[0]):
+            self.came.append(young)
+        if self.dropped:
+            gone = np.isin(whole[0], np.array(sorted(self.dropped), np.int64))
+            if self.follows:
+                self.went.append([column[gone] for column in whole])
+                came = _joined(self.came, self.width)
+                stays = ~np.isin(came[0], np.array(sorted(self.dropped), np.int64))
+                self.came = [[column[stays] for column in came]]
+            whole = [column[~gone] for column in whole]
+        self.young, self.dropped = self._none(), set()
+        self.columns, self.parts = Columns(whole), None
+        return self.columns
+
+    def read(self) -> Parts:
+        """The rows as joins read them: the same object as long as they are the same."""
+        columns = self.settled()
+        if self.parts is None:
+            self.parts = Parts.of([columns])
+        return self.parts
+
+    def taken(self) -> tuple[list[Column], list[Column]]:
+        """(the rows that came, the rows that went) since the last time; no columns where there are none of both."""
+        self.settled()
+        if not self.came and not self.went:
+            return [], []
+        found = _joined(self.came, self.width), _joined(self.went, self.width)
+        self.came, self.went = [], []
+        return found
+
+    def recode(self, learned: dict[int, int]) -> None:
+        columns = self.settled()
+        self.columns, self.parts = Columns(_recoded_rows(columns.columns, learned)), None
+        self.came = [_recoded_rows(part, learned) for part in self.came]
+        self.went = [_recoded_rows(part, learned) for part in self.went]
+
+    def nbytes(self) -> int:
+        rows = len(self.young[0]) + (0 if self.columns is None else len(self.columns))
+        # As much again for the sorted levels.
+        return 2 * rows * self.width * np.dtype(np.int64).itemsize
+
+
+def _joined(parts: Sequence[Sequence[Column]], width: int) -> list[Column]:
+    if not parts:
+        return [np.empty(0, np.int64) for _ in range(width)]
+    return [np.concatenate(each) for each in zip(*parts, strict=True)]
+
+
+def _recoded_rows(columns: Sequence[Column], learned: dict[int, int]) -> list[Column]:
+    return [columns[0], *(recoded(column, learned) for column in columns[1:])]
+
+
+def recoded(column: Column, learned: dict[int, int]) -> Column:
+    """The column with codes in the place of others."""
+    made = column.copy()
+    for own, code in learned.items():
+        made[column == own] = code
+    return made
+
+
+class Arguments:
+    """`values`: the codes of what the database does not know."""
+
+    def __init__(self, fed: Fed, widths: dict[str, int], codes: Codes, *, follows: bool) -> None:
+        """`widths`: of the relations of collections, FEED left out. `follows`: what came and went is taken."""
+        self.values = Scratch(codes)
+        self._codes = codes
+        self._scalars = fed.scalars
+        self._unknown: dict[tuple[int, bytes], int] = {}
+        # How far the dictionaries were looked through for values that were unknown.
+        self._seen: dict[int, int] = {}
+        self._rows = {name: _Rows(widths[name] + 1, follows) for name in fed.collections}
+        if fed.scalars is not None:
+            self._rows[SCALARS] = _Rows(len(fed.scalars) + 1, follows)
+
+    def add(self, feed: int, inputs: Inputs, given: Scratch) -> None:
+        """Takes the arguments of a feed; `given` has the codes of those that the database does not know."""
+        if self._scalars is not None and inputs.start is not None:
+            columns = [self._own(inputs.start.columns[name], given) for name in self._scalars]
+            self._rows[SCALARS].add(feed, columns, 1)
+        for name, rows in self._rows.items():
+            if name != SCALARS:
+                columns = [self._own(column, given) for column in inputs.relations[name]]
+                # Each row once, as of everything that is joined.
+                numbered = {str(i): column for i, column in enumerate(columns)}
+                distinct = Batch(len(columns[0]), numbered).distinct()
+                rows.add(feed, list(distinct.columns.values()), distinct.size)
+
+    def drop(self, feed: int) -> None:
+        """Forgets the arguments of a feed."""
+        for rows in self._rows.values():
+            rows.drop(feed)
+
+    def learn(self) -> dict[int, int]:
+        """Gives values that the database has learnt since its codes: by the own ones that they had."""
+        if not self._unknown:
+            return {}
+        learned: dict[int, int] = {}
+        for tag, dictionary in self._codes.dictionaries().items():
+            size = len(dictionary)
+            for number in range(self._seen[tag], size):
+                own = self._unknown.pop((tag, dictionary.key(number)), None)
+                if own is not None:
+                    learned[own] = code_of(tag, number)
+            self._seen[tag] = size
+        if learned:
+            self.values.learn(learned)
+            for rows in self._rows.values():
+                rows.recode(learned)
+        return learned
+
+    def relations(self) -> dict[str, Parts]:
+        """The relations by their names."""
+        return {name: rows.read() for name, rows in self._rows.items()}
+
+    def asks_for(self, name: str, place: int, values: Column) -> Mask:
+        """Which values some feed has in a column of a relation."""
+        known = self._rows[name].settled().levels((place,)).values[0]
+        at = known.searchsorted(values)
+        at[at == len(known)] = 0
+        found: Mask = known[at] == values if len(known) else np.zeros(len(values), np.bool_)
+        return found
+
+    def columns(self) -> dict[str, list[Column]]:
+        """The same as columns."""
+        return {name: list(rows.settled().columns) for name, rows in self._rows.items()}
+
+    def widths(self) -> dict[str, int]:
+        """How many columns they have."""
+        return {name: rows.width for name, rows in self._rows.items()}
+
+    def taken(self) -> tuple[dict[str, list[Column]], dict[str, list[Column]]]:
+        """(the rows that came, the rows that went) since the last time, by the relations that they are of."""
+        found = {name: rows.taken() for name, rows in self._rows.items()}
+        came = {name: rows for name, (rows, _) in found.items() if rows and len(rows[0])}
+        return came, {name: rows for name, (_, rows) in found.items() if rows and len(rows[0])}
+
+    def sizes(self) -> dict[str, int]:
+        """Their rows."""
+        return {name: len(rows.settled()) for name, rows in self._rows.items()}
+
+    def own(self, columns: Sequence[Column], given: Scratch) -> list[Column]:
+        """Columns of another's codes with the view's for what the database does not know."""
+        return [self._own(column, given) for column in columns]
+
+    def nbytes(self) -> int:
+        """Bytes kept."""
+        return sum(rows.nbytes() for rows in self._rows.values()) + 300 * len(self._unknown)
+
+    def _own(self, column: Column, given: Scratch) -> Column:
+        if not given.made():
+            return column
+        places = np.flatnonzero(Scratch.made_numbers(column) >= 0)
+        if not len(places):
+            return column
+        made = column.copy()
+        if not self._unknown:
+            # Before a value is looked up: what the database learns from now on is noticed.
+            self._seen = {tag: len(dictionary) for tag, dictionary in self._codes.dictionaries().items()}
+        for place in places.tolist():
+            value = given.decode(int(column[place]))
+            code = self.values.intern(value)
+            tag, key = spell(value)
+            assert isinstance(key, bytes)
+            if Scratch.made_numbers(np.array([code]))[0] >= 0:
+                self._unknown[tag, key] = code
+            made[place] = code
+        return made

@@ -1,0 +1,273 @@
+"""The bodies of a program's rules at the moments of a step: planned and bound once, where they can be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+
+from adalog.datalog.ast import Const
+from adalog.executor.bounds.run import Run
+from adalog.executor.evaluation.bind import Held
+from adalog.executor.extenders.changes import Moments
+from adalog.executor.extenders.patterns import Patterns
+from adalog.executor.facts.kept import ROW, KeptExtender, KeptFacts
+from adalog.executor.follow.standing import PLAN_BYTES, Standing
+from adalog.executor.join.batch import Batch, Column, Mask
+from adalog.executor.join.driver import Driver
+from adalog.planner.delta.rules import Joined, Start
+from adalog.planner.model.logical import DatomAtom, RelationAtom
+from adalog.planner.model.plan import Plan
+from adalog.planner.order.joins import JoinPlan
+from adalog.planner.order.statistics import Statistics
+from adalog.store.snapshot.difference import Difference
+from adalog.store.values.codes import Scratch
+
+Between = Callable[[str, int], Difference]
+"""What came and went of an attribute of a source."""
+
+_NONE: Final = np.empty(0, np.int64)
+_NO_ROWS: Final = (Batch(0, {}), Batch(0, {}))
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The way from one moment to another. `moments`: of every database; `between`: what differs."""
+
+    moments: Mapping[str, Moments]
+    run: Run
+    constants: Mapping[str, int]
+    between: Between
+
+
+@dataclass(frozen=True, slots=True)
+class _Ready:
+    """A body with its plan. `probes`: what of it is looked up before anything is bound."""
+
+    joined: Joined
+    plan: JoinPlan
+    probes: tuple[KeptExtender, ...]
+
+    @property
+    def is_probed(self) -> bool:
+        """Whether that is all of it."""
+        return not self.plan.levels and len(self.probes) == len(self.plan.body.items)
+
+
+class Joins:
+    """The bodies of a program, planned when they are first run and bound to the moments of a step.
+
+    Bodies and atoms are known by their identity: they live as long as the program.
+    """
+
+    def __init__(self, plan: Plan, sources: frozenset[str]) -> None:
+        """`sources`: the databases that move."""
+        self.plan = plan
+        self._sources = sources
+        self._ready: dict[int, _Ready] = {}
+        self._attributes: dict[int, tuple[int, int | None]] = {}
+        self._standing = Standing(plan)
+        self._moments: Mapping[str, Moments] = {}
+        self._relations: Mapping[str, Held] = {}
+        self._run: Run | None = None
+
+    @property
+    def values(self) -> Scratch:
+        """The codes of the step."""
+        assert self._run is not None
+        return self._run.values
+
+    def forget(self) -> None:
+        """Plans all bodies again, over other relations."""
+        self._ready = {}
+        self._standing.forget()
+
+    def nbytes(self) -> int:
+        """Bytes kept from step to step."""
+        return self._standing.nbytes() + PLAN_BYTES * len(self._ready)
+
+    def take(self, nbytes: int) -> None:
+        """Draws bytes that are about to be kept from the budget of the step."""
+        assert self._run is not None
+        self._run.cancel.budget.take(nbytes)
+
+    def prepare(self, moments: Mapping[str, Moments], relations: Mapping[str, Held], run: Run) -> None:
+        """Begins a step."""
+        self._moments = moments
+        self._relations = relations
+        self._run = run.on_one_thread
+        still = {name: each.new for name, each in moments.items() if name not in self._sources}
+        self._standing.go(moments, still, relations, self._run)
+
+    def rest(self) -> None:
+        """Ends a step: lets go of its moments."""
+        self._moments = {}
+        self._run = None
+        self._standing.rest()
+
+    def attribute_of(self, atom: DatomAtom, moments: Moments, strict: bool) -> int | None:
+        """The attribute of a pattern whose rows are just its pairs, at both moments; None for any other."""
+        key = moments.new.schema_key
+        if key != moments.old.schema_key:
+            return None
+        known = self._attributes.get(id(atom))
+        if known is None or known[0] != key:
+            sides = Patterns(moments.new, {}, strict).sides(atom) if _is_of_pairs(atom) else ()
+            known = self._attributes[id(atom)] = key, sides[0][0].id if sides else None
+        return known[1]
+
+    def rows(self, joined: Joined, batch: Batch) -> list[Column]:
+        """The heads that a body has from a first batch; repeats are possible."""
+        found: list[list[Column]] = []
+
+        def sink(rows: Batch) -> bool:
+            found.append([rows.columns[name] for name in joined.head])
+            return True
+
+        if batch.size:
+            self._drive(joined, batch, sink, seed=False)
+        if len(found) == 1:
+            return found[0]
+        return [np.concatenate([part[i] for part in found] or [_NONE]) for i in range(len(joined.head))]
+
+    def once(self, joined: Joined, step: Step) -> list[Column]:
+        """The heads that a body has which begins with nothing."""
+        return self.rows(joined, with_constants(Batch(1, {}), joined, step))
+
+    def holds(self, joined: Joined, batch: Batch) -> Mask:
+        """Which rows of a first batch a body holds for."""
+        mask = np.zeros(batch.size, np.bool_)
+
+        def sink(rows: Batch) -> bool:
+            mask[rows.columns[ROW]] = True
+            return not mask.all()
+
+        if batch.size:
+            self._drive(joined, batch.having(ROW, np.arange(batch.size)), sink, seed=True)
+        return mask
+
+    def _drive(self, joined: Joined, batch: Batch, sink: Callable[[Batch], bool], *, seed: bool) -> None:
+        assert self._run is not None
+        ready = self._ready_of(joined)
+        for probe in ready.probes:
+            batch = probe.known(batch)
+            if not batch.size:
+                return
+        if ready.is_probed:
+            sink(batch)
+            return
+        body = ready.plan.body.items
+        join = self._standing.join((id(joined), seed), body, joined.given, ready.plan.levels, seed=seed)
+        if join is not None:
+            Driver(join, sink, self._run.cancel).run(batch)
+
+    def _ready_of(self, joined: Joined) -> _Ready:
+        known = self._ready.get(id(joined))
+        if known is None:
+            rows = {name: _size_of(held) for name, held in self._relations.items()}
+            databases = {name: each.new for name, each in self._moments.items()}
+            plan = joined.plan(Statistics(databases, rows), self.plan.options)
+            known = self._ready[id(joined)] = _Ready(joined, plan, tuple(self._probes(joined, plan)))
+        return known
+
+    def _probes(self, joined: Joined, plan: JoinPlan) -> Iterator[KeptExtender]:
+        """The patterns over kept relations that the first batch binds a variable of."""
+        rank = dict.fromkeys(joined.given, -1) | {level.variable: i for i, level in enumerate(plan.levels)}
+        for item in plan.body.items:
+            if isinstance(item, RelationAtom) and not rank.keys().isdisjoint(item.terms):
+                held = self._relations[item.relation]
+                names = [term for term in item.terms if isinstance(term, str)]
+                if isinstance(held, KeptFacts) and any(rank[name] < 0 for name in names):
+                    yield KeptExtender(held, names, item.version, rank)
+
+
+def _is_of_pairs(atom: DatomAtom) -> bool:
+    """Whether an attribute is all that a pattern names, and its places differ."""
+    return (
+        isinstance(atom.attribute, Const)
+        and isinstance(atom.entity, str | None)
+        and isinstance(atom.value, str | None)
+        and atom.tx is None
+        and atom.added is None
+        and (atom.entity != atom.value)
+    )
+
+
+def _size_of(held: Held) -> int:
+    if isinstance(held, Sequence):
+        return len(held[0]) if held else 0
+    return len(held)
+
+
+@dataclass
+class Changed:
+    """What came and went of each atom, found when it is first asked for."""
+
+    step: Step
+    kept: Mapping[str, KeptFacts]
+    joins: Joins
+    _found: dict[int, tuple[Batch, Batch]] = field(default_factory=dict)
+    _differences: dict[tuple[str, int], Difference] = field(default_factory=dict)
+
+    def rows(self, start: Start) -> Batch:
+        """The rows that a body begins with."""
+        came, went = self.of(start.atom)
+        return came if start.came else went
+
+    def of(self, atom: DatomAtom | RelationAtom) -> tuple[Batch, Batch]:
+        """The rows of an atom that came and those that went."""
+        found = self._found.get(id(atom))
+        if found is None:
+            found = self._found[id(atom)] = self._rows(atom)
+        return found
+
+    def _rows(self, atom: DatomAtom | RelationAtom) -> tuple[Batch, Batch]:
+        if isinstance(atom, RelationAtom):
+            kept = self.kept[atom.relation]
+            if not kept.is_touched:
+                return _NO_ROWS
+            return of_atom(atom, kept, kept.came()), of_atom(atom, kept, kept.went())
+        step = self.step
+        moments = step.moments[atom.source]
+        attribute = self.joins.attribute_of(atom, moments, step.run.strict)
+        if attribute is not None:
+            found = self._between(atom.source, attribute)
+            if not len(found.added[0]) and not len(found.removed[0]):
+                return _NO_ROWS
+            return _pairs(atom, found.added), _pairs(atom, found.removed)
+        came, went = moments.rows(atom, step.run.strict, lambda id_: self._between(atom.source, id_))
+        return came.distinct(), went.distinct()
+
+    def _between(self, source: str, attribute: int) -> Difference:
+        key = source, attribute
+        found = self._differences.get(key)
+        if found is None:
+            found = self._differences[key] = self.step.between(source, attribute)
+        return found
+
+
+def _pairs(atom: DatomAtom, columns: Sequence[Column]) -> Batch:
+    """Pairs of an attribute as rows of a pattern without constants."""
+    named = {
+        term: column for term, column in zip((atom.entity, atom.value), columns, strict=True) if term is not None
+    }
+    batch = Batch(len(columns[0]), named)  # type: ignore[arg-type]
+    return batch.distinct() if len(named) < 2 else batch
+
+
+def of_atom(atom: RelationAtom, kept: KeptFacts, rows: Column) -> Batch:
+    names = [term for term in atom.terms if isinstance(term, str)]
+    return Batch(len(rows), dict(zip(names, kept.columns_of(rows), strict=True)))
+
+
+def with_constants(batch: Batch, joined: Joined, step: Step) -> Batch:
+    """The rows of a first batch that suit the variables with one value, which all have a column then."""
+    for name in joined.constants:
+        column = batch.columns.get(name)
+        if column is None:
+            batch = batch.having(name, np.full(batch.size, step.constants[name]))
+        else:
+            batch = batch.keep(column == step.constants[name])
+    return batch

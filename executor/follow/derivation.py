@@ -1,0 +1,110 @@
+"""What a query's rules derive, from step to step of a view: the program that is kept, for all its arguments.
+
+A feed that was added or dropped is an insert or a delete, made when the next step begins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from adalog.executor.bounds.run import Run
+from adalog.executor.evaluation.bind import Held
+from adalog.executor.extenders.changes import Moments
+from adalog.executor.follow.arguments import Arguments
+from adalog.executor.follow.program import MaintainedProgram
+from adalog.executor.follow.view import Tick
+from adalog.executor.join.batch import Column
+from adalog.planner.delta.reactions import is_derived
+from adalog.planner.model.logical import AndNode, Leaf, Node, RelationAtom, in_body
+from adalog.planner.model.plan import Plan
+from adalog.planner.model.version import Version
+from adalog.store.snapshot.difference import Difference, pairs_between
+from adalog.store.snapshot.snapshot import Snapshot
+
+
+class Derivation:
+    """`source`: the database that moves."""
+
+    def __init__(self, plan: Plan, arguments: Arguments, source: str) -> None:
+        self._arguments = arguments
+        self._source = source
+        self._program = MaintainedProgram(plan, inputs=arguments.widths(), sources=frozenset((source,)))
+        self._begun = False
+        self._tick: Tick | None = None
+
+    def go(
+        self,
+        tick: Tick,
+        databases: Mapping[str, Snapshot],
+        lists: Mapping[str, Sequence[Column]],
+        run: Run,
+        constants: Mapping[str, int],
+    ) -> None:
+        """Goes from one moment to the next. `databases`: at the first moment; `lists`: sources that are lists."""
+        self._tick = tick
+        begun, self._begun = self._begun, False
+        still = {name: Moments(each, each) for name, each in databases.items()}
+        came, went = self._arguments.taken()
+        if not begun:
+            self._program.begin(databases, {**lists, **self._arguments.columns()}, run, constants)
+        elif came or went:
+            self._program.step(still, run, constants, came, went)
+        if tick.old is not tick.new:
+            moments = {**still, self._source: Moments(tick.old, tick.new)}
+
+            def between(source: str, attribute: int) -> Difference:
+                if source == self._source:
+                    return tick.changed(attribute)
+                return pairs_between(moments[source].old, moments[source].new, attribute)
+
+            self._program.step(moments, run, constants, between=between)
+        self._begun = True
+
+    def rest(self) -> None:
+        """Lets go of the moments of the last step."""
+        self._tick = None
+        self._program.rest()
+
+    def forget(self) -> None:
+        """Begins anew with the next step."""
+        self._begun = False
+
+    @property
+    def relations(self) -> Mapping[str, Held]:
+        """What was derived, and what it was derived from, by name."""
+        return self._program.relations
+
+    def sizes(self) -> dict[str, int]:
+        """The rows of the derived relations."""
+        return {name: len(held) for name, held in self._program.relations.items()}
+
+    def changed(self, atom: RelationAtom) -> list[Column]:
+        """The rows of a derived relation that came or went, as the atom's version says."""
+        came = atom.version is Version.CAME
+        return self._program.came(atom.relation) if came else self._program.went(atom.relation)
+
+    def read_at(self, body: AndNode, at: Snapshot) -> AndNode:
+        """A planned body with what is derived at one of the two moments."""
+        assert self._tick is not None
+        version = Version.NEW if at is self._tick.new else Version.OLD
+
+        def change(leaf: Leaf) -> Node:
+            if not is_derived(leaf):
+                return leaf
+            assert isinstance(leaf, RelationAtom)
+            return replace(leaf, version=version)
+
+        return in_body(body, change)
+
+    def nbytes(self) -> int:
+        """Bytes kept."""
+        return self._program.nbytes()
+
+    def spare(self) -> int:
+        """Bytes of these that are joins, which can be bound again."""
+        return self._program.spare()
+
+    def lighten(self) -> None:
+        """Lets go of joins. Between two steps."""
+        self._program.lighten()

@@ -1,0 +1,240 @@
+"""The relations that a plan's rules derive, kept from one moment to the next.
+
+How to use it: `begin` derives everything at a moment; then each `step` moves from the moment where the program is
+to another. After that `relations[name]` can be read by joins as OLD and as NEW (`Binding` takes it as it is), and
+`came(name)` and `went(name)` are what differs, so that a query's body over these relations is maintained as one
+over data patterns. Arguments are relations, too: those named in `inputs` change by what `step` is told came and
+went of them. Magic sets read them, so one program derives what all feeds ask for, and subscribing is an insert.
+
+A relation that recurs is kept with the time at which each fact was derived: from facts with earlier times alone.
+What a change may have taken the ground from is asked for a derivation from earlier facts; what has none goes, and
+what followed from it is asked in turn. So no cycle keeps itself alive. Then what went is derived again where other
+facts, of whatever time, derive it, and what came is followed round by round (docs/adr/0017-recursion-by-levels.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.bounds.run import Run
+from adalog.executor.evaluation.bind import Held
+from adalog.executor.extenders.changes import Moments
+from adalog.executor.facts.kept import KeptFacts
+from adalog.executor.follow.bodies import Between, Changed, Joins, Step
+from adalog.executor.follow.closed import ClosedStratum
+from adalog.executor.follow.stratum import KeptStratum
+from adalog.executor.join.batch import Column, Mask
+from adalog.planner.delta.rules import Moving, refusal
+from adalog.planner.model.logical import DatomAtom
+from adalog.planner.model.plan import Plan
+from adalog.planner.model.version import Version
+from adalog.store.snapshot.difference import Difference, pairs_between
+from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.values.codes import Scratch
+
+Rows = Sequence[Column]
+
+# Calls of `begin` that are refused at once after one that came to too much, at most.
+_LONGEST_PAUSE = 1024
+
+
+class UnmaintainableError(Exception):
+    """A program whose relations cannot be kept: the text says why, for explain."""
+
+
+class MaintainedProgram:
+    """The relations of one plan's program. Not thread-safe.
+
+    After an exception from `begin` or `step` it must `begin` again. `relations`: everything that a join over them
+    reads, by name.
+    """
+
+    def __init__(
+        self, plan: Plan, *, inputs: Mapping[str, int] | None = None, sources: frozenset[str] = frozenset(("$",))
+    ) -> None:
+        """`inputs`: how many columns each of the relations has that change otherwise; `sources`: the databases that
+        go from moment to moment. Raises UnmaintainableError."""
+        why = refusal(plan, sources)
+        if why:
+            raise UnmaintainableError(why)
+        self.plan = plan
+        self.relations: dict[str, Held] = {}
+        self._inputs = dict(inputs or {})
+        self._kept: dict[str, KeptFacts] = {}
+        self._values: Scratch | None = None
+        self._constants: dict[str, int] = {}
+        self._refused = ""
+        self._refusals = self._pause = 0
+        self._joins = Joins(plan, sources)
+        self._strata: list[KeptStratum] = []
+        below = frozenset(self._inputs)
+        for stratum in plan.program.strata:
+            moving = Moving(sources, below)
+            walked = stratum.closure is not None and isinstance(stratum.closure.step, DatomAtom)
+            kind = ClosedStratum if walked else KeptStratum
+            self._strata.append(kind(stratum, moving, self._kept, self._joins))
+            below = below.union(each.name for each in stratum.relations)
+
+    # For those who read it
+
+    def came(self, name: str) -> list[Column]:
+        """The rows of a relation that hold at the second moment alone."""
+        kept = self._kept[name]
+        return kept.columns_of(kept.came())
+
+    def went(self, name: str) -> list[Column]:
+        """The rows of a relation that held at the first moment alone."""
+        kept = self._kept[name]
+        return kept.columns_of(kept.went())
+
+    def columns(self, name: str, version: Version = Version.NEW) -> list[Column]:
+        """The rows of a relation at a moment."""
+        return self._kept[name].columns_at(version)
+
+    def nbytes(self) -> int:
+        """Bytes kept."""
+        facts = sum(each.nbytes() for each in self._kept.values())
+        return facts + sum(each.nbytes() for each in self._strata) + self._joins.nbytes()
+
+    def spare(self) -> int:
+        """Bytes of these that are joins, which can be bound again."""
+        return self._joins.nbytes()
+
+    def lighten(self) -> None:
+        """Lets go of joins. Between two steps."""
+        self._joins.forget()
+
+    # From moment to moment
+
+    def begin(
+        self,
+        databases: Mapping[str, Snapshot],
+        relations: Mapping[str, Rows],
+        run: Run,
+        constants: Mapping[str, int],
+    ) -> None:
+        """Derives everything at a moment. `relations`: all inputs, also those that do not change; `constants`: the
+        code of each variable of the rules that has one value (`executor.question.inputs.constant_codes`).
+
+        Raises LIMIT_EXCEEDED where that is more than a query may hold, and for some calls after that at once.
+        """
+        if self._pause:
+            self._pause -= 1
+            raise AdalogError(Code.LIMIT_EXCEEDED, self._refused)
+        try:
+            self._begin(databases, relations, run, constants)
+        except BaseException as error:
+            self._empty()
+            if isinstance(error, AdalogError) and error.code is Code.LIMIT_EXCEEDED:
+                # It is likely to be too much the next time as well, and that costs as much as what may be kept.
+                self._refusals += 1
+                self._refused, self._pause = error.message, min(2**self._refusals, _LONGEST_PAUSE)
+            raise
+        self._refusals = 0
+
+    def _begin(
+        self,
+        databases: Mapping[str, Snapshot],
+        relations: Mapping[str, Rows],
+        run: Run,
+        constants: Mapping[str, int],
+    ) -> None:
+        self._empty()
+        for name in self._inputs:
+            given = relations.get(name, ())
+            if given and len(given[0]):
+                self._kept[name].add(given, 0)
+        self.relations = {**relations, **self._kept}
+        moments = {name: Moments(each, each) for name, each in databases.items()}
+        step = self._step(moments, run, constants, _nothing_between)
+        for each in self._strata:
+            each.afresh(step)
+        self._settle()
+
+    def _empty(self) -> None:
+        """Keeps nothing."""
+        self._kept.clear()
+        self._joins.forget()
+        self._values = None
+        for name, width in self._inputs.items():
+            self._kept[name] = KeptFacts(width)
+        for stratum in self._strata:
+            stratum.renew()
+        self.relations = {}
+
+    def step(
+        self,
+        moments: Mapping[str, Moments],
+        run: Run,
+        constants: Mapping[str, int],
+        came: Mapping[str, Rows] | None = None,
+        went: Mapping[str, Rows] | None = None,
+        between: Between | None = None,
+    ) -> None:
+        """Goes from one moment to another. `came`, `went`: rows of the relations that are named in `inputs`.
+
+        `run` is used by all that reads the relations until the next step: codes of values that the database does
+        not hold are those of its Scratch.
+        """
+
+        def compared(source: str, attribute: int) -> Difference:
+            return pairs_between(moments[source].old, moments[source].new, attribute)
+
+        self._settle()
+        self._recode(run.values)
+        for name, rows in (went or {}).items():
+            kept = self._kept[name]
+            found = kept.find(rows)
+            kept.remove(kept.holding(found))
+        for name, rows in (came or {}).items():
+            if len(rows[0]):
+                self._kept[name].add(rows, 0)
+        moved = dict(constants) != self._constants
+        step = self._step(moments, run, constants, between or compared)
+        changed = Changed(step, self._kept, self._joins)
+        for each in self._strata:
+            if moved:
+                each.afresh(step)
+            else:
+                each.step(step, changed)
+
+    def rest(self) -> None:
+        """Lets go of the moments of the last step, of which no more will be asked but what came and went."""
+        self._joins.rest()
+
+    def _step(
+        self, moments: Mapping[str, Moments], run: Run, constants: Mapping[str, int], between: Between
+    ) -> Step:
+        self._values = run.values
+        self._constants = dict(constants)
+        self._joins.prepare(moments, self.relations, run)
+        return Step(moments, run, constants, between)
+
+    def _settle(self) -> None:
+        for each in self._kept.values():
+            each.settle()
+
+    def _recode(self, values: Scratch) -> None:
+        """Gives values that the database did not hold the codes that they have now."""
+        former = self._values
+        if former is None or former is values or not former.made():
+            return
+
+        def is_own(codes: Column) -> Mask:
+            own: Mask = Scratch.made_numbers(codes) >= 0
+            return own
+
+        def change(codes: Column) -> Column:
+            return values.intern_many(former.decode_many(codes))
+
+        for kept in self._kept.values():
+            kept.recode(is_own, change)
+        own = {name: code for name, code in self._constants.items() if is_own(np.array([code]))[0]}
+        self._constants |= {name: int(change(np.array([code]))[0]) for name, code in own.items()}
+
+
+def _nothing_between(source: str, attribute: int) -> Difference:
+    raise AssertionError("there is one moment only")

@@ -1,0 +1,290 @@
+"""The relations of one stratum, kept from one moment to the next: what goes, what holds again, what comes.
+
+Sources: Gupta, Mumick and Subrahmanian, "Maintaining views incrementally", 1993 (delete, then rederive); the times
+at which facts were derived are differential dataflow's, reduced to the first (McSherry et al., CIDR 2013).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import numpy as np
+
+from adalog.datalog.values import sort_key
+from adalog.executor.facts.kept import BestKept, KeptFacts
+from adalog.executor.follow.bodies import Changed, Joins, Step, of_atom, with_constants
+from adalog.executor.follow.groups import RuleGroups
+from adalog.executor.join.batch import Batch, Column, Mask
+from adalog.planner.delta.rules import Joined, Moving, RuleBodies, Start, bodies_of
+from adalog.planner.model.logical import RelationAtom
+from adalog.planner.model.program import Derived, Stratum
+from adalog.store.tries.trie import distinct
+from adalog.store.values.codes import Scratch
+from adalog.store.values.layout import LONG_MAX, LONG_MIN, TAG_DOUBLE, tags_of
+
+# The share of a stratum's facts that may be taken away before all is derived afresh, at most and at least.
+_MOST, _LEAST = 1 / 2, 1 / 16
+# So many facts are taken away in any case.
+_FEW: Final = 1000
+
+
+class Found:
+    """Rows by number, of several relations."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, list[Column]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._rows)
+
+    def add(self, name: str, rows: Column) -> None:
+        if len(rows):
+            self._rows.setdefault(name, []).append(rows)
+
+    def items(self) -> Iterable[tuple[str, Column]]:
+        """Each relation with its rows, once."""
+        for name, parts in self._rows.items():
+            yield name, parts[0] if len(parts) == 1 else distinct(np.concatenate(parts))
+
+
+class TooManyError(Exception):
+    """So much would be taken away that it is better to derive everything afresh."""
+
+
+class KeptStratum:
+    """The relations of one stratum, and what its rules do when something below it changed."""
+
+    def __init__(self, stratum: Stratum, below: Moving, kept: dict[str, KeptFacts], joins: Joins) -> None:
+        self.stratum = stratum
+        self.joins = joins
+        self.rules = bodies_of(stratum, below)
+        self.rules_of = {
+            each.name: [rule for rule in self.rules if rule.target == each.name] for each in stratum.relations
+        }
+        self.below = [start.atom for rule in self.rules for start in rule.entering]
+        self.onward: dict[str, list[tuple[RuleBodies, Start]]] = {each.name: [] for each in stratum.relations}
+        for rule in self.rules:
+            for start in rule.onward:
+                assert isinstance(start.atom, RelationAtom)
+                self.onward[start.atom.relation].append((rule, start))
+        self._kept = kept
+        self._facts: dict[str, KeptFacts] = {}
+        self._groups: dict[str, RuleGroups] = {}
+        self._time = 0
+        self._share = _MOST
+        self._left: float | None = None
+
+    def renew(self) -> None:
+        """Begins with nothing."""
+        self._time = 0
+        for each in self.stratum.relations:
+            self._kept[each.name] = self._facts[each.name] = self._new(each)
+            if each.aggregates and not self.stratum.recursive:
+                groups = self._groups[each.name] = RuleGroups(each, self._kept[each.name], self.joins)
+                self._kept[groups.name] = self._facts[each.name] = groups.rows
+
+    def nbytes(self) -> int:
+        """Bytes kept beside the facts."""
+        return 0
+
+    def _new(self, relation: Derived) -> KeptFacts:
+        if not relation.aggregates or not self.stratum.recursive:
+            return KeptFacts(relation.arity, self.joins.take)
+        place = next(i for i, name in enumerate(relation.aggregates) if name is not None)
+        sign = 1 if relation.aggregates[place] == "min" else -1
+        return BestKept(
+            relation.arity, place, lambda codes: sign * _ranked(codes, self.joins.values), self.joins.take
+        )
+
+    # Everything
+
+    def afresh(self, step: Step) -> None:
+        """Derives all that holds, in the place of what did."""
+        for facts in self._facts.values():
+            facts.clear()
+        self._left = None
+        added, displaced = Found(), Found()
+        for rule in self.rules:
+            if rule.once is not None:
+                self._take(rule, self.joins.once(rule.once, step), added, displaced)
+        self._complete(step, added, displaced)
+
+    # What changed
+
+    def step(self, step: Step, changed: Changed) -> None:
+        """Takes away what no longer holds, and adds what does now."""
+        if not any(batch.size for atom in self.below for batch in changed.of(atom)):
+            return
+        self._left = max(_FEW, self._share * sum(facts.size for facts in self._facts.values()))
+        try:
+            self._step(step, changed)
+            self._share = min(_MOST, 1.25 * self._share)
+        except TooManyError:
+            self._share = max(_LEAST, self._share / 2)
+            self.afresh(step)
+
+    def _step(self, step: Step, changed: Changed) -> None:
+        pending, added, displaced = Found(), Found(), Found()
+        for rule in self.rules:
+            facts = self._facts[rule.target]
+            for start in rule.leaving:
+                batch = changed.rows(start)
+                if batch.size:
+                    heads = self._joined(start, batch, step)
+                    pending.add(rule.target, facts.holding(facts.find(heads)))
+        gone = self._taken_away(step, pending)
+        for rule in self.rules:
+            for start in rule.entering:
+                batch = changed.rows(start)
+                if batch.size:
+                    self._take(rule, self._joined(start, batch, step), added, displaced)
+        self._again(step, gone, added, displaced)
+        self._complete(step, added, displaced)
+
+    def _complete(self, step: Step, added: Found, displaced: Found) -> None:
+        """Follows what was added, until nothing follows that is not known.
+
+        What was derived from values that better ones have displaced is asked for another derivation.
+        """
+        while True:
+            while added:
+                step.run.cancel.check()
+                recent, added = added, Found()
+                for name, rows in recent.items():
+                    for rule, start in self.onward[name]:
+                        assert isinstance(start.atom, RelationAtom)
+                        batch = of_atom(start.atom, self._facts[name], rows)
+                        self._take(rule, self._joined(start, batch, step), added, displaced)
+            if not displaced:
+                break
+            gone = self._taken_away(step, self._followers(step, displaced))
+            displaced = Found()
+            self._again(step, gone, added, displaced)
+        for groups in self._groups.values():
+            groups.group(step)
+
+    def _joined(self, start: Start, batch: Batch, step: Step) -> list[Column]:
+        return self.joins.rows(start.joined, with_constants(batch, start.joined, step))
+
+    def _take(self, rule: RuleBodies, columns: Sequence[Column], added: Found, displaced: Found) -> None:
+        """Has derived rows hold, from a time on that is later than that of all they can have been derived from."""
+        if len(columns[0]):
+            self._time += 1
+            rows, worse = self._facts[rule.target].add(columns, self._time)
+            added.add(rule.target, rows)
+            displaced.add(rule.target, worse)
+
+    def _taken_away(self, step: Step, pending: Found) -> Found:
+        """Takes away those of the facts that are not derived from earlier ones, and what so loses its ground. All
+        that went."""
+        gone = Found()
+        while pending:
+            step.run.cancel.check()
+            lost = Found()
+            for name, rows in pending.items():
+                lost.add(name, rows[~self._held(step, name, rows)])
+            for name, rows in lost.items():
+                self._facts[name].remove(rows)
+                gone.add(name, rows)
+                if self._left is not None:
+                    self._left -= len(rows)
+            if self._left is not None and self._left < 0:
+                raise TooManyError
+            pending = self._followers(step, lost)
+        return gone
+
+    def _followers(self, step: Step, lost: Found) -> Found:
+        """The facts that hold and have a derivation from some that do not any more."""
+        found = Found()
+        for name, rows in lost.items():
+            self._facts[name].leave(rows)
+        for name, rows in lost.items():
+            for rule, start in self.onward[name]:
+                assert isinstance(start.atom, RelationAtom)
+                batch = of_atom(start.atom, self._facts[name], rows)
+                facts = self._facts[rule.target]
+                found.add(rule.target, facts.holding(facts.find(self._joined(start, batch, step))))
+        for name, rows in lost.items():
+            self._facts[name].forget(rows)
+        return found
+
+    def _held(self, step: Step, name: str, rows: Column) -> Mask:
+        """Which facts are derived from earlier ones."""
+        held = np.zeros(len(rows), np.bool_)
+        for rule in self.rules_of[name]:
+            self._ask(step, rule, rule.holds, rows, held, earlier=True)
+        return held
+
+    def _ask(
+        self, step: Step, rule: RuleBodies, joined: Joined, rows: Column, held: Mask, *, earlier: bool = False
+    ) -> None:
+        """Marks those of the facts not marked yet which a rule derives."""
+        facts = self._facts[rule.target]
+        left = np.flatnonzero(~held)
+        columns = facts.columns_of(rows[left])
+        fits = np.ones(len(left), np.bool_)
+        named: dict[str, Column] = {}
+        for name, column in zip(rule.head, columns, strict=True):
+            if name in named:
+                fits &= named[name] == column
+            elif name in step.constants:
+                fits &= column == step.constants[name]
+            named.setdefault(name, column)
+        batch = Batch(len(left), named)
+        if not fits.all():
+            left, batch = left[fits], batch.keep(fits)
+        if not len(left):
+            return
+        if earlier:
+            limits = facts.times_of(rows[left])
+            for each in self._facts.values():
+                each.since(limits)
+        held[left] = self.joins.holds(joined, with_constants(batch, joined, step))
+
+    def _again(self, step: Step, gone: Found, added: Found, displaced: Found) -> None:
+        """Has those hold again of what went that facts of any time derive; of a group that lost its value the best
+        there is."""
+        for name, rows in gone.items():
+            facts = self._facts[name]
+            if isinstance(facts, BestKept):
+                for rule in self.rules_of[name]:
+                    groups = self._groups_lost(step, rule, rows)
+                    if groups.size:
+                        self._take(rule, self.joins.rows(rule.again, groups), added, displaced)
+                continue
+            rows = facts.missing(rows)
+            held = np.zeros(len(rows), np.bool_)
+            for rule in self.rules_of[name]:
+                self._ask(step, rule, rule.again, rows, held)
+            self._take(self.rules_of[name][0], facts.columns_of(rows[held]), added, displaced)
+
+    def _groups_lost(self, step: Step, rule: RuleBodies, rows: Column) -> Batch:
+        """A first batch with the groups of rows."""
+        facts = self._facts[rule.target]
+        columns = dict(zip(rule.head, facts.columns_of(rows), strict=True))
+        fits = np.ones(len(rows), np.bool_)
+        for name, column in zip(rule.head, facts.columns_of(rows), strict=True):
+            if name in rule.again.given:
+                fits &= columns[name] == column
+                if name in step.constants:
+                    fits &= column == step.constants[name]
+        batch = Batch(len(rows), {name: columns[name] for name in rule.again.given if name in columns}).keep(fits)
+        return with_constants(batch.distinct(), rule.again, step) if batch.size else batch
+
+
+def _ranked(codes: Column, values: Scratch) -> Column:
+    """int64[n]: numbers in the order of the values that the codes stand for."""
+    if not len(codes) or (int(codes.min()) >= LONG_MIN and int(codes.max()) <= LONG_MAX):
+        return codes
+    if (tags_of(codes) == TAG_DOUBLE).all():
+        numbers = values.doubles(codes)
+        if not np.isnan(numbers).any():
+            bits = numbers.view(np.int64)
+            return np.where(bits < 0, bits ^ np.iinfo(np.int64).max, bits)
+    each, which = np.unique(codes, return_inverse=True)
+    decoded = values.decode_many(each)
+    order = sorted(range(len(each)), key=lambda i: sort_key(decoded[i]))
+    ranks = np.empty(len(each), np.int64)
+    ranks[order] = np.arange(len(each))
+    return ranks[which]

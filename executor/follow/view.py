@@ -1,0 +1,94 @@
+"""A question kept up to date: what every kind of view offers to those who hand its changes on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from adalog.datalog.errors import AdalogError
+from adalog.executor.answer.result import Result
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.follow.asked import UndatedQuestion
+from adalog.store.snapshot.difference import Difference, pairs_between, rows_between
+from adalog.store.snapshot.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a step made of one answer: disjoint sets of rows, not both empty."""
+
+    added: Result
+    removed: Result
+
+
+@dataclass(frozen=True, slots=True)
+class Interest:
+    """Datoms that can touch a view: those of an attribute, by its entity id (None: of any), and where given those
+    with this entity and this code of a value. `names`: they give entities the names by which the view knows them,
+    and so change its other interests."""
+
+    attribute: int | None
+    entity: int | None = None
+    value: int | None = None
+    names: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """Two moments of a database, and what lies between them, found once for all views that look."""
+
+    old: Snapshot
+    new: Snapshot
+    _found: dict[tuple[int, bool], Difference] = field(default_factory=dict)
+
+    def changed(self, attribute: int) -> Difference:
+        """The pairs of an attribute that came and went."""
+        found = self._found.get((attribute, False))
+        if found is None:
+            found = self._found[attribute, False] = pairs_between(self.old, self.new, attribute)
+        return found
+
+    def restamped(self, attribute: int) -> Difference:
+        """Its rows with their transactions that came and went."""
+        found = self._found.get((attribute, True))
+        if found is None:
+            found = self._found[attribute, True] = rows_between(self.old, self.new, attribute)
+        return found
+
+    def touches(self, attribute: int) -> bool:
+        """Whether something of the attribute was written in between."""
+        return self.new.data_of(attribute).last_touched(self.new.t) > self.old.t
+
+
+class View(Protocol):
+    """One question kept up to date for all who ask it, a feed for each tuple of arguments. One thread at a time."""
+
+    @property
+    def intact(self) -> bool:
+        """Whether it is at a moment. Where not, a step was given up half way, and the view has to be made anew."""
+
+    def interests(self, at: Snapshot) -> Sequence[Interest]:
+        """The datoms that can touch it and its feeds, as long as the schema stays as it is at this moment, and none
+        comes that `names`."""
+
+    def add(self, feed: int, question: UndatedQuestion, at: Snapshot, cancel: Cancel) -> None:
+        """Follows the question's answer from a moment on; makes what has to be kept for that."""
+
+    def drop(self, feed: int) -> None:
+        """Frees what is kept for a feed."""
+
+    def step(self, tick: Tick, cancel: Cancel) -> Mapping[int, Change | AdalogError]:
+        """What became of each feed's answer between two moments, where it changed or can no longer be told.
+
+        A view is at the first moment: what was written since its last step does not touch it.
+        """
+
+    def nbytes(self) -> int:
+        """Bytes kept."""
+
+    def spare(self) -> int:
+        """Bytes of these that make the next step quicker, and could be made again for it."""
+
+    def lighten(self) -> None:
+        """Lets go of what is spare. Between two steps."""

@@ -1,0 +1,291 @@
+"""Where the command line sends its GraphQL: a served adalog over HTTP, or a data folder opened in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+import orjson
+
+from adalog.datalog.errors import AdalogError, Code, Position
+from adalog.gateway.settings.config import Settings
+
+if TYPE_CHECKING:
+    from adalog.datalog.diagnostics import Diagnostic
+    from adalog.schema.types import Warning
+
+# How long Spark may take to start.
+_SPARK_SECONDS = 120.0
+
+GRAPHQL_JSON = "application/graphql-response+json"
+EVENT_STREAM = "text/event-stream"
+Answer = dict[str, Any]
+
+
+class Backend(Protocol):
+    """Something that answers GraphQL."""
+
+    def execute(self, document: str, variables: Mapping[str, Any]) -> Answer:
+        """The answer to a document, with `data`. Raises AdalogError for the first of its errors."""
+
+
+class Remote:
+    """A served adalog. `url`: with or without a scheme, and with or without `/graphql` at its end.
+
+    `:8080` is a port of this machine.
+    """
+
+    def __init__(self, url: str, token: str | None) -> None:
+        url = f"127.0.0.1{url}" if url.startswith(":") else url
+        base = (url if "://" in url else f"http://{url}").rstrip("/")
+        self._base = base.removesuffix("/graphql")
+        self._url = self._base + "/graphql"
+        self._token = token
+
+    def execute(self, document: str, variables: Mapping[str, Any]) -> Answer:
+        import httpx
+
+        with self._sending() as request:
+            response = httpx.post(
+                **request(document, variables, GRAPHQL_JSON), timeout=httpx.Timeout(10, read=None)
+            )
+        self._check_place(response)
+        answer: Answer = self._answer(response)
+        self._data(answer)
+        return answer
+
+    def events(self, document: str, variables: Mapping[str, Any], silence: float) -> Iterator[Answer]:
+        """The results of a subscription, as they come, until the server completes it.
+
+        Raises BACKEND_UNAVAILABLE where the stream breaks off, or nothing is heard for so many seconds.
+        """
+        import httpx
+
+        with self._sending() as request:
+            asked = request(document, variables, EVENT_STREAM)
+            with httpx.stream("POST", **asked, timeout=httpx.Timeout(10, read=silence)) as response:
+                self._check_place(response)
+                if not response.headers.get("content-type", "").startswith(EVENT_STREAM):
+                    response.read()
+                    self._data(self._answer(response))
+                for kind, data in _sent(response.iter_lines()):
+                    if kind == "complete":
+                        return
+                    yield orjson.loads(data)
+        raise _unreachable("the stream broke off")
+
+    def imported(self, wish: Mapping[str, Any], silence: float) -> Iterator[tuple[str, Answer]]:
+        """What a server says of an import, by kind, `done` last. Raises why there was none, and as `events`."""
+        return self._told(
+            "import",
+            wish,
+            silence,
+            "whether the import was done is not known; asked for again, it writes only what is not so already",
+        )
+
+    def backed_up(self, wish: Mapping[str, Any], silence: float) -> Iterator[tuple[str, Answer]]:
+        """The same of a backup."""
+        return self._told(
+            "backup", wish, silence, "the backup may still be taken; `adalog backup --list` shows which there are"
+        )
+
+    def _told(self, job: str, wish: Mapping[str, Any], silence: float, broken: str) -> Iterator[tuple[str, Answer]]:
+        import httpx
+
+        with self._sending() as request:
+            asked = {**request("", {}, EVENT_STREAM), "url": f"{self._base}/{job}", "content": _json(wish)}
+            with httpx.stream("POST", **asked, timeout=httpx.Timeout(10, read=silence)) as response:
+                self._check_place(response)
+                if not response.headers.get("content-type", "").startswith(EVENT_STREAM):
+                    response.read()
+                    self._data(self._answer(response))
+                for kind, data in _sent(response.iter_lines()):
+                    said = orjson.loads(data)
+                    if kind == "error":
+                        data_of(said)
+                    yield kind, said
+                    if kind == "done":
+                        return
+        raise _unreachable(f"the stream broke off, and {broken}")
+
+    @contextmanager
+    def _sending(self) -> Iterator[Callable[[str, Mapping[str, Any], str], dict[str, Any]]]:
+        """Makes requests of documents; what goes wrong on the way becomes BACKEND_UNAVAILABLE."""
+        import httpx
+
+        def request(document: str, variables: Mapping[str, Any], accept: str) -> dict[str, Any]:
+            headers = {"Accept": accept, "Content-Type": "application/json"}
+            if self._token:
+                headers["Authorization"] = f"Bearer {self._token}"
+            body = b'{"query":' + orjson.dumps(document) + b',"variables":' + _json(variables) + b"}"
+            return {"url": self._url, "content": body, "headers": headers}
+
+        try:
+            yield request
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            reason = str(error) or type(error).__name__
+            raise _unreachable(
+                f"no adalog answers at {self._url} ({reason}); is `adalog serve` running there?"
+            ) from None
+        except UnicodeEncodeError:
+            raise AdalogError(
+                Code.UNAUTHENTICATED, "the token of --token holds characters that no token has"
+            ) from None
+
+    def _check_place(self, response: Any) -> None:
+        if response.is_redirect:
+            target = response.headers.get("location", "another place")
+            raise _unreachable(
+                f"{self._url} answered {response.status_code} and points to {target}; give --url that"
+            )
+
+    def _answer(self, response: Any) -> Any:
+        try:
+            answer = orjson.loads(response.content)
+        except orjson.JSONDecodeError:
+            answer = None
+        if not _is_graphql(answer):
+            raise _unreachable(
+                f"{self._url} answered {response.status_code} with something that is not GraphQL; is it adalog's?"
+            )
+        return answer
+
+    def _data(self, answer: Answer) -> Answer:
+        try:
+            return data_of(answer)
+        except AdalogError as error:
+            if error.code is Code.UNAUTHENTICATED:
+                error.message += "; --token TOKEN or ADALOG_TOKEN gives one"
+            raise
+
+
+class Local:
+    """A data folder, opened here for the time of one command."""
+
+    def __init__(self, database: Any, pool: Any, settings: Settings) -> None:
+        from adalog.schema.context import Services
+        from adalog.schema.cursor import Cursors
+        from adalog.schema.execution import Operations
+        from adalog.schema.surface import build_schema
+
+        self._services = Services(database, pool, settings.limits, Cursors(secrets.token_bytes(32)))
+        self._operations = Operations(build_schema(), settings.limits)
+
+    def execute(self, document: str, variables: Mapping[str, Any]) -> Answer:
+        from adalog.schema.context import Context
+
+        _json(variables)
+        pool = self._services.pool
+        if pool.spark is not None:
+            # A request's time begins when there is somebody to run it.
+            pool.spark.wait_ready(_SPARK_SECONDS)
+        prepared = self._operations.prepare(document)
+        answer = asyncio.run(self._operations.run(prepared, Context(self._services), variables, None))
+        body: Answer = orjson.loads(b"".join(answer.chunks()))
+        data_of(body)
+        return body
+
+    def write(self, variables: Mapping[str, Any], folder: str) -> tuple[int, int, Sequence[Warning]]:
+        """Writes the rows of a query, asked for as in a document, as Parquet: (rows, files, warnings)."""
+        from adalog.executor.bounds.cancel import Cancel
+        from adalog.executor.question.request import Request
+        from adalog.schema.arguments.speculation import read_snapshot
+        from adalog.schema.arguments.values import BasisInput, read_arguments
+        from adalog.schema.types import warnings_of
+
+        services, basis = self._services, variables.get("basis")
+        pool, database = services.pool, services.database
+        if pool.spark is not None:
+            pool.spark.wait_ready(_SPARK_SECONDS)
+        given = None if basis is None else BasisInput(**_basis_fields(basis))
+        told: list[Diagnostic] = []
+        snapshot = asyncio.run(read_snapshot(services, given, variables.get("with"), None, told))
+        arguments = read_arguments(database, variables.get("args"), variables.get("argsEdn"))
+        request = Request(
+            variables["query"], arguments, snapshot, variables["engine"], variables.get("timeoutMs"), cached=False
+        )
+        parts = pool.write(request, folder, Cancel())
+        told += pool.diagnostics(pool.question(request))
+        return sum(part.rows for part in parts), len(parts), warnings_of(told)
+
+
+def _basis_fields(basis: Mapping[str, Any]) -> dict[str, Any]:
+    names = {"t": "t", "asOf": "as_of", "since": "since", "history": "history"}
+    return {names[name]: int(value) if name == "t" else value for name, value in basis.items()}
+
+
+@contextmanager
+def opened(settings: Settings, *, spark: bool = False) -> Iterator[Local]:
+    """A Local backend over the settings' data; whoever runs it here has no other client to protect from it."""
+    from adalog.gateway.opening import open_database, start_pool
+
+    limits = replace(settings.limits, rows=100_000_000, result_bytes=4 * 2**30, timeout_ms=24 * 3600 * 1000)
+    # One request is all there is: nothing would be asked twice.
+    settings = replace(settings, limits=limits, cache_bytes=0, redis_url=None)
+    with open_database(settings) as database:
+        pool = start_pool(database, settings, spark=spark and settings.spark)
+        try:
+            yield Local(database, pool, settings)
+        finally:
+            pool.close()
+
+
+def _sent(lines: Iterator[str]) -> Iterator[tuple[str, str]]:
+    """The events of a stream: their kinds and data."""
+    kind, data = "", ""
+    for line in lines:
+        if line.startswith("event:"):
+            kind = line[6:].strip()
+        elif line.startswith("data:"):
+            data += line[5:].strip()
+        elif not line and kind:
+            yield kind, data
+            kind, data = "", ""
+
+
+def _json(variables: Mapping[str, Any]) -> bytes:
+    """The variables as JSON. Raises ARG_INVALID for what no JSON can carry: text that is no Unicode."""
+    try:
+        return orjson.dumps(variables)
+    except orjson.JSONEncodeError as error:
+        raise AdalogError(Code.ARG_INVALID, f"the request cannot be written as JSON: {error}") from None
+
+
+def _unreachable(message: str) -> AdalogError:
+    return AdalogError(Code.BACKEND_UNAVAILABLE, message)
+
+
+def _is_graphql(answer: Any) -> bool:
+    """Whether an answer has errors or data in GraphQL's shape."""
+    if not isinstance(answer, dict):
+        return False
+    errors = answer.get("errors")
+    if errors:
+        return isinstance(errors, list) and all(isinstance(error, dict) for error in errors)
+    return isinstance(answer.get("data"), dict)
+
+
+def data_of(answer: Answer) -> Answer:
+    """What an answer says. Raises AdalogError for the first of its errors."""
+    errors = answer.get("errors")
+    if errors:
+        raise error_of(errors[0])
+    data: Answer = answer["data"]
+    return data
+
+
+def error_of(error: Mapping[str, Any]) -> AdalogError:
+    """One of an answer's errors."""
+    extensions = error.get("extensions") or {}
+    line, column = extensions.get("line"), extensions.get("column")
+    # Positions without a path are places in the GraphQL document, which the user never wrote.
+    origin = extensions.get("origin", "")
+    position = Position(line, column, origin) if line and column and error.get("path") else None
+    code = extensions.get("code")
+    return AdalogError(
+        Code(code) if code in set(Code) else Code.INTERNAL, error.get("message", "no message"), position
+    )

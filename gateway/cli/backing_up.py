@@ -1,0 +1,159 @@
+"""`adalog backup`, `restore` and `check`: what they do with a folder or ask a server for, and what they print."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import orjson
+from rich.console import Console
+
+from adalog.gateway.cli.backend import Remote
+from adalog.gateway.cli.output.stages import Shown, bar_on
+from adalog.gateway.jobs.backups import told
+from adalog.gateway.settings.config import Settings
+from adalog.schema.arguments.basis import read_instant
+from adalog.store.backup.catalogue import catalogue
+from adalog.store.backup.checking import check_data
+from adalog.store.backup.checking_backups import check_backups
+from adalog.store.backup.findings import Checked, Finding
+from adalog.store.backup.restoring import restore, restore_to_server
+from adalog.store.backup.taking import take
+from adalog.store.files.folder import is_address
+from adalog.store.files.place import place_of
+from adalog.store.reading import source_of
+from adalog.store.values.attribute import TX_BASE
+
+# A server says something more often than this.
+_SILENCE_SECONDS = 120.0
+
+
+def run_backup(settings: Settings, to: str, keep: int | None, out: Console, err: Console) -> None:
+    """Backs up a folder, beside whoever serves it, and prints what was taken."""
+    began = time.monotonic()
+    place = place_of(to)
+    with source_of(settings.data, segments_of(settings)) as source, bar_on(err) as bar:
+        taken = take(source, place, keep, Shown(bar))
+    _print(told(taken, time.monotonic() - began), out, err)
+
+
+def ask_for_backup(server: Remote, to: str, keep: int | None, out: Console, err: Console) -> None:
+    """The same by a server, to a place of its own."""
+    wish = {"to": to if "://" in to else str(Path(to).absolute()), "keep": keep}
+    done = None
+    with bar_on(err) as bar:
+        shown = Shown(bar)
+        for kind, said in server.backed_up(wish, _SILENCE_SECONDS):
+            if kind == "progress":
+                shown.told(said)
+            elif kind == "done":
+                done = said
+    assert done is not None, "it comes last, or an error was raised"
+    _print(done, out, err)
+
+
+def _print(said: dict[str, object], out: Console, err: Console) -> None:
+    left_out = said.get("leftOut")
+    if left_out is not None:
+        err.print(
+            f"adalog: {left_out}; it is not in the backup, whose log will be replayed when it is restored",
+            markup=False,
+            soft_wrap=True,
+        )
+    out.out(orjson.dumps(said).decode(), highlight=False)
+
+
+def run_list(to: str, out: Console, err: Console) -> bool:
+    """Prints a line of JSON for each backup of a place, the oldest first; whether all can be read."""
+    found = catalogue(place_of(to))
+    for backup in found.backups:
+        said = {
+            "backup": backup.number,
+            "made": _instant(backup.made),
+            "t": backup.t,
+            "txInstant": _instant(backup.instant) if backup.t else None,
+            "bytes": sum(backup.parts().values()),
+        }
+        out.out(orjson.dumps(said).decode(), highlight=False)
+    for error in found.damaged.values():
+        err.print(f"adalog: {error.message}", markup=False, soft_wrap=True)
+    return not found.damaged
+
+
+def _instant(milliseconds: int) -> str:
+    text = datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(timespec="milliseconds")
+    return text.replace("+00:00", "Z")
+
+
+def run_restore(
+    place: str, settings: Settings, moment: str | None, number: int | None, out: Console, err: Console
+) -> None:
+    """Restores into the settings' folder or server, and prints what is in it."""
+    began = time.monotonic()
+    when = None if moment is None else _moment(moment)
+    backups = place_of(place)
+    with bar_on(err) as bar:
+        bars = Shown(bar)
+        if is_address(settings.data):
+            segments = segments_of(settings)
+            restored = restore_to_server(
+                backups, settings.data, moment=when, number=number, segments=segments, watching=bars
+            )
+        else:
+            restored = restore(backups, Path(settings.data), moment=when, number=number, watching=bars)
+    if restored.replayed is not None:
+        err.print(
+            f"adalog: {restored.replayed}. It was made again from the log, and nothing is lost",
+            markup=False,
+            soft_wrap=True,
+        )
+    said = {
+        "backup": restored.number,
+        "t": restored.t,
+        "datoms": restored.datoms,
+        "seconds": round(time.monotonic() - began, 2),
+    }
+    out.out(orjson.dumps(said).decode(), highlight=False)
+
+
+def _moment(text: str) -> int | datetime:
+    text = text.strip()
+    if not text.lstrip("-").isdigit():
+        return read_instant(text, "--t")
+    number = int(text)
+    return number - TX_BASE if number >= TX_BASE else number
+
+
+def segments_of(settings: Settings) -> str | None:
+    """Where gateways on a server share files, if the settings say."""
+    return None if settings.segments is None else settings.segments.get_secret_value()
+
+
+def run_check(settings: Settings, place: str | None, out: Console, err: Console, *, deep: bool) -> bool:
+    """Checks the settings' database, or a place of backups, and prints what is damaged; whether nothing is."""
+    began = time.monotonic()
+
+    def tell(finding: Finding) -> None:
+        out.out(f"{finding.where}: {finding.what}\n  → {finding.remedy}", highlight=False)
+
+    with bar_on(err) as bar:
+        watching = Shown(bar)
+        checked: Checked
+        if place is not None:
+            checked = check_backups(place_of(place), tell, deep=deep, watching=watching)
+        else:
+            segments = segments_of(settings)
+            checked = check_data(settings.data, tell, segments=segments, deep=deep, watching=watching)
+    if checked.unread is not None:
+        err.print(f"adalog: {checked.unread}", markup=False, soft_wrap=True)
+    said = {
+        "t": checked.t,
+        "files": checked.files,
+        "bytes": checked.bytes,
+        "damaged": len(checked.findings),
+        "unused": checked.unused,
+        "seconds": round(time.monotonic() - began, 2),
+    }
+    out.out(orjson.dumps(said).decode(), highlight=False)
+    return not checked.findings

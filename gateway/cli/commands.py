@@ -1,0 +1,243 @@
+"""What the commands ask of a backend, and what they make of the answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+import orjson
+from rich.console import Console
+
+from adalog.cluster.addresses import is_address
+from adalog.datalog import edn, values
+from adalog.datalog.errors import AdalogError, Code, quoted
+from adalog.gateway.cli.backend import Backend, Local
+from adalog.gateway.cli.output.formats import Relation, Warned
+from adalog.gateway.settings.config import Settings
+from adalog.gateway.settings.shown import shown_data
+from adalog.gateway.settings.sources import Read, secret_names
+from adalog.schema.writing.encoding import decode
+from adalog.store.files.addresses import without_secrets
+
+_WARNINGS = "warnings { code message line column }"
+_ASKED = """$query: EDN!, $args: [JSON!], $argsEdn: [EDN!], $basis: BasisInput, $with: EDN, $engine: Engine,
+  $timeoutMs: Int"""
+_ASKING = """query: $query, args: $args, argsEdn: $argsEdn, basis: $basis, with: $with, engine: $engine,
+    timeoutMs: $timeoutMs"""
+_QUERY = f"""query ({_ASKED}, $whole: Boolean!, $as: Encoding!) {{
+  q({_ASKING}, encoding: $as) {{
+    columns {{ name type }}
+    rows @skip(if: $whole)
+    value @include(if: $whole)
+    basisT
+    stats {{ engine elapsedMs rows }}
+    {_WARNINGS}
+  }}
+}}"""
+_EXPLAIN = f"""query ({_ASKED}, $analyze: Boolean!) {{
+  explain({_ASKING}, analyze: $analyze) {{ text plan {_WARNINGS} }}
+}}"""
+_PULL = """query (
+  $pattern: EDN!, $eids: [EDN!]!, $basis: BasisInput, $with: EDN, $timeoutMs: Int, $as: Encoding!
+) {
+  pullMany(pattern: $pattern, eids: $eids, basis: $basis, with: $with, timeoutMs: $timeoutMs, encoding: $as)
+}"""
+_ATTRIBUTES = """{
+  attributes { ident valueType cardinality unique isComponent doc datomCount }
+}"""
+_TRANSACT = f"""mutation ($tx: EDN!, $expectedBasisT: Long, $idempotencyKey: String, $whole: Boolean!) {{
+  transact(tx: $tx, expectedBasisT: $expectedBasisT, idempotencyKey: $idempotencyKey) {{
+    t
+    basisBefore
+    txInstant
+    tempids
+    datoms {{ e @include(if: $whole) a @include(if: $whole) v @include(if: $whole) t @include(if: $whole) added }}
+    {_WARNINGS}
+  }}
+}}"""
+
+_ATTRIBUTE_COLUMNS = {
+    "ident": "keyword",
+    "type": "keyword",
+    "cardinality": "keyword",
+    "unique": "keyword",
+    "component": "boolean",
+    "count": "long",
+    "doc": "string",
+}
+
+
+def settings_relation(read: Read) -> Relation:
+    """Each setting with its value, and where that came from."""
+    settings, secret = read.settings, secret_names()
+    values = {f.name: getattr(settings, f.name) for f in fields(settings) if f.name != "limits"}
+    rows: list[tuple[Any, ...]] = []
+    for name, value in sorted((values | asdict(settings.limits)).items()):
+        shown = None if value is None else "**********" if name in secret and str(value) else value
+        # It is a secret in part.
+        shown = shown_data(str(shown)) if name == "data" else shown
+        is_plain = isinstance(shown, int | float | None)
+        rows.append((name, shown if is_plain else without_secrets(str(shown)), _origin(read, name)))
+    value = [dict(zip(("name", "value", "from"), row, strict=True)) for row in rows]
+    return Relation(("name", "value", "from"), ("string", "string", "string"), rows, value, f"{len(rows)} settings")
+
+
+def _origin(read: Read, name: str) -> str:
+    return read.origins.get(name, "default")
+
+
+def run_query(backend: Backend, variables: Mapping[str, Any], form: str) -> Relation:
+    """The answer to a query: its rows, or for `json` and `edn` its value in the find spec's shape."""
+    whole, encoding = form in ("json", "edn"), "PLAIN" if form == "json" else "TAGGED"
+    answer = backend.execute(_QUERY, {**variables, "whole": whole, "as": encoding})["data"]["q"]
+    count, stats = answer["stats"]["rows"], answer["stats"]
+    rows = "row" if count == 1 else "rows"
+    summary = f"{count:,} {rows} · t {answer['basisT']} · {stats['elapsedMs']:,.1f} ms · {stats['engine']}"
+    return Relation(
+        names=[column["name"] for column in answer["columns"]],
+        types=[column["type"] for column in answer["columns"]],
+        rows=[decode(row) for row in answer.get("rows", ())],
+        value=answer.get("value") if form == "json" else decode(answer.get("value")),
+        summary=summary,
+        warnings=warned(answer["warnings"]),
+    )
+
+
+def run_write(backend: Backend, variables: Mapping[str, Any], folder: str) -> tuple[str, list[Warned]]:
+    """Writes the answer's rows as Parquet; what is said of it as JSON, and what is suspicious about the query."""
+    if not isinstance(backend, Local):
+        raise AdalogError(
+            Code.ARG_INVALID, "--output writes where the data folder is: give --data, and leave out --url"
+        )
+    if not folder or is_address(folder):
+        raise AdalogError(Code.ARG_INVALID, f"--output names a folder, and {quoted(folder)} is none")
+    path = Path(folder)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        if any(path.iterdir()):
+            raise AdalogError(Code.ARG_INVALID, f"{folder} is not empty; --output wants a folder for itself")
+        rows, files, warnings = backend.write(variables, str(path.absolute()))
+    except OSError as error:
+        raise AdalogError(
+            Code.BACKEND_UNAVAILABLE, f"{folder} cannot be written: {error.strerror}", retryable=False
+        ) from None
+    said = orjson.dumps({"rows": rows, "files": files}).decode()
+    return said, [Warned(each.code, each.message, each.line, each.column) for each in warnings]
+
+
+def warned(warnings: Iterable[Mapping[str, Any]] | None) -> list[Warned]:
+    """Warnings as they are printed."""
+    return [Warned(each["code"], each["message"], each["line"], each["column"]) for each in warnings or ()]
+
+
+def run_explain(backend: Backend, variables: Mapping[str, Any], form: str) -> tuple[str, list[Warned]]:
+    """The plan for people, or as JSON; what is suspicious about the query."""
+    answer = backend.execute(_EXPLAIN, variables)["data"]["explain"]
+    text: str = answer["text"] if form == "text" else _indented(answer["plan"])
+    return text, warned(answer["warnings"])
+
+
+def run_pull(backend: Backend, variables: Mapping[str, Any], form: str) -> tuple[list[Any], list[Warned]]:
+    """What there is of each entity, EDN values, or for `json` plain JSON, None for nothing; and what is suspicious
+    about the pull."""
+    encoding = "PLAIN" if form == "json" else "TAGGED"
+    answer = backend.execute(_PULL, {**variables, "as": encoding})
+    found: list[Any] = answer["data"]["pullMany"]
+    warnings = warned(answer.get("extensions", {}).get("warnings"))
+    return found if form == "json" else [decode(each) for each in found], warnings
+
+
+def run_attributes(backend: Backend, prefix: str, form: str, *, own: bool) -> Relation:
+    """The attributes whose ident begins with `prefix`. `own`: also those that adalog itself declares, unless the
+    prefix asks for them."""
+    prefix = prefix.removeprefix(":")
+    found = [
+        attribute
+        for attribute in backend.execute(_ATTRIBUTES, {})["data"]["attributes"]
+        if attribute["ident"].startswith(":" + prefix)
+    ]
+    shown = [each for each in found if own or prefix.startswith("db") or not _is_own(each["ident"])]
+    hidden = len(found) - len(shown)
+    rows = [_attribute_row(attribute) for attribute in shown]
+    value: Any
+    if form == "json":
+        value = [{name: _plain(item) for name, item in zip(_ATTRIBUTE_COLUMNS, row, strict=True)} for row in rows]
+    else:
+        keys = [values.Keyword(name) for name in _ATTRIBUTE_COLUMNS]
+        value = tuple(values.EdnMap(zip(keys, row, strict=True)) for row in rows)
+    if form in ("table", "expanded"):
+        # Most attributes are not unique and no components: what says nothing stays blank.
+        rows = [["" if item is None or item is False else item for item in row] for row in rows]
+    return Relation(
+        names=list(_ATTRIBUTE_COLUMNS),
+        types=list(_ATTRIBUTE_COLUMNS.values()),
+        rows=rows,
+        value=value,
+        summary="1 attribute" if len(rows) == 1 else f"{len(rows):,} attributes",
+        notes=[f"{hidden} of adalog's own, :db/…, are not listed; --all lists them"] if hidden else [],
+    )
+
+
+def _is_own(ident: str) -> bool:
+    return ident.startswith((":db/", ":db."))
+
+
+def _attribute_row(attribute: Mapping[str, Any]) -> list[Any]:
+    named = (attribute["valueType"], attribute["cardinality"], attribute["unique"])
+    return [
+        decode({"#kw": attribute["ident"]}),
+        *(None if name is None else values.Keyword(name) for name in named),
+        attribute["isComponent"],
+        int(attribute["datomCount"]),
+        attribute["doc"],
+    ]
+
+
+def _plain(value: Any) -> Any:
+    return edn.write(value) if isinstance(value, values.Keyword) else value
+
+
+def run_transact(backend: Backend, variables: Mapping[str, Any], form: str) -> tuple[str, list[Warned]]:
+    """Applies a transaction; what to say about it, and what is suspicious about it."""
+    report = backend.execute(_TRANSACT, {**variables, "whole": form == "json"})["data"]["transact"]
+    if form == "json":
+        return _indented(report), warned(report["warnings"])
+    added = sum(datom["added"] for datom in report["datoms"])
+    retracted = len(report["datoms"]) - added
+    lines = [f"t {report['t']} · {report['txInstant']} · {added:,} added, {retracted:,} retracted"]
+    lines += [f"  {name} → {entity}" for name, entity in report["tempids"].items()]
+    return "\n".join(lines), warned(report["warnings"])
+
+
+def _indented(value: Mapping[str, Any] | Sequence[Any]) -> str:
+    return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
+
+
+def load_sample(settings: Settings, out: Console, err: Console, *, if_empty: bool) -> None:
+    """Loads the Debian package graph into the settings' folder."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from adalog.examples.debian.load import load
+    from adalog.gateway.opening import open_database
+
+    with open_database(settings) as database:
+        if database.snapshot().t > 0 and if_empty:
+            out.print(
+                f"{shown_data(settings.data)} holds data already; nothing loaded", markup=False, soft_wrap=True
+            )
+            return
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        with Progress(*columns, console=err, transient=True) as bar:
+            task = bar.add_task("loading the sample data", total=None)
+
+            def progress(done: int, total: int) -> None:
+                bar.update(task, completed=done, total=total)
+
+            load(database, progress)
+        out.print(
+            f"{database.datom_count:,} datoms of Debian's package graph in {shown_data(settings.data)}",
+            markup=False,
+            soft_wrap=True,
+        )

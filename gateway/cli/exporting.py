@@ -1,0 +1,67 @@
+"""`adalog export`: a view of a folder's database, a Spark session for one export, and what is said of it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import datetime
+
+import orjson
+from rich.console import Console
+
+from adalog.cluster.session import Session
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.kernels.loading import load_kernels
+from adalog.gateway.cli.output.formats import Warned, print_warnings
+from adalog.gateway.cli.output.stages import Shown, bar_on
+from adalog.gateway.settings.config import Settings
+from adalog.pipeline.exporting.export import export
+from adalog.pipeline.exporting.target import check
+from adalog.pipeline.importing.read.reading import SparkRunner
+from adalog.schema.arguments.basis import future, read_instant
+from adalog.store.reading import read_folder
+from adalog.store.snapshot.moments import check_moment
+from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.values.attribute import TX_BASE
+
+_SPARK_SECONDS = 240.0
+
+
+def run_export(
+    settings: Settings, to: str, out: Console, err: Console, *, as_of: str | None, form: str, history: bool
+) -> None:
+    """Exports, and prints what was written. Raises AdalogError as `export` does."""
+    moment = None if as_of is None else _moment(as_of)
+    check(to)
+    # Without the folder's lock: whoever has it, or wants it, is not disturbed.
+    newest = read_folder(settings.data)
+    view = _view(newest, moment)
+    print_warnings([Warned(each.code, each.message, None, None) for each in future(newest, "--as-of", moment)], err)
+    session = Session(settings.spark_master, settings.spark_properties, load_kernels)
+    session.start()
+    try:
+        with bar_on(err) as bar:
+            shown = Shown(bar)
+            shown.stage("starting Spark")
+            session.wait(_SPARK_SECONDS)
+            runner = SparkRunner(session.live(), shown)
+            outcome = export(view.history() if history else view, runner, to, form)
+    finally:
+        session.close()
+    out.out(orjson.dumps(asdict(outcome)).decode(), highlight=False)
+
+
+def _moment(text: str) -> int | datetime:
+    text = text.strip()
+    return int(text) if text.lstrip("-").isdigit() else read_instant(text, "--as-of")
+
+
+def _view(newest: Snapshot, moment: int | datetime | None) -> Snapshot:
+    if moment is None:
+        return newest
+    t = newest.as_of_instant(moment) if isinstance(moment, datetime) else moment
+    # As a pattern's fourth place shows it, a transaction is an entity.
+    t = t - TX_BASE if t >= TX_BASE else t
+    check_moment("--as-of", t)
+    if t > newest.t:
+        raise AdalogError(Code.BASIS_FUTURE, f"t = {t} is not reached yet: the newest transaction is {newest.t}")
+    return newest.as_of(t)

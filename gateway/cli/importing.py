@@ -1,0 +1,128 @@
+"""`adalog import`: with a folder and a Spark session for the time of one import, or by a server."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import orjson
+from rich.console import Console
+
+from adalog.cluster.session import Session
+from adalog.executor.kernels.loading import load_kernels
+from adalog.gateway.cli.backend import Remote
+from adalog.gateway.cli.output.stages import Shown, bar_on
+from adalog.gateway.opening import open_database
+from adalog.gateway.settings.config import Settings
+from adalog.pipeline.folding import folding_on
+from adalog.pipeline.importing.loading import Outcome, load
+from adalog.pipeline.importing.read.mapping import Plan, mapping_of, mapping_text
+from adalog.pipeline.importing.read.reading import SparkRunner
+
+_SPARK_SECONDS = 240.0
+# A server says something more often than this.
+_SILENCE_SECONDS = 120.0
+
+
+def run_import(
+    settings: Settings,
+    plan: Plan,
+    out: Console,
+    err: Console,
+    *,
+    max_errors: int,
+    quarantine: str,
+    dry_run: bool,
+) -> bool:
+    """Imports, and prints what came of it; whether it did. Raises AdalogError as `load` does."""
+    session = Session(settings.spark_master, settings.spark_properties, load_kernels)
+    session.start()
+    try:
+        with open_database(settings) as database, bar_on(err) as bar:
+            shown = Shown(bar)
+            shown.stage("starting Spark")
+            session.wait(_SPARK_SECONDS)
+            database.have_folded(folding_on(session), settings.fold_bytes)
+            outcome = load(
+                database,
+                SparkRunner(session.live(), shown),
+                plan,
+                max_errors=max_errors,
+                quarantine=Path(quarantine),
+                dry_run=dry_run,
+            )
+    finally:
+        session.close()
+    _say(outcome, out, err, quarantine, max_errors, dry_run=dry_run)
+    return outcome.accepted
+
+
+def ask_for_import(
+    server: Remote,
+    mapping: Path,
+    paths: Mapping[str, str],
+    out: Console,
+    err: Console,
+    *,
+    max_errors: int,
+    quarantine: str,
+    dry_run: bool,
+) -> bool:
+    """The same by a server, which reads the sources itself. The mapping and its schema are read here, and rejected
+    rows are written here."""
+    wish = wish_of(mapping, paths, max_errors=max_errors, dry_run=dry_run)
+    rejected = Rejected(Path(quarantine))
+    outcome = None
+    with bar_on(err) as bar:
+        shown = Shown(bar)
+        for kind, said in server.imported(wish, _SILENCE_SECONDS):
+            if kind == "progress":
+                shown.told(said)
+            elif kind == "rejected":
+                rejected.write(said["file"], said["text"])
+            elif kind == "done":
+                outcome = Outcome(**said)
+    assert outcome is not None, "it comes last, or an error was raised"
+    _say(outcome, out, err, quarantine, max_errors, dry_run=dry_run)
+    return outcome.accepted
+
+
+def wish_of(mapping: Path, paths: Mapping[str, str], *, max_errors: int, dry_run: bool) -> dict[str, Any]:
+    """What a server is asked for."""
+    text = mapping_text(mapping)
+    return {
+        "mapping": text,
+        "file": str(mapping.absolute()),
+        "schema": mapping_of(text, mapping, paths).schema_text(),
+        "paths": {name: path if "://" in path else str(Path(path).absolute()) for name, path in paths.items()},
+        "maxErrors": max_errors,
+        "dryRun": dry_run,
+    }
+
+
+class Rejected:
+    """The folder of rejected rows: each file is written anew."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._begun: set[str] = set()
+
+    def write(self, name: str, text: str) -> None:
+        """More of a file."""
+        # A server has no say in which folder is written to.
+        path = self._folder / Path(name).name
+        self._folder.mkdir(parents=True, exist_ok=True)
+        with path.open("a" if path.name in self._begun else "w", encoding="utf-8") as file:
+            file.write(text)
+        self._begun.add(path.name)
+
+
+def _say(outcome: Outcome, out: Console, err: Console, quarantine: str, max_errors: int, *, dry_run: bool) -> None:
+    if outcome.rejected:
+        where = f"{outcome.rejected:,} rows were rejected; {quarantine} has them, with reasons"
+        end = "" if outcome.accepted else f". More than {max_errors:,} are too many: nothing was imported"
+        err.print(f"adalog: {where}{end}", markup=False, soft_wrap=True)
+    if dry_run and outcome.accepted:
+        err.print("a dry run: nothing was imported", style="dim", markup=False, soft_wrap=True)
+    out.out(orjson.dumps(outcome.told()).decode(), highlight=False)

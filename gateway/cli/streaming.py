@@ -1,0 +1,152 @@
+"""`adalog stream`: a Spark session that watches, and a folder or a server that each batch is imported into."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import orjson
+from rich.console import Console
+
+from adalog.cluster.session import Live, Session
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.kernels.loading import load_kernels
+from adalog.gateway.cli.backend import Remote
+from adalog.gateway.cli.importing import Rejected, wish_of
+from adalog.gateway.opening import open_database
+from adalog.gateway.settings.config import Settings
+from adalog.pipeline.importing.loading import Outcome, load
+from adalog.pipeline.importing.read.mapping import Plan
+from adalog.pipeline.importing.read.reading import SparkRunner
+from adalog.pipeline.importing.streaming import Sink, Streaming
+from adalog.store.database import Database
+
+_SPARK_SECONDS: Final = 240.0
+_SILENCE_SECONDS: Final = 120.0
+# Rows of a batch that may be rejected where nobody says how many.
+ANY: Final = 1 << 62
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The options of the command."""
+
+    mapping: Path
+    checkpoint: Path
+    quarantine: Path
+    max_errors: int
+    once: bool
+
+
+def run_stream(
+    place: Remote | Settings, settings: Settings, plan: Plan, chosen: Chosen, out: Console, err: Console
+) -> None:
+    """Imports what appears, until it is interrupted; a line of JSON for each batch. Raises what a batch was refused
+    with. `settings`: those of Spark count."""
+    if plan.datoms:
+        raise AdalogError(
+            Code.ARG_INVALID, f"source {plan.datoms[0].name} has datoms, and a stream follows rows: import it"
+        )
+    session = Session(settings.spark_master, settings.spark_properties, load_kernels)
+    session.start()
+    try:
+        session.wait(_SPARK_SECONDS)
+        live = session.live()
+        streams: list[Streaming] = []
+
+        def stopped() -> bool:
+            return any(stream.stopped for stream in streams)
+
+        def tell(source: str, number: int, came: Outcome | AdalogError) -> None:
+            if isinstance(came, AdalogError):
+                err.print(
+                    f"batch {number} of {source} is tried again: {came.message}", markup=False, soft_wrap=True
+                )
+            else:
+                said = {"source": source, "batch": number, **came.told()}
+                out.out(orjson.dumps(said).decode(), highlight=False)
+                out.file.flush()
+
+        with _sink(place, live, chosen, stopped) as sink:
+            stream = Streaming(live, plan, chosen.checkpoint, chosen.quarantine, sink, tell)
+            streams.append(stream)
+            stream.run(once=chosen.once)
+    finally:
+        session.close()
+
+
+@contextmanager
+def _sink(place: Remote | Settings, live: Live, chosen: Chosen, stopped: Callable[[], bool]) -> Iterator[Sink]:
+    if isinstance(place, Remote):
+        yield _Server(place, chosen, stopped)
+        return
+    with open_database(place) as database:
+        yield _Folder(database, live, chosen, stopped)
+
+
+class _Folder:
+    """Batches into a folder that this process has."""
+
+    def __init__(self, database: Database, live: Live, chosen: Chosen, stopped: Callable[[], bool]) -> None:
+        self._database = database
+        self._live = live
+        self._chosen = chosen
+        self._told = _Stoppable(stopped)
+
+    def imported(self, plan: Plan, key: str, quarantine: Path) -> Outcome:
+        runner = SparkRunner(self._live, self._told)
+        most = self._chosen.max_errors
+        return _accepted(
+            load(self._database, runner, plan, max_errors=most, quarantine=quarantine, key=key), quarantine
+        )
+
+
+class _Server:
+    """Batches into a server's database, which reads the files itself."""
+
+    def __init__(self, server: Remote, chosen: Chosen, stopped: Callable[[], bool]) -> None:
+        self._server = server
+        self._chosen = chosen
+        self._told = _Stoppable(stopped)
+
+    def imported(self, plan: Plan, key: str, quarantine: Path) -> Outcome:
+        [source] = plan.sources
+        wish = wish_of(self._chosen.mapping, {}, max_errors=self._chosen.max_errors, dry_run=False)
+        wish |= {"files": {source.name: list(source.files)}, "idempotencyKey": key}
+        rejected = Rejected(quarantine)
+        for kind, said in self._server.imported(wish, _SILENCE_SECONDS):
+            self._told.tasks(0, 0, 0)
+            if kind == "rejected":
+                rejected.write(said["file"], said["text"])
+            elif kind == "done":
+                return _accepted(Outcome(**said), quarantine)
+        raise AssertionError("done comes last, or an error was raised")
+
+
+def _accepted(outcome: Outcome, quarantine: Path) -> Outcome:
+    if not outcome.accepted:
+        raise AdalogError(
+            Code.ARG_INVALID,
+            f"{outcome.rejected:,} rows of a batch were rejected, and nothing of it was imported; {quarantine} has "
+            "them, with reasons. When they or the mapping are mended, or --max-errors is, the same command goes on",
+        )
+    return outcome
+
+
+class _Stoppable:
+    """Who is told how far a batch is, and ends it when nobody wants it."""
+
+    def __init__(self, stopped: Callable[[], bool]) -> None:
+        self._stopped = stopped
+
+    def stage(self, name: str) -> None:
+        """Another stage begins."""
+        self.tasks(0, 0, 0)
+
+    def tasks(self, done: int, total: int, rows: int) -> None:
+        """So many of the stage's tasks are done."""
+        if self._stopped():
+            raise AdalogError(Code.CANCELLED, "the stream was stopped")

@@ -1,0 +1,1 @@
+"""Connections: bytes in, bytes out, with limits on both."""

@@ -1,0 +1,376 @@
+"""One connection: uvicorn's HTTP/1.1 protocol, with limits on what comes before there is a request.
+
+A whole answer is uvicorn's affair. A stream of events writes to the connection itself
+(`gateway.connections.direct`) and may be silent for as long as it likes. A WebSocket takes the connection over
+(`gateway.connections.websocket`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from enum import Enum, auto
+from typing import Any, Final
+
+import httptools
+from uvicorn._types import ASGI3Application
+from uvicorn.config import Config
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.server import ServerState
+
+from adalog.gateway.connections.direct import EXTENSION, Sender, Taking, limit_silence
+from adalog.gateway.connections.websocket import WebSocket
+from adalog.gateway.connections.wire import (
+    BAD_TARGET,
+    MALFORMED,
+    NO_HOST,
+    TINY_CHUNKS,
+    TOO_MANY_AHEAD,
+    UNWANTED,
+    Refusal,
+    Wire,
+    counted_address,
+)
+
+# Of one request. Each costs some microseconds, so that a read full of empty ones would hold up everybody.
+_MOST_FIELDS: Final = 256
+# A body may come in this many pieces, and one more for so many bytes.
+_PIECES: Final = 1024
+_PIECE_BYTES: Final = 64
+# Requests that wait for the answer to another one of the same connection.
+_MOST_AHEAD: Final = 16
+# No opening handshake has one.
+_OF_A_BODY: Final = (b"content-length", b"transfer-encoding")
+# What a client that was refused may go on sending, to nobody.
+_LINGER_SECONDS: Final = 1.0
+
+
+class Part(Enum):
+    """What of a request is being received."""
+
+    NOTHING = auto()
+    HEAD = auto()
+    BODY = auto()
+
+
+class _RefusedError(Exception):
+    """Stops the parser, which keeps it as the context of its own error."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal.message)
+        self.refusal = refusal
+
+
+class Connection(HttpToolsProtocol):
+    """`held`: bytes of bodies on the way or without an answer. `since`: when the present part began."""
+
+    def __init__(
+        self,
+        wire: Wire,
+        config: Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        super().__init__(config, server_state, app_state, _loop)
+        self.wire = wire
+        self.address = ""
+        self.part = Part.NOTHING
+        self.since = self.loop.time()
+        self.held = 0
+        self._is_refused = False
+        # What may still come after that.
+        self._unread_bytes = 0
+        self._running: RequestResponseCycle | None = None
+        # Of the present request.
+        self._head_bytes = 0
+        self._hosts = 0
+        self._pieces = 0
+        self._body_bytes = 0
+        # Of requests that are not answered, the first of which is next: what is held of their bodies.
+        self._bodies: dict[RequestResponseCycle, int] = {}
+        # Of the connection: heads that were read, and bytes that came since of what is not complete yet.
+        self._heads = 0
+        self._raw_bytes = 0
+        self._taking = Taking(self.since)
+        # Of a stream of events.
+        self._sender: Sender | None = None
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is being received or answered."""
+        return self.part is Part.NOTHING and not self._is_answering and not self.transport.get_write_buffer_size()
+
+    @property
+    def is_receiving(self) -> bool:
+        """Whether a part of a body is here, and not the rest."""
+        return self.part is Part.BODY and self.held > 0
+
+    @property
+    def _is_answering(self) -> bool:
+        return self._running is not None and not self._running.response_complete
+
+    # What the transport tells
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self.address = counted_address(self.client[0]) if self.client else ""
+        refusal = self.wire.admit(self)
+        if refusal is not None:
+            self.refuse(refusal)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.wire.forget(self)
+        if self._sender is not None:
+            self._sender.lost()
+        self._detach()
+        self._tell_gone()
+        super().connection_lost(exc)
+
+    def _tell_gone(self) -> None:
+        """Whoever works on an answer learns that nobody waits for it."""
+        if self._running is not None and not self._running.response_complete:
+            self._running.disconnected = True
+            self._running.message_event.set()
+
+    def data_received(self, data: bytes) -> None:
+        if self._is_refused:
+            self._unread_bytes -= len(data)
+            if self._unread_bytes < 0:
+                self.transport.abort()
+            return
+        self._unset_keepalive_if_required()
+        if self.part is Part.NOTHING:
+            self._begin_head()
+        before = self.part, self._heads
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            self._upgrade()
+        except httptools.HttpParserError as error:
+            if not self._is_refused:
+                cause = error.__context__
+                self.refuse(cause.refusal if isinstance(cause, _RefusedError) else MALFORMED)
+        else:
+            if before == (self.part, self._heads):
+                self._count_raw(len(data))
+
+    def _count_raw(self, size: int) -> None:
+        """Counts what the parser keeps to itself: an unfinished line of the head, of a chunk or of a trailer."""
+        self._raw_bytes += size
+        if self._raw_bytes - self._body_bytes <= self.wire.head_bytes + self._body_bytes // 4:
+            return
+        self.refuse(self.wire.large_head if self.part is Part.HEAD else TINY_CHUNKS)
+
+    def _upgrade(self) -> None:
+        if self._should_upgrade():
+            self.wire.release(self)
+            self.handle_websocket_upgrade()
+            websocket = self.transport.get_protocol()
+            assert isinstance(websocket, WebSocket)
+            self.wire.hand_over(self, websocket)
+        else:
+            # The request is answered as HTTP/1.1, and what may follow in another protocol is not read.
+            self.cycle.keep_alive = False
+
+    def _should_upgrade(self) -> bool:
+        """Whether this is the opening handshake of a WebSocket. What is none is answered as HTTP/1.1."""
+        return (
+            super()._should_upgrade()
+            and self.parser.get_method() == b"GET"
+            and self.parser.get_http_version() == "1.1"
+            and not any(name in _OF_A_BODY for name, _ in self.headers)
+        )
+
+    # What the parser tells
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self.scope["extensions"] = {EXTENSION: {"connection": self}}
+        self._begin_head()
+
+    def on_url(self, url: bytes) -> None:
+        self._count_head(len(url))
+        super().on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._count_head(len(name) + len(value) + len(b": \r\n"))
+        if self.part is not Part.HEAD:
+            # A trailer: too late to mean anything.
+            return
+        super().on_header(name, value)
+        self._hosts += self.headers[-1][0] == b"host"
+        if len(self.headers) > _MOST_FIELDS:
+            raise _RefusedError(self.wire.large_head)
+
+    def on_headers_complete(self) -> None:
+        if len(self.pipeline) >= _MOST_AHEAD:
+            raise _RefusedError(TOO_MANY_AHEAD)
+        if self._hosts > 1 or (not self._hosts and self.parser.get_http_version() != "1.0"):
+            raise _RefusedError(NO_HOST)
+        if not self.url.startswith(b"/"):
+            self._take_absolute_target()
+        self._heads += 1
+        self._raw_bytes = 0
+        self.part = Part.BODY
+        self.since = self.loop.time()
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        self._pieces += 1
+        self._body_bytes += len(body)
+        if self._pieces > _PIECES + self._body_bytes // _PIECE_BYTES:
+            raise _RefusedError(TINY_CHUNKS)
+        super().on_body(body)
+        if not self.cycle.response_complete:
+            self._bodies[self.cycle] = self._bodies.get(self.cycle, 0) + len(body)
+            self.wire.hold(self, len(body))
+            if self._is_refused:
+                raise _RefusedError(self.wire.full_bodies)
+        elif self._body_bytes > self.wire.unread_bytes():
+            raise _RefusedError(UNWANTED)
+
+    def on_message_complete(self) -> None:
+        self.part = Part.NOTHING
+        self.since = self.loop.time()
+        super().on_message_complete()
+
+    def _begin_head(self) -> None:
+        if self.part is not Part.HEAD:
+            self.since = self.loop.time()
+        self.part = Part.HEAD
+        self._head_bytes = self._hosts = self._pieces = self._body_bytes = self._raw_bytes = 0
+
+    def _count_head(self, size: int) -> None:
+        self._head_bytes += size
+        if self._head_bytes > self.wire.head_bytes:
+            raise _RefusedError(self.wire.large_head)
+
+    def _take_absolute_target(self) -> None:
+        """`GET http://host/path`: the target's host counts, whatever the Host header says (RFC 9112, 3.2.2)."""
+        try:
+            target = httptools.parse_url(self.url)
+        except httptools.HttpParserInvalidURLError:
+            raise _RefusedError(BAD_TARGET) from None
+        if target.schema.lower() not in (b"http", b"https") or not target.host or target.userinfo:
+            raise _RefusedError(BAD_TARGET)
+        host = b"[%b]" % target.host if b":" in target.host else target.host
+        if target.port:
+            host = b"%b:%d" % (host, target.port)
+        self.headers[:] = [(b"host", host), *(header for header in self.headers if header[0] != b"host")]
+        self.url = (target.path or b"/") + (b"?" + target.query if target.query else b"")
+
+    # What a stream of events asks of it
+
+    @property
+    def sends_events(self) -> bool:
+        """Whether the answer that is being sent is a stream of events."""
+        return self._sender is not None
+
+    @property
+    def is_full(self) -> bool:
+        return self.flow.write_paused
+
+    def attach(self, sender: Sender) -> None:
+        self._sender = sender
+        self.wire.streams["events"] += 1
+        if self._running is not None:
+            # What was asked is known, and the stream may go on for days.
+            self.wire.release(self, self._bodies.pop(self._running, 0))
+        limit_silence(self.transport, self.wire.send_seconds)
+
+    def send_piece(self, piece: bytes) -> None:
+        if not self.transport.is_closing():
+            self.transport.write(b"%x\r\n%b\r\n" % (len(piece), piece))
+
+    def send_each(self, pieces: Sequence[bytes]) -> None:
+        self.send_piece(pieces[0] if len(pieces) == 1 else b"".join(pieces))
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if self._sender is not None:
+            self._sender.writable()
+
+    def shutdown(self) -> None:
+        super().shutdown()
+        if self._sender is not None:
+            self._sender.leave()
+
+    def _detach(self) -> None:
+        if self._sender is not None:
+            self._sender = None
+            self.wire.streams["events"] -= 1
+
+    # How it ends early
+
+    def refuse(self, refusal: Refusal) -> None:
+        """Answers without the application, where nothing was answered yet, and closes."""
+        self.wire.refused[refusal.why] += 1
+        self._is_refused = True
+        self._unread_bytes = self.wire.unread_bytes(refusal)
+        self.wire.release(self)
+        if self.transport.is_closing():
+            return
+        if self.part is Part.BODY:
+            may_answer = self._running is self.cycle and not self.cycle.response_started
+        else:
+            may_answer = not self._is_answering
+        self._tell_gone()
+        if may_answer:
+            self.transport.write(refusal.answer())
+        if may_answer and self.transport.can_write_eof() and self.wire.may_linger(self):
+            # What comes after a socket was closed resets the connection, and the answer may be lost.
+            self.transport.write_eof()
+            self.flow.resume_reading()
+            self.since = self.loop.time()
+        else:
+            self.transport.close()
+
+    def on_response_complete(self) -> None:
+        self._detach()
+        if self.part is Part.NOTHING:
+            self.since = self.loop.time()
+        if self._running is not None:
+            self.wire.release(self, self._bodies.pop(self._running, 0))
+        super().on_response_complete()
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        self._running = cycle
+        super()._start_asgi_task(cycle, app)
+
+    def make_room(self) -> None:
+        """Ends a connection that is idle."""
+        self.transport.close()
+
+    def let_go(self) -> None:
+        if self._sender is not None or self.transport.is_closing():
+            self.transport.abort()
+
+    def check(self, now: float) -> None:
+        """Ends the connection if the client has taken too long for what it does."""
+        if self._is_refused:
+            if now - self.since > _LINGER_SECONDS:
+                self.transport.abort()
+            return
+        if self._has_stalled(now):
+            self.wire.refused["send_seconds"] += 1
+            self.transport.abort()
+        elif self.transport.is_closing():
+            return
+        elif self._sender is not None:
+            self._sender.check(now)
+        elif self.flow.read_paused:
+            # It is we who do not read.
+            self.since = now
+        elif self.part is Part.HEAD and now - self.since > self.wire.head_seconds:
+            self.refuse(self.wire.late_head)
+        elif self.part is Part.BODY and now - self.since > self.wire.body_seconds:
+            self.refuse(self.wire.late_body)
+        elif self.is_idle and now - self.since > self.wire.idle_seconds:
+            self.transport.close()
+
+    def _has_stalled(self, now: float) -> bool:
+        """Whether a client takes less of what waits to be sent than it has to: of events, any."""
+        least = self.wire.send_rate * self.wire.send_seconds if self._sender is None else 1
+        unsent = self.transport.get_write_buffer_size()
+        return self._taking.has_stalled(now, unsent, self.wire.send_seconds, least)

@@ -1,0 +1,16 @@
+"""The page of examples/live, served beside the explorer: it asks this server and no other."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import Final
+
+from adalog.gateway.explorer import Explorer
+
+FILES: Final = ("index.html", "live.css", "live.js", "adalog-client.js", "LICENSE-graphql-ws.txt")
+
+
+def live_page() -> Explorer:
+    """The page's files, ready to be sent."""
+    folder = files("adalog.examples.live")
+    return Explorer({name: folder.joinpath(name).read_bytes() for name in FILES})

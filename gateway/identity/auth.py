@@ -1,0 +1,204 @@
+"""Who asks: bearer tokens from a file of `name:role:sha256hex` lines, or JSON Web Tokens.
+
+Of a file only hashes are kept, and they are compared in constant time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import ipaddress
+import logging
+import stat
+import string
+from collections import Counter
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from starlette.types import Scope
+
+from adalog.datalog.errors import AdalogError, Code
+from adalog.gateway.identity.principal import ANYONE, Principal, RefusedTokenError
+from adalog.gateway.settings.config import Settings
+from adalog.gateway.settings.kinds import ROLES
+from adalog.gateway.settings.setting import SettingError
+
+if TYPE_CHECKING:
+    from adalog.gateway.identity.jwt_tokens import JsonWebTokens
+
+__all__ = [
+    "ANYONE",
+    "Principal",
+    "Tokens",
+    "address_of",
+    "authorizations",
+    "check_import",
+    "check_write",
+    "tokens_of",
+]
+
+_LOGGER: Final = logging.getLogger("adalog.server")
+
+
+class Tokens:
+    """The tokens of one file, and signed ones. Without either everybody on this machine may do everything."""
+
+    def __init__(self, entries: list[tuple[Principal, bytes]] | None, signed: JsonWebTokens | None = None) -> None:
+        self._entries = entries
+        self._signed = signed
+        # Requests that were refused, by what was wrong with them.
+        self.failures = Counter({"missing": 0, "malformed": 0, "unknown": 0})
+        if signed is not None:
+            self.failures.update(dict.fromkeys(("algorithm", "key", "signature", "expired", "claims", "role"), 0))
+
+    @classmethod
+    def load(cls, path: str | None, signed: JsonWebTokens | None = None) -> Tokens:
+        if path is None:
+            return cls(None, signed)
+        entries: list[tuple[Principal, bytes]] = []
+        for number, line in enumerate(_text(path).splitlines(), 1):
+            if line.strip() and not line.lstrip().startswith("#"):
+                principal, digest = _entry(path, number, line.strip())
+                if any(digest == each for _, each in entries):
+                    raise SettingError(f"{path}, line {number}: the token of {principal.name!r} stands there twice")
+                entries.append((principal, digest))
+        if not entries:
+            raise SettingError(f"{path} holds no token; a line is `name:role:sha256hex`")
+        return cls(entries, signed)
+
+    @property
+    def required(self) -> bool:
+        return self._entries is not None or self._signed is not None
+
+    async def asking(self, scope: Scope) -> Principal:
+        """Who asks over HTTP. Raises as `principal` does."""
+        given = authorizations(scope)
+        if self.required and len(given) > 1:
+            # Each program on the way may choose another one.
+            self.failures["malformed"] += 1
+            raise RefusedTokenError("malformed", "there is more than one Authorization header")
+        return await self.principal(given[0] if given else None)
+
+    async def principal(self, authorization: str | None) -> Principal:
+        """Who the Authorization header names. Raises UNAUTHENTICATED; FORBIDDEN for somebody without a role."""
+        if not self.required:
+            return ANYONE
+        try:
+            token = _bearer(authorization)
+            found = self._listed(token)
+            if found is not None:
+                return found
+            if self._signed is None or token.count(".") != 2:
+                raise RefusedTokenError("unknown", "this token is not known here")
+            return await self._signed.principal(token)
+        except RefusedTokenError as refused:
+            self.failures[refused.why] += 1
+            raise
+
+    def _listed(self, token: str) -> Principal | None:
+        """Whose token of the file it is."""
+        digest = hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
+        found = None
+        # Every entry is compared, so that the time taken tells nothing about which matched.
+        for principal, expected in self._entries or ():
+            if hmac.compare_digest(digest, expected):
+                found = principal
+        return found
+
+
+def authorizations(scope: Scope) -> list[str]:
+    """The Authorization headers of a request."""
+    return [value.decode("latin-1") for name, value in scope["headers"] if name == b"authorization"]
+
+
+def tokens_of(settings: Settings) -> Tokens:
+    """The tokens that the settings name. Raises SettingError."""
+    if not settings.takes_jwt:
+        return Tokens.load(settings.auth)
+    from adalog.gateway.identity.jwt_tokens import JsonWebTokens
+
+    return Tokens.load(settings.auth, JsonWebTokens(settings))
+
+
+def _bearer(authorization: str | None) -> str:
+    if not authorization:
+        raise RefusedTokenError("missing", "a token is needed: send `Authorization: Bearer <token>`")
+    scheme, _, token = authorization.partition(" ")
+    if scheme.lower() != "bearer" or not token.strip():
+        raise RefusedTokenError("malformed", "the Authorization header must read `Bearer <token>`")
+    return token.strip()
+
+
+def _text(path: str) -> str:
+    """The file's text. Raises SettingError where there is none."""
+    try:
+        mode = Path(path).stat().st_mode
+        text = Path(path).read_text("utf-8")
+    except UnicodeDecodeError:
+        raise SettingError(f"{path} is no text in UTF-8; a line of it is `name:role:sha256hex`") from None
+    except OSError as error:
+        raise SettingError(f"the file of bearer tokens {path} cannot be read: {error.strerror}") from None
+    if mode & (stat.S_IROTH | stat.S_IWOTH | stat.S_IWGRP):
+        _LOGGER.warning("%s can be read or written by others: chmod 600 %s", path, path)
+    return text
+
+
+def _entry(path: str, number: int, line: str) -> tuple[Principal, bytes]:
+    parts = line.split(":")
+    if len(parts) != 3 or not parts[0]:
+        raise SettingError(f"{path}, line {number}: a line is `name:role:sha256hex`")
+    name, role, digest = parts
+    if role not in ROLES:
+        raise SettingError(f"{path}, line {number}: the role {role!r} of {name!r} is not read, write or admin")
+    if len(digest) != 64 or not set(digest) <= set(string.hexdigits):
+        raise SettingError(
+            f"{path}, line {number}: the last part for {name!r} must be the SHA-256 of the token, 64 hexadecimal "
+            "digits (printf %s TOKEN | sha256sum)"
+        )
+    return Principal(name, role), bytes.fromhex(digest)
+
+
+def address_of(scope: Scope) -> str:
+    """Where a request comes from, as somebody who is not known by name: of IPv6 the network that one has whole."""
+    return _network((scope.get("client") or ("",))[0])
+
+
+@lru_cache(1024)
+def _network(host: str) -> str:
+    try:
+        address = ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return host
+    if address.version == 4:
+        return host
+    mapped = address.ipv4_mapped
+    return str(ipaddress.ip_network((address, 64), strict=False)) if mapped is None else str(mapped)
+
+
+def check_write(principal: Principal) -> None:
+    """Raises FORBIDDEN unless this principal may change the database."""
+    if not principal.may_write:
+        raise AdalogError(
+            Code.FORBIDDEN, f"{principal.name!r} has the role {principal.role!r}, which may query but not transact"
+        )
+
+
+def check_import(principal: Principal) -> None:
+    """Raises FORBIDDEN unless this principal may have the server import files."""
+    if not principal.may_import:
+        raise AdalogError(
+            Code.FORBIDDEN,
+            f"{principal.name!r} has the role {principal.role!r}; an import has the server read files, and needs "
+            "the role admin",
+        )
+
+
+def check_backup(principal: Principal) -> None:
+    """Raises FORBIDDEN unless this principal may have the server write a backup."""
+    if not principal.may_back_up:
+        raise AdalogError(
+            Code.FORBIDDEN,
+            f"{principal.name!r} has the role {principal.role!r}; a backup has the server write files, and needs "
+            "the role admin",
+        )

@@ -1,0 +1,33 @@
+"""JSON of which every object has each name once: for what decides who may do what, or is asked for seldom.
+
+https://www.rfc-editor.org/rfc/rfc8259#section-4 leaves open what a repeated name means, so that of two programs
+that read the same text one may take the first and the other the last; of claims
+https://www.rfc-editor.org/rfc/rfc7519#section-4 has a reader refuse them or take the last.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from adalog.datalog.errors import shown
+
+
+class RepeatedNameError(ValueError):
+    """An object that has a name twice."""
+
+
+def loaded(text: str | bytes) -> Any:
+    """The value of a short text. Raises RepeatedNameError, and ValueError or RecursionError for what is no JSON."""
+    return json.loads(text, object_pairs_hook=unique)
+
+
+def unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of these members. Raises RepeatedNameError."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for number, name in enumerate(names) if name in names[:number])
+        raise RepeatedNameError(f'"{shown(twice)}" stands twice in one object')
+    return found

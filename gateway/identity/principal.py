@@ -1,0 +1,87 @@
+"""Somebody who asks, what they may do and until when, and why a token is not taken."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import time
+from typing import Final
+
+from adalog.datalog.errors import AdalogError, Code
+
+# The clock on the wall may be set, or the machine sleep, so it is looked at that often.
+_LONGEST_WAIT: Final = 60.0
+
+
+def now() -> float:
+    """Seconds since 1970: what tokens expire by."""
+    return time()
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Somebody known, and what they may do. `expires`: when their token does, in seconds since 1970."""
+
+    name: str
+    role: str
+    expires: float | None = None
+
+    @property
+    def may_write(self) -> bool:
+        return self.role in ("write", "admin")
+
+    @property
+    def may_import(self) -> bool:
+        """Whether they may have the server read files."""
+        return self.role == "admin"
+
+    @property
+    def may_back_up(self) -> bool:
+        """Whether they may have the server write all that it knows somewhere."""
+        return self.role == "admin"
+
+    @property
+    def has_expired(self) -> bool:
+        """Whether the token is not good any more."""
+        return self.expires is not None and now() >= self.expires
+
+
+ANYONE: Final = Principal("anyone", "admin")
+
+
+class RefusedTokenError(AdalogError):
+    """UNAUTHENTICATED, or FORBIDDEN for a good token without a role. `why`: in a word, to count."""
+
+    def __init__(self, why: str, message: str, code: Code = Code.UNAUTHENTICATED) -> None:
+        super().__init__(code, message)
+        self.why = why
+
+
+class Expiry:
+    """Calls somebody in the event loop when a principal's token expires."""
+
+    def __init__(self, principal: Principal, then: Callable[[], None]) -> None:
+        self._principal = principal
+        self._then = then
+        self._timer: asyncio.TimerHandle | None = None
+        self._wait()
+
+    def cancel(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _wait(self) -> None:
+        expires = self._principal.expires
+        if expires is None:
+            return
+        if self._principal.has_expired:
+            self._then()
+            return
+        wait = min(max(expires - now(), 0.001), _LONGEST_WAIT)
+        self._timer = asyncio.get_running_loop().call_later(wait, self._wait)
+
+
+def expired() -> AdalogError:
+    """What a stream ends with."""
+    return AdalogError(Code.UNAUTHENTICATED, "the token has expired; get a new one, and go on from here with it")

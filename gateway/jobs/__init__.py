@@ -1,0 +1,1 @@
+"""Jobs that clients ask for: imports and backups."""

@@ -1,0 +1,50 @@
+"""POST /backup: one backup of the database to a place that the server may write to.
+
+The body is JSON: `to`, an absolute path or an address, and `keep`, how many backups stay there, if not all. Events
+are `progress` {stage, done, total, rows}, done and total in bytes, and at the end `done` with what was taken, or
+`error` with GraphQL's `errors`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from starlette.types import Scope
+
+from adalog.datalog.errors import AdalogError, Code
+from adalog.gateway.identity.auth import Principal, check_backup
+from adalog.gateway.jobs.backups import Backups, Wanted
+from adalog.gateway.jobs.job_endpoint import Kind, asks_as_owner, members
+from adalog.gateway.jobs.outbox import Outbox
+from adalog.gateway.settings.backup_places import BackupPlaces
+from adalog.gateway.settings.config import Settings
+from adalog.schema.background import elsewhere
+
+_MEMBERS: Final[Mapping[str, tuple[type, str]]] = {
+    "to": (str, "an absolute path or an address"),
+    "keep": (int, "a whole number, at least 1"),
+}
+
+
+def backups_asked_for(backups: Backups, settings: Settings) -> Kind:
+    """The jobs of /backup."""
+
+    async def begin(text: bytes, principal: Principal, scope: Scope) -> Outbox:
+        said = await elsewhere(lambda _: members(text, _MEMBERS, "a backup"))
+        if not said["to"]:
+            raise AdalogError(Code.ARG_INVALID, f"`to` is {_MEMBERS['to'][1]}")
+        if said.get("keep", 1) < 1:
+            raise AdalogError(Code.ARG_INVALID, f"`keep` is {_MEMBERS['keep'][1]}")
+        to = await elsewhere(lambda _: _places(settings, principal, scope).checked(said["to"]))
+        return backups.begin(Wanted(to, said.get("keep")))
+
+    return Kind("backup", "no backup was taken", check_backup, begin)
+
+
+def _places(settings: Settings, principal: Principal, scope: Scope) -> BackupPlaces:
+    """Where backups may lie; without a setting nowhere, unless the server's own user asks."""
+    named = settings.backup_folders
+    if named is not None:
+        return BackupPlaces.of(named)
+    return BackupPlaces.anywhere() if asks_as_owner(principal, scope) else BackupPlaces()

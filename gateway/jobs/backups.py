@@ -1,0 +1,56 @@
+"""Backups that clients ask a server for."""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from adalog.gateway.jobs.jobs import Jobs
+from adalog.gateway.jobs.outbox import Outbox, Told
+from adalog.store.backup.taking import Taken, take
+from adalog.store.database import Database
+from adalog.store.files.place import place_of
+
+_log = logging.getLogger("adalog.server")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A backup that is asked for, whose place was checked."""
+
+    to: str
+    keep: int | None = None
+
+
+class Backups:
+    """Thread-safe."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.jobs = Jobs("backup")
+
+    def begin(self, wanted: Wanted) -> Outbox:
+        """Begins a backup; what it says. Raises RATE_LIMITED while another one runs. On the event loop."""
+        return self.jobs.begin(lambda outbox: self._taken(wanted, outbox), Outbox())
+
+    def _taken(self, wanted: Wanted, outbox: Outbox) -> dict[str, Any]:
+        began = time.monotonic()
+        taken = take(self._database.source(), place_of(wanted.to), wanted.keep, Told(outbox))
+        _log.info("backup %d was taken at t = %d: %s", taken.number, taken.t, taken)
+        return told(taken, time.monotonic() - began)
+
+
+def told(taken: Taken, seconds: float) -> dict[str, Any]:
+    """What is said of a backup that was taken."""
+    said: dict[str, Any] = {
+        "backup": taken.number,
+        "t": taken.t,
+        "bytes": taken.bytes,
+        "written": taken.written,
+        "files": taken.files,
+        "removed": list(taken.removed),
+        "seconds": round(seconds, 2),
+    }
+    return said if taken.left_out is None else {**said, "leftOut": taken.left_out}

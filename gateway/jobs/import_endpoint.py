@@ -1,0 +1,82 @@
+"""POST /import: one import on the server's Spark session.
+
+The body is JSON: `mapping`, the text of a mapping, and what may go with it (`_MEMBERS`). Events are `progress`
+{stage, done, total, rows}, `rejected` {file, text} with rows as JSON lines, and at the end `done` with what came of
+it, or `error` with GraphQL's `errors`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from starlette.types import Scope
+
+from adalog.datalog.errors import AdalogError, Code
+from adalog.gateway.identity.auth import Principal, check_import
+from adalog.gateway.jobs.imports import Imports, Wish
+from adalog.gateway.jobs.job_endpoint import Kind, asks_as_owner, members
+from adalog.gateway.jobs.outbox import Outbox
+from adalog.gateway.settings.config import Settings, import_places
+from adalog.pipeline.importing.read.mapping import mapping_of
+from adalog.pipeline.importing.read.places import Places
+from adalog.schema.background import elsewhere
+
+# `file`: the mapping's absolute path where the client is, to which its paths are relative. `schema`: the
+# transaction data of the file that the mapping names. `paths`: of sources by name, instead of the mapping's.
+# `files`: likewise lists of paths, and other sources are left out. `idempotencyKey`: what comes with the same one
+# is done once.
+_MEMBERS: Final[Mapping[str, tuple[type, str]]] = {
+    "mapping": (str, "the text of a mapping"),
+    "file": (str, "text"),
+    "schema": (str, "text"),
+    "paths": (dict, "an object"),
+    "files": (dict, "an object"),
+    "idempotencyKey": (str, "text"),
+    "maxErrors": (int, "a whole number"),
+    "dryRun": (bool, "true or false"),
+}
+
+
+def imports_asked_for(imports: Imports, settings: Settings) -> Kind:
+    """The jobs of /import."""
+
+    async def begin(text: bytes, principal: Principal, scope: Scope) -> Outbox:
+        wish = await elsewhere(lambda _: _wish(text, _places(settings, principal, scope)))
+        return await imports.abegin(wish)
+
+    return Kind("import", "nothing was imported", check_import, begin)
+
+
+def _wish(text: bytes, places: Places) -> Wish:
+    """The import that a request asks for. Raises what is wrong with it."""
+    said = _members(text)
+    plan = mapping_of(said["mapping"], Path(said.get("file", "/mapping.yaml")), said.get("paths", {}))
+    sent = said.get("schema")
+    if plan.schema is not None and sent is None:
+        raise AdalogError(Code.ARG_INVALID, f"the mapping names {plan.schema}: send its text as `schema`")
+    plan = replace(plan, sent=sent)
+    if "files" in said:
+        plan = plan.of_files(said["files"])
+    plan = places.checked(plan)
+    return Wish(plan, said.get("maxErrors", 0), said.get("dryRun", False), said.get("idempotencyKey"))
+
+
+def _members(text: bytes) -> dict[str, Any]:
+    given = members(text, _MEMBERS, "an import")
+    if given.get("maxErrors", 0) < 0 or not all(isinstance(each, str) for each in given.get("paths", {}).values()):
+        raise AdalogError(Code.ARG_INVALID, "`maxErrors` is 0 or more, and each of `paths` is text")
+    for listed in given.get("files", {}).values():
+        if not isinstance(listed, list) or not listed or not all(isinstance(each, str) for each in listed):
+            raise AdalogError(Code.ARG_INVALID, "each of `files` is a list of texts")
+    return given
+
+
+def _places(settings: Settings, principal: Principal, scope: Scope) -> Places:
+    """Where sources may lie; without a setting nowhere, unless the server's own user asks."""
+    named = settings.import_folders
+    if named is not None:
+        return import_places(named)
+    return Places.anywhere() if asks_as_owner(principal, scope) else Places()

@@ -1,0 +1,167 @@
+"""Imports that clients ask a server for, on its Spark session or on that of another worker."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.pool import Pool
+from adalog.executor.spark.engine import SparkEngine
+from adalog.gateway.jobs.jobs import AnyOutbox, Jobs
+from adalog.gateway.jobs.outbox import LAST, Event, Outbox, ThreadsOutbox, Told
+from adalog.gateway.settings.config import Settings
+from adalog.pipeline.importing.loading import load
+from adalog.pipeline.importing.read.mapping import Plan
+from adalog.pipeline.importing.read.reading import SparkRunner, Watching
+from adalog.pipeline.importing.read.runner import Runner
+from adalog.schema.errors import describe, internal
+from adalog.store.database import Database
+
+_log = logging.getLogger("adalog.server")
+
+_SPARK_SECONDS: Final = 240.0
+_LOOK_SECONDS: Final = 0.1
+# Of rejected rows in one event.
+_PIECE: Final = 1 << 16
+# So many new entities may be made in others' transactions while an import is decided, and its ids stay as they are.
+_LEEWAY: Final = 1 << 16
+
+Elsewhere = Callable[["Wish"], Generator[Event | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """An import that is asked for, whose places were checked."""
+
+    plan: Plan
+    max_errors: int
+    dry_run: bool
+    key: str | None = None
+
+
+class Imports:
+    """Thread-safe. `runner`: makes who runs the tasks; None: the pool's Spark session, once that is there."""
+
+    def __init__(
+        self,
+        database: Database,
+        pool: Pool,
+        settings: Settings,
+        runner: Callable[[Watching], Runner] | None = None,
+        elsewhere: Elsewhere | None = None,
+    ) -> None:
+        """elsewhere: has another process do them, which says first that one has begun, and None now and then."""
+        self._database = database
+        self._pool = pool
+        self._settings = settings
+        self.runner = runner or self._spark_runner
+        self._elsewhere = elsewhere
+        self.jobs = Jobs("import")
+
+    async def abegin(self, wish: Wish) -> Outbox:
+        """Begins an import; what it says. Raises RATE_LIMITED while another one runs, and BACKEND_UNAVAILABLE
+        without Spark."""
+        if self._elsewhere is None:
+            return self.begin(wish, Outbox())
+        outbox, said = Outbox(), self._elsewhere(wish)
+        await asyncio.to_thread(lambda: next(event for event in said if event is not None))
+        threading.Thread(target=_hand_on, args=(said, outbox), name="adalog-import", daemon=True).start()
+        return outbox
+
+    def served(self, gone: Callable[[], bool], wish: Wish) -> Iterator[Event]:
+        """What an import says that another process asks for; that it has begun first. gone: whether nobody wants
+        it any more."""
+        outbox = ThreadsOutbox()
+        self.begin(wish, outbox)
+        yield "begun", None
+        try:
+            while not gone():
+                for event in outbox.waited(_LOOK_SECONDS):
+                    yield event
+                    if event[0] in LAST:
+                        return
+        finally:
+            outbox.close(AdalogError(Code.CANCELLED, "the client went away, and nothing was imported"))
+
+    def begin(self, wish: Wish, outbox: AnyOutbox) -> AnyOutbox:
+        """Begins an import here, as `abegin`."""
+        if self._pool.spark is None and self.runner == self._spark_runner:
+            raise AdalogError(
+                Code.BACKEND_UNAVAILABLE, "this server has no Spark (ADALOG_SPARK is off)", retryable=False
+            )
+        return self.jobs.begin(lambda outbox: self._imported(wish, outbox), outbox)
+
+    # On the job's thread
+
+    def _imported(self, wish: Wish, outbox: Outbox) -> dict[str, Any]:
+        with self._database.unfinished() as aside:
+            told = Told(outbox)
+            told.stage("starting Spark")
+            rejected = aside / "rejected"
+            outcome = load(
+                self._database,
+                self.runner(told),
+                wish.plan,
+                max_errors=wish.max_errors,
+                quarantine=rejected,
+                dry_run=wish.dry_run,
+                hold_seconds=self._settings.import_hold_seconds,
+                key=wish.key,
+                leeway=_LEEWAY,
+            )
+            _log.info("an import ended at t = %d: %s", outcome.t, outcome)
+            if outcome.rejected:
+                _tell_rejected(rejected, outbox)
+            return asdict(outcome)
+
+    def _spark_runner(self, told: Watching) -> Runner:
+        spark = self._pool.spark
+        assert isinstance(spark, SparkEngine), "looked at before"
+        until = time.monotonic() + _SPARK_SECONDS
+        spark.session.start()
+        while not spark.session.wait(_LOOK_SECONDS) and spark.state == "starting" and time.monotonic() < until:
+            told.tasks(0, 0, 0)
+        return SparkRunner(spark.session.live(), told)
+
+
+def _hand_on(said: Generator[Event | None], outbox: Outbox) -> None:
+    """Has what another process says told to a client; ends it there when nobody wants it here."""
+    try:
+        with closing(said):
+            for event in said:
+                if event is None:
+                    outbox.check()
+                elif event[0] in LAST:
+                    outbox.end(*event)
+                    return
+                else:
+                    outbox.put(*event)
+        raise _broken()
+    except AdalogError as error:
+        told = _broken() if error.code is Code.BACKEND_UNAVAILABLE and outbox.reason is None else error
+        outbox.end("error", {"errors": [describe(told)]})
+    except Exception as error:  # noqa: BLE001 - it goes to the log, and its number to the client
+        outbox.end("error", {"errors": [internal(error)]})
+
+
+def _broken() -> AdalogError:
+    return AdalogError(
+        Code.BACKEND_UNAVAILABLE,
+        "the process that did the import ended, and whether it was done is not known; asked for again, it writes "
+        "only what is not so already",
+    )
+
+
+def _tell_rejected(folder: Path, outbox: Outbox) -> None:
+    for path in sorted(folder.iterdir()):
+        with path.open(encoding="utf-8") as file:
+            while lines := file.readlines(_PIECE):
+                outbox.put("rejected", {"file": path.name, "text": "".join(lines)})

@@ -1,0 +1,217 @@
+"""A job that is asked for with a POST of JSON and told of with server-sent events until its end: /import, /backup.
+
+Who asks has to be allowed to, pays for the time that it takes, and may leave, which ends it; so do the end of the
+token and that of the server.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any, Final
+
+import orjson
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+from starlette.types import Receive, Scope, Send
+
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.bounds.cancel import abandoned, stopping
+from adalog.executor.bounds.client import ASKING
+from adalog.executor.bounds.meter import Meter
+from adalog.gateway.identity.auth import ANYONE, Principal
+from adalog.gateway.identity.json_texts import RepeatedNameError, loaded
+from adalog.gateway.identity.peer import is_own_user
+from adalog.gateway.identity.principal import Expiry
+from adalog.gateway.jobs.outbox import LAST, Outbox
+from adalog.gateway.protocols.answering import REQUEST_UNITS, Answering
+from adalog.gateway.protocols.events import HEADERS, KEEP_ALIVE
+from adalog.gateway.settings.config import Settings
+from adalog.schema.errors import describe
+
+_STATUS: Final = {
+    Code.UNAUTHENTICATED: 401,
+    Code.FORBIDDEN: 403,
+    Code.LIMIT_EXCEEDED: 413,
+    Code.RATE_LIMITED: 429,
+    Code.BACKEND_UNAVAILABLE: 503,
+}
+_NOTHING: Final[Mapping[str, str]] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """Jobs of one kind. name: as in its path and in `adalog NAME`. undone: what there is of one that was ended.
+
+    check: raises FORBIDDEN for who may not ask for one. begin: begins what a body asks for; raises what is wrong
+    with it.
+    """
+
+    name: str
+    undone: str
+    check: Callable[[Principal], None]
+    begin: Callable[[bytes, Principal, Scope], Coroutine[Any, Any, Outbox]]
+
+    @property
+    def path(self) -> str:
+        """Where it is asked for."""
+        return f"/{self.name}"
+
+
+class JobEndpoint:
+    """An ASGI app."""
+
+    def __init__(self, kind: Kind, answering: Answering, settings: Settings) -> None:
+        self._kind = kind
+        self._answering = answering
+        self._request_bytes = settings.request_bytes
+        self._ping_seconds = settings.ping_seconds
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        kind, request = self._kind, Request(scope, receive)
+        if request.method != "POST":
+            error = AdalogError(Code.ARG_INVALID, f"{request.method} is not for {kind.path}; use POST")
+            await _refusal(error, 405, {"Allow": "POST"})(scope, receive, send)
+            return
+        try:
+            principal = await self._answering.tokens.asking(scope)
+            kind.check(principal)
+            self._check_form(request)
+            self._answering.introduce(principal, scope)
+            meter = ASKING.get().meter
+            if meter is not None:
+                meter.admit(REQUEST_UNITS)
+            outbox = await kind.begin(await self._body(request), principal, scope)
+        except AdalogError as error:
+            await _refusal(error, _STATUS.get(error.code, 400))(scope, receive, send)
+            return
+        except ClientDisconnect:
+            return
+        expiry = Expiry(principal, lambda: outbox.close(self._expired()))
+        try:
+            await self._tell(outbox, meter, receive, send)
+        finally:
+            expiry.cancel()
+            outbox.close(AdalogError(Code.CANCELLED, f"the client went away, and {kind.undone}"))
+
+    def _expired(self) -> AdalogError:
+        return AdalogError(
+            Code.UNAUTHENTICATED,
+            f"the token expired before the {self._kind.name} was done, and {self._kind.undone}; use a token that "
+            "lasts as long",
+        )
+
+    def _check_form(self, request: Request) -> None:
+        """Raises what is wrong with a request before its body is read."""
+        path = self._kind.path
+        if {"origin", "sec-fetch-site"} & set(request.headers):
+            # A page may not have the machine's files read or written, wherever it is from.
+            raise AdalogError(
+                Code.FORBIDDEN,
+                f"a page in a browser cannot ask for {path}; use adalog {self._kind.name} --url",
+            )
+        if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+            raise AdalogError(Code.ARG_INVALID, f"{path} is asked for with `Content-Type: application/json`")
+
+    async def _body(self, request: Request) -> bytes:
+        text, most = bytearray(), self._request_bytes
+        async for piece in request.stream():
+            text += piece
+            if len(text) > most:
+                raise AdalogError(
+                    Code.LIMIT_EXCEEDED,
+                    f"the request has more than {most:,} bytes; ADALOG_REQUEST_BYTES moves this limit",
+                )
+        return bytes(text)
+
+    async def _tell(self, outbox: Outbox, meter: Meter | None, receive: Receive, send: Send) -> None:
+        """Sends what an outbox has, until its last event, or the client leaves."""
+        await send({"type": "http.response.start", "status": 200, "headers": list(HEADERS)})
+        await send({"type": "http.response.body", "body": KEEP_ALIVE, "more_body": True})
+        gone = asyncio.ensure_future(_disconnected(receive))
+        stop = self._answering.stop
+        stopped = stop.told()
+        stopped.add_done_callback(lambda told: None if told.cancelled() else outbox.close(stopping()))
+        paid = monotonic()
+        try:
+            while not gone.done():
+                events = await _events(outbox, self._ping_seconds, gone)
+                if meter is not None:
+                    # As it goes on: who asks for other things meanwhile has less for them.
+                    now = monotonic()
+                    meter.pay(meter.seconds(now - paid))
+                    paid = now
+                for kind, said in events:
+                    last = kind in LAST
+                    await send({"type": "http.response.body", "body": _framed(kind, said), "more_body": not last})
+                    if last:
+                        return
+                if not events:
+                    await send({"type": "http.response.body", "body": KEEP_ALIVE, "more_body": True})
+        finally:
+            stop.forget(stopped)
+            abandoned(gone)
+
+
+def asks_as_owner(principal: Principal, scope: Scope) -> bool:
+    """Whether who asks runs as the server's own user, and so may read and write the same files."""
+    return principal is ANYONE and is_own_user(scope)
+
+
+def members(text: bytes, kinds: Mapping[str, tuple[type, str]], job: str) -> dict[str, Any]:
+    """The members of a request that are not null, each of its kind, the first of which it needs. job: what it asks
+    for. Raises ARG_INVALID for anything else than a request."""
+    needed = next(iter(kinds))
+    try:
+        said = orjson.loads(text)
+        # Only what is JSON by the stricter reader is looked at by the other one.
+        loaded(text)
+    except RepeatedNameError as error:
+        raise AdalogError(Code.ARG_INVALID, f"the request is ambiguous: {error}") from None
+    except orjson.JSONDecodeError as error:
+        raise AdalogError(Code.ARG_INVALID, f"the request is not JSON: {error.msg}") from None
+    if not isinstance(said, dict) or said.get(needed) is None:
+        raise AdalogError(Code.ARG_INVALID, f"the request is a JSON object with `{needed}`, {kinds[needed][1]}")
+    given = {name: value for name, value in said.items() if value is not None}
+    for name, value in given.items():
+        if name not in kinds:
+            raise AdalogError(Code.ARG_INVALID, f"{job} has no {name!r}; it has {', '.join(kinds)}")
+        kind, what = kinds[name]
+        if type(value) is not kind:
+            raise AdalogError(Code.ARG_INVALID, f"`{name}` is {what}")
+    return given
+
+
+async def _events(outbox: Outbox, seconds: float, gone: asyncio.Future[None]) -> list[tuple[str, Any]]:
+    """The next events; none after a while, or when the client has left."""
+    taking = asyncio.ensure_future(outbox.taken(seconds))
+    try:
+        await asyncio.wait((taking, gone), return_when=asyncio.FIRST_COMPLETED)
+        return taking.result() if taking.done() else []
+    finally:
+        taking.cancel()
+        with suppress(asyncio.CancelledError):
+            await taking
+
+
+def _framed(kind: str, said: Any) -> bytes:
+    """One event. JSON written by orjson has no line break, so that one line of data is enough."""
+    return b"event: %b\ndata: %b\n\n" % (kind.encode(), orjson.dumps(said))
+
+
+def _refusal(error: AdalogError, status: int, more: Mapping[str, str] = _NOTHING) -> Response:
+    """The answer to a request that is refused. more: headers."""
+    headers = {"Cache-Control": "no-store", **more}
+    if error.code is Code.UNAUTHENTICATED:
+        headers["WWW-Authenticate"] = "Bearer"
+    if error.retry_after is not None:
+        headers["Retry-After"] = str(error.retry_after)
+    return JSONResponse({"errors": [describe(error)]}, status, headers)
+
+
+async def _disconnected(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

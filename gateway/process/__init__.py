@@ -1,0 +1,1 @@
+"""What a process has of the system: descriptors, memory, its end."""

@@ -1,0 +1,112 @@
+"""How the process ends: in order where that is quick, and in any case within seconds of being told to.
+
+What was answered is on disk, so nothing is lost by an end that waits for nobody.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from types import FrameType
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from adalog.executor.live.hub import Hub
+    from adalog.executor.pool import Pool
+    from adalog.store.database import Database
+
+# Seconds after the signal: when what still runs is told to stop, when clients are let go that do not take what was
+# sent, when connections are cut whatever runs, when all is over.
+FINISH: Final = 1.0
+LET_GO: Final = 1.5
+CUT: Final = 2
+GONE: Final = 3.5
+
+_log = logging.getLogger("adalog.server")
+
+
+class Stop:
+    """Tells those who wait for an answer, or follow one, that none will come. Lives on the event loop."""
+
+    def __init__(self, database: Database, pool: Pool, hub: Hub) -> None:
+        self._database = database
+        self._pool = pool
+        self._hub = hub
+        self._waiting: set[asyncio.Future[None]] = set()
+        # Requests whose body is still on the way.
+        self.reading: set[asyncio.Task[None]] = set()
+        self.has_begun = False
+
+    def begin(self) -> None:
+        """Ends queries, and refuses the transactions that have not begun; one that has is answered."""
+        self.has_begun = True
+        for waiting in self._waiting:
+            if not waiting.done():
+                waiting.set_result(None)
+        for task in self.reading:
+            task.cancel()
+        self._hub.stop()
+        self._database.stop()
+        self._pool.stop()
+
+    def told(self) -> asyncio.Future[None]:
+        """Is done as soon as it begins. `forget` it when there is an answer."""
+        waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.add(waiting)
+        if self.has_begun:
+            waiting.set_result(None)
+        return waiting
+
+    def forget(self, waiting: asyncio.Future[None]) -> None:
+        """Nobody waits for it any more."""
+        self._waiting.discard(waiting)
+        waiting.cancel()
+
+
+class Ending:
+    """Takes SIGTERM and SIGINT: the first ends the process in order and in time, the second at once."""
+
+    def __init__(self) -> None:
+        self.begun = False
+        self.kill: Callable[[], None] = lambda: None
+        self._first: Callable[[int, FrameType | None], None] = lambda number, frame: None
+
+    def install(self) -> None:
+        """From now on; in the main thread."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._signalled)
+
+    def tell(self, first: Callable[[int, FrameType | None], None]) -> None:
+        """Who hears of the first signal; at once where it came before."""
+        self._first = first
+        if self.begun:
+            first(signal.SIGTERM, None)
+
+    def _signalled(self, number: int, frame: FrameType | None) -> None:
+        if self.begun:
+            self._in(0, 128 + number)
+            return
+        self.begun = True
+        self._in(GONE, 0)
+        self._first(number, frame)
+
+    def _in(self, seconds: float, code: int) -> None:
+        timer = threading.Timer(seconds, self._end, (code,))
+        timer.daemon = True
+        timer.start()
+
+    def _end(self, code: int) -> None:
+        """Whatever still runs: a kernel that holds its thread, a fold."""
+        _log.warning("the process ends without waiting for what still runs; nothing that was answered is lost")
+        with suppress(Exception):
+            self.kill()
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(Exception):
+                stream.flush()
+        os._exit(code)

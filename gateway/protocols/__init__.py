@@ -1,0 +1,1 @@
+"""GraphQL over HTTP, server-sent events and WebSockets."""

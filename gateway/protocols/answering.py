@@ -1,0 +1,261 @@
+"""What every protocol does with a GraphQL request: who asks, whether they may, what runs, and what it came to.
+
+It knows no transport: `gateway.protocols.graphql` speaks HTTP, `gateway.protocols.events` server-sent events,
+`gateway.protocols.transport_ws` WebSocket.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from dataclasses import dataclass
+from itertools import count
+from time import perf_counter
+from typing import Any, Final, TypeVar
+
+import orjson
+from starlette.types import Scope
+
+from adalog.datalog import tracing
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.bounds.cancel import abandoned, stopping
+from adalog.executor.bounds.client import ASKING, Client
+from adalog.executor.bounds.meter import Buckets
+from adalog.executor.live.subscription import Subscription
+from adalog.gateway.connections.request_ids import request_id
+from adalog.gateway.identity.auth import ANYONE, Principal, Tokens, address_of, check_write
+from adalog.gateway.observe.metrics import Metrics
+from adalog.gateway.process.ending import Stop
+from adalog.gateway.protocols.negotiation import GraphQLRequest
+from adalog.schema.context import Context, Services
+from adalog.schema.errors import describe, internal
+from adalog.schema.execution import Answer, Operations, Prepared, root_fields
+from adalog.schema.live.stream import RefusedError
+
+T = TypeVar("T")
+Gone = Callable[[], Coroutine[Any, Any, None]]
+"""Returns when nobody waits for the answer any more."""
+
+# Most queries are answered sooner; only then is it worth watching whether the client is still there.
+_PATIENCE: Final = 0.02
+_REQUESTS: Final = logging.getLogger("adalog.requests")
+REQUEST_UNITS: Final = 1_000.0
+"""What any request costs, one that is answered from a cache too."""
+_CUT: Final = AdalogError(
+    Code.BACKEND_UNAVAILABLE,
+    "the server was shut down before the transaction was answered, and it is unknown whether it was applied; with "
+    "an idempotencyKey it is safe to transact it again, without one read before you do",
+    retryable=False,
+)
+
+
+class ClientGoneError(Exception):
+    """The client closed the connection before its answer."""
+
+
+class StoppedError(Exception):
+    """The server stops before there is an answer. `body` is what is answered."""
+
+    def __init__(self, error: AdalogError) -> None:
+        super().__init__(error.message)
+        self.error = describe(error)
+        self.body = orjson.dumps({"errors": [self.error]})
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request whose document was read. `kind` is None where it is not clear what to run: execution says why."""
+
+    request: GraphQLRequest
+    prepared: Prepared
+    kind: str | None
+    fields: list[str]
+
+    @property
+    def writes(self) -> bool:
+        return self.kind == "mutation"
+
+    @property
+    def subscribes(self) -> bool:
+        return self.kind == "subscription"
+
+
+class Answering:
+    """Runs requests, each within the task that serves it."""
+
+    def __init__(
+        self,
+        operations: Operations,
+        services: Services,
+        tokens: Tokens,
+        metrics: Metrics,
+        stop: Stop,
+        buckets: Buckets | None = None,
+        *,
+        log_requests: bool = False,
+    ) -> None:
+        self.operations = operations
+        self.services = services
+        self.tokens = tokens
+        self.metrics = metrics
+        self.stop = stop
+        self._buckets = buckets
+        self._log_requests = log_requests
+        self._requests = count(1)
+
+    def introduce(self, principal: Principal, scope: Scope) -> None:
+        """Says who asks, to the present task and to the work that answers it."""
+        who = address_of(scope) if principal is ANYONE else principal.name
+        meter = None if self._buckets is None else self._buckets.of(who)
+        ASKING.set(Client(who, next(self._requests), meter, request_id(scope)))
+
+    async def read(self, request: GraphQLRequest, principal: Principal) -> Asked:
+        """The request's document. Raises FORBIDDEN for a mutation by somebody who may not, and RATE_LIMITED."""
+        meter = ASKING.get().meter
+        if meter is not None:
+            meter.admit(REQUEST_UNITS)
+        prepared = await self.operations.aprepare(request.query)
+        operation = prepared.operation(request.operation_name)
+        if operation is None or prepared.refusal:
+            return Asked(request, prepared, None, [])
+        asked = Asked(request, prepared, operation.operation.value, root_fields(operation))
+        if asked.writes:
+            check_write(principal)
+        return asked
+
+    async def answer(self, asked: Asked, context: Context, gone: Gone | None = None) -> Answer:
+        """The whole answer of a query or mutation. Raises ClientGoneError, StoppedError."""
+        started = perf_counter()
+        request = asked.request
+        try:
+            with tracing.span("graphql.execute", _about(asked)):
+                asks = asked.prepared, context, request.variables, request.operation_name
+                transaction = self.operations.transaction(*asks)
+                if transaction is not None:
+                    answer = await self._unless_cut(transaction)
+                else:
+                    run = asyncio.ensure_future(self.operations.run(*asks))
+                    answer = await self._unless_stopped(run, gone, asked.writes)
+        except StoppedError:
+            for field in asked.fields:
+                self.metrics.answered(field, Code.BACKEND_UNAVAILABLE, perf_counter() - started)
+            raise
+        self._count(answer, asked.fields, perf_counter() - started)
+        if "q" in asked.fields:
+            self.metrics.rows(context.rows)
+        return answer
+
+    async def subscribe(self, asked: Asked, resume: str | None = None, gone: Gone | None = None) -> Subscription:
+        """A subscription that has begun. Raises RefusedError, ClientGoneError, StoppedError.
+
+        `resume`: the token of the last event that the client has, where its transport tells.
+        """
+        started = perf_counter()
+        request = asked.request
+        given = asked.prepared, Context(self.services), request.variables, request.operation_name, resume
+        try:
+            with tracing.span("graphql.subscribe", _about(asked)):
+                begun = self.operations.subscribe_at_once(*given)
+                if begun is None:
+                    begun = await self._subscribed(self.operations.subscribe(*given), gone)
+        except RefusedError as refused:
+            self._count(Answer({"errors": refused.errors}, executed=False), asked.fields, perf_counter() - started)
+            raise
+        self._count(Answer({}, executed=True), asked.fields, perf_counter() - started)
+        return begun
+
+    async def _subscribed(self, begin: Coroutine[Any, Any, Subscription], gone: Gone | None) -> Subscription:
+        """A subscription that takes a while to begin. Raises likewise."""
+        task = asyncio.ensure_future(begin)
+        try:
+            return await self._unless_stopped(task, gone, writes=False)
+        except RefusedError:
+            raise
+        except BaseException:
+            task.add_done_callback(_unwanted)
+            raise
+
+    async def _unless_cut(self, transaction: Awaitable[T]) -> T:
+        """The outcome of a transaction, which goes on whether its client waits or not. Raises StoppedError."""
+        try:
+            return await transaction
+        except asyncio.CancelledError:
+            if not self.stop.has_begun:
+                raise
+            raise StoppedError(_CUT) from None
+
+    async def _unless_stopped(self, task: asyncio.Future[T], gone: Gone | None, writes: bool) -> T:
+        """The task's result. Raises StoppedError when the server stops first; what writes has until it is cut."""
+        told = None if writes else self.stop.told()
+        try:
+            return await _unless_gone(task, gone, told)
+        except asyncio.CancelledError:
+            if not self.stop.has_begun:
+                raise
+            raise StoppedError(_CUT if writes else stopping()) from None
+        finally:
+            if told is not None:
+                self.stop.forget(told)
+
+    def _count(self, answer: Answer, fields: list[str], seconds: float) -> None:
+        errors = answer.body.get("errors")
+        if self._log_requests:
+            codes = [error["extensions"]["code"] for error in errors or ()] or ["OK"]
+            about = {"fields": fields, "codes": codes, "seconds": round(seconds, 6)}
+            _REQUESTS.info(
+                "%s %s in %.1f ms", " ".join(fields) or "request", " ".join(codes), seconds * 1000, extra=about
+            )
+        if not errors:
+            for field in fields:
+                self.metrics.answered(field, "OK", seconds)
+            return
+        failed = {str((error.get("path") or ["request"])[0]): error["extensions"]["code"] for error in errors}
+        for field in fields or ["request"]:
+            self.metrics.answered(field, failed.get(field, failed.get("request", "OK")), seconds)
+
+
+def _about(asked: Asked) -> dict[str, str]:
+    return {"graphql.operation.type": asked.kind or "unknown", "adalog.fields": " ".join(asked.fields)}
+
+
+def chunks(answer: Answer) -> list[bytes]:
+    """The answer as it is sent."""
+    try:
+        return answer.chunks()
+    except TypeError as error:
+        # Text that is no UTF-8, for one; nothing of it may reach the client half written.
+        answer.body.clear()
+        answer.body["errors"] = [internal(error)]
+        return answer.chunks()
+
+
+def retry_after(errors: Iterable[Mapping[str, Any]]) -> int | None:
+    """Seconds after which what was refused is worth another try."""
+    return max((e["extensions"]["retryAfter"] for e in errors if "retryAfter" in e["extensions"]), default=None)
+
+
+def _unwanted(task: asyncio.Future[Subscription]) -> None:
+    """Ends a subscription that began while its client left."""
+    if not task.cancelled() and task.exception() is None:
+        task.result().close()
+
+
+async def _unless_gone(task: asyncio.Future[T], gone: Gone | None, told: asyncio.Future[None] | None) -> T:
+    """The task's result; cancels it when the client disconnects, or the server stops, first."""
+    try:
+        done, _ = await asyncio.wait((task,), timeout=_PATIENCE)
+        if not done:
+            watch = None if gone is None else asyncio.ensure_future(gone())
+            try:
+                waiting = [future for future in (task, watch, told) if future is not None]
+                await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                if watch is not None:
+                    abandoned(watch)
+            if not task.done():
+                raise ClientGoneError if watch is not None and watch.done() else StoppedError(stopping())
+        return task.result()
+    finally:
+        # Also when this request itself is cancelled: a server that shuts down waits for no query.
+        abandoned(task)

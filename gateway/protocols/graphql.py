@@ -1,0 +1,285 @@
+"""The /graphql endpoint over HTTP: one request in, one JSON answer or a stream of events out.
+
+Either ends when the client goes away.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import orjson
+from starlette.types import Receive, Scope, Send
+
+from adalog.datalog.errors import AdalogError, Code, quoted
+from adalog.executor.bounds.cancel import abandoned, stopping
+from adalog.gateway.connections.conditional import unchanged, validated
+from adalog.gateway.connections.direct import direct_way
+from adalog.gateway.explorer import Explorer
+from adalog.gateway.identity.principal import Expiry, Principal, expired
+from adalog.gateway.protocols import events, negotiation
+from adalog.gateway.protocols.answering import Answering, Asked, ClientGoneError, StoppedError, chunks, retry_after
+from adalog.gateway.protocols.negotiation import EVENTS, GRAPHQL_JSON, Accepted, BadRequestError, GraphQLRequest
+from adalog.gateway.settings.config import Settings
+from adalog.gateway.settings.origins import Origins
+from adalog.schema.background import elsewhere
+from adalog.schema.context import Context
+from adalog.schema.errors import describe
+from adalog.schema.execution import Answer
+from adalog.schema.live.stream import RefusedError
+
+# Of a request or an answer that is read or looked through in no time, and of a piece that is sent at once.
+_INLINE_BYTES = 64 * 1024
+_PIECE_BYTES = 256 * 1024
+_STATUS = {
+    Code.UNAUTHENTICATED: 401,
+    Code.FORBIDDEN: 403,
+    Code.LIMIT_EXCEEDED: 413,
+    Code.RATE_LIMITED: 429,
+    Code.BACKEND_UNAVAILABLE: 503,
+}
+_NO_EVENTS = BadRequestError(
+    406,
+    "a subscription is answered with events: send `Accept: text/event-stream`, or use a WebSocket with the "
+    "subprotocol graphql-transport-ws",
+)
+
+
+class GraphQLEndpoint:
+    """An ASGI app for GET and POST of GraphQL requests; `explorer` answers browsers."""
+
+    def __init__(self, answering: Answering, explorer: Explorer, origins: Origins, settings: Settings) -> None:
+        self.answering = answering
+        self.explorer = explorer.page()
+        self.origins = origins
+        self.request_bytes = settings.request_bytes
+        self.request_values = settings.request_values
+        self.ping_seconds = settings.ping_seconds
+        self.stop = answering.stop
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        accept = _headers(scope).get(b"accept", b"").decode("latin-1")
+        if scope["method"] in ("GET", "HEAD") and negotiation.wants_page(accept):
+            await self.explorer(scope, receive, send)
+            return
+        with ExitStack() as sending:
+            await self._respond(scope, receive, send, accept, sending)
+
+    async def _respond(self, scope: Scope, receive: Receive, send: Send, accept: str, sending: ExitStack) -> None:
+        """`sending` is left once the response is sent, or will not be."""
+        headers, method = _headers(scope), scope["method"]
+        accepted = negotiation.accepted(accept)
+        media = accepted.json or negotiation.JSON
+        try:
+            if not accepted:
+                raise BadRequestError(
+                    406,
+                    f"answers are {GRAPHQL_JSON}, application/json or {EVENTS}; {quoted(accept)} takes none",
+                )
+            if method in ("GET", "POST"):
+                self.origins.check(scope)
+            principal = await self.answering.tokens.asking(scope)
+            self.answering.introduce(principal, scope)
+            request = await self._read(scope, receive, headers)
+            asked = await self.answering.read(request, principal)
+            if asked.writes and method == "GET":
+                raise BadRequestError(
+                    405, "a GET may only query; send mutations with POST", headers={"Allow": "POST"}
+                )
+            if asked.subscribes:
+                if not accepted.events:
+                    raise _NO_EVENTS
+                resume = _text(headers.get(b"last-event-id"))
+                await self._stream(scope, receive, send, asked, principal, resume)
+                return
+            status, body, extra = await self._answer(scope, receive, asked, accepted, sending)
+            if accepted.events_first:
+                media = EVENTS
+            if "ETag" in extra and unchanged(headers.get(b"if-none-match"), extra["ETag"]):
+                status, body = 304, []
+        except BadRequestError as refused:
+            status, body, extra = refused.status, [_refusal(refused.code, refused.message)], refused.headers
+        except AdalogError as refused:
+            body = [orjson.dumps({"errors": [describe(refused)]})]
+            status, extra = refusal(refused)
+        except StoppedError as stopped:
+            # As for a refused document: whoever takes only application/json looks for errors in a 200.
+            status, body, extra = 503 if media == GRAPHQL_JSON else 200, [stopped.body], {}
+            if accepted.events_first:
+                status, body, media = 200, events.whole(body), EVENTS
+        except ClientGoneError:
+            return
+        except asyncio.CancelledError:
+            # While its body was still on the way.
+            if not self.stop.has_begun:
+                raise
+            status, body, extra = 503, [StoppedError(stopping()).body], {}
+        await _send(send, status, body, media, extra)
+
+    async def _answer(
+        self, scope: Scope, receive: Receive, asked: Asked, accepted: Accepted, sending: ExitStack
+    ) -> tuple[int, list[bytes], dict[str, str]]:
+        """(the status, the body in chunks, headers)."""
+        context = Context(self.answering.services)
+        sending.callback(context.budget.close)
+        answer = await self.answering.answer(asked, context, lambda: _disconnected(receive))
+        errors = answer.body.get("errors", ())
+        body = chunks(answer)
+        if accepted.events_first:
+            return 200, events.whole(body), {}
+        media = accepted.json or negotiation.JSON
+        if answer.executed and not errors and scope["method"] == "GET":
+            return 200, body, await _validated(media, body)
+        return _status(answer, media), body, _retry_after(retry_after(errors))
+
+    async def _stream(
+        self, scope: Scope, receive: Receive, send: Send, asked: Asked, principal: Principal, resume: str | None
+    ) -> None:
+        """Answers a subscription with events, until it ends, the client leaves, or the server stops."""
+        try:
+            subscribed = await self.answering.subscribe(asked, resume, lambda: _disconnected(receive))
+        except RefusedError as refused:
+            await _send(send, 200, events.whole([orjson.dumps({"errors": refused.errors})]), EVENTS, {})
+            return
+        stream = events.EventStream(subscribed, direct_way(scope), self.ping_seconds)
+        try:
+            await send({"type": "http.response.start", "status": 200, "headers": list(events.HEADERS)})
+            # The head leaves with the first bytes of the body.
+            await send({"type": "http.response.body", "body": events.KEEP_ALIVE, "more_body": True})
+            stream.begin()
+            expiry = Expiry(principal, lambda: stream.fail(expired()))
+            gone = asyncio.ensure_future(_disconnected(receive))
+            try:
+                await asyncio.wait((gone, stream.over), return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                abandoned(gone)
+                expiry.cancel()
+        finally:
+            stream.lost()
+        await send({"type": "http.response.body", "body": b""})
+
+    async def _read(self, scope: Scope, receive: Receive, headers: dict[bytes, bytes]) -> GraphQLRequest:
+        method = scope["method"]
+        if method == "POST":
+            task = asyncio.current_task()
+            assert task is not None
+            self.stop.reading.add(task)
+            try:
+                body = await self._body(receive, headers)
+            finally:
+                self.stop.reading.discard(task)
+            media = _text(headers.get(b"content-type")) or ""
+            if len(body) <= _INLINE_BYTES:
+                return negotiation.from_body(media, body, self.request_values)
+            return await elsewhere(lambda _: negotiation.from_body(media, body, self.request_values))
+        if method == "GET":
+            if len(scope["query_string"]) > self.request_bytes:
+                raise self._too_large()
+            query_string = scope["query_string"]
+            if len(query_string) <= _INLINE_BYTES:
+                return negotiation.from_url(query_string)
+            return await elsewhere(lambda _: negotiation.from_url(query_string))
+        raise BadRequestError(405, f"{method} is not for /graphql; use POST or GET", headers={"Allow": "GET, POST"})
+
+    async def _body(self, receive: Receive, headers: dict[bytes, bytes]) -> bytes:
+        declared = headers.get(b"content-length", b"0")
+        if declared.isdigit() and int(declared) > self.request_bytes:
+            raise self._too_large()
+        # One piece of memory, as a body that comes byte by byte would be a list of as many pieces.
+        body = bytearray()
+        while True:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise ClientGoneError
+            chunk: bytes = message.get("body", b"")
+            if not body and not message.get("more_body", False) and len(chunk) <= self.request_bytes:
+                return chunk
+            body += chunk
+            if len(body) > self.request_bytes:
+                raise self._too_large()
+            if not message.get("more_body", False):
+                return bytes(body)
+
+    def _too_large(self) -> BadRequestError:
+        return BadRequestError(
+            413,
+            f"the request has more than {self.request_bytes:,} bytes; ADALOG_REQUEST_BYTES moves this limit",
+            Code.LIMIT_EXCEEDED,
+            {"Connection": "close"},
+        )
+
+
+def refusal(refused: AdalogError) -> tuple[int, dict[str, str]]:
+    """The status and the headers of a request that is refused before its document is run."""
+    status = _STATUS.get(refused.code, 400)
+    return status, {"WWW-Authenticate": "Bearer"} if status == 401 else _retry_after(refused.retry_after)
+
+
+def _retry_after(seconds: int | None) -> dict[str, str]:
+    """The header that says when what was refused is worth another try."""
+    return {} if seconds is None else {"Retry-After": str(seconds)}
+
+
+def _status(answer: Answer, media: str) -> int:
+    """With `data`, even null, 200. A refused document is 4xx, except to those who take only application/json."""
+    if answer.executed or media != GRAPHQL_JSON:
+        return 200
+    codes = {error["extensions"]["code"] for error in answer.body.get("errors", ())}
+    return 413 if codes == {Code.LIMIT_EXCEEDED.value} else 400
+
+
+async def _disconnected(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+def _refusal(code: Code, message: str) -> bytes:
+    return orjson.dumps({"errors": [{"message": message, "extensions": {"code": code.value, "retryable": False}}]})
+
+
+def _headers(scope: Scope) -> dict[bytes, bytes]:
+    return dict(scope["headers"])
+
+
+def _text(value: bytes | None) -> str | None:
+    return None if value is None else value.decode("latin-1")
+
+
+async def _validated(media: str, body: list[bytes]) -> dict[str, str]:
+    if sum(map(len, body)) <= _INLINE_BYTES:
+        return validated(media, body)
+    return await elsewhere(lambda _: validated(media, body))
+
+
+async def _send(send: Send, status: int, body: list[bytes], media: str, extra: dict[str, str]) -> None:
+    about = {"cache-control": "no-store", "vary": "Accept", **{name.lower(): each for name, each in extra.items()}}
+    headers = [(name.encode(), value.encode()) for name, value in about.items()]
+    size = sum(map(len, body))
+    if status != 304:
+        headers.append((b"content-type", media.encode() + b"; charset=utf-8"))
+        headers.append((b"content-length", str(size).encode()))
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    if size <= _PIECE_BYTES:
+        await send({"type": "http.response.body", "body": b"".join(body)})
+        return
+    # The server waits between pieces for a client that reads slowly, and each that is sent is let go.
+    for piece in _pieces(body):
+        await send({"type": "http.response.body", "body": piece, "more_body": True})
+    await send({"type": "http.response.body", "body": b""})
+
+
+def _pieces(body: list[bytes]) -> Iterator[bytes]:
+    """The chunks of a body, which is emptied, put together or cut to about what is sent at once."""
+    body.reverse()
+    waiting: list[bytes] = []
+    size = 0
+    while body:
+        chunk = body.pop()
+        waiting.append(chunk)
+        size += len(chunk)
+        if size >= _PIECE_BYTES or not body:
+            together = b"".join(waiting)
+            waiting.clear()
+            size = 0
+            yield from (together[at : at + _PIECE_BYTES] for at in range(0, len(together), _PIECE_BYTES))

@@ -1,0 +1,208 @@
+"""GraphQL over HTTP: which media type answers, and what the request asks.
+
+https://graphql.github.io/graphql-over-http/draft/
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qs
+
+import numpy as np
+import orjson
+
+from adalog.datalog.errors import Code, quoted
+from adalog.store.files.collecting import put_off
+
+GRAPHQL_JSON = "application/graphql-response+json"
+JSON = "application/json"
+EVENTS = "text/event-stream"
+_RANGES = {
+    GRAPHQL_JSON: GRAPHQL_JSON,
+    JSON: JSON,
+    "application/*": GRAPHQL_JSON,
+    "*/*": JSON,
+}
+
+# Of an Accept header, what is looked at: browsers send some hundred characters.
+_ACCEPT = 8_000
+# Bytes from which on a search for garbage is worth putting off.
+_LARGE = 64 * 1024
+
+
+class BadRequestError(Exception):
+    """A request that is not GraphQL over HTTP; `status` is the answer's."""
+
+    def __init__(
+        self, status: int, message: str, code: Code = Code.ARG_INVALID, headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+        self.code = code
+        self.headers = dict(headers or {})
+
+
+@dataclass(frozen=True, slots=True)
+class GraphQLRequest:
+    """The four parameters of a GraphQL request."""
+
+    query: str
+    operation_name: str | None = None
+    variables: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """What a client takes. `json`: the media type of an answer, None where neither will do. `events`: whether it
+    takes server-sent events; `events_first`: whether it would rather have them than JSON."""
+
+    json: str | None
+    events: bool = False
+    events_first: bool = False
+
+    def __bool__(self) -> bool:
+        return self.json is not None or self.events
+
+
+def accepted(header: str) -> Accepted:
+    """What an Accept header takes: the first of the best media types of JSON, and events where they are named.
+
+    Whoever takes anything gets application/json, as graphql-http's audits want it, and no events: it would wait for
+    the end of a stream.
+    """
+    if not header or header == "*/*":
+        return Accepted(JSON)
+    best, best_quality, events = None, 0.0, 0.0
+    for part in _ranges(header):
+        media, *parameters = (piece.strip() for piece in part.split(";"))
+        chosen = _RANGES.get(media)
+        quality = _quality(parameters)
+        if chosen is not None and quality > best_quality:
+            best, best_quality = chosen, quality
+        elif media == EVENTS:
+            events = max(events, quality)
+    return Accepted(best, events > 0, events > best_quality)
+
+
+def wants_page(header: str) -> bool:
+    """Whether a browser is asking for a page to look at."""
+    for part in _ranges(header):
+        media = part.partition(";")[0].strip()
+        if media in (GRAPHQL_JSON, JSON):
+            return False
+        if media in ("text/html", "application/xhtml+xml"):
+            return True
+    return False
+
+
+def _ranges(header: str) -> list[str]:
+    return header[:_ACCEPT].lower().split(",")
+
+
+def _quality(parameters: list[str]) -> float:
+    for parameter in parameters:
+        name, _, value = parameter.partition("=")
+        if name.strip() == "q":
+            try:
+                return float(value)
+            except ValueError:
+                return 0.0
+    return 1.0
+
+
+def _loaded(body: bytes) -> Any:
+    with put_off(len(body)):
+        return orjson.loads(body)
+
+
+def cost_of_json(body: bytes) -> int:
+    """What reading a JSON text costs, in numbers read: known before it is paid, as it cannot be read in parts.
+
+    A list or an object costs about two numbers, a string or a key eight. What stands within strings counts too.
+    """
+    letters = np.frombuffer(body, np.uint8)
+
+    def count(letter: bytes) -> int:
+        return int(np.count_nonzero(letters == letter[0]))
+
+    return count(b",") + 2 * (count(b"[") + count(b"{")) + 4 * count(b'"')
+
+
+def from_body(content_type: str, body: bytes, most: int) -> GraphQLRequest:
+    """A POST's request. Only JSON is taken: another site's page cannot send it without asking first (CSRF).
+
+    `most`: what reading it may cost, in numbers read.
+    """
+    media, _, parameters = content_type.lower().partition(";")
+    if media.strip() != JSON:
+        shown = f"{quoted(content_type)} was sent" if content_type else "none was sent"
+        raise BadRequestError(
+            415, f"a POST needs `Content-Type: application/json`; {shown}", headers={"Accept-Post": JSON}
+        )
+    charset = parameters.partition("charset=")[2].strip().strip('"')
+    if charset and charset not in ("utf-8", "utf8"):
+        raise BadRequestError(415, f"the request must be UTF-8, not {quoted(charset)}")
+    if 3 * len(body) > most and cost_of_json(body) > most:
+        raise BadRequestError(
+            413,
+            f"the request has more than about {most:,} JSON values; ADALOG_REQUEST_VALUES moves this limit",
+            Code.LIMIT_EXCEEDED,
+        )
+    try:
+        content = _loaded(body) if len(body) > _LARGE else orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise BadRequestError(
+            400, f"the request is not JSON: {error.msg} at line {error.lineno}, column {error.colno}"
+        ) from None
+    if isinstance(content, list):
+        raise BadRequestError(
+            400, "batches are not taken: send one object with `query`, `variables`, `operationName`"
+        )
+    if not isinstance(content, dict):
+        raise BadRequestError(400, "the request must be a JSON object with `query`, `variables`, `operationName`")
+    return checked(content)
+
+
+def from_url(query_string: bytes) -> GraphQLRequest:
+    """A GET's request."""
+    try:
+        # A blank value stays, so that an empty query is told from none.
+        found = parse_qs(query_string.decode("ascii"), keep_blank_values=True, max_num_fields=20, errors="strict")
+    except ValueError:
+        raise BadRequestError(400, "the query string cannot be read: it must be URL-encoded UTF-8") from None
+    twice = next((name for name, values in found.items() if len(values) > 1), None)
+    if twice is not None:
+        # A program on the way may have looked at another one of them.
+        raise BadRequestError(400, f"{quoted(twice)} stands twice in the query string")
+    content: dict[str, Any] = {name: values[0] for name, values in found.items()}
+    for name in ("variables", "extensions"):
+        if content.get(name):
+            try:
+                content[name] = orjson.loads(content[name])
+            except orjson.JSONDecodeError as error:
+                raise BadRequestError(400, f"{name} is not JSON: {error.msg}, column {error.colno}") from None
+        else:
+            content.pop(name, None)
+    return checked(content)
+
+
+def checked(content: dict[str, Any]) -> GraphQLRequest:
+    """The request in a JSON object. Raises BadRequestError where a parameter has a wrong type."""
+    query = content.get("query")
+    operation_name = content.get("operationName")
+    variables = content.get("variables")
+    extensions = content.get("extensions")
+    if query is None:
+        raise BadRequestError(400, "`query` is missing: the text of a GraphQL document")
+    if not isinstance(query, str):
+        raise BadRequestError(400, "`query` must be a string: the text of a GraphQL document")
+    if operation_name is not None and not isinstance(operation_name, str):
+        raise BadRequestError(400, "`operationName` must be a string")
+    if variables is not None and not isinstance(variables, dict):
+        raise BadRequestError(400, "`variables` must be a JSON object")
+    if extensions is not None and not isinstance(extensions, dict):
+        raise BadRequestError(400, "`extensions` must be a JSON object")
+    return GraphQLRequest(query, operation_name or None, variables)

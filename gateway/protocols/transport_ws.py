@@ -1,0 +1,413 @@
+"""The subprotocol graphql-transport-ws: connection_init, subscribe, next, error, complete, ping and pong as JSON.
+
+https://github.com/enisdenjo/graphql-ws/blob/master/PROTOCOL.md. Strawberry has a handler for it, which is not used:
+it wakes a task for every event of every subscriber, makes JSON of it for each again, and sends it through ASGI,
+where a thousand subscribers leave ten microseconds for all of that. It also reads on while its client does not, and
+ends the subscriptions of a server that stops as if they were complete.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import ExitStack
+from functools import partial
+from typing import Any, ClassVar, Final
+
+import orjson
+from starlette.responses import JSONResponse
+from starlette.types import Receive, Scope, Send
+
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.live.event import Message
+from adalog.executor.live.subscription import Subscription
+from adalog.gateway.connections.direct import direct_way, send_events
+from adalog.gateway.connections.websocket import RESTART, WebSocket
+from adalog.gateway.identity.auth import authorizations
+from adalog.gateway.identity.principal import Expiry, Principal
+from adalog.gateway.protocols import negotiation
+from adalog.gateway.protocols.answering import Answering, Asked, StoppedError, chunks
+from adalog.gateway.protocols.graphql import refusal
+from adalog.gateway.protocols.negotiation import BadRequestError
+from adalog.gateway.settings.config import Settings
+from adalog.gateway.settings.origins import Origins
+from adalog.schema.background import elsewhere
+from adalog.schema.context import Context
+from adalog.schema.errors import describe, internal
+from adalog.schema.live.stream import RefusedError
+
+SUBPROTOCOL: Final = "graphql-transport-ws"
+
+BAD_REQUEST: Final = 4400
+UNAUTHORIZED: Final = 4401
+FORBIDDEN: Final = 4403
+NOT_ACCEPTABLE: Final = 4406
+INIT_TIMEOUT: Final = 4408
+SUBSCRIBER_EXISTS: Final = 4409
+TOO_MANY_INITS: Final = 4429
+
+# Of a message that is read in no time.
+_INLINE_BYTES: Final = 64 * 1024
+# Of the payload of connection_init, whose names are compared without regard to case.
+_MEMBERS: Final = 1_000
+# Of what a client names an operation, which every event repeats.
+_ID_BYTES: Final = 128
+
+
+class InvalidMessageError(Exception):
+    """A message that the protocol does not know: the connection ends."""
+
+
+class SocketEndpoint:
+    """An ASGI app for WebSockets on /graphql."""
+
+    def __init__(self, answering: Answering, origins: Origins, settings: Settings) -> None:
+        self.answering = answering
+        self.origins = origins
+        self.request_values = settings.request_values
+        self.most = settings.operations_per_connection
+        self.init_seconds = settings.init_seconds
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await receive()
+        try:
+            # Browsers send Origin with every WebSocket, and let every page open one (cross-site hijacking).
+            self.origins.check(scope)
+        except AdalogError as refused:
+            await _refusal(403, refused)(scope, receive, send)
+            return
+        principal = None
+        if authorizations(scope) or not self.answering.tokens.required:
+            try:
+                principal = await self.answering.tokens.asking(scope)
+            except AdalogError as refused:
+                await _refusal(refusal(refused)[0], refused)(scope, receive, send)
+                return
+        spoken = SUBPROTOCOL in scope["subprotocols"]
+        await send({"type": "websocket.accept", "subprotocol": SUBPROTOCOL if spoken else None})
+        socket = direct_way(scope)
+        assert isinstance(socket, WebSocket)
+        session = Session(self, scope, socket, principal)
+        if not spoken:
+            socket.close(NOT_ACCEPTABLE, f"Subprotocol not acceptable: this server speaks {SUBPROTOCOL}")
+        await session.run(receive)
+
+
+class Operation:
+    """One operation of a connection, from subscribe to complete. `head`: how its events begin."""
+
+    __slots__ = ("head", "id", "stream", "task")
+
+    def __init__(self, name: str) -> None:
+        self.id = name
+        self.head = b'{"id":%b,"type":"next","payload":' % orjson.dumps(name)
+        self.task: asyncio.Task[None] | None = None
+        self.stream: Subscription | None = None
+
+    def end(self) -> None:
+        """Nobody waits for it any more."""
+        if self.task is not None:
+            self.task.cancel()
+        if self.stream is not None:
+            self.stream.close()
+
+
+class Session:
+    """One connection: who it is, and what it asks at the moment. Lives in the event loop."""
+
+    def __init__(
+        self, endpoint: SocketEndpoint, scope: Scope, socket: WebSocket, principal: Principal | None
+    ) -> None:
+        self._answering = endpoint.answering
+        self._request_values = endpoint.request_values
+        self._most = endpoint.most
+        self._scope = scope
+        self._socket = socket
+        self._counts = socket.wire.messages
+        # Known from the handshake, or else from connection_init.
+        self._principal = principal
+        self._is_initialised = False
+        self._expiry: Expiry | None = None
+        # The code and the reason with which the connection ends once nothing runs any more.
+        self._leaving: tuple[int, str] | None = None
+        self._late = asyncio.get_running_loop().time() + endpoint.init_seconds
+        self._operations: dict[str, Operation] = {}
+        # Streams that have more than the connection takes at the moment, in turn.
+        self._waiting: dict[str, Operation] = {}
+        socket.attach(self)
+
+    async def run(self, receive: Receive) -> None:
+        """Takes messages until the connection ends."""
+        try:
+            while (message := await receive())["type"] != "websocket.disconnect":
+                await self._received(message)
+        except InvalidMessageError as invalid:
+            self._socket.close(BAD_REQUEST, str(invalid))
+        finally:
+            self.lost()
+
+    # What the connection tells
+
+    def writable(self) -> None:
+        waiting, self._waiting = self._waiting, {}
+        for operation in waiting.values():
+            if operation.stream is not None:
+                operation.stream.pump()
+
+    def leave(self) -> None:
+        self._leave(RESTART, "the server stops; connect again")
+
+    def _expire(self) -> None:
+        self._leave(UNAUTHORIZED, "Unauthorized: the token has expired; connect again with a new one")
+
+    def _leave(self, code: int, reason: str) -> None:
+        """Ends streams at once, and the connection when what runs is answered."""
+        self._leaving = self._leaving or (code, reason)
+        for operation in [each for each in self._operations.values() if each.stream is not None]:
+            # Without a word: complete would tell the client that there is nothing to go on with.
+            operation.end()
+            self._forget(operation)
+        self._leave_if_done()
+
+    def lost(self) -> None:
+        if self._expiry is not None:
+            self._expiry.cancel()
+        for operation in list(self._operations.values()):
+            operation.end()
+            self._forget(operation)
+
+    def check(self, now: float) -> None:
+        if not self._is_initialised and now > self._late:
+            self._socket.close(INIT_TIMEOUT, "Connection initialisation timeout")
+
+    # Messages
+
+    async def _received(self, message: Mapping[str, Any]) -> None:
+        text = message.get("text")
+        if text is None:
+            raise InvalidMessageError("messages are text, not binary")
+        size = len(text)
+        content = _read(text) if size <= _INLINE_BYTES else await self._read_long(text)
+        if not isinstance(content, dict):
+            raise InvalidMessageError("a message is a JSON object")
+        kind = content.get("type")
+        handle = self._HANDLERS.get(kind) if isinstance(kind, str) else None
+        if handle is None:
+            raise InvalidMessageError(f"Unknown message type: {_shown(kind)}")
+        self._counts[f"received {kind}"] += 1
+        waits = handle(self, content, size)
+        if waits is not None:
+            await waits
+
+    async def _read_long(self, text: str) -> Any:
+        data = text.encode()
+        if negotiation.cost_of_json(data) > self._request_values:
+            raise InvalidMessageError("the message has too many JSON values; ADALOG_REQUEST_VALUES is the limit")
+        self._socket.hold(len(data))
+        try:
+            return await elsewhere(lambda _: _read(data))
+        finally:
+            self._socket.release(len(data))
+
+    async def _initialise(self, message: dict[str, Any], size: int) -> None:
+        payload = _payload(message)
+        if len(payload) > _MEMBERS:
+            raise InvalidMessageError(f"`payload` of connection_init has more than {_MEMBERS:,} members")
+        if self._is_initialised:
+            self._socket.close(TOO_MANY_INITS, "Too many initialisation requests")
+            return
+        self._is_initialised = True
+        given = next((value for name, value in payload.items() if name.lower() == "authorization"), None)
+        try:
+            if given is not None:
+                self._principal = await self._answering.tokens.principal(str(given))
+            elif self._principal is None:
+                self._principal = await self._answering.tokens.principal(None)
+        except AdalogError as refused:
+            self._socket.close(FORBIDDEN, f"Forbidden: {refused.message}")
+            return
+        if self._expiry is not None:
+            self._expiry.cancel()
+        self._expiry = Expiry(self._principal, self._expire)
+        if self._leaving is None:
+            self._say(b'{"type":"connection_ack"}', "connection_ack")
+
+    def _ping(self, message: dict[str, Any], size: int) -> None:
+        payload = _payload(message)
+        answer = {"type": "pong", "payload": payload} if payload else {"type": "pong"}
+        self._say(orjson.dumps(answer), "pong")
+
+    def _pong(self, message: dict[str, Any], size: int) -> None:
+        _payload(message)
+
+    def _subscribe(self, message: dict[str, Any], size: int) -> None:
+        name, payload = _name(message), message.get("payload")
+        if not isinstance(payload, dict):
+            raise InvalidMessageError("`payload` of subscribe must be an object with `query`")
+        if not isinstance(payload.get("query"), str):
+            raise InvalidMessageError("`query` of subscribe must be a string: the text of a GraphQL document")
+        principal = self._principal
+        if not self._is_initialised or principal is None:
+            self._socket.close(UNAUTHORIZED, "Unauthorized")
+        elif name in self._operations:
+            self._socket.close(SUBSCRIBER_EXISTS, f"Subscriber for {name} already exists")
+        elif len(self._operations) >= self._most:
+            full = (
+                f"this connection has {self._most} operations already; complete some, or open another connection; "
+                "ADALOG_OPERATIONS_PER_CONNECTION moves this limit"
+            )
+            self._say_error(name, [describe(AdalogError(Code.RATE_LIMITED, full, retry_after=1))])
+        elif self._leaving is None:
+            operation = self._operations[name] = Operation(name)
+            self._socket.operations += 1
+            operation.task = asyncio.create_task(self._operate(operation, principal, payload, size))
+
+    def _complete(self, message: dict[str, Any], size: int) -> None:
+        operation = self._operations.get(_name(message))
+        if operation is not None:
+            operation.end()
+            self._forget(operation)
+
+    _HANDLERS: ClassVar[Mapping[str, Callable[[Session, dict[str, Any], int], Awaitable[None] | None]]] = {
+        "connection_init": _initialise,
+        "ping": _ping,
+        "pong": _pong,
+        "subscribe": _subscribe,
+        "complete": _complete,
+    }
+
+    # Operations
+
+    async def _operate(
+        self, operation: Operation, principal: Principal, payload: dict[str, Any], size: int
+    ) -> None:
+        """Answers a query or mutation, or begins a subscription."""
+        self._socket.hold(size)
+        try:
+            with ExitStack() as sending:
+                await self._answer(operation, principal, payload, sending)
+        except BadRequestError as refused:
+            self._fail(operation, [describe(AdalogError(refused.code, refused.message))])
+        except AdalogError as refused:
+            self._fail(operation, [describe(refused)])
+        except RefusedError as refused:
+            self._fail(operation, refused.errors)
+        except StoppedError as stopped:
+            self._fail(operation, [stopped.error])
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is this operation's alone
+            self._fail(operation, [internal(error)])
+        finally:
+            operation.task = None
+            self._socket.release(size)
+            if operation.stream is None:
+                self._forget(operation)
+                self._leave_if_done()
+
+    async def _answer(
+        self, operation: Operation, principal: Principal, payload: dict[str, Any], sending: ExitStack
+    ) -> None:
+        self._answering.introduce(principal, self._scope)
+        asked = await self._answering.read(negotiation.checked(payload), principal)
+        if asked.subscribes:
+            await self._follow(operation, asked)
+            return
+        context = Context(self._answering.services)
+        sending.callback(context.budget.close)
+        answer = await self._answering.answer(asked, context)
+        if not answer.executed:
+            self._fail(operation, answer.body["errors"])
+            return
+        pieces = [operation.head, *chunks(answer), b"}"]
+        await self._socket.drained()
+        if self._operations.get(operation.id) is operation:
+            self._counts["sent next"] += 1
+            self._socket.send_pieces(pieces)
+            del pieces
+            self._end(operation)
+            await self._socket.drained()
+
+    async def _follow(self, operation: Operation, asked: Asked) -> None:
+        begun = await self._answering.subscribe(asked)
+        if self._leaving is not None or self._operations.get(operation.id) is not operation:
+            begun.close()
+        else:
+            operation.stream = begun
+            begun.listen(partial(self._deliver, operation), partial(self._ended, operation))
+
+    def _deliver(self, operation: Operation, messages: Sequence[Message]) -> int:
+        """Sends events, as long as the connection is not full."""
+        head = operation.head
+        sent = send_events(self._socket, messages, lambda message: b"%b%b}" % (head, message.payload))
+        if sent < len(messages):
+            self._waiting[operation.id] = operation
+        self._counts["sent next"] += sent
+        return sent
+
+    def _ended(self, operation: Operation, error: AdalogError | None) -> None:
+        """The hub has ended a subscription, in order or with an error."""
+        operation.end()
+        if error is None:
+            self._end(operation)
+        else:
+            self._fail(operation, [describe(error)])
+        self._leave_if_done()
+
+    def _end(self, operation: Operation) -> None:
+        """The operation is over in order."""
+        if self._forget(operation):
+            self._say(orjson.dumps({"id": operation.id, "type": "complete"}), "complete")
+
+    def _fail(self, operation: Operation, errors: Sequence[Mapping[str, Any]]) -> None:
+        if self._forget(operation):
+            self._say_error(operation.id, errors)
+
+    def _forget(self, operation: Operation) -> bool:
+        """Whether it was known until now; its id may be used again."""
+        if self._operations.get(operation.id) is not operation:
+            return False
+        del self._operations[operation.id]
+        self._waiting.pop(operation.id, None)
+        self._socket.operations -= 1
+        return True
+
+    def _leave_if_done(self) -> None:
+        if self._leaving is not None and not self._operations:
+            self._socket.close(*self._leaving)
+
+    def _say_error(self, name: str, errors: Sequence[Mapping[str, Any]]) -> None:
+        self._say(orjson.dumps({"id": name, "type": "error", "payload": list(errors)}), "error")
+
+    def _say(self, message: bytes, kind: str) -> None:
+        self._counts[f"sent {kind}"] += 1
+        self._socket.send_piece(message)
+
+
+def _read(text: str | bytes) -> Any:
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        raise InvalidMessageError(f"the message is not JSON: {error.msg} at column {error.colno}") from None
+
+
+def _payload(message: dict[str, Any]) -> dict[str, Any]:
+    payload = message.get("payload")
+    if payload is not None and not isinstance(payload, dict):
+        raise InvalidMessageError("`payload` must be an object")
+    return payload or {}
+
+
+def _name(message: dict[str, Any]) -> str:
+    name = message.get("id")
+    if not isinstance(name, str) or not name or len(name.encode()) > _ID_BYTES:
+        raise InvalidMessageError(f"`id` must be a string of 1 to {_ID_BYTES} bytes")
+    return name
+
+
+def _shown(kind: object) -> str:
+    return kind[:40] if isinstance(kind, str) else "none"
+
+
+def _refusal(status: int, error: AdalogError) -> JSONResponse:
+    """The answer to a handshake, in GraphQL's form."""
+    headers = {"Cache-Control": "no-store"} | ({"WWW-Authenticate": "Bearer"} if status == 401 else {})
+    return JSONResponse({"errors": [describe(error)]}, status, headers)

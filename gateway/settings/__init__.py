@@ -1,0 +1,1 @@
+"""Settings: their types, their defaults, and where they come from."""

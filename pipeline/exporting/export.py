@@ -1,0 +1,177 @@
+"""An export from a view to its folder: what is done by whom. The driver knows names and counts, never rows."""
+
+from __future__ import annotations
+
+import pickle
+import shutil
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Final, Protocol, TypeVar
+from uuid import uuid4
+
+from adalog.cluster.addresses import is_address
+from adalog.cluster.shipping import Shipped
+from adalog.pipeline.exporting.folder import MANIFEST, SCHEMA, ExportedAttribute, File, Listing, folder_names
+from adalog.pipeline.exporting.parts import ExportJob, Share, write_shares
+from adalog.pipeline.exporting.schema import idents_of, schema_text
+from adalog.pipeline.exporting.target import Writing, check, writing
+from adalog.pipeline.exporting.values import tags_of
+from adalog.store.files.private import FOLDER_MODE, opener
+from adalog.store.snapshot.manifest import Manifest
+from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.values import bootstrap
+from adalog.store.values.attribute import Attribute
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+ROWS: Final = 1 << 21
+"""About how many datoms a file has."""
+_LEAST: Final = -(1 << 63)
+_MOST: Final = (1 << 63) - 1
+# No attribute's folder begins with a dot.
+_DATABASE: Final = ".database"
+
+
+class Runner(Protocol):
+    """Who runs tasks."""
+
+    def each(self, stage: str, work: Callable[[T], R], items: Sequence[T]) -> list[R]:
+        """What `work` makes of each item, a task each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What an export wrote. bytes: of the attributes' files."""
+
+    t: int
+    datoms: int
+    attributes: int
+    files: int
+    bytes: int
+    seconds: float
+
+
+def export(snapshot: Snapshot, runner: Runner, to: Path | str, form: str, rows: int = ROWS) -> Outcome:
+    """Writes a view, which may be a history, into a folder or to an address where nothing is yet.
+
+    Raises ARG_INVALID for a folder with something in it.
+    """
+    began = time.monotonic()
+    to = str(to)
+    check(to)
+    with writing(to) as place, _database_folder(place) as database:
+        attributes = _exported(snapshot)
+        names = folder_names(each.ident for each in attributes)
+        for name in names.values():
+            place.make(name)
+        job = ExportJob(place, form, snapshot.is_history)
+        manifest = snapshot.manifest()
+        shares = [
+            share
+            for each in attributes
+            for share in _shares(snapshot, each, _shipped(manifest, each, database), names[each.ident], rows)
+        ]
+        files: dict[int, list[File]] = {each.id: [] for each in attributes}
+        for written in runner.each("writing", partial(write_shares, job), _tasks(snapshot, shares, rows)):
+            for attribute, file in written:
+                files[attribute].append(file)
+        exported = tuple(
+            ExportedAttribute(
+                str(each.ident),
+                str(each.value_type),
+                names[each.ident],
+                tuple(sorted(files[each.id], key=lambda file: file.name)),
+            )
+            for each in attributes
+        )
+        for each in exported:
+            place.remove_strays(each.folder, {file.name for file in each.files})
+        idents = idents_of(snapshot)
+        with place.file(SCHEMA) as stream:
+            stream.write(schema_text(snapshot, idents).encode())
+        named = {str(ident): e for ident, e in idents.items()}
+        with place.file(MANIFEST) as stream:
+            stream.write(Listing(form, snapshot.t, snapshot.is_history, exported, named).written())
+    every = [file for each in exported for file in each.files]
+    return Outcome(
+        snapshot.t,
+        sum(file.datoms for file in every),
+        len(exported),
+        len(every),
+        sum(file.bytes for file in every),
+        round(time.monotonic() - began, 3),
+    )
+
+
+def _exported(snapshot: Snapshot) -> list[Attribute]:
+    """The attributes that have a folder: all that are declared with a type; of adalog's own, in a history, the
+    instants of its transactions."""
+    return [
+        each
+        for each in snapshot.attributes()
+        if each.value_type is not None
+        and (not bootstrap.is_built_in(each.id) or (snapshot.is_history and each.id == bootstrap.TX_INSTANT))
+    ]
+
+
+@contextmanager
+def _database_folder(place: Writing) -> Iterator[Path | None]:
+    """Where tasks find what they need of the database: beside what they write; None: it goes with them."""
+    if is_address(place.place):
+        yield None
+        return
+    path = Path(place.place) / _DATABASE
+    path.mkdir(FOLDER_MODE)
+    yield path
+    shutil.rmtree(path)
+
+
+def _shipped(manifest: Manifest, attribute: Attribute, folder: Path | None) -> Shipped:
+    """What an attribute's tasks need of the database: a worker checks what it opens, and need not check all."""
+    # Once it may have been of another type.
+    tags = set(manifest.blocks) if manifest.history else tags_of(str(attribute.value_type))
+    own = replace(
+        manifest,
+        attributes=(attribute,),
+        relations={id_: each for id_, each in manifest.relations.items() if id_ == attribute.id},
+        events={id_: each for id_, each in manifest.events.items() if id_ == attribute.id},
+        blocks={tag: each for tag, each in manifest.blocks.items() if tag in tags},
+        young={tag: each for tag, each in manifest.young.items() if tag in tags},
+    )
+    if folder is None:
+        return Shipped(uuid4().hex, pickle.dumps(own.located(), protocol=5), None, afar=True)
+    path = folder / str(attribute.id)
+    with open(path, "wb", opener=opener) as file:
+        pickle.dump(own, file, protocol=5)
+    return Shipped(uuid4().hex, None, str(path))
+
+
+def _shares(snapshot: Snapshot, attribute: Attribute, database: Shipped, folder: str, rows: int) -> Iterator[Share]:
+    bounds = [_LEAST, *snapshot.data_of(attribute.id).cuts(rows), _MOST]
+    for number, (low, high) in enumerate(pairwise(bounds)):
+        ident, value_type = str(attribute.ident), str(attribute.value_type)
+        yield Share(database, attribute.id, ident, value_type, folder, number, low, high)
+
+
+def _tasks(snapshot: Snapshot, shares: Sequence[Share], rows: int) -> list[tuple[Share, ...]]:
+    """The shares of each task: small ones together."""
+    parts: dict[int, int] = {}
+    for share in shares:
+        parts[share.attribute] = parts.get(share.attribute, 0) + 1
+    tasks: list[tuple[Share, ...]] = []
+    held: list[Share] = []
+    size = 0
+    for share in shares:
+        data = snapshot.data_of(share.attribute)
+        held.append(share)
+        size += (data.relation.count + len(data.delta)) // parts[share.attribute]
+        if size >= rows // 2:
+            tasks.append(tuple(held))
+            held, size = [], 0
+    return [*tasks, tuple(held)] if held else tasks

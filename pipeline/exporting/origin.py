@@ -1,0 +1,54 @@
+"""Where an export is read from: a folder, or an address. The other side of `target`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from adalog.cluster.addresses import is_address, opened, reached, shown
+
+
+class Origin:
+    """A place that is read from, by this process and by tasks. Pickles."""
+
+    def __init__(self, place: str) -> None:
+        self.place = place if is_address(place) else str(Path(place).absolute())
+
+    def __str__(self) -> str:
+        return shown(self.place) if is_address(self.place) else self.place
+
+    def told(self, name: str) -> str:
+        """A file as it may be said."""
+        return f"{self}/{name}"
+
+    def size(self, name: str) -> int:
+        """How many bytes a file has. Raises OSError where there is none, BACKEND_UNAVAILABLE for an address that
+        cannot be used."""
+        if not is_address(self.place):
+            return Path(self.place, name).stat().st_size
+        system, path = opened(self.place)
+        with reached(self.place):
+            [found] = system.get_file_info([f"{path}/{name}"])
+        if not found.is_file:
+            raise FileNotFoundError(2, "there is no such file")
+        return int(found.size)
+
+    def content(self, name: str) -> bytes:
+        """What a file holds. Raises as `size`."""
+        self.size(name)
+        with self.file(name) as file:
+            content: bytes = file.read()
+        return content
+
+    @contextmanager
+    def file(self, name: str) -> Iterator[Any]:
+        """A file to read from any place of it."""
+        if not is_address(self.place):
+            with Path(self.place, name).open("rb") as file:
+                yield file
+            return
+        system, path = opened(self.place)
+        with reached(self.place), system.open_input_file(f"{path}/{name}") as stream:
+            yield stream

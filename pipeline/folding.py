@@ -1,0 +1,90 @@
+"""Folds of attributes that are too large for one process: a task for each range of pairs, one that joins them."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Protocol, TypeVar
+from uuid import uuid4
+
+from adalog.cluster.session import Session
+from adalog.cluster.shipping import Shipped
+from adalog.pipeline.importing.read.reading import SparkRunner
+from adalog.store.checkpoint.compactor import Elsewhere, FoldJob
+from adalog.store.files.private import opener
+from adalog.store.files.segment import Segment
+from adalog.store.tries.pieces import (
+    Fold,
+    Pair,
+    join_pieces,
+    ranges_of,
+    sampled,
+    within,
+    write_backward,
+    write_forward,
+)
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class Runner(Protocol):
+    """Who runs tasks."""
+
+    def each(self, stage: str, work: Callable[[T], R], items: Sequence[T]) -> list[R]:
+        """What `work` makes of each item, a task each."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """A piece to be written: of which direction, and which pairs."""
+
+    inverse: bool
+    low: Pair
+    high: Pair
+
+
+def fold(runner: Runner, job: FoldJob) -> Segment:
+    """The new base of the job's attribute. Raises what the runner raises."""
+    size = job.size
+    forward, backward = sampled(job.relation, job.events, size)
+    tasks = [_Task(False, *each) for each in ranges_of([forward], size)]
+    tasks += [_Task(True, *each) for each in ranges_of([backward], size)]
+    path = Path(job.fold.folder) / "database"
+    with open(path, "wb", opener=opener) as file:
+        # Elsewhere the attribute need not have a schema, and its values are but numbers.
+        pickle.dump(replace(job.manifest, blocks={}, young={}), file, protocol=5)
+    shipped = Shipped(uuid4().hex, None, str(path))
+    pieces = runner.each("folding", partial(_piece, job.fold, shipped), tasks)
+    last = max(job.relation.last, int(job.events.t.max(initial=0)))
+    forwards = sum(not task.inverse for task in tasks)
+    [made] = runner.each("joining", partial(_joined, job.fold, last), [(pieces[:forwards], pieces[forwards:])])
+    return made
+
+
+def folding_on(session: Session) -> Elsewhere:
+    """Folds on a session, for as long as it is there."""
+    return lambda job: fold(SparkRunner(session.live(), _Unwatched()), job)
+
+
+class _Unwatched:
+    def stage(self, name: str) -> None:
+        """Nobody looks."""
+
+    def tasks(self, done: int, total: int, rows: int) -> None:
+        """Nobody looks."""
+
+
+def _piece(fold: Fold, database: Shipped, task: _Task) -> Segment:
+    relation, young = database.open().data_of(fold.attribute).shipped(fold.t)
+    name = uuid4().hex
+    events = within(young, task.low, task.high, inverse=task.inverse)
+    write = write_backward if task.inverse else write_forward
+    return write(fold, relation, events, task.low, task.high, name)
+
+
+def _joined(fold: Fold, last: int, pieces: tuple[Sequence[Segment], Sequence[Segment]]) -> Segment:
+    return join_pieces(fold, *pieces, last)

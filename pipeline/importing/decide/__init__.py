@@ -1,0 +1,1 @@
+"""What rows come to in one state of the database: keys, claims, rejected rows, segments."""

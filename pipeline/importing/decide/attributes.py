@@ -1,0 +1,358 @@
+"""The third step: one attribute's values from all chunks, as what changes, and as the attribute's new segments.
+
+What cannot be is found here, too: refs that mean nobody, second values, unique values that are taken. Where
+there is any of it nothing is written, and the rows at fault are named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from adalog.cluster.staged import Arrays, read_staged, write_staged
+from adalog.pipeline.importing.decide.claims import NOTHING, AttributesJob, Claims, Pairs, among, claims_of, settled
+from adalog.pipeline.importing.decide.keys import MISSING
+from adalog.pipeline.importing.read.chunks import Reason, Rejects, places_of, write_rejects
+from adalog.pipeline.importing.read.ids import marks
+from adalog.pipeline.importing.read.typed import Int64s
+from adalog.store.files.segment import Segment, open_segment
+from adalog.store.log.imported import LoggedFile, write_logged
+from adalog.store.snapshot.free_ids import referred
+from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.tries.base import Base
+from adalog.store.tries.columns import Bools, Columns
+from adalog.store.tries.relation import Relation
+from adalog.store.tries.signed import order_of, runs
+from adalog.store.tries.stored import block_of, save_relation
+from adalog.store.tries.trie import Csr, distinct
+from adalog.store.values.attribute import Attribute
+from adalog.store.values.codes import Codes
+from adalog.store.values.dictionary import Dictionary
+
+Events = tuple[Int64s, Int64s, Bools]
+"""Entities, values, and which are asserted; in order."""
+
+
+class Written(NamedTuple):
+    """What came of an attribute: the files of its relation and its log files, if anything changed; or files of what
+    is at fault, and how many rows that is, by reason. ids: marks of those that tuples name."""
+
+    attribute: int
+    relation: tuple[Segment, ...] = ()
+    logged: tuple[LoggedFile, ...] = ()
+    added: int = 0
+    retracted: int = 0
+    faults: tuple[str, ...] = ()
+    missing: int = 0
+    contested: int = 0
+    ids: Int64s = NOTHING
+
+
+class Contested(NamedTuple):
+    """Claims of which not all can be granted, with all that compete with them.
+
+    second: which are of entities that are given several values. holder: of a unique value, who keeps it, MISSING
+    where nobody does.
+    """
+
+    claims: Claims
+    second: Bools
+    holder: Int64s
+
+    def why(self, attribute: Attribute) -> Arrays:
+        """What a file of faults says of them."""
+        unique = np.full(1, attribute.unique is not None)
+        return {"second": self.second, "holder": self.holder, "unique": unique}
+
+
+def write_attribute(job: AttributesJob, attribute: int) -> Written:
+    """Writes one attribute's segments, or says what is at fault."""
+    declared = job.attributes[attribute]
+    claims, gone = settled(claims_of(job, attribute), many=declared.is_many)
+    missing = claims.v == MISSING if declared.is_ref else np.zeros(0, np.bool_)
+    if missing.any():
+        path = write_faults(job, attribute, claims.take(missing), {"missing": np.ones(1, np.bool_)})
+        return Written(attribute, faults=(path,), missing=int(missing.sum()))
+    order = order_of(claims.e, claims.v)
+    claims = claims.take(order)
+    snapshot = job.database.open()
+    held = held_by(snapshot, attribute, claims.e)
+    contested = _contested(job, claims, gone, declared, snapshot)
+    if len(contested.second):
+        path = write_faults(job, attribute, contested.claims, contested.why(declared))
+        return Written(attribute, faults=(path,), contested=len(contested.second))
+    events = events_of(claims, gone, held, snapshot, declared)
+    added = int(events[2].sum())
+    if not len(events[0]) or job.dry:
+        return Written(attribute, added=added, retracted=len(events[0]) - added)
+    folder = Path(job.folder)
+    relation = save_relation(folder, attribute, _relation(snapshot, declared, events, job.t))
+    codes = codes_of(snapshot, job.blocks)
+    logged = write_logged(folder, attribute, job.t, events, codes)
+    segments, ids = tuple(relation.segments), ids_named(declared, events, codes)
+    return Written(attribute, segments, (logged,), added=added, retracted=len(events[0]) - added, ids=ids)
+
+
+def ids_named(attribute: Attribute, events: Events, codes: Codes) -> Int64s:
+    """Marks of the ids that the tuples name which are asserted."""
+    if attribute.is_ref or not attribute.refers:
+        return NOTHING
+    values = distinct(np.sort(events[1][events[2]])).tolist()
+    return marks(np.array([id_ for value in values for id_ in referred(attribute, value, codes)], np.int64))
+
+
+def events_of(claims: Claims, gone: Pairs, held: Pairs, snapshot: Snapshot, attribute: Attribute) -> Events:
+    """What claims, in order and granted, change, in order. gone: pairs that end. held: what their entities have."""
+    events = _changes(*_once(claims.e, claims.v), held, many=attribute.is_many)
+    return _with_ends(events, gone, snapshot, attribute.id) if len(gone[0]) else events
+
+
+def _with_ends(events: Events, gone: Pairs, snapshot: Snapshot, attribute: int) -> Events:
+    """The events, in order, with retractions of those of the pairs that the database has."""
+    held = held_by(snapshot, attribute, gone[0])
+    ends = among(*gone, *held)
+    e, v, added = events
+    ends &= ~among(*gone, e, v)
+    if not ends.any():
+        return events
+    e, v = np.concatenate((e, gone[0][ends])), np.concatenate((v, gone[1][ends]))
+    added = np.concatenate((added, np.zeros(int(ends.sum()), np.bool_)))
+    order = order_of(e, v)
+    return e[order], v[order], added[order]
+
+
+def held_by(snapshot: Snapshot, attribute: int, e: Int64s) -> tuple[Int64s, Int64s]:
+    """What the claims' entities, which are in order, have already: pairs, in order."""
+    if not snapshot.has_data(attribute):
+        return e[:0], e[:0]
+    return snapshot.trie(attribute, inverse=False).pairs_of(distinct(e))
+
+
+def _once(e: Int64s, v: Int64s) -> tuple[Int64s, Int64s]:
+    first = np.ones(len(e), np.bool_)
+    first[1:] = (e[1:] != e[:-1]) | (v[1:] != v[:-1])
+    return e[first], v[first]
+
+
+def _contested(
+    job: AttributesJob, claims: Claims, gone: Pairs, attribute: Attribute, snapshot: Snapshot
+) -> Contested:
+    """What is contested among the claims, which are in order. gone: pairs that end."""
+    second = second_values(claims, attribute)
+    taken = np.zeros(len(claims.e), np.bool_)
+    holder = np.full(len(claims.e), MISSING, np.int64)
+    if attribute.unique is not None and len(claims.e):
+        taken, holder = taken_values(claims, InMemory(job, claims, gone), attribute, snapshot)
+    which = second | taken
+    return Contested(claims.take(which), second[which], holder[which])
+
+
+def second_values(claims: Claims, attribute: Attribute) -> Bools:
+    """Which of the claims, in order, are of entities that are given several values where they can have but one."""
+    if attribute.is_many or not len(claims.e):
+        return np.zeros(len(claims.e), np.bool_)
+    first = np.ones(len(claims.e), np.bool_)
+    first[1:] = claims.e[1:] != claims.e[:-1]
+    starts = np.flatnonzero(first)
+    low, high = np.minimum.reduceat(claims.v, starts), np.maximum.reduceat(claims.v, starts)
+    return np.repeat(low != high, np.diff(np.append(starts, len(claims.e))))
+
+
+class Others(Protocol):
+    """What all rows claim of entities."""
+
+    def otherwise(self, e: Int64s, v: Int64s) -> Bools:
+        """Which entities are given another value first."""
+
+    def ended(self, e: Int64s, v: Int64s) -> Bools:
+        """Which of the pairs, each there once, end."""
+
+
+def given_otherwise(job: AttributesJob, claims: Claims, e: Int64s, v: Int64s) -> Bools:
+    """Which entities are given another value than v by the first of their rows. claims: in order."""
+    start, stop = claims.e.searchsorted(e), claims.e.searchsorted(e, side="right")
+    found = np.flatnonzero(stop > start)
+    given = v.copy()
+    given[found] = claims.v[start[found]]
+    # Values are in the order of their codes, which says nothing of their rows.
+    several = found[claims.v[start[found]] != claims.v[stop[found] - 1]]
+    if len(several):
+        sizes = stop[several] - start[several]
+        own, whose = claims.take(runs(start[several], sizes)), np.repeat(several, sizes)
+        order = np.lexsort((own.row, *places_in(job, own)[::-1], whose))
+        first = np.ones(len(order), np.bool_)
+        first[1:] = whose[order][1:] != whose[order][:-1]
+        given[several] = own.v[order[first]]
+    other: Bools = given != v
+    return other
+
+
+class InMemory(NamedTuple):
+    """The same of claims in order, and pairs that end."""
+
+    job: AttributesJob
+    claims: Claims
+    gone: Pairs
+
+    def otherwise(self, e: Int64s, v: Int64s) -> Bools:
+        """Which entities are given another value first."""
+        return given_otherwise(self.job, self.claims, e, v)
+
+    def ended(self, e: Int64s, v: Int64s) -> Bools:
+        """Which of the pairs end."""
+        return among(e, v, *self.gone)
+
+
+def taken_values(claims: Claims, others: Others, attribute: Attribute, snapshot: Snapshot) -> tuple[Bools, Int64s]:
+    """Which claims are of a value that several entities claim, or one that another keeps; and who keeps it. The
+    claims have all that there are of their values."""
+    order = order_of(claims.v, claims.e)
+    v, e = claims.v[order], claims.e[order]
+    first = np.ones(len(v), np.bool_)
+    first[1:] = v[1:] != v[:-1]
+    starts = np.flatnonzero(first)
+    several = e[starts] != e[np.append(starts[1:], len(e)) - 1]
+    keeper = np.full(len(starts), MISSING, np.int64)
+    if snapshot.has_data(attribute.id):
+        codes, holders = snapshot.trie(attribute.id, inverse=True).pairs_of(v[starts])
+        if len(codes):
+            # A holder with another value of its own gives this one up, where it can have but one.
+            keeps = ~others.ended(holders, codes)
+            if not attribute.is_many:
+                keeps &= ~others.otherwise(holders, codes)
+            at = np.searchsorted(v[starts], codes)[keeps]
+            keeper[at] = holders[keeps]
+            several[at] |= e[starts][at] != holders[keeps]
+    sizes = np.diff(np.append(starts, len(v)))
+    taken, holder = np.zeros(len(v), np.bool_), np.empty(len(v), np.int64)
+    taken[order], holder[order] = np.repeat(several, sizes), np.repeat(keeper, sizes)
+    return taken, holder
+
+
+def write_faults(job: AttributesJob, attribute: int, claims: Claims, why: Arrays) -> str:
+    """A file of claims with where their rows stand."""
+    arrays = {**claims._asdict(), **why}
+    arrays |= dict(zip(("source", "file", "block", "ordinal"), places_in(job, claims), strict=True))
+    return write_staged(job.folder, f"faults-{attribute}", arrays)
+
+
+def places_in(job: AttributesJob, claims: Claims) -> Int64s:
+    """Source, file, block and number of each claim's row, by which rows go before others; int64[4, n]."""
+    places = np.zeros((4, len(claims.e)), np.int64)
+    for at in distinct(np.sort(claims.chunk)).tolist():
+        own = np.flatnonzero(claims.chunk == at)
+        chunk = job.chunks[at]
+        file, block, ordinal = places_of(read_staged(chunk.values_path), claims.row[own])
+        ranks = np.array([job.files.get(each, each) for each in file.tolist()], np.int64)
+        places[:, own] = (np.full(len(own), chunk.order[0]), ranks, block, ordinal)
+    return places
+
+
+def _changes(e: Int64s, v: Int64s, held: tuple[Int64s, Int64s], *, many: bool) -> Events:
+    """What the distinct pairs change, in order: those that are new, and without `many` the values they replace."""
+    held_e, held_v = held
+    if not len(held_e):
+        return e, v, np.ones(len(e), np.bool_)
+    every_e, every_v = np.concatenate((held_e, e)), np.concatenate((held_v, v))
+    given = np.arange(len(every_e)) >= len(held_e)
+    order = order_of(every_e, every_v)
+    every_e, every_v, given = every_e[order], every_v[order], given[order]
+    same = np.zeros(len(order), np.bool_)
+    same[1:] = (every_e[1:] == every_e[:-1]) & (every_v[1:] == every_v[:-1])
+    twin = same.copy()
+    twin[:-1] |= same[1:]
+    # Every held pair is of an entity that is given a value here.
+    which = ~twin & (given | (not many))
+    return every_e[which], every_v[which], given[which]
+
+
+def _relation(snapshot: Snapshot, attribute: Attribute, events: Events, t: int) -> Relation:
+    """The attribute's relation with everything up to t."""
+    e, v, added = events
+    data = snapshot.data_of(attribute.id)
+    relation, young = data.shipped(t)
+    stamps = np.full(len(e), t, np.int64)
+    if not relation.count and not relation.t and not len(young):
+        return Relation(Base(ev=Csr.from_sorted(e, v), ve=Csr.from_pairs(v, e), since=stamps, t=t, last=t))
+    every = Columns.concat([young, Columns(e, v, stamps, added)])
+    return relation.folded(every, t, keep_history=not attribute.no_history)
+
+
+def codes_of(snapshot: Snapshot, blocks: Mapping[int, Sequence[tuple[int, Segment]]]) -> Codes:
+    """The database's codes and the new ones."""
+    dictionaries = dict(snapshot.codes.dictionaries())
+    for tag, own in blocks.items():
+        old, young = dictionaries[tag].parts()
+        known = Dictionary(old, young)
+        known.append([block_of(open_segment(segment, trusted=True), tag, start, segment) for start, segment in own])
+        dictionaries[tag] = known
+    return Codes(dictionaries)
+
+
+def referee(paths: Sequence[str], folder: str) -> list[tuple[int, str, int]]:
+    """Who of those at fault has to go: (chunk, file of its rejected rows, how many).
+
+    Refs that mean nobody reject their rows. If there are none of these, rows are granted what they claim in the
+    order of source, file and line; a row that claims what is not granted to it is rejected whole.
+    """
+    faults = [(int(Path(path).name.split("-")[1]), read_staged(path)) for path in paths]
+    lost: dict[tuple[int, int], tuple[int, int]] = {}
+    missing = [arrays for _, arrays in faults if "missing" in arrays]
+    for arrays in missing:
+        for chunk, row, column in zip(*(arrays[each].tolist() for each in ("chunk", "row", "column")), strict=True):
+            lost.setdefault((chunk, row), (column, Reason.NO_TARGET))
+    if not missing:
+        lost = _judged(faults)
+    by_chunk: dict[int, list[tuple[int, int, int]]] = {}
+    for (chunk, row), (column, reason) in sorted(lost.items()):
+        by_chunk.setdefault(chunk, []).append((row, column, reason))
+    return [(chunk, write_rejects(folder, str(chunk), _rejects(own)), len(own)) for chunk, own in by_chunk.items()]
+
+
+def _rejects(rows: Sequence[tuple[int, int, int]]) -> Rejects:
+    return Rejects(*(np.array(each, np.int32) for each in zip(*rows, strict=True)))
+
+
+class _Claim(NamedTuple):
+    attribute: int
+    unique: bool
+    e: int
+    v: int
+    column: int
+    second: bool
+    holder: int
+
+
+_PLACE = ("source", "file", "block", "ordinal", "chunk", "row")
+
+
+def _judged(faults: Sequence[tuple[int, Arrays]]) -> dict[tuple[int, int], tuple[int, int]]:
+    """The rows, by chunk and number, that are not granted what they claim: the column at fault, and why."""
+    claims: dict[tuple[int, ...], list[_Claim]] = {}
+    for attribute, arrays in faults:
+        unique = bool(arrays["unique"][0])
+        names = (*_PLACE, "e", "v", "column", "second", "holder")
+        for values in zip(*(arrays[name].tolist() for name in names), strict=True):
+            claims.setdefault(values[:6], []).append(_Claim(attribute, unique, *values[6:]))
+    granted: dict[tuple[int, int], int] = {}
+    owners: dict[tuple[int, int], int] = {}
+    lost: dict[tuple[int, int], tuple[int, int]] = {}
+    for place in sorted(claims):
+        own = claims[place]
+        refused = []
+        for claim in own:
+            if claim.second and granted.get((claim.attribute, claim.e), claim.v) != claim.v:
+                refused.append((claim.column, int(Reason.SECOND_VALUE)))
+            holder = claim.e if claim.holder == MISSING else claim.holder
+            if claim.unique and owners.get((claim.attribute, claim.v), holder) != claim.e:
+                refused.append((claim.column, int(Reason.TAKEN)))
+        if refused:
+            lost[place[4], place[5]] = min(refused)
+            continue
+        for claim in own:
+            granted[claim.attribute, claim.e] = claim.v
+            owners[claim.attribute, claim.v] = claim.e
+    return lost

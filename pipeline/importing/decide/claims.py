@@ -1,0 +1,226 @@
+"""What rows claim of one attribute: gathered from all chunks; and what holds in the end, where claims have times.
+
+For the tasks of the third step (`attributes`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adalog.cluster.shipping import Shipped
+from adalog.cluster.staged import Arrays, read_staged, write_staged
+from adalog.pipeline.importing.decide.keys import MISSING, Names, Numbering
+from adalog.pipeline.importing.read.chunks import Chunk, Wanted
+from adalog.pipeline.importing.read.typed import INLINE, Int32s, Int64s
+from adalog.store.files.segment import Segment
+from adalog.store.tries.columns import Bools
+from adalog.store.tries.signed import order_of
+from adalog.store.tries.trie import distinct
+from adalog.store.values.attribute import Attribute
+
+NOTHING: Final = np.empty(0, np.int64)
+
+Pairs = tuple[Int64s, Int64s]
+"""Entities and values; sorted."""
+
+
+@dataclass(frozen=True, slots=True)
+class AttributesJob:
+    """What the tasks of the attributes share. sources: the columns of each. files: the rank of each file's hash.
+    identities: the attributes by whose values entities are meant. dry: nothing is written."""
+
+    folder: str
+    database: Shipped
+    t: int
+    attributes: Mapping[int, Attribute]
+    identities: tuple[int, ...]
+    sources: tuple[tuple[Wanted, ...], ...]
+    chunks: tuple[Chunk, ...]
+    numbering: Numbering
+    blocks: Mapping[int, tuple[tuple[int, Segment], ...]]
+    files: Mapping[int, int]
+    dry: bool
+
+
+class Claims(NamedTuple):
+    """Values claimed: entity, code, chunk, row, column."""
+
+    e: Int64s
+    v: Int64s
+    chunk: NDArray[np.int32]
+    row: NDArray[np.int32]
+    column: NDArray[np.int16]
+
+    def take(self, which: Int64s | Bools) -> Claims:
+        return Claims(self.e[which], self.v[which], self.chunk[which], self.row[which], self.column[which])
+
+
+class Timed(NamedTuple):
+    """Claims with when each was made, and whether it says that the value holds or that it does not any more; None:
+    all hold, at one moment."""
+
+    claims: Claims
+    t: Int64s | None
+    added: Bools | None
+
+
+def settled(timed: Timed, *, many: bool) -> tuple[Claims, Pairs]:
+    """What is claimed in the end, and the pairs that do not hold any more then."""
+    claims, t, added = timed
+    if t is None or added is None:
+        return claims, (NOTHING, NOTHING)
+    order = np.lexsort((added, t, claims.v, claims.e))
+    claims, t, added = claims.take(order), t[order], added[order]
+    last = np.ones(len(order), np.bool_)
+    last[:-1] = (claims.e[1:] != claims.e[:-1]) | (claims.v[1:] != claims.v[:-1])
+    ended = last & ~added
+    if not many:
+        # A later value replaces an earlier one. Rows of one entity lie side by side.
+        held = np.flatnonzero(last & added)
+        first = np.ones(len(held), np.bool_)
+        first[1:] = claims.e[held][1:] != claims.e[held][:-1]
+        if len(held):
+            newest = np.maximum.reduceat(t[held], np.flatnonzero(first))[np.cumsum(first) - 1]
+            last[held[t[held] < newest]] = False
+    return claims.take(last & added), (claims.e[ended], claims.v[ended])
+
+
+def among(e: Int64s, v: Int64s, of_e: Int64s, of_v: Int64s) -> Bools:
+    """Which of the pairs, each there once, are among others, each there once."""
+    found = np.zeros(len(e), np.bool_)
+    if not len(e) or not len(of_e):
+        return found
+    every_e, every_v = np.concatenate((e, of_e)), np.concatenate((v, of_v))
+    order = order_of(every_e, every_v)
+    every_e, every_v = every_e[order], every_v[order]
+    same = np.flatnonzero((every_e[1:] == every_e[:-1]) & (every_v[1:] == every_v[:-1]))
+    places = np.concatenate((order[same], order[same + 1]))
+    found[places[places < len(e)]] = True
+    return found
+
+
+def ids_meant(job: AttributesJob, attribute: int) -> str:
+    """A file of the ids that are given a value of a unique attribute that an entity of the database has, with that
+    entity. Empty where there are none."""
+    snapshot = job.database.open()
+    claims, _ = settled(claims_of(job, attribute, ids=True), many=job.attributes[attribute].is_many)
+    if not len(claims.e) or not snapshot.has_data(attribute):
+        return ""
+    codes, holders = snapshot.trie(attribute, inverse=True).pairs_of(distinct(np.sort(claims.v)))
+    if not len(codes):
+        return ""
+    at = np.minimum(codes.searchsorted(claims.v), len(codes) - 1)
+    found = np.flatnonzero(codes[at] == claims.v)
+    ids, entities = claims.e[found], holders[at[found]]
+    order = np.lexsort((entities, ids))
+    ids, entities = ids[order], entities[order]
+    first = np.ones(len(ids), np.bool_)
+    first[1:] = ids[1:] != ids[:-1]
+    return write_staged(job.folder, f"meant-{attribute}", {"ids": ids[first], "entities": entities[first]})
+
+
+def claims_of(
+    job: AttributesJob, attribute: int, *, ids: bool = False, chunks: Collection[int] | None = None
+) -> Timed:
+    """The values that rows claim. ids: for what the rows call their entities, not for these themselves. chunks: of
+    these alone."""
+    buckets = [read_staged(bucket.path) for bucket in job.numbering.buckets]
+    parts: list[Claims] = []
+    times: list[tuple[Int64s, Bools] | None] = []
+    for at, chunk in enumerate(job.chunks):
+        columns = job.sources[chunk.order[0]]
+        wanted, made = _columns_of(job, attribute, columns)
+        if (chunks is not None and at not in chunks) or not any(
+            chunk.values[number] for number in (*wanted, *made)
+        ):
+            continue
+        values, keys = read_staged(chunk.values_path), read_staged(chunk.keys_path)
+        names = Names(at, values, keys, job.numbering, buckets)
+        whose = _whose(chunk, columns[0], values, names, ids=ids)
+        found = [
+            (number, rows, whose[rows], codes)
+            for number in wanted
+            for rows, codes in _values(number, columns[number], values, names)
+        ]
+        found += [(number, *each) for number in made for each in _made(number, columns[number], values, names)]
+        parts += [
+            Claims(e, codes, np.full(len(e), at, np.int32), rows, np.full(len(e), number, np.int16))
+            for number, rows, e, codes in found
+        ]
+        timed = "t" in values
+        times += [(values["t"][rows], values["added"][rows]) if timed else None for _, rows, _, _ in found]
+    if not parts:
+        none = NOTHING.astype(np.int32)
+        return Timed(Claims(NOTHING, NOTHING, none, none, NOTHING.astype(np.int16)), None, None)
+    claims = Claims(*(np.concatenate(each) for each in zip(*parts, strict=True)))
+    if not any(times):
+        return Timed(claims, None, None)
+    stamped = [
+        (np.zeros(len(part.e), np.int64), np.ones(len(part.e), np.bool_)) if time is None else time
+        for part, time in zip(parts, times, strict=True)
+    ]
+    return Timed(claims, *(np.concatenate(each) for each in zip(*stamped, strict=True)))
+
+
+def claimed(job: AttributesJob, attribute: int, chunk: Chunk) -> int:
+    """How many values a chunk's rows claim."""
+    wanted, made = _columns_of(job, attribute, job.sources[chunk.order[0]])
+    return sum(chunk.values[number] for number in (*wanted, *made))
+
+
+def _columns_of(job: AttributesJob, attribute: int, columns: Sequence[Wanted]) -> tuple[list[int], list[int]]:
+    """The numbers of the columns of an attribute, and of those that make entities with a value of it."""
+    wanted = [number for number, column in enumerate(columns) if column.attribute == attribute]
+    # Entities that are made because a ref means them have the value by which it does.
+    made = [
+        number
+        for number, column in enumerate(columns)
+        if column.create and column.identity is not None and job.identities[column.identity] == attribute
+    ]
+    return wanted, made
+
+
+def _whose(chunk: Chunk, entity: Wanted, values: Arrays, names: Names, *, ids: bool) -> Int64s:
+    """The entity of each row; with `ids` what rows call it."""
+    assert entity.identity is not None
+    whose = np.full(chunk.rows, MISSING, np.int64)
+    for domain in _domains(0, values):
+        rows = values[f"0.{domain}.rows"]
+        every = names.codes(INLINE) if ids else names.entities(int(domain), entity.identity)
+        whose[rows] = every[values[f"0.{domain}.values"]]
+    return whose
+
+
+def _values(number: int, column: Wanted, values: Arrays, names: Names) -> list[tuple[Int32s, Int64s]]:
+    """(rows, codes) of a column by domain: of refs the entities meant, MISSING where there is none."""
+    found = []
+    for domain in _domains(number, values):
+        rows, own = values[f"{number}.{domain}.rows"], values[f"{number}.{domain}.values"]
+        if domain == "code":
+            found.append((rows, own))
+        elif column.identity is None or number == 0:
+            found.append((rows, names.codes(int(domain))[own]))
+        else:
+            found.append((rows, names.entities(int(domain), column.identity)[own]))
+    return found
+
+
+def _made(number: int, column: Wanted, values: Arrays, names: Names) -> list[tuple[Int32s, Int64s, Int64s]]:
+    """(rows, entities, codes) of refs and of the values by which they mean their entities."""
+    assert column.identity is not None
+    found = []
+    for domain in _domains(number, values):
+        rows, own = values[f"{number}.{domain}.rows"], values[f"{number}.{domain}.values"]
+        entities = names.entities(int(domain), column.identity)
+        found.append((rows, entities[own], names.codes(int(domain))[own]))
+    return found
+
+
+def _domains(number: int, values: Arrays) -> list[str]:
+    start, end = f"{number}.", ".rows"
+    return [name[len(start) : -len(end)] for name in values if name.startswith(start) and name.endswith(end)]

@@ -1,0 +1,263 @@
+"""The second step: the keys of one bucket, from all chunks, each once: which have a number or an entity, which get
+one.
+
+What is new is numbered within the bucket; the driver, which knows how much each bucket has, gives buckets their
+first numbers (`Numbering`). Ends with the new keys as blocks for the dictionaries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from adalog.cluster.shipping import Shipped
+from adalog.cluster.staged import Arrays, read_staged, write_staged
+from adalog.pipeline.importing.read.chunks import CREATED, NAMED, Chunk, binary_arrays, binary_of
+from adalog.pipeline.importing.read.ids import IDS, NOBODY, Ids, marks
+from adalog.pipeline.importing.read.typed import INLINE, Int64s
+from adalog.store.files.segment import Segment
+from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.tries.stored import save_block
+from adalog.store.tries.trie import distinct
+from adalog.store.values import layout
+from adalog.store.values.dictionary import Block
+
+MISSING: Final = NOBODY
+"""The entity of a key that no entity has."""
+_BLOCK_KEYS: Final = 1 << 23
+
+
+@dataclass(frozen=True, slots=True)
+class KeysJob:
+    """What the tasks of the buckets share. identities: the attributes by whose values entities are meant, or IDS.
+    ids: what ids mean; meant: files of more of that."""
+
+    folder: str
+    database: Shipped
+    identities: tuple[int, ...]
+    chunks: tuple[Chunk, ...]
+    ids: Ids
+    meant: tuple[str, ...] = ()
+
+
+class Bucket(NamedTuple):
+    """What the driver knows of a bucket: its file, how many new keys it has by domain, new entities by identity,
+    and how many entities rows are of. ids: marks of the ids that are kept."""
+
+    path: str
+    keys: Mapping[int, int]
+    entities: Mapping[int, int]
+    named: int
+    ids: Int64s
+
+
+def bucket_of(job: KeysJob, number: int) -> Bucket:
+    """Makes a bucket's keys one list, and says per chunk what number and which entities each of its keys has."""
+    snapshot = job.database.open()
+    parts: dict[int, list[tuple[int, Arrays]]] = {}
+    for at, chunk in enumerate(job.chunks):
+        arrays = read_staged(chunk.keys_path)
+        start = f"{number}."
+        for domain in {int(name.split(".")[1]) for name in arrays if name.startswith(start)}:
+            parts.setdefault(domain, []).append((at, arrays))
+    result: Arrays = {}
+    keys, entities, named = {}, dict.fromkeys(range(len(job.identities)), 0), 0
+    kept = np.empty(0, np.int64)
+    for domain, own in sorted(parts.items()):
+        new, more = _domain(snapshot, job, f"{number}.{domain}", domain, own, entities, result)
+        named += more
+        if new:
+            keys[domain] = new
+        if domain == INLINE and job.ids.keep:
+            kept = marks(np.concatenate([arrays[f"{number}.{domain}.keys"] for _, arrays in own]))
+    return Bucket(write_staged(job.folder, f"bucket-{number}", result), keys, entities, named, kept)
+
+
+def _domain(
+    snapshot: Snapshot,
+    job: KeysJob,
+    name: str,
+    domain: int,
+    parts: Sequence[tuple[int, Arrays]],
+    entities: dict[int, int],
+    result: Arrays,
+) -> tuple[int, int]:
+    """One domain's keys; the number of its new ones, and of the entities that rows are of. entities: so many are
+    new; raised."""
+    inline = domain == INLINE
+    every = pa.concat_arrays(
+        [pa.array(arrays[f"{name}.keys"]) if inline else binary_of(name, arrays) for _, arrays in parts]
+    )
+    encoded = every.dictionary_encode()
+    where, count = encoded.indices.to_numpy(), len(encoded.dictionary)
+    ends = np.cumsum([0, *(len(arrays[f"{name}.index"]) for _, arrays in parts)])
+    new = named = 0
+    if inline:
+        codes = encoded.dictionary.to_numpy()
+        known = np.ones(count, np.bool_)
+    else:
+        hashes = np.empty(count, np.uint32)
+        hashes[where] = np.concatenate([arrays[f"{name}.hashes"] for _, arrays in parts])
+        numbers = snapshot.codes.dictionaries()[domain].find_column(encoded.dictionary, hashes)
+        known = numbers >= 0
+        fresh = np.flatnonzero(~known)
+        new = len(fresh)
+        codes = numbers + layout.code_of(domain, 0)
+        numbers[fresh] = -1 - np.arange(new)
+        for (at, _), (start, stop) in zip(parts, pairwise(ends.tolist()), strict=True):
+            result[f"{at}.{domain}.numbers"] = numbers[where[start:stop]]
+        if new:
+            result |= binary_arrays(f"new.{domain}", encoded.dictionary.take(pa.array(fresh)))
+            result[f"new.{domain}.hashes"] = hashes[fresh]
+    for identity, attribute in enumerate(job.identities):
+        column = f"{name}.usage.{identity}"
+        if not any(column in arrays for _, arrays in parts):
+            continue
+        usage = np.zeros(count, np.uint8)
+        for (_, arrays), (start, stop) in zip(parts, pairwise(ends.tolist()), strict=True):
+            if column in arrays:
+                np.bitwise_or.at(usage, where[start:stop], arrays[column])
+        holders = np.full(count, MISSING, np.int64)
+        holders[known] = (
+            job.ids.holders(codes[known], job.meant)
+            if attribute == IDS
+            else _holders(snapshot, attribute, codes[known])
+        )
+        made = np.flatnonzero((holders == MISSING) & (usage & (NAMED | CREATED) != 0))
+        holders[made] = -2 - entities[identity] - np.arange(len(made))
+        entities[identity] += len(made)
+        named += int(np.count_nonzero(usage & NAMED))
+        for (at, arrays), (start, stop) in zip(parts, pairwise(ends.tolist()), strict=True):
+            if column in arrays:
+                result[f"{at}.{domain}.entities.{identity}"] = holders[where[start:stop]]
+    return new, named
+
+
+def _holders(snapshot: Snapshot, attribute: int, codes: Int64s) -> Int64s:
+    """The entity that has each of distinct codes, MISSING where none has."""
+    if not snapshot.has_data(attribute) or not len(codes):
+        return np.full(len(codes), MISSING, np.int64)
+    keys, holders = snapshot.trie(attribute, inverse=True).pairs_of(distinct(codes))
+    if not len(keys):
+        return np.full(len(codes), MISSING, np.int64)
+    at = np.minimum(keys.searchsorted(codes), len(keys) - 1)
+    return np.where(keys[at] == codes, holders[at], MISSING)
+
+
+@dataclass(frozen=True, slots=True)
+class Numbering:
+    """The first new number of each domain, and the first new entity of each identity, in each bucket; first_id: the
+    first of all."""
+
+    buckets: tuple[Bucket, ...]
+    keys: Mapping[int, tuple[int, ...]]
+    entities: Mapping[int, tuple[int, ...]]
+    new_entities: int
+    first_id: int
+
+    @staticmethod
+    def of(buckets: Sequence[Bucket], lengths: Mapping[int, int], first_id: int) -> Numbering:
+        """lengths: how many keys each dictionary has. first_id: of the new entities."""
+        keys = {}
+        for domain in {domain for bucket in buckets for domain in bucket.keys}:
+            counts = [bucket.keys.get(domain, 0) for bucket in buckets]
+            keys[domain] = tuple(_starts(lengths[domain], counts))
+        entities, at = {}, first_id
+        for identity in buckets[0].entities if buckets else ():
+            counts = [bucket.entities[identity] for bucket in buckets]
+            entities[identity] = tuple(_starts(at, counts))
+            at += sum(counts)
+        return Numbering(tuple(buckets), keys, entities, at - first_id, first_id)
+
+
+def _starts(first: int, counts: Sequence[int]) -> list[int]:
+    return (first + np.cumsum([0, *counts[:-1]])).tolist() if counts else []
+
+
+class Names:
+    """The codes and the entities of one chunk's keys."""
+
+    def __init__(
+        self, chunk: int, values: Arrays, keys: Arrays, numbering: Numbering, files: Sequence[Arrays]
+    ) -> None:
+        self._chunk = chunk
+        self._values = values
+        self._keys = keys
+        self._numbering = numbering
+        self._files = files
+
+    def codes(self, domain: int) -> Int64s:
+        """The code of each key of the chunk's list."""
+        codes = np.zeros(self._size(domain), np.int64)
+        for bucket, file in enumerate(self._files):
+            name = f"{bucket}.{domain}"
+            if f"{name}.index" not in self._keys:
+                continue
+            index = self._keys[f"{name}.index"]
+            if domain == INLINE:
+                codes[index] = self._keys[f"{name}.keys"]
+                continue
+            numbers = file[f"{self._chunk}.{domain}.numbers"]
+            start = self._numbering.keys[domain][bucket] if domain in self._numbering.keys else 0
+            numbers = np.where(numbers >= 0, numbers, start - 1 - numbers)
+            codes[index] = numbers + layout.code_of(domain, 0)
+        return codes
+
+    def entities(self, domain: int, identity: int) -> Int64s:
+        """The entity that each key of the chunk's list means, or MISSING."""
+        entities = np.full(self._size(domain), MISSING, np.int64)
+        for bucket, file in enumerate(self._files):
+            found = file.get(f"{self._chunk}.{domain}.entities.{identity}")
+            if found is not None:
+                start = self._numbering.entities[identity][bucket]
+                index = self._keys[f"{bucket}.{domain}.index"]
+                entities[index] = np.where(found >= MISSING, found, start - 2 - found)
+        return entities
+
+    def _size(self, domain: int) -> int:
+        return int(self._values[f"size.{domain}"][0])
+
+
+@dataclass(frozen=True, slots=True)
+class BlockJob:
+    """New keys of one domain, in neighbouring buckets, that become one block of its dictionary."""
+
+    folder: str
+    domain: int
+    start: int
+    paths: tuple[str, ...]
+    secret: bytes
+
+
+def block_jobs(folder: str, numbering: Numbering, secrets: Mapping[int, bytes]) -> list[BlockJob]:
+    """What is to be written as a block each: small buckets together."""
+    jobs: list[BlockJob] = []
+    for domain, starts in sorted(numbering.keys.items()):
+        paths: list[str] = []
+        first, held = starts[0], 0
+        for bucket, start in zip(numbering.buckets, starts, strict=True):
+            count = bucket.keys.get(domain, 0)
+            if held and held + count > _BLOCK_KEYS:
+                jobs.append(BlockJob(folder, domain, first, tuple(paths), secrets[domain]))
+                paths, first, held = [], start, 0
+            if count:
+                paths.append(bucket.path)
+                held += count
+        jobs.append(BlockJob(folder, domain, first, tuple(paths), secrets[domain]))
+    return jobs
+
+
+def write_block(job: BlockJob) -> Segment:
+    """The segment of a block."""
+    name = f"new.{job.domain}"
+    files = [read_staged(path) for path in job.paths]
+    keys = pa.concat_arrays([binary_of(name, file) for file in files])
+    hashes = np.concatenate([file[f"{name}.hashes"] for file in files])
+    block = Block.hashed(job.start, keys, hashes, job.secret)
+    return save_block(Path(job.folder), job.domain, block)

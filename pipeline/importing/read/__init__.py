@@ -1,0 +1,1 @@
+"""Rows of files as typed columns of codes."""

@@ -1,0 +1,383 @@
+"""The first step: rows of one source, some hundred thousand at a time, typed and written as a chunk.
+
+A chunk has its values as numbers into lists of keys of its own. The lists are cut into buckets by the keys' hashes,
+so that all chunks' lists of one bucket can be made one (`keys`). Rows that cannot be read are named, and give no
+values.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from itertools import pairwise
+from typing import Final, NamedTuple, Protocol
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from adalog.cluster.staged import Arrays, read_staged, write_staged
+from adalog.pipeline.importing.read.typed import INLINE, Int32s, Int64s, Part, Typed, typed
+from adalog.store.values import layout
+from adalog.store.values.dictionary import hashes_of
+
+ROWS: Final = 1 << 19
+"""Rows of a chunk."""
+_MOST_BYTES: Final = 1 << 28
+MALFORMED: Final = "malformed"
+"""A column of truth values, of rows that are not what their format says."""
+
+# What a key is wanted for, by some identity attribute: bits.
+NAMED: Final = 1
+"""A row's entity has it."""
+CREATED: Final = 2
+"""A ref means the entity that has it, and has it made where there is none."""
+
+_SPREAD: Final = np.uint64(0x9E3779B97F4A7C15)
+
+
+class Reason(IntEnum):
+    """Why a row is rejected."""
+
+    NO_ENTITY = 0
+    UNREADABLE = 1
+    NO_TARGET = 2
+    SECOND_VALUE = 3
+    TAKEN = 4
+    NO_DATOM = 5
+    OWN_ATTRIBUTE = 6
+    MALFORMED = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """One mapped column. name: in the frame that is read; None: `key` of `domain` for every row.
+
+    identity: the number of the identity attribute whose values these are, where they name entities: the row's own
+    in the first column of a source, in others those that a ref means.
+    """
+
+    name: str | None
+    attribute: int
+    read_as: str
+    value_type: str
+    split: str | None = None
+    identity: int | None = None
+    create: bool = False
+    domain: int = 0
+    key: int | bytes = 0
+
+
+class Read(NamedTuple):
+    """Rows as values by column, those that cannot be read, and what else is to be known of rows, an entry each."""
+
+    parts: list[tuple[int, Part]]
+    rejects: Rejects
+    more: Arrays
+
+
+class Reader(Protocol):
+    """Who knows what rows say."""
+
+    def read(self, rows: Rows) -> Read:
+        """The rows' values."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceJob:
+    """What the tasks that read one source share. columns: that of the entity comes first. reader: of rows that are
+    not an entity each, with a column for each attribute."""
+
+    number: int
+    columns: tuple[Wanted, ...]
+    folder: str
+    buckets: int
+    secrets: Mapping[int, bytes]
+    rows: int = ROWS
+    reader: Reader | None = None
+
+
+class Chunk(NamedTuple):
+    """A chunk as the driver knows it: where its files are, and what there is of it.
+
+    order: source, partition, number. values: how many per column. rejects: how many rows were rejected in reading.
+    """
+
+    order: tuple[int, int, int]
+    values_path: str
+    keys_path: str
+    rejects_path: str
+    rows: int
+    rejected: int
+    values: tuple[int, ...]
+
+
+class Rows(NamedTuple):
+    """Some rows of a source. places: of each row its file's hash and the start of its block; None: not known."""
+
+    columns: Mapping[str, pa.Array]
+    size: int
+    file: Int64s
+    block: Int64s
+
+
+class Rejects(NamedTuple):
+    """Rejected rows of a chunk, in order, each once, with the column at fault and why."""
+
+    rows: Int32s
+    columns: Int32s
+    reasons: Int32s
+
+
+NO_REJECTS: Final = Rejects(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.int32))
+
+
+def rejects_of(parts: Sequence[Rejects]) -> Rejects:
+    """All of them together; of several reasons a row has the first."""
+    if not parts:
+        return NO_REJECTS
+    rows, columns, reasons = (np.concatenate(each) for each in zip(*parts, strict=True))
+    order = np.lexsort((columns, reasons, rows))
+    rows, columns, reasons = rows[order], columns[order], reasons[order]
+    first = np.ones(len(rows), np.bool_)
+    first[1:] = rows[1:] != rows[:-1]
+    return Rejects(rows[first], columns[first], reasons[first])
+
+
+def chunks(batches: Iterator[Rows], job: SourceJob, partition: int) -> Iterator[Chunk]:
+    """The chunks of one partition's rows."""
+    ordinals: dict[tuple[int, int], int] = {}
+    for number, rows in enumerate(_gathered(batches, job.rows)):
+        yield _written(rows, job, (job.number, partition, number), ordinals)
+
+
+def _gathered(batches: Iterator[Rows], wanted: int) -> Iterator[Rows]:
+    """Batches of the wanted size, the last one less."""
+    held: list[Rows] = []
+    size = nbytes = 0
+    for batch in batches:
+        held.append(batch)
+        size += batch.size
+        nbytes += sum(column.nbytes for column in batch.columns.values())
+        if size >= wanted or nbytes >= _MOST_BYTES:
+            yield _joined(held)
+            held, size, nbytes = [], 0, 0
+    if size:
+        yield _joined(held)
+
+
+def _joined(parts: Sequence[Rows]) -> Rows:
+    columns = {name: pa.concat_arrays([part.columns[name] for part in parts]) for name in parts[0].columns}
+    return Rows(
+        columns,
+        sum(part.size for part in parts),
+        np.concatenate([part.file for part in parts]),
+        np.concatenate([part.block for part in parts]),
+    )
+
+
+def _written(
+    rows: Rows, job: SourceJob, order: tuple[int, int, int], ordinals: dict[tuple[int, int], int]
+) -> Chunk:
+    parts, rejects, more = _entities(rows, job) if job.reader is None else job.reader.read(rows)
+    if len(rejects.rows):
+        accepted = np.ones(rows.size, np.bool_)
+        accepted[rejects.rows] = False
+        parts = [(number, part.kept(accepted[part.rows])) for number, part in parts]
+    stem = "-".join(map(str, order))
+    values, keys = _numbered(parts, job)
+    values |= _places(rows, ordinals) | more
+    return Chunk(
+        order,
+        write_staged(job.folder, f"values-{stem}", values),
+        write_staged(job.folder, f"keys-{rows.size}-{stem}", keys),
+        write_rejects(job.folder, stem, rejects) if len(rejects.rows) else "",
+        rows.size,
+        len(rejects.rows),
+        tuple(sum(len(part.rows) for number, part in parts if number == own) for own in range(len(job.columns))),
+    )
+
+
+def _entities(rows: Rows, job: SourceJob) -> Read:
+    read = [_read(column, rows) for column in job.columns]
+    parts = [(number, part) for number, column in enumerate(read) for part in column.parts]
+    malformed = np.empty(0, np.int32)
+    if MALFORMED in rows.columns:
+        wrong = rows.columns[MALFORMED].to_numpy(zero_copy_only=False)
+        malformed = np.flatnonzero(wrong).astype(np.int32)
+    return Read(parts, _unreadable(read, rows.size, malformed), {})
+
+
+def write_rejects(folder: str, stem: str, rejects: Rejects) -> str:
+    """The path of a new file of rejected rows."""
+    return write_staged(folder, f"rejects-{stem}", rejects._asdict())
+
+
+def read_rejects(paths: Sequence[str]) -> Rejects:
+    """The rejected rows of some files of one chunk."""
+    return rejects_of([Rejects(**read_staged(path)) for path in paths])
+
+
+def _read(column: Wanted, rows: Rows) -> Typed:
+    if column.name is None:
+        every = np.arange(rows.size, dtype=np.int32)
+        keys = np.array([column.key]) if column.domain == INLINE else pa.array([column.key], pa.large_binary())
+        return Typed([Part(column.domain, every, np.zeros(rows.size, np.int32), keys)], every[:0])
+    return typed(rows.columns[column.name], column.read_as, column.value_type, column.split)
+
+
+def _unreadable(read: Sequence[Typed], count: int, malformed: Int32s) -> Rejects:
+    found = [
+        Rejects(column.bad, np.full(len(column.bad), number, np.int32), np.full(len(column.bad), Reason.UNREADABLE))
+        for number, column in enumerate(read)
+        if len(column.bad)
+    ]
+    has_entity = np.zeros(count, np.bool_)
+    for part in read[0].parts:
+        has_entity[part.rows] = True
+        empty = _empty(part)
+        if empty is not None:
+            has_entity[part.rows[part.index == empty]] = False
+    has_entity[read[0].bad] = True
+    nobody = np.flatnonzero(~has_entity).astype(np.int32)
+    if len(nobody):
+        found.append(Rejects(nobody, np.zeros(len(nobody), np.int32), np.full(len(nobody), Reason.NO_ENTITY)))
+    if len(malformed):
+        # Whatever else is wrong with such a row comes of it.
+        found = [_without(each, malformed) for each in found]
+        found.append(
+            Rejects(malformed, np.zeros(len(malformed), np.int32), np.full(len(malformed), Reason.MALFORMED))
+        )
+    return Rejects(*(each.astype(np.int32) for each in rejects_of(found)))
+
+
+def _without(rejects: Rejects, rows: Int32s) -> Rejects:
+    kept = ~np.isin(rejects.rows, rows)
+    return Rejects(*(each[kept] for each in rejects))
+
+
+def _empty(part: Part) -> int | None:
+    """The number of the empty text among a part's keys."""
+    if part.domain != layout.TAG_STRING:
+        return None
+    offsets = np.frombuffer(part.keys.buffers()[1], np.int64)[
+        part.keys.offset : part.keys.offset + len(part.keys) + 1
+    ]
+    found = np.flatnonzero(offsets[1:] == offsets[:-1])
+    return int(found[0]) if len(found) else None
+
+
+def _places(rows: Rows, ordinals: dict[tuple[int, int], int]) -> Arrays:
+    """Runs of rows of one block of a file: first row, file, block, and the first row's number within the block."""
+    change = np.ones(rows.size, np.bool_)
+    change[1:] = (rows.file[1:] != rows.file[:-1]) | (rows.block[1:] != rows.block[:-1])
+    first = np.flatnonzero(change)
+    ends = np.append(first[1:], rows.size)
+    ordinal = []
+    for start, end in zip(first.tolist(), ends.tolist(), strict=True):
+        key = int(rows.file[start]), int(rows.block[start])
+        ordinal.append(ordinals.get(key, 0))
+        ordinals[key] = ordinal[-1] + end - start
+    return {
+        "first": first.astype(np.int64),
+        "file": rows.file[first],
+        "block": rows.block[first],
+        "ordinal": np.array(ordinal, np.int64),
+    }
+
+
+def _numbered(parts: Sequence[tuple[int, Part]], job: SourceJob) -> tuple[Arrays, Arrays]:
+    """The chunk's values, and its keys by bucket."""
+    values: Arrays = {}
+    by_domain: dict[int, list[tuple[int, Part]]] = defaultdict(list)
+    for number, part in parts:
+        if part.domain == INLINE and job.columns[number].identity is None:
+            values[f"{number}.code.rows"] = part.rows
+            values[f"{number}.code.values"] = part.keys[part.index]
+        else:
+            by_domain[part.domain].append((number, part))
+    keys: Arrays = {}
+    for domain, own in by_domain.items():
+        every, numbers = _united([part for _, part in own])
+        values[f"size.{domain}"] = np.array([len(every)], np.int64)
+        usage: dict[int, NDArray[np.uint8]] = {}
+        used = np.zeros(len(every), np.bool_)
+        for (number, part), local in zip(own, numbers, strict=True):
+            index = local[part.index]
+            values[f"{number}.{domain}.rows"] = part.rows
+            values[f"{number}.{domain}.values"] = index
+            used[index] = True
+            column = job.columns[number]
+            if column.identity is not None:
+                flags = usage.setdefault(column.identity, np.zeros(len(every), np.uint8))
+                flags[index] |= np.uint8(NAMED if number == 0 else CREATED if column.create else 0)
+        keys |= _bucketed(domain, every, np.flatnonzero(used), usage, job)
+    return values, keys
+
+
+def _united(parts: Sequence[Part]) -> tuple[Int64s | pa.LargeBinaryArray, list[Int32s]]:
+    """The distinct keys of all parts, and per part the number there of each of its keys."""
+    inline = parts[0].domain == INLINE
+    every = pa.concat_arrays([pa.array(part.keys) if inline else part.keys for part in parts]).dictionary_encode()
+    numbers = every.indices.to_numpy()
+    ends = np.cumsum([0, *(len(part.keys) for part in parts)])
+    united = every.dictionary.to_numpy() if inline else every.dictionary
+    return united, [numbers[start:stop] for start, stop in pairwise(ends.tolist())]
+
+
+def _bucketed(
+    domain: int,
+    keys: Int64s | pa.LargeBinaryArray,
+    used: Int64s,
+    usage: Mapping[int, NDArray[np.uint8]],
+    job: SourceJob,
+) -> Arrays:
+    hashes = None
+    if domain == INLINE:
+        bucket = ((keys[used].view(np.uint64) * _SPREAD) >> np.uint64(33)) % np.uint64(job.buckets)
+    else:
+        hashes = hashes_of(keys.take(pa.array(used)).to_pylist(), job.secrets[domain])
+        bucket = hashes % np.uint32(job.buckets)
+    arrays: Arrays = {}
+    order = np.argsort(bucket, kind="stable")
+    ends = np.searchsorted(bucket[order], np.arange(job.buckets + 1))
+    for number in range(job.buckets):
+        chosen = order[ends[number] : ends[number + 1]]
+        if not len(chosen):
+            continue
+        at, name = used[chosen], f"{number}.{domain}"
+        arrays[f"{name}.index"] = at.astype(np.int32)
+        if domain == INLINE:
+            arrays[f"{name}.keys"] = keys[at]
+        else:
+            arrays |= binary_arrays(name, keys.take(pa.array(at)))
+            assert hashes is not None
+            arrays[f"{name}.hashes"] = hashes[chosen]
+        for identity, flags in usage.items():
+            arrays[f"{name}.usage.{identity}"] = flags[at]
+    return arrays
+
+
+def binary_arrays(name: str, keys: pa.LargeBinaryArray) -> Arrays:
+    """Keys as arrays of a staged file."""
+    ends = np.frombuffer(keys.buffers()[1], np.int64)[keys.offset : keys.offset + len(keys) + 1]
+    heap = keys.buffers()[2]
+    content = np.empty(0, np.uint8) if heap is None else np.frombuffer(heap, np.uint8)[ends[0] : ends[-1]]
+    return {f"{name}.offsets": ends - ends[0], f"{name}.heap": content}
+
+
+def binary_of(name: str, arrays: Arrays) -> pa.LargeBinaryArray:
+    """The keys of `binary_arrays`."""
+    offsets, heap = arrays[f"{name}.offsets"], arrays[f"{name}.heap"]
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(heap)]
+    return pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(offsets) - 1, buffers)
+
+
+def places_of(values: Arrays, rows: Int32s) -> tuple[Int64s, Int64s, Int64s]:
+    """(file hash, start of the block, number within the block) of rows of a chunk."""
+    first: Int64s = values["first"]
+    at = first.searchsorted(rows, side="right") - 1
+    ordinal: Int64s = values["ordinal"][at] + (rows - first[at])
+    return values["file"][at], values["block"][at], ordinal

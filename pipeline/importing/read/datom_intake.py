@@ -1,0 +1,323 @@
+"""What an import of datoms begins with: which attributes there are, what its numbers mean here, its chunks.
+
+The driver's part; rows are read by `datoms`, in tasks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from adalog.cluster.shipping import Shipped
+from adalog.datalog import edn
+from adalog.datalog.edn.scalars import Malformed
+from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.values import EdnMap, Keyword
+from adalog.pipeline.importing.read.chunks import Chunk, SourceJob, Wanted
+from adalog.pipeline.importing.read.datoms import IGNORED, LINE, DatomReader, Place
+from adalog.pipeline.importing.read.edn_values import Shape
+from adalog.pipeline.importing.read.exported import by_part, read_export, read_part, write_rejected
+from adalog.pipeline.importing.read.found import Found
+from adalog.pipeline.importing.read.ids import IDS, Ids
+from adalog.pipeline.importing.read.mapping import DatomSource
+from adalog.pipeline.importing.read.runner import Runner, rejected_rows
+from adalog.pipeline.importing.read.texts import keyword
+from adalog.store.checkpoint.adoption import Prepared
+from adalog.store.database import Database
+from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.values import bootstrap
+from adalog.store.values.attribute import SCHEMA_BASE, TX_BASE, Attribute
+from adalog.store.values.schema import Schema
+from adalog.store.writer.hold import Hold
+
+_ID: Final = Keyword("db/id")
+_IDENT: Final = Keyword("db/ident")
+_TRIES: Final = 5
+
+
+class _Placed(NamedTuple):
+    """An export's schema in this database. forms: with ids of it. idents: the end of those that idents have. known:
+    those before this one mean themselves. table: the export's ids with what they are here."""
+
+    forms: Sequence[EdnMap]
+    idents: int
+    known: int
+    table: tuple[Sequence[int], Sequence[int]]
+
+
+class DatomIntake:
+    """The datoms of some sources, all of which keep ids or none."""
+
+    def __init__(self, database: Database, runner: Runner, sources: Sequence[DatomSource]) -> None:
+        self._database = database
+        self._runner = runner
+        self.keep = sources[0].keep
+        self._exported = read_export(sources[0]) if sources[0].format == "adalog" else None
+        self._sources = list(sources)
+        self._named: dict[str, set[str]] = {}
+        self._columns: tuple[Wanted, ...] = ()
+        self._places: dict[str, Place] = {}
+        self._attributes: list[Attribute] = []
+        self._parts = () if self._exported is None else self._exported.files
+        runner.buckets = max(runner.buckets, len(self._parts))
+
+    def look(self) -> None:
+        """Looks at the lines, once: what attributes they name."""
+        if self._exported is not None:
+            # Its schema declares them.
+            self._named = {name: set() for name in self._exported.attributes}
+            return
+        for source in self._sources:
+            for name, kinds in self._runner.named(source).items():
+                self._named.setdefault(name, set()).update(kinds)
+
+    # The transaction's forms
+
+    def found(self, forms: Sequence[Any], hold: Hold | None) -> Found:
+        """What the transaction finds, which declares what is used first. forms: of the mapping's own schema."""
+        placed = self._placed(self._database.snapshot())
+        for _ in range(_TRIES):
+            prepared = self._prepared([*forms, *placed.forms], placed.idents, hold)
+            now = self._placed(prepared.snapshot)
+            if now == placed:
+                break
+            # Somebody made idents meanwhile.
+            placed = now
+        else:
+            raise AdalogError(
+                Code.BASIS_CONFLICT, "idents are made all the time, and nothing was imported; try again"
+            )
+        if self.keep:
+            _check_no_new(placed.forms, prepared)
+        self._settle(prepared)
+        theirs, ours = (np.array(each, np.int64) for each in placed.table)
+        ids = Ids(self.keep, theirs, ours, placed.known)
+        upserts = [] if self.keep else [each.id for each in self._attributes if each.unique == "identity"]
+        columns = [self._columns] * len(self._sources)
+        reading = [replace(column, attribute=0) for column in self._columns], self._places, ids.table()
+        return Found(prepared, [IDS], columns, reading, ids, upserts)
+
+    def _prepared(self, forms: Sequence[Any], idents: int, hold: Hold | None) -> Prepared:
+        prepared = self._database.prepare(forms, hold, idents)
+        more = _implied(self._named, prepared.schema)
+        if not more:
+            return prepared
+        if self._database.schema == "strict":
+            names = ", ".join(str(form[_IDENT]) for form in more)
+            raise AdalogError(
+                Code.UNKNOWN_ATTRIBUTE, f"the schema does not declare {names}; declare it in the mapping's `schema`"
+            )
+        return self._database.prepare([*forms, *more], hold, idents)
+
+    def _placed(self, snapshot: Snapshot) -> _Placed:
+        first = next_ident = snapshot.origin.next_ident
+        if self._exported is None:
+            return _Placed((), first, first, ((), ()))
+        idents = self._exported.manifest.idents
+        last = max((id_ for id_ in idents.values() if id_ < TX_BASE), default=0)
+        next_ident = max(next_ident, last + 1) if self.keep else next_ident
+        here: dict[Keyword, int] = {}
+        chosen: dict[Keyword, int] = {}
+        for name, id_ in sorted(idents.items(), key=lambda item: item[1]):
+            ident = keyword(name)
+            known = snapshot.entid(ident)
+            if known is not None:
+                here[ident] = known
+            elif self.keep and (first <= id_ < TX_BASE or 0 <= id_ < SCHEMA_BASE):
+                here[ident] = chosen[ident] = id_
+            else:
+                here[ident] = chosen[ident] = next_ident
+                next_ident += 1
+        pairs = sorted((id_, here[keyword(name)]) for name, id_ in idents.items())
+        table = tuple(id_ for id_, _ in pairs), tuple(entity for _, entity in pairs)
+        return _Placed(tuple(self._form(form, chosen) for form in self._exported.forms), next_ident, 0, table)
+
+    def _form(self, form: EdnMap, chosen: Mapping[Keyword, int]) -> EdnMap:
+        ident = form.get(_IDENT)
+        if ident is None and not self.keep:
+            raise AdalogError(
+                Code.ARG_INVALID,
+                f"the export says {edn.write(form)} of an entity without an ident; import it with `ids: keep`",
+            )
+        if ident is None:
+            return form
+        entries = [(key, value) for key, value in form.items() if key != _ID]
+        return EdnMap([(_ID, chosen[ident]), *entries] if ident in chosen else entries)
+
+    def _settle(self, prepared: Prepared) -> None:
+        """Numbers the columns, one for each attribute, after that of the entities."""
+        self._places, self._attributes = {}, []
+        columns = [Wanted(None, IDS, "long", "long", identity=0)]
+        for name in sorted(self._named):
+            attribute = _declared(name, prepared.schema)
+            if attribute is None or bootstrap.is_built_in(attribute.id):
+                continue
+            shape = _shape(attribute, prepared.schema)
+            self._check(attribute, shape, prepared)
+            value_type = str(attribute.value_type)
+            identity = 0 if attribute.is_ref else None
+            self._places[name] = Place(len(columns), value_type, shape)
+            columns.append(
+                Wanted(None, attribute.id, value_type, value_type, identity=identity, create=attribute.is_ref)
+            )
+            self._attributes.append(attribute)
+        self._columns = tuple(columns)
+
+    def _check(self, attribute: Attribute, shape: Shape, prepared: Prepared) -> None:
+        """Raises ARG_INVALID where an import cannot keep what the schema says of an attribute."""
+        exported = self._exported
+        preds = set(map(str, attribute.preds))
+        if preds and (exported is None or exported.preds(attribute.ident) != preds):
+            raise _wrong(attribute, "has :db.attr/preds, which an import does not run; transact these values")
+        if shape.refers and not self.keep:
+            raise _wrong(attribute, "has tuples that name entities; import it with `ids: keep`")
+        if exported is not None:
+            return
+        for composite in prepared.schema.composites:
+            if attribute.ident in (composite.ident, *(composite.tuple_attrs or ())):
+                raise _wrong(attribute, f"is part of {composite.ident}, which an import of lines does not keep")
+
+    # What loading asks for
+
+    def jobs(self, found: Found, folder: str, database: Shipped) -> list[SourceJob]:
+        """What the tasks that read each source are told."""
+        reader = DatomReader(self._places, found.ids, database)
+        return [
+            SourceJob(number, self._columns, folder, self._runner.buckets, found.prepared.secrets, reader=reader)
+            for number in range(len(self._sources))
+        ]
+
+    def chunks(self, found: Found, jobs: Sequence[SourceJob]) -> list[Chunk]:
+        """Reads the sources."""
+        if self._exported is not None:
+            read = partial(read_part, jobs[0])
+            return [chunk for part in self._runner.each("reading", read, self._parts) for chunk in part]
+        return [
+            chunk
+            for source, job in zip(self._sources, jobs, strict=True)
+            for chunk in self._runner.read(source, {LINE: "value"}, job)
+        ]
+
+    def files(self) -> dict[int, str]:
+        """The names of the files by what rows call them."""
+        if self._exported is not None:
+            return {part.number: part.path for part in self._parts}
+        return {key: name for source in self._sources for key, name in self._runner.files(source).items()}
+
+    def quarantine(
+        self, found: Found, chunks: Sequence[Chunk], rejected: Sequence[Sequence[str]], to: Path
+    ) -> None:
+        """Writes the rejected rows. rejected: of each chunk the files that name them."""
+        reasons = self._reasons()
+        for number, source in enumerate(self._sources):
+            rows = rejected_rows(number, chunks, rejected)
+            if rows and self._exported is None:
+                self._runner.quarantine(source, rows, reasons, to)
+            elif rows:
+                write = partial(write_rejected, source.name, reasons, str(to.absolute()))
+                self._runner.each("writing what was rejected", write, by_part(self._parts, rows))
+
+    def _reasons(self) -> list[list[str]]:
+        """What is said of a rejected row, by column and `Reason`."""
+        none = ""
+        where = "below 2^41, and no number of adalog's own" if self.keep else "as numbers or idents"
+        entity = [
+            f"the entity is none: entities are named {where}",
+            none,
+            none,
+            none,
+            none,
+            'the line is no datom; one is [1 :person/name "Ada"], or [1 :person/name "Ada" 7 true]',
+            "the attribute is adalog's own, or none; a schema is given in the mapping's `schema`",
+        ]
+        reasons = [entity]
+        for each in self._attributes:
+            value_type = str(each.value_type)
+            article = "an" if value_type[0] in "aeiou" else "a"
+            reasons.append(
+                [
+                    none,
+                    f"{each.ident}: the value is not {article} {value_type}",
+                    none,
+                    f"{each.ident} has cardinality one, and an earlier row gives this entity another value",
+                    f"{each.ident} is unique, and another entity has this value",
+                ]
+            )
+        return reasons
+
+    def check(self, found: Found, changed: Set[int], rejected: int) -> None:
+        """Raises ARG_INVALID where composite tuples would not be what they are made of: they are taken as they were
+        exported, which fits only where nothing of them is here, and no row was rejected."""
+        prepared = found.prepared
+        schema = prepared.schema
+        for composite in schema.composites:
+            own = [schema.get(name) for name in (composite.ident, *(composite.tuple_attrs or ()))]
+            group = {each.id for each in own if each is not None}
+            if not group & changed:
+                continue
+            if rejected:
+                raise _wrong(composite, "is made of other attributes, and rows were rejected; nothing was imported")
+            if any(prepared.snapshot.trie(id_, inverse=False).rows for id_ in group):
+                raise _wrong(composite, "is made of attributes that the database has values of; transact these")
+
+
+def _implied(named: Mapping[str, set[str]], schema: Schema) -> list[EdnMap]:
+    """Forms that declare the attributes that the schema does not, as their first use would."""
+    forms = []
+    for name, kinds in sorted(named.items()):
+        known = _declared(name, schema)
+        if name == IGNORED or (known is not None and known.value_type is not None):
+            continue
+        try:
+            ident = keyword(name)
+        except Malformed:
+            continue
+        if ident.namespace is not None and (ident.namespace == "db" or ident.namespace.startswith("db.")):
+            continue
+        types = sorted(kinds - {""})
+        if not types:
+            continue
+        kind = "double" if types == ["double", "long"] else types[0]
+        if len(types) > 1 and kind != "double":
+            raise AdalogError(
+                Code.ARG_INVALID,
+                f"the lines give {name} values of several types ({', '.join(types)}); declare it in the mapping's "
+                "`schema`",
+            )
+        entries: list[tuple[Any, Any]] = [(_IDENT, ident), (Keyword("db/valueType"), Keyword(f"db.type/{kind}"))]
+        if known is None:
+            entries.append((Keyword("db/cardinality"), Keyword("db.cardinality/one")))
+        forms.append(EdnMap(entries))
+    return forms
+
+
+def _declared(name: str, schema: Schema) -> Attribute | None:
+    return schema.get(Keyword(name.removeprefix(":")))
+
+
+def _shape(attribute: Attribute, schema: Schema) -> Shape:
+    if attribute.tuple_attrs is not None:
+        return Shape(types=schema.item_types(attribute, len(attribute.tuple_attrs)))
+    return Shape(attribute.tuple_types, attribute.tuple_type)
+
+
+def _check_no_new(forms: Sequence[EdnMap], prepared: Prepared) -> None:
+    """Raises ARG_INVALID where the mapping's own forms made new entities: datoms may have chosen their ids."""
+    free = prepared.snapshot.origin.free
+    given = [form[_ID] for form in forms if type(form.get(_ID)) is int]
+    chosen = np.array(sorted(id_ for id_ in given if id_ < SCHEMA_BASE), np.int64)
+    if free.without(free.among_sorted(chosen)).next(0) != prepared.ids:
+        raise AdalogError(
+            Code.ARG_INVALID,
+            "the mapping's `schema` makes entities that have no ident, and `ids: keep` might give their ids to "
+            "others; transact it first",
+        )
+
+
+def _wrong(attribute: Attribute, why: str) -> AdalogError:
+    return AdalogError(Code.ARG_INVALID, f"{attribute.ident} {why}")

@@ -1,0 +1,359 @@
+"""A mapping: which columns of which files become which attributes. Read from YAML, refused with line and column."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final, NoReturn
+
+import yaml
+
+from adalog.datalog.edn.scalars import Malformed
+from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.values import Keyword
+from adalog.pipeline.importing.read.texts import keyword
+from adalog.store.files.addresses import check_name
+from adalog.store.values.attribute import VALUE_TYPES
+
+FORMATS: Final = {
+    "csv": "csv",
+    "tsv": "csv",
+    "jsonl": "jsonl",
+    "ndjson": "jsonl",
+    "json": "jsonl",
+    "parquet": "parquet",
+    "edn": "edn",
+}
+ROWS: Final = ("csv", "jsonl", "parquet")
+DATOMS: Final = ("edn", "adalog")
+KAFKA: Final = "kafka"
+"""The format of a topic whose values are JSON, which only `adalog stream` reads."""
+TAKING: Final = frozenset(
+    {
+        *("maxfilespertrigger", "maxbytespertrigger", "latestfirst", "maxfileage", "cleansource"),
+        *("sourcearchivedir", "filenameonly"),
+    }
+)
+"""Options, in lower case, that say which files a stream takes when, and not how they are read."""
+_SIZE: Final = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One attribute's values: of a column, or `value` for every row.
+
+    type: what text is read as; None: as the attribute's type. split: what stands between several values. ref: the
+    unique attribute by whose value an entity is meant; create: which is made where there is none.
+    """
+
+    attribute: Keyword
+    column: str | None = None
+    value: Any = None
+    type: str | None = None
+    split: str | None = None
+    ref: Keyword | None = None
+    create: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Rows of files, each an entity with a value of an identity attribute, which `entity` gives.
+
+    files: what the path means, where that was looked up already. part: they are some of many, in which there need
+    not be every key of JSON.
+    """
+
+    name: str
+    path: str
+    format: str
+    options: Mapping[str, str]
+    entity: Column
+    columns: tuple[Column, ...]
+    files: tuple[str, ...] = ()
+    part: bool = False
+
+    def of_files(self, files: Sequence[str]) -> Source:
+        """The same of other files, of which a stream has taken note already."""
+        if self.format == KAFKA:
+            return replace(self, format="jsonl", options={}, files=tuple(files), part=True)
+        options = {name: value for name, value in self.options.items() if name.lower() not in TAKING}
+        return replace(self, options=options, files=tuple(files), part=True)
+
+
+@dataclass(frozen=True, slots=True)
+class DatomSource:
+    """Datoms: lines of EDN, or the folder of an export. keep: the entities have the ids that stand there; without
+    it they get new ones. files: what the path means, where that was looked up already."""
+
+    name: str
+    path: str
+    format: str
+    options: Mapping[str, str]
+    keep: bool
+    files: tuple[str, ...] = ()
+
+
+AnySource = Source | DatomSource
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """schema: the name of the file with transaction data that comes first. sent: its text, if it came along.
+    Sources are all of one kind, rows or datoms."""
+
+    schema: Path | None
+    sources: tuple[Source, ...]
+    datoms: tuple[DatomSource, ...] = ()
+    sent: str | None = None
+
+    def schema_text(self) -> str | None:
+        """The transaction data that comes first; None where there is none. Raises ARG_INVALID for a file that
+        cannot be read."""
+        if self.sent is not None or self.schema is None:
+            return self.sent
+        return _text_of(self.schema, "the mapping's schema")
+
+    def of_files(self, files: Mapping[str, Sequence[str]]) -> Plan:
+        """Only the sources that are named, with these files and folders, as a stream hands them on: what comes from
+        a topic is lines of JSON."""
+        kept = [each.of_files(files[each.name]) for each in self.sources if each.name in files]
+        return replace(self, sources=tuple(kept))
+
+
+def _text_of(file: Path, what: str) -> str:
+    check_name(str(file))
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise AdalogError(Code.ARG_INVALID, f"{what} {file} cannot be read: {why}") from None
+
+
+def mapping_text(file: Path) -> str:
+    """The text of a mapping. Raises ARG_INVALID where it cannot be read."""
+    return _text_of(file, "the mapping")
+
+
+def read_mapping(file: Path, paths: Mapping[str, str]) -> Plan:
+    """The mapping of a file. paths: of sources by name, instead of those in the file.
+
+    Raises ARG_INVALID for a file that is not a mapping.
+    """
+    return mapping_of(mapping_text(file), file, paths)
+
+
+def mapping_of(text: str, file: Path, paths: Mapping[str, str]) -> Plan:
+    """The same of a text, which stands in the file; nothing is read of that. Paths are relative to the file."""
+    if len(text) > _SIZE:
+        raise AdalogError(Code.LIMIT_EXCEEDED, f"the mapping {file} is larger than {_SIZE:,} characters")
+    try:
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        at = f", line {mark.line + 1}, column {mark.column + 1}" if mark is not None else ""
+        raise AdalogError(Code.ARG_INVALID, f"{file}{at}: {error.problem or error.context}") from None
+    except (yaml.YAMLError, RecursionError) as error:
+        raise AdalogError(Code.ARG_INVALID, f"{file} is not YAML: {error}") from None
+    return _Reader(file).mapping(node, paths)
+
+
+class _Reader:
+    """Reads the nodes of one file."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._values = yaml.SafeLoader("")
+
+    def mapping(self, node: yaml.Node | None, paths: Mapping[str, str]) -> Plan:
+        if node is None:
+            raise AdalogError(Code.ARG_INVALID, f"{self._file} is empty; a mapping has `sources`")
+        entries = self._entries(node, "a mapping", {"schema", "sources"})
+        if "sources" not in entries:
+            self._refuse(node, "a mapping has `sources`")
+        schema = self._text(entries["schema"], "schema") if "schema" in entries else None
+        named = list(self._pairs(entries["sources"], "`sources`"))
+        if not named:
+            self._refuse(entries["sources"], "`sources` names none")
+        unknown = set(paths) - {name for _, name, _ in named}
+        if unknown:
+            known = ", ".join(name for _, name, _ in named)
+            raise AdalogError(
+                Code.ARG_INVALID, f"there is no source {min(unknown)} in {self._file}; its sources are {known}"
+            )
+        every = [self._source(name, each, paths.get(name)) for _, name, each in named]
+        rows = tuple(each for each in every if isinstance(each, Source))
+        datoms = tuple(each for each in every if isinstance(each, DatomSource))
+        self._check_together(entries["sources"], rows, datoms)
+        return Plan(None if schema is None else self._file.parent / schema, rows, datoms)
+
+    def _check_together(self, node: yaml.Node, rows: tuple[Source, ...], datoms: tuple[DatomSource, ...]) -> None:
+        if rows and datoms:
+            self._refuse(node, f"{rows[0].name} has rows and {datoms[0].name} datoms; import one after the other")
+        if len({each.keep for each in datoms}) > 1:
+            self._refuse(node, "`ids` are kept of all sources or of none")
+        if len(datoms) > 1 and any(each.format == "adalog" for each in datoms):
+            self._refuse(node, "what was exported is imported alone, as its ids are its own")
+
+    def _source(self, name: str, node: yaml.Node, path: str | None) -> AnySource:
+        entries = self._entries(
+            node, f"source {name}", {"path", "format", "options", "entity", "attributes", "ids"}
+        )
+        given = self._text(entries["path"], "path") if "path" in entries else None
+        if path is None and given is None:
+            self._refuse(node, f"source {name} has no `path`; give one here, or {name}=PATH on the command line")
+        form = self._text(entries["format"], "format") if "format" in entries else None
+        where = path if path is not None else str(given) if form == KAFKA else self._beside(str(given))
+        try:
+            check_name(where)
+        except AdalogError as error:
+            self._refuse(entries.get("path", node), error.message)
+        form = form or _format_of(where)
+        known = (*ROWS, *DATOMS)
+        if form is None:
+            self._refuse(node, f"source {name} needs a `format`: {', '.join(known)}")
+        if form not in (*known, KAFKA):
+            self._refuse(
+                entries["format"], f"there is no format {form}; it is {', '.join(known[:-1])} or {known[-1]}"
+            )
+        if form in DATOMS:
+            return self._datoms(name, node, entries, where, form)
+        if "ids" in entries:
+            self._refuse(entries["ids"], f"`ids` goes with the formats {' and '.join(DATOMS)}")
+        if "entity" not in entries:
+            self._refuse(node, f"source {name} has no `entity`: the attribute and column that say whose row it is")
+        options = self._options(entries)
+        columns = tuple(
+            self._column(key_node, key, each)
+            for key_node, key, each in (
+                self._pairs(entries["attributes"], "`attributes`") if "attributes" in entries else ()
+            )
+        )
+        entity = self._entity(entries["entity"])
+        if any(column.attribute == entity.attribute for column in columns):
+            self._refuse(entries["attributes"], f"{entity.attribute} is given by `entity`")
+        return Source(name, where, form, options, entity, columns)
+
+    def _datoms(
+        self, name: str, node: yaml.Node, entries: Mapping[str, yaml.Node], path: str, form: str
+    ) -> DatomSource:
+        for unwanted in ("entity", "attributes"):
+            if unwanted in entries:
+                self._refuse(entries[unwanted], f"the datoms of source {name} say what they are about")
+        ids = self._text(entries["ids"], "ids") if "ids" in entries else "new"
+        if ids not in ("new", "keep"):
+            self._refuse(entries["ids"], "`ids` is keep, or new")
+        return DatomSource(name, path, form, self._options(entries), ids == "keep")
+
+    def _options(self, entries: Mapping[str, yaml.Node]) -> dict[str, str]:
+        given = self._pairs(entries["options"], "`options`") if "options" in entries else ()
+        return {key: self._option(each) for _, key, each in given}
+
+    def _beside(self, path: str) -> str:
+        """A path relative to the mapping, unless it is an address."""
+        return path if "://" in path or path.startswith("/") else str(self._file.parent / path)
+
+    def _entity(self, node: yaml.Node) -> Column:
+        entries = self._entries(node, "`entity`", {"attribute", "column", "type"})
+        for needed in ("attribute", "column"):
+            if needed not in entries:
+                self._refuse(node, f"`entity` has no `{needed}`")
+        attribute = self._attribute(entries["attribute"])
+        return Column(attribute, self._text(entries["column"], "column"), type=self._type(entries))
+
+    def _column(self, key: yaml.Node, name: str, node: yaml.Node) -> Column:
+        attribute = self._keyword(key, name)
+        if isinstance(node, yaml.ScalarNode):
+            return Column(attribute, self._text(node, name))
+        entries = self._entries(node, name, {"column", "type", "split", "ref", "create", "value"})
+        if ("column" in entries) == ("value" in entries):
+            self._refuse(node, f"{name} has either a `column` or a `value`")
+        if "create" in entries and "ref" not in entries:
+            self._refuse(entries["create"], "`create` goes with `ref`")
+        split = self._text(entries["split"], "split") if "split" in entries else None
+        if split == "":
+            self._refuse(entries["split"], "`split` is empty")
+        value = self._value(entries["value"]) if "value" in entries else None
+        if "value" in entries and (value is None or isinstance(value, dict | list)):
+            self._refuse(entries["value"], "`value` is one value")
+        create = self._value(entries["create"]) if "create" in entries else False
+        if not isinstance(create, bool):
+            self._refuse(entries["create"], "`create` is true or false")
+        return Column(
+            attribute,
+            self._text(entries["column"], "column") if "column" in entries else None,
+            value,
+            self._type(entries),
+            split,
+            self._attribute(entries["ref"]) if "ref" in entries else None,
+            create,
+        )
+
+    def _type(self, entries: Mapping[str, yaml.Node]) -> str | None:
+        if "type" not in entries:
+            return None
+        name = self._text(entries["type"], "type").removeprefix(":").removeprefix("db.type/")
+        if name not in VALUE_TYPES - {"ref", "tuple"}:
+            self._refuse(entries["type"], f"there is no type {name} to read values as")
+        return name
+
+    def _attribute(self, node: yaml.Node) -> Keyword:
+        return self._keyword(node, self._text(node, "an attribute"))
+
+    def _keyword(self, node: yaml.Node, text: str) -> Keyword:
+        try:
+            return keyword(text)
+        except Malformed as error:
+            self._refuse(node, str(error))
+
+    def _option(self, node: yaml.Node) -> str:
+        value = self._value(node)
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        if value is None or isinstance(value, dict | list):
+            self._refuse(node, "an option is one value")
+        return str(value)
+
+    def _text(self, node: yaml.Node, what: str) -> str:
+        if not isinstance(node, yaml.ScalarNode):
+            self._refuse(node, f"{what} is text")
+        return str(node.value)
+
+    def _value(self, node: yaml.Node) -> Any:
+        try:
+            return self._values.construct_object(node, deep=True)
+        except (yaml.YAMLError, ValueError, RecursionError) as error:
+            self._refuse(node, str(getattr(error, "problem", None) or error))
+
+    def _entries(self, node: yaml.Node, what: str, known: set[str]) -> dict[str, yaml.Node]:
+        entries = {}
+        for key_node, key, value in self._pairs(node, what):
+            if key not in known:
+                self._refuse(key_node, f"{what} has no `{key}`; it has {', '.join(sorted(known))}")
+            entries[key] = value
+        return entries
+
+    def _pairs(self, node: yaml.Node, what: str) -> Iterator[tuple[yaml.Node, str, yaml.Node]]:
+        if not isinstance(node, yaml.MappingNode):
+            self._refuse(node, f"{what} is a map of names to what they stand for")
+        seen = set()
+        for key, value in node.value:
+            name = self._text(key, "a name")
+            if name in seen:
+                self._refuse(key, f"{name} is given twice")
+            seen.add(name)
+            yield key, name, value
+
+    def _refuse(self, node: yaml.Node, message: str) -> NoReturn:
+        mark = node.start_mark
+        raise AdalogError(
+            Code.ARG_INVALID, f"{self._file}, line {mark.line + 1}, column {mark.column + 1}: {message}"
+        )
+
+
+def _format_of(path: str) -> str | None:
+    """What the extension says, compression left out."""
+    name = path.rstrip("/").rsplit("/", 1)[-1].lower()
+    for end in (".gz", ".bz2", ".zst", ".lz4"):
+        name = name.removesuffix(end)
+    return FORMATS.get(name.rsplit(".", 1)[-1])

@@ -1,0 +1,296 @@
+"""Rows of files, each about an entity: what becomes of their columns, and whether the schema allows that.
+
+The driver's part of an import of rows; the rows themselves are read by `chunks`, in tasks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+
+from adalog.cluster.shipping import Shipped
+from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.values import EdnMap, Keyword, type_name
+from adalog.pipeline.importing.read.chunks import Chunk, SourceJob, Wanted
+from adalog.pipeline.importing.read.found import Found
+from adalog.pipeline.importing.read.mapping import KAFKA, Column, Plan, Source
+from adalog.pipeline.importing.read.runner import Reasons, Runner, rejected_rows
+from adalog.pipeline.importing.read.typed import constant
+from adalog.store.checkpoint.adoption import Prepared
+from adalog.store.database import Database
+from adalog.store.values.attribute import FIRST_OWN_IDENT, Attribute
+from adalog.store.values.schema import Schema
+from adalog.store.writer.hold import Hold
+
+_ID: Final = Keyword("db/ident")
+_TYPE: Final = Keyword("db/valueType")
+_CARDINALITY: Final = Keyword("db/cardinality")
+
+
+@dataclass(frozen=True, slots=True)
+class _Resolved:
+    """A source with its columns as the tasks want them, and the names in files of those that are read."""
+
+    source: Source
+    columns: tuple[Wanted, ...]
+    names: Mapping[str, str]
+
+
+class RowIntake:
+    """Rows of files, each about an entity."""
+
+    def __init__(self, database: Database, runner: Runner, plan: Plan) -> None:
+        self._database = database
+        self._runner = runner
+        self._plan = plan
+        self._files: list[Mapping[str, pa.DataType]] = []
+        self._sources: list[_Resolved] = []
+
+    def look(self) -> None:
+        self._files = [self._runner.columns(source) for source in self._plan.sources]
+        sources = map(_with_what_is_there, self._plan.sources, self._files)
+        self._plan = replace(self._plan, sources=tuple(sources))
+
+    def found(self, forms: Sequence[Any], hold: Hold | None) -> Found:
+        prepared = self._prepared(forms, hold)
+        identities = _identities(self._plan, prepared.schema)
+        self._sources = [
+            _resolved(source, columns, prepared.schema, identities)
+            for source, columns in zip(self._plan.sources, self._files, strict=True)
+        ]
+        columns = [each.columns for each in self._sources]
+        reading = [[replace(column, attribute=0) for column in own] for own in columns]
+        return Found(prepared, identities, columns, reading)
+
+    def _prepared(self, forms: Sequence[Any], hold: Hold | None) -> Prepared:
+        prepared = self._database.prepare(forms, hold)
+        more = _declarations(self._plan, self._files, prepared.schema)
+        if not more:
+            return prepared
+        if self._database.schema == "strict":
+            names = ", ".join(str(form[_ID]) for form in more)
+            raise AdalogError(
+                Code.UNKNOWN_ATTRIBUTE, f"the schema does not declare {names}; declare it in the mapping's `schema`"
+            )
+        return self._database.prepare([*forms, *more], hold)
+
+    def jobs(self, found: Found, folder: str, database: Shipped) -> list[SourceJob]:
+        return [
+            SourceJob(number, columns, folder, self._runner.buckets, found.prepared.secrets)
+            for number, columns in enumerate(found.columns)
+        ]
+
+    def chunks(self, found: Found, jobs: Sequence[SourceJob]) -> list[Chunk]:
+        return [
+            chunk
+            for each, job in zip(self._sources, jobs, strict=True)
+            for chunk in self._runner.read(each.source, each.names, job)
+        ]
+
+    def files(self) -> Mapping[int, str]:
+        return {key: name for each in self._sources for key, name in self._runner.files(each.source).items()}
+
+    def check(self, found: Found, changed: Set[int], rejected: int) -> None:
+        pass
+
+    def quarantine(
+        self, found: Found, chunks: Sequence[Chunk], rejected: Sequence[Sequence[str]], to: Path
+    ) -> None:
+        for number, each in enumerate(self._sources):
+            rows = rejected_rows(number, chunks, rejected)
+            if rows:
+                self._runner.quarantine(each.source, rows, _reasons(each, found.prepared.schema), to)
+
+
+def _with_what_is_there(source: Source, columns: Mapping[str, pa.DataType]) -> Source:
+    """A source of JSON without the attributes that none of its rows has, where it is a part of many; they may have
+    a type yet."""
+    if not source.part or source.format != "jsonl":
+        return source
+    return replace(source, columns=tuple(each for each in source.columns if each.column in {None, *columns}))
+
+
+def _declarations(plan: Plan, found: Sequence[Mapping[str, pa.DataType]], schema: Schema) -> list[EdnMap]:
+    """Forms that declare the attributes that the schema does not, as their first use would."""
+    forms: dict[Keyword, EdnMap] = {}
+    for source, columns in zip(plan.sources, found, strict=True):
+        for column in source.columns:
+            known = schema.get(column.attribute)
+            if (known is not None and known.value_type is not None) or column.attribute in forms:
+                continue
+            kind, many = _implied(column, columns.get(column.column or ""))
+            cardinality = Keyword("db.cardinality/many" if many else "db.cardinality/one")
+            entries: list[tuple[Any, Any]] = [(_ID, column.attribute), (_TYPE, Keyword(f"db.type/{kind}"))]
+            if known is None:
+                entries.append((_CARDINALITY, cardinality))
+            forms[column.attribute] = EdnMap(entries)
+    return list(forms.values())
+
+
+def _implied(column: Column, kind: pa.DataType | None) -> tuple[str, bool]:
+    """The type that a column gives an attribute, and whether there may be several values."""
+    many = column.split is not None
+    if kind is not None and (pa.types.is_list(kind) or pa.types.is_large_list(kind)):
+        kind, many = kind.value_type, True
+    if column.ref is not None:
+        return "ref", many
+    if column.type is not None:
+        return column.type, many
+    if column.column is None:
+        return type_name(column.value), many
+    if kind is None or pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return "string", many
+    for name, test in (
+        ("long", pa.types.is_integer),
+        ("double", pa.types.is_floating),
+        ("boolean", pa.types.is_boolean),
+        ("instant", pa.types.is_temporal),
+        ("bigdec", pa.types.is_decimal),
+    ):
+        if test(kind):
+            return name, many
+    return "bytes", many
+
+
+def _identities(plan: Plan, schema: Schema) -> list[int]:
+    """The attributes by whose values the sources name entities, or mean them."""
+    idents = [source.entity.attribute for source in plan.sources]
+    idents += [column.ref for source in plan.sources for column in source.columns if column.ref is not None]
+    found = []
+    for ident in dict.fromkeys(idents):
+        attribute = schema.get(ident)
+        if attribute is None:
+            raise AdalogError(
+                Code.UNKNOWN_ATTRIBUTE,
+                f"the mapping names entities by {ident}, which the schema does not declare; declare it as "
+                ":db.unique/identity in the mapping's `schema`",
+            )
+        found.append(attribute.id)
+    return found
+
+
+def _resolved(
+    source: Source, columns: Mapping[str, pa.DataType], schema: Schema, identities: Sequence[int]
+) -> _Resolved:
+    names: dict[str, str] = {}
+    wanted = []
+    for number, column in enumerate((source.entity, *source.columns)):
+        attribute = schema.get(column.attribute)
+        assert attribute is not None, "declared, or refused before"
+        _check(source, column, attribute, schema, entity=number == 0)
+        meant = attribute if column.ref is None else schema.get(column.ref)
+        assert meant is not None
+        value_type = str(meant.value_type)
+        name, domain, key = None, 0, 0
+        if column.column is not None:
+            name = f"c{number}"
+            names[name] = _found(source, column.column, columns)
+        read_as = column.type or value_type
+        made = Wanted(name, attribute.id, read_as, value_type, column.split)
+        if number == 0:
+            made = replace(made, identity=identities.index(attribute.id))
+        elif column.ref is not None:
+            made = replace(made, identity=identities.index(meant.id), create=column.create)
+        if name is None:
+            spelt = constant(column.value, read_as, value_type)
+            if spelt is None:
+                raise _wrong(source, column, f"{column.value!r} cannot be read as {_a(read_as)}")
+            domain, given = spelt
+            made = replace(made, domain=domain, key=given)
+        wanted.append(made)
+        del domain, key
+    return _Resolved(source, tuple(wanted), names)
+
+
+def _found(source: Source, name: str, columns: Mapping[str, pa.DataType]) -> str:
+    if name not in columns:
+        known = ", ".join(columns)
+        raise AdalogError(Code.ARG_INVALID, f"source {source.name} has no column {name}; its columns are {known}")
+    kind = columns[name]
+    inner = kind.value_type if pa.types.is_list(kind) or pa.types.is_large_list(kind) else kind
+    if pa.types.is_nested(inner):
+        raise AdalogError(Code.ARG_INVALID, f"column {name} of source {source.name} holds maps or lists of lists")
+    return name
+
+
+def _check(source: Source, column: Column, attribute: Attribute, schema: Schema, *, entity: bool) -> None:
+    """Raises ARG_INVALID where an import cannot keep what the schema says of an attribute."""
+    if entity and attribute.unique != "identity":
+        raise _wrong(source, column, "names the source's entities, and has to be :db.unique/identity for that")
+    if attribute.id < FIRST_OWN_IDENT:
+        raise _wrong(source, column, "is adalog's own; it is given in the mapping's `schema`")
+    if attribute.preds:
+        raise _wrong(source, column, "has :db.attr/preds, which an import does not run; transact these values")
+    if attribute.value_type == "tuple":
+        raise _wrong(source, column, "has tuples as values, which an import does not read")
+    for composite in schema.composites:
+        if attribute.ident in (composite.tuple_attrs or ()):
+            raise _wrong(source, column, f"is part of {composite.ident}, which an import does not keep")
+    if column.ref is not None:
+        if not attribute.is_ref:
+            raise _wrong(source, column, f"has `ref`, but its values are {attribute.value_type}s")
+        meant = schema.get(column.ref)
+        if meant is None or meant.unique is None:
+            raise _wrong(source, column, f"means entities by {column.ref}, which is not unique")
+        if column.create and (meant.id < FIRST_OWN_IDENT or meant.preds):
+            raise _wrong(source, column, f"cannot create entities by their {column.ref}; transact them first")
+        if meant.value_type in ("ref", "tuple", None):
+            raise _wrong(source, column, f"means entities by {column.ref}, whose values are no plain ones")
+    elif attribute.is_ref:
+        raise _wrong(source, column, "refers to entities: say by which attribute's value, with `ref`")
+
+
+def check_alone(plan: Plan) -> None:
+    """Raises ARG_INVALID where one source gives what another names its entities by: who is who would be open; and
+    for a source that has no end."""
+    for source in plan.sources:
+        if source.format == KAFKA:
+            raise AdalogError(
+                Code.ARG_INVALID, f"source {source.name} is a topic of Kafka, which `adalog stream` reads"
+            )
+    named = {source.entity.attribute for source in plan.sources}
+    meant = {column.ref for source in plan.sources for column in source.columns if column.ref is not None}
+    for source in plan.sources:
+        for column in source.columns:
+            if column.attribute in named | meant:
+                raise _wrong(
+                    source,
+                    column,
+                    "is also what entities are named or meant by in this mapping; import it with another command",
+                )
+
+
+def _wrong(source: Source, column: Column, why: str) -> AdalogError:
+    return AdalogError(Code.ARG_INVALID, f"source {source.name}: {column.attribute} {why}")
+
+
+def _a(value_type: str) -> str:
+    return f"an {value_type}" if value_type[0] in "aeiou" else f"a {value_type}"
+
+
+def _reasons(resolved: _Resolved, schema: Schema) -> Reasons:
+    given = (resolved.source.entity, *resolved.source.columns)
+    reasons = []
+    for column, wanted in zip(given, resolved.columns, strict=True):
+        name, ref = column.attribute, column.ref
+        reasons.append(
+            [
+                f"there is no value for {name}, which names the entity",
+                f"{name}: a value cannot be read as {_a(wanted.read_as)}"
+                + (f" and kept as {_a(wanted.value_type)}" if wanted.read_as != wanted.value_type else ""),
+                f"{name}: no entity has this {ref}, in the database or in this import",
+                f"{name} has cardinality one, and an earlier row gives this entity another value",
+                f"{name} is unique, and another entity has this value",
+            ]
+        )
+    # Of the row as a whole; what lies between is said of datoms.
+    what = {
+        "csv": "the line has more values than there are columns",
+        "jsonl": "the line is no JSON object of this form",
+    }
+    reasons[0] += ["", "", what.get(resolved.source.format, "")]
+    return reasons

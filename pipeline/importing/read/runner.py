@@ -1,0 +1,71 @@
+"""Who reads files and runs tasks for an import."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+import pyarrow as pa
+
+from adalog.pipeline.importing.read.chunks import Chunk, SourceJob
+from adalog.pipeline.importing.read.mapping import AnySource, DatomSource, Source
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class Runner(Protocol):
+    """Who reads files and runs tasks.
+
+    buckets: into how many parts keys are cut, at least.
+    """
+
+    buckets: int
+
+    def named(self, source: DatomSource) -> Mapping[str, set[str]]:
+        """The attributes that the lines of a source name, with the types of their values as they are written."""
+
+    def columns(self, source: Source) -> Mapping[str, pa.DataType]:
+        """The columns of a source's files. Raises ARG_INVALID where there are none."""
+
+    def files(self, source: AnySource) -> Mapping[int, str]:
+        """The files of a source by the hash that rows are told by."""
+
+    def read(self, source: AnySource, names: Mapping[str, str], job: SourceJob) -> list[Chunk]:
+        """The chunks of a source's rows. names: the column of the files by the name that the job has for it."""
+
+    def each(self, stage: str, work: Callable[[T], R], items: Sequence[T]) -> list[R]:
+        """What `work` makes of each item, a task each."""
+
+    def quarantine(self, source: AnySource, rejected: Sequence[RejectedRows], reasons: Reasons, to: Path) -> None:
+        """Writes rejected rows, as they are in the files, into a folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class RejectedRows:
+    """Rejected rows of a chunk: its partition, how many rows of this come before it, files of the rows."""
+
+    partition: int
+    start: int
+    paths: tuple[str, ...]
+
+
+Reasons = Sequence[Sequence[str]]
+"""What is said of a row, by column and `Reason`."""
+
+
+def rejected_rows(source: int, chunks: Sequence[Chunk], rejected: Sequence[Sequence[str]]) -> list[RejectedRows]:
+    """What was rejected of a source. rejected: of each chunk the files that name its rows."""
+    starts: dict[int, int] = {}
+    rows = []
+    for chunk, paths in zip(chunks, rejected, strict=True):
+        number, partition, _ = chunk.order
+        if number != source:
+            continue
+        start = starts.get(partition, 0)
+        starts[partition] = start + chunk.rows
+        if paths:
+            rows.append(RejectedRows(partition, start, tuple(paths)))
+    return rows

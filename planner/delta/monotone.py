@@ -1,0 +1,153 @@
+"""Whether a recursion through `min` or `max` only gets better as its values do, so that it has one fixpoint.
+
+A value that betters another moves what is computed from it the same way or the other way round; what is moved may
+only be compared so that it goes on to hold, bettered again, or kept in a place of its own.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from adalog.planner.model.logical import (
+    DatomAtom,
+    FunctionAtom,
+    Leaf,
+    NotNode,
+    PredicateAtom,
+    RelationAtom,
+    RuleAtom,
+    Term,
+    UnnestAtom,
+    everything,
+)
+from adalog.planner.model.program import Branch, Stratum
+
+_BETTER = {"min": -1, "max": 1}
+# Which way a function's value goes when the argument at a place goes up.
+_RISING = frozenset(("+", "inc", "dec", "identity", "min", "max"))
+_LESS = {"<": 1, "<=": 1, ">": -1, ">=": -1}
+
+
+def not_monotone(stratum: Stratum) -> str:
+    """Why a stratum with recursive aggregates is not known to be monotone; empty where it is."""
+    for each in stratum.relations:
+        names = [name for name in each.aggregates if name is not None]
+        if each.aggregates and (len(names) != 1 or names[0] not in _BETTER):
+            return f"the rule {each.rule} recurs through ({' …) and ('.join(names)} …)"
+    return _Moved(stratum).why()
+
+
+class _Moved:
+    """The places of a stratum's relations that hold values which are bettered, and which way they go."""
+
+    def __init__(self, stratum: Stratum) -> None:
+        self.stratum = stratum
+        self.own = {each.name: each for each in stratum.relations}
+        self.places: dict[tuple[str, int], int] = {
+            (each.name, i): _BETTER[name]
+            for each in stratum.relations
+            for i, name in enumerate(each.aggregates)
+            if name is not None
+        }
+
+    def why(self) -> str:
+        known = -1
+        while known != len(self.places):
+            known = len(self.places)
+            for name, branch in self.stratum.rules:
+                why = self._branch(name, branch)
+                if why:
+                    return why
+        return ""
+
+    def _branch(self, target: str, branch: Branch) -> str:
+        leaves = list(everything(branch.body))
+        relation = self.own[target]
+        refused = f"the rule {relation.rule} uses a value of its recursion in another way than to better it"
+        goes: dict[str, int] = {}
+        for leaf in leaves:
+            if isinstance(leaf, RelationAtom):
+                for place, term in enumerate(leaf.terms):
+                    way = self.places.get((leaf.relation, place))
+                    if way is None:
+                        continue
+                    if not isinstance(term, str | None) or (term is not None and goes.setdefault(term, way) != way):
+                        return refused
+        grown = True
+        while grown:
+            grown = False
+            for leaf in leaves:
+                if isinstance(leaf, FunctionAtom) and leaf.out not in goes and any(a in goes for a in leaf.args):
+                    found = _way(leaf, goes)
+                    if found is None:
+                        return refused
+                    goes[leaf.out] = found
+                    grown = True
+        bound = Counter(name for leaf in leaves for name in self._binding(leaf))
+        if (
+            goes.keys() & set(branch.given)
+            or any(bound[name] > 1 for name in goes)
+            or not all(self._suits(leaf, goes) for leaf in leaves)
+        ):
+            return refused
+        for place, name in enumerate(branch.head):
+            if name not in goes:
+                continue
+            if relation.magic or self.places.setdefault((target, place), goes[name]) != goes[name]:
+                return refused
+        return ""
+
+    def _binding(self, leaf: Leaf) -> Iterator[str]:
+        match leaf:
+            case FunctionAtom() | UnnestAtom():
+                yield leaf.out
+            case DatomAtom() | RelationAtom() | RuleAtom():
+                yield from (term for term in leaf.terms if isinstance(term, str))
+            case _:
+                pass
+
+    def _suits(self, leaf: Leaf, goes: dict[str, int]) -> bool:
+        """Whether a leaf goes on to hold when the values in it get better."""
+        match leaf:
+            case RelationAtom():
+                return all(
+                    term not in goes or (leaf.relation, place) in self.places
+                    for place, term in enumerate(leaf.terms)
+                )
+            case FunctionAtom():
+                return leaf.out not in goes or _way(leaf, goes) is not None
+            case PredicateAtom():
+                moved = [place for place, term in enumerate(leaf.args) if term in goes]
+                if not moved:
+                    return True
+                way = _LESS.get(leaf.name)
+                return (
+                    way is not None
+                    and len(leaf.args) == 2
+                    and all(goes[str(leaf.args[place])] == (-way if place == 0 else way) for place in moved)
+                )
+            case UnnestAtom():
+                return leaf.collection not in goes and leaf.out not in goes
+            case NotNode():
+                return not goes.keys() & set(leaf.shared)
+            case _:
+                return not any(term in goes for term in _terms(leaf))
+
+
+def _terms(leaf: Leaf) -> tuple[Term, ...]:
+    return leaf.terms if isinstance(leaf, DatomAtom | RelationAtom | RuleAtom) else ()
+
+
+def _way(leaf: FunctionAtom, goes: dict[str, int]) -> int | None:
+    """Which way a function's value goes; None where that is not known."""
+    ways = {goes[a] for a in leaf.args if isinstance(a, str) and a in goes}
+    if leaf.name == "-" and len(leaf.args) == 2:
+        ways = {
+            goes[a] * (1 if place == 0 else -1)
+            for place, a in enumerate(leaf.args)
+            if isinstance(a, str) and a in goes
+        }
+    elif leaf.name not in _RISING:
+        return None
+    return ways.pop() if len(ways) == 1 else None

@@ -1,0 +1,75 @@
+"""Why a query is not kept up to date by changes but asked again: half a sentence, for explain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from adalog.datalog import ast
+from adalog.datalog.aggregates import CHANCE
+from adalog.datalog.ast import Const, Source
+from adalog.datalog.values import Keyword
+from adalog.planner.delta.reactions import LOOKUPS, Call, Moves, database_of
+from adalog.planner.model.logical import (
+    AndNode,
+    DatomAtom,
+    FunctionAtom,
+    Node,
+    NotNode,
+    OrNode,
+    PredicateAtom,
+    RelationAtom,
+)
+
+
+def refusal_of_find(query: ast.Query) -> str | None:
+    """What of the rows that a query shows does not follow from the rows that come and go."""
+    find = query.find
+    if any(isinstance(element, ast.FindPull) for element in find.elements):
+        return "it pulls entities, whose maps change while its rows stay"
+    if query.limit is not None or query.offset or find.takes_one:
+        return "it shows some of its rows only"
+    chances = [each.name for each in find.elements if isinstance(each, ast.FindAggregate) and each.name in CHANCE]
+    return f"({chances[0]} …) answers something else each time" if chances else None
+
+
+def refusal_of_body(body: AndNode, moves: Moves) -> str | None:
+    """What of a body no change of an atom tells."""
+    return _of_items(body.items, moves, frozenset())
+
+
+def _of_items(items: Sequence[Node], moves: Moves, entities: frozenset[str]) -> str | None:
+    entities |= {
+        item.entity
+        for item in items
+        if isinstance(item, DatomAtom) and isinstance(item.entity, str) and moves(item)
+    }
+    found = (_of(item, moves, entities) for item in items)
+    return next((each for each in found if each is not None), None)
+
+
+def _of(item: Node, moves: Moves, entities: frozenset[str]) -> str | None:
+    match item:
+        case RelationAtom(subquery=inner) | FunctionAtom(subquery=inner) if inner is not None:
+            return "it has a query within the query"
+        case PredicateAtom() | FunctionAtom() if moves(item):
+            return _of_call(item, entities)
+        case AndNode() | NotNode():
+            return _of_items(item.items, moves, entities)
+        case OrNode():
+            found = (_of_items(branch.items, moves, entities) for branch in item.branches)
+            return next((each for each in found if each is not None), None)
+    return None
+
+
+def _of_call(call: Call, entities: frozenset[str]) -> str | None:
+    assert database_of(call) is not None
+    if call.name not in LOOKUPS:
+        return f"({call.name} …) reads the whole database"
+    entity, *rest = (argument for argument in call.args if not isinstance(argument, Source))
+    attributes = rest[:1] if call.name == "get-else" else rest
+    if not all(isinstance(each, Const) and isinstance(each.value, Keyword) for each in attributes):
+        return f"({call.name} …) looks up an attribute that a variable names"
+    if not (entity in entities or (isinstance(entity, Const) and type(entity.value) is int)):
+        # It may be an ident or a lookup ref, whose meaning changes with other attributes.
+        return f"({call.name} …) is given what no data pattern beside it says is an entity"
+    return None

@@ -1,0 +1,306 @@
+"""What to join for each rule of a program whose relations are kept from one moment to the next.
+
+A rule has a body for each atom that reads what can change: it begins with the rows that came or went there. What it
+finds from rows that went (or, under a `not`, came) may hold no more, so it has a body that asks whether a row of
+the head still holds; what it finds from rows that came does hold. `executor/follow/program.py` runs them.
+
+Sources: Gupta, Mumick and Subrahmanian, "Maintaining views incrementally", 1993 (delete and rederive); Motik,
+Nenov, Piro and Horrocks, "Incremental update of Datalog materialisation: the backward/forward algorithm", AAAI
+2015.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import count
+
+from adalog.datalog.ast import Const, LookupRef
+from adalog.planner.delta.deltas import Atom, before_change, looks_elsewhere
+from adalog.planner.delta.monotone import not_monotone
+from adalog.planner.model.logical import (
+    AndNode,
+    DatomAtom,
+    Leaf,
+    Node,
+    NotNode,
+    OrNode,
+    PredicateAtom,
+    RelationAtom,
+    Term,
+    everything,
+    in_body,
+)
+from adalog.planner.model.plan import Options, Plan
+from adalog.planner.model.program import Branch, Stratum
+from adalog.planner.model.version import ROUND, Version
+from adalog.planner.order.joins import JoinPlan, plan_join
+from adalog.planner.order.statistics import Statistics
+
+
+@dataclass(frozen=True, slots=True)
+class Moving:
+    """What can differ between two moments: some databases, some inputs, and what rules derive."""
+
+    sources: frozenset[str]
+    relations: frozenset[str]
+
+    def moves(self, node: Node) -> bool:
+        """Whether an atom reads something that can differ."""
+        match node:
+            case DatomAtom():
+                return node.source in self.sources
+            case RelationAtom():
+                return node.relation in self.relations
+            case _:
+                return False
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """A body to join from a first batch with a column for each variable of `given`; its rows show `head`.
+
+    `constants`: those of `given` that have one value."""
+
+    body: AndNode
+    given: tuple[str, ...]
+    head: tuple[str, ...]
+    constants: tuple[str, ...] = ()
+
+    def plan(self, statistics: Statistics, options: Options) -> JoinPlan:
+        """Its order and levels."""
+        return plan_join(self.body, self.given, frozenset(self.head), statistics, options)
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A body that begins with rows of one atom: those that came, or those that went. The atom is not part of it."""
+
+    atom: Atom
+    came: bool
+    joined: Joined
+
+
+@dataclass(frozen=True, slots=True)
+class RuleBodies:
+    """One rule of a relation that is kept.
+
+    `once`: what it derives where nothing of its own stratum is known; None where that is nothing. `leaving`,
+    `entering`: from changes below its stratum, heads that may hold no more, and heads that hold now. `onward`: from
+    rows of its own stratum, the heads that follow from them. `holds`: whether a head is derived from earlier facts
+    of its stratum, `again`: from any. `constants`: the variables of its body that have one value.
+    """
+
+    target: str
+    head: tuple[str, ...]
+    constants: tuple[str, ...]
+    once: Joined | None
+    leaving: tuple[Start, ...]
+    entering: tuple[Start, ...]
+    onward: tuple[Start, ...]
+    holds: Joined
+    again: Joined
+
+
+def refusal(plan: Plan, sources: frozenset[str]) -> str:
+    """Why the relations of a plan's rules cannot be maintained while some databases move; empty where they can."""
+    if plan.sharing is not None:
+        return "the plan answers for a share of its answer"
+    for stratum in plan.program.strata:
+        for _, branch in stratum.rules:
+            found = looks_elsewhere(branch.body, sources)
+            if found is not None:
+                return "a rule looks into a database other than by a data pattern"
+            if any(getattr(leaf, "subquery", None) is not None for leaf in everything(branch.body)):
+                return "a rule asks a query of its own"
+        if stratum.recursive and any(each.aggregates for each in stratum.relations):
+            why = not_monotone(stratum)
+            if why:
+                return why
+    return ""
+
+
+def bodies_of(stratum: Stratum, moving: Moving) -> tuple[RuleBodies, ...]:
+    """The bodies of a stratum's rules. `moving`: what can differ below the stratum; its own relations can as
+    well."""
+    own = frozenset(each.name for each in stratum.relations)
+    aggregates = {each.name: each.aggregates for each in stratum.relations}
+    return tuple(
+        _Rule(name, branch, moving, own, aggregates[name] if stratum.recursive else ()).bodies()
+        for name, branch in stratum.rules
+    )
+
+
+class _Rule:
+    """One rule. `aggregates`: of its head's places, where it is part of a recursion."""
+
+    def __init__(
+        self,
+        target: str,
+        branch: Branch,
+        below: Moving,
+        own: frozenset[str],
+        aggregates: tuple[str | None, ...],
+    ) -> None:
+        self.target = target
+        self.head = branch.head
+        self.constants = branch.given
+        self.below = below
+        self.own = Moving(frozenset(), own)
+        self.aggregates = aggregates
+        self.moving = Moving(below.sources, below.relations | own)
+        self.body = named(branch.body, self.moving.moves)
+
+    def bodies(self) -> RuleBodies:
+        found = list(occurrences(self.body, self.below.moves))
+        places = [i for i in range(len(self.head)) if not (self.aggregates and self.aggregates[i])]
+        now = self._at(self.body, Version.NEW)
+        once = before_change(self.body, lambda atom: ROUND if self.own.moves(atom) else None)
+        return RuleBodies(
+            self.target,
+            self.head,
+            self.constants,
+            None if once is None else self._joined(self._at(once, Version.NEW), ()),
+            tuple(self._leaving(each) for each in found),
+            tuple(self._entering(each) for each in found),
+            tuple(self._entering(each) for each in occurrences(self.body, self.own.moves)),
+            self._joined(self._at(self.body, Version.NEW, Version.EARLIER), self.head),
+            self._joined(now, tuple(self.head[i] for i in places)),
+        )
+
+    def _joined(self, body: AndNode, given: tuple[str, ...]) -> Joined:
+        return Joined(body, tuple(dict.fromkeys((*given, *self.constants))), self.head, self.constants)
+
+    def _start(self, found: Occurrence, came: bool, items: tuple[Node, ...]) -> Start:
+        names = [term for term in found.atom.terms if isinstance(term, str)]
+        return Start(found.atom, came, self._joined(AndNode(items), tuple(names)))
+
+    def _entering(self, found: Occurrence) -> Start:
+        """Heads that hold at the second moment. Where the atom is under a `not`, that has to hold as well."""
+        outer = (*found.around[0], *((found.through,) if found.through is not None else ()))
+        items = self._items(outer, Version.NEW)
+        for depth, inner in enumerate(found.around[1:], 1):
+            items += self._items(inner, Version.OLD if depth % 2 else Version.NEW)
+        return self._start(found, found.depth % 2 == 0, items)
+
+    def _leaving(self, found: Occurrence) -> Start:
+        """Heads that had a derivation at the first moment which they may have lost since."""
+        items: tuple[Node, ...] = ()
+        for depth, siblings in enumerate(found.around):
+            items += self._items(siblings, Version.NEW if depth % 2 else Version.OLD)
+        return self._start(found, found.depth % 2 == 1, items)
+
+    def _items(self, items: tuple[Node, ...], moment: Version) -> tuple[Node, ...]:
+        return self._at(AndNode(items), moment).items
+
+    def _at(self, body: AndNode, moment: Version, own: Version = Version.NEW) -> AndNode:
+        """The body at one moment. Facts of the own stratum are read as they are known by then."""
+
+        def change(leaf: Leaf) -> Node:
+            if isinstance(leaf, DatomAtom | RelationAtom) and self.moving.moves(leaf):
+                return replace(leaf, version=own if self.own.moves(leaf) else moment)
+            return leaf
+
+        return in_body(body, change)
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """An atom in a body. `around`: what it is joined with, at depth 0 the items of the body itself, below that
+    those of each `not` around it; `through`: the outermost of these."""
+
+    atom: Atom
+    around: tuple[tuple[Node, ...], ...]
+    through: NotNode | None = None
+
+    @property
+    def depth(self) -> int:
+        """How many `not`s it is under."""
+        return len(self.around) - 1
+
+
+def occurrences(body: AndNode, moves: Callable[[Node], bool]) -> Iterator[Occurrence]:
+    """Every atom that reads what can change, those in a `not` included. Of an `or` only its branch is left."""
+    for place, item in enumerate(body.items):
+        rest = body.items[:place] + body.items[place + 1 :]
+        match item:
+            case DatomAtom() | RelationAtom():
+                if moves(item):
+                    yield Occurrence(item, (rest,))
+            case AndNode():
+                yield from _within(item, rest, moves)
+            case OrNode():
+                for branch in item.branches:
+                    yield from _within(branch, rest, moves)
+            case NotNode():
+                for each in occurrences(AndNode(item.items), moves):
+                    yield Occurrence(each.atom, (rest, *each.around), item)
+            case _:
+                pass
+
+
+def _within(body: AndNode, rest: tuple[Node, ...], moves: Callable[[Node], bool]) -> Iterator[Occurrence]:
+    for each in occurrences(body, moves):
+        yield replace(each, around=((*rest, *each.around[0]), *each.around[1:]))
+
+
+# Atoms over kept relations
+
+
+def named(body: AndNode, moves: Callable[[Node], bool]) -> AndNode:
+    """The body with a variable of its own in every place of every relation that can change.
+
+    Such rows are looked up whole, so a blank becomes a variable; a constant or a variable that stands there twice
+    becomes one that is compared.
+    """
+    return _Names(moves).conjunction(body)[0]
+
+
+class _Names:
+    def __init__(self, moves: Callable[[Node], bool]) -> None:
+        self.moves = moves
+        self.numbers = count()
+
+    def conjunction(self, body: AndNode) -> tuple[AndNode, tuple[str, ...]]:
+        """(the changed conjunction, the variables that it has more)."""
+        items: list[Node] = []
+        made: list[str] = []
+        for item in body.items:
+            changed, names = self.node(item)
+            items += changed
+            made += names
+        return AndNode(tuple(items)), tuple(made)
+
+    def node(self, node: Node) -> tuple[list[Node], tuple[str, ...]]:
+        match node:
+            case RelationAtom() if self.moves(node):
+                return self.atom(node)
+            case AndNode():
+                body, made = self.conjunction(node)
+                return [body], made
+            case OrNode():
+                branches = [self.conjunction(branch) for branch in node.branches]
+                local = tuple((name, i) for i, (_, names) in enumerate(branches) for name in names)
+                bodies = tuple(body for body, _ in branches)
+                every = tuple(name for name, _ in local)
+                return [replace(node, branches=bodies, local_to=(*node.local_to, *local))], every
+            case NotNode():
+                body, _ = self.conjunction(AndNode(node.items))
+                return [replace(node, items=body.items)], ()
+            case _:
+                return [node], ()
+
+    def atom(self, atom: RelationAtom) -> tuple[list[Node], tuple[str, ...]]:
+        terms: list[Term] = []
+        made: list[str] = []
+        equal: list[Node] = []
+        for term in atom.terms:
+            if isinstance(term, str) and term not in terms:
+                terms.append(term)
+                continue
+            name = f"{atom.relation}·{next(self.numbers)}"
+            terms.append(name)
+            made.append(name)
+            if isinstance(term, str | Const | LookupRef):
+                equal.append(PredicateAtom("=", (term, name), atom.position))
+        return [replace(atom, terms=tuple(terms)), *equal], tuple(made)

@@ -1,0 +1,104 @@
+"""Plans for people and for programs: the text and the data of `explain`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from adalog.datalog.edn import write
+from adalog.planner.explain.nodes import describe, tree
+from adalog.planner.explain.rules import explain_program, plain_names, text_of_program
+from adalog.planner.model.logical import FunctionAtom, RelationAtom, everything, variables
+from adalog.planner.model.plan import Plan, inner_plan
+from adalog.planner.order.ordering import can_propose
+from adalog.planner.scope.resolve import plain_value
+
+
+def explain_plan(plan: Plan, engine: str, reason: str) -> dict[str, Any]:
+    """The plan as data: engine, order, levels with their extenders and estimates, the extender tree."""
+    bound = frozenset(plan.given)
+    levels = []
+    for level in plan.levels:
+        proposers = [i for i in plan.body.items if can_propose(i, level.variable, bound)]
+        bound |= {level.variable}
+        filters = [
+            item
+            for item in plan.body.items
+            if item not in proposers and level.variable in variables(item) and variables(item) <= bound
+        ]
+        levels.append(
+            {
+                "variable": level.variable,
+                "propose": [describe(item) for item in proposers],
+                "filter": [describe(item) for item in filters],
+                "estimate": round(level.estimate, 1),
+                "counted": level.counted,
+                "merges": level.merge,
+                "keeps": None if level.keep is None else sorted(n for n in level.keep if not n.startswith("#")),
+            }
+        )
+    return {
+        "engine": engine,
+        "reason": reason,
+        "given": [*(_constant(plan, name) for name in plan.given)],
+        "order": list(plan.order),
+        "cost": round(plan.cost, 1),
+        "estimatedRows": round(plan.rows, 1),
+        "weighted": plan.weighted,
+        "rules": explain_program(plan.program),
+        "levels": levels,
+        "extenders": tree(plan.body),
+        "queries": [
+            {"clause": describe(leaf), "plan": explain_plan(inner_plan(leaf.subquery), engine, "within the query")}
+            for leaf in everything(plan.body)
+            if isinstance(leaf, FunctionAtom | RelationAtom) and leaf.subquery is not None
+        ],
+    }
+
+
+def _constant(plan: Plan, name: str) -> str:
+    """A variable that has one value; of a rule call's constant that constant."""
+    term = dict(plan.constants).get(name)
+    return name if term is None else write(plain_value(term))
+
+
+def text_of(shown: dict[str, Any]) -> str:
+    """The same for people."""
+    lines = [f"engine {shown['engine']}: {shown['reason']}"]
+    if shown["given"]:
+        lines.append(f"given  {' '.join(shown['given'])}")
+    lines.extend(text_of_program(shown["rules"]))
+    lines.append(f"order  {' '.join(shown['order']) or '(nothing to bind)'}")
+    if shown["weighted"]:
+        lines.append("counts are carried as weights: counted variables are not written out")
+    for i, level in enumerate(shown["levels"]):
+        notes = [f"about {level['estimate']:,.0f} prefixes"]
+        if "actual" in level:
+            actual = level["actual"]
+            notes.append(
+                f"actual {actual['rows']:,} from {actual['candidates']:,} candidates in {actual['ms']:.1f} ms"
+            )
+        if level["counted"]:
+            notes.append("counted only")
+        if level["merges"]:
+            notes.append("merges equal rows")
+        lines.append(f"{i + 1}. {level['variable']}: {'; '.join(notes)}")
+        lines.extend(f"     propose/intersect {clause}" for clause in level["propose"])
+        lines.extend(f"     filter            {clause}" for clause in level["filter"])
+    if "tasks" in shown:
+        tasks = shown["tasks"]
+        ms = tasks["ms"]
+        lines.append(
+            f"tasks  {tasks['number']} in {tasks['workers']} processes: {ms['least']:.0f}, {ms['median']:.0f} and "
+            f"{ms['most']:.0f} ms (least, median, most), skew {tasks['skew']:.2f}, estimated "
+            f"{tasks['estimatedSkew']:.2f}; {tasks['rows']:,} rows to the driver"
+        )
+    for inner in shown["queries"]:
+        lines.append(f"within {inner['clause']}")
+        lines.extend(f"  {line}" for line in text_of(inner["plan"]).splitlines()[1:])
+    lines = [plain_names(line) for line in lines]
+    if "live" in shown:
+        how, reason = shown["live"]["how"], shown["live"]["reason"]
+        lines.append(f"live   {how}" if reason is None else f"live   {how}: {reason}")
+    if "rows" in shown:
+        lines.append(f"{shown['rows']:,} rows in {shown['elapsedMs']:.1f} ms")
+    return "\n".join(lines)

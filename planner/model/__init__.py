@@ -1,0 +1,1 @@
+"""What the passes work on, as plain data: atoms over unique variables, programs of rules, plans."""

@@ -1,0 +1,75 @@
+"""Queries within a query: each has a plan of its own inside the outer plan, made once.
+
+The inner query becomes one whose inputs are all scalars: what takes an argument apart is a clause of its body. So
+any number of argument tuples can be its first batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from adalog.datalog import ast
+from adalog.datalog.errors import AdalogError, Code
+from adalog.planner.model.logical import Subquery
+from adalog.planner.model.plan import Plan
+
+PlanInner = Callable[[ast.Query, tuple[tuple[str, str], ...]], Plan]
+
+
+def subquery_of(clause: ast.Function, source: str, plan: PlanInner) -> tuple[Subquery, tuple[ast.Term, ...]]:
+    """(the query that the clause calls, its arguments that are values). `source`: what `$` is at the call."""
+    assert clause.query is not None
+    sources: list[tuple[str, str]] = []
+    values: list[ast.Term] = []
+    inputs = [each for each in clause.query.inputs if not isinstance(each, ast.RulesInput)]
+    for each, argument in zip(inputs, clause.args, strict=True):
+        if isinstance(each, ast.SourceInput):
+            assert isinstance(argument, ast.Source)
+            sources.append((each.name, source if argument.name == "$" else argument.name))
+        else:
+            assert not isinstance(argument, ast.Source)
+            values.append(argument)
+    flat = with_scalar_inputs(clause.query)
+    names = tuple(
+        each.binding.target.name
+        for each in flat.inputs
+        if isinstance(each, ast.BindingInput)
+        and isinstance(each.binding, ast.ScalarBinding)
+        and isinstance(each.binding.target, ast.Var)
+    )
+    made = tuple(sources)
+    return Subquery(clause.query, made, names, plan(flat, made)), tuple(values)
+
+
+def planned_within(plan: Callable[[], Plan]) -> Plan:
+    """The inner plan. What nothing binds there may well be bound outside, which the refusal says does not count."""
+    try:
+        return plan()
+    except AdalogError as error:
+        if error.code is not Code.UNBOUND_VARIABLE:
+            raise
+        message = f"{error.message}; a query within the query sees of the outer one what its own :in takes"
+        raise AdalogError(error.code, message, error.position) from error
+
+
+def with_scalar_inputs(query: ast.Query) -> ast.Query:
+    """The query with a variable for each input: `[(identity input) binding]` takes apart what is none.
+
+    >>> from adalog.datalog.parsing.parser import parse_query
+    >>> flat = with_scalar_inputs(parse_query("[:find ?x :in $ [?x ...] :where [(pos? ?x)]]"))
+    >>> [each.binding.target.name for each in flat.inputs[1:]], flat.where[0].name
+    (['in 1'], 'identity')
+    """
+    inputs: list[ast.Input] = []
+    clauses: list[ast.Clause] = []
+    for place, each in enumerate(query.inputs):
+        if isinstance(each, ast.BindingInput):
+            binding = each.binding
+            if not (isinstance(binding, ast.ScalarBinding) and isinstance(binding.target, ast.Var)):
+                # No symbol has a space in it, so that no variable of the query is meant.
+                whole = ast.Var(f"in {place}", position=each.position)
+                clauses.append(ast.Function("identity", (whole,), binding, position=each.position))
+                each = ast.BindingInput(ast.ScalarBinding(whole), position=each.position)
+        inputs.append(each)
+    return replace(query, inputs=tuple(inputs), where=(*clauses, *query.where))

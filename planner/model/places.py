@@ -1,0 +1,70 @@
+"""Where the values of a query's variables stand: as entities, as values of an attribute, as transactions, …
+
+What an argument means depends on it: `":open"` from JSON is a keyword where an attribute of keywords is asked for
+it. Places name attributes as they are written, so they hold for every schema; `kind_in` says what a place holds in
+one. `planner.scope.standing` finds them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.values.attribute import Attribute
+
+
+class Kind(Enum):
+    """What stands in a place."""
+
+    ENTITY = "entity"
+    ATTRIBUTE = "attribute"
+    VALUE = "value"
+    TRANSACTION = "transaction"
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The attribute that the value of a variable names: `[?e ?a ?v]` with `?a` in `:in`."""
+
+    variable: str
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place of a data pattern, or of what stands for one. `attribute`: the one that a VALUE belongs to, as it is
+    written, or Chosen. `compared`: the variable is only compared with what stands there."""
+
+    kind: Kind
+    source: str
+    attribute: Any = None
+    compared: bool = False
+
+    def kind_in(self, databases: Mapping[str, Snapshot]) -> Attribute | Kind | None:
+        """The attribute whose values stand here, or what else does: a ref is an ENTITY. None: anything may."""
+        if self.kind is not Kind.VALUE:
+            return self.kind
+        database = None if isinstance(self.attribute, Chosen) else databases.get(self.source)
+        attribute = None if database is None else database.attribute(self.attribute)
+        if attribute is None or attribute.value_type is None:
+            return None
+        return Kind.ENTITY if attribute.is_ref else attribute
+
+
+@dataclass(frozen=True)
+class Places:
+    """`variables`: of each variable by its unique name. `columns`: of each column (source, number) of the sources
+    that are lists of tuples."""
+
+    variables: Mapping[str, tuple[Place, ...]] = field(default_factory=dict)
+    columns: Mapping[tuple[str, int], tuple[Place, ...]] = field(default_factory=dict)
+
+    def entities(self, databases: Mapping[str, Snapshot]) -> frozenset[str]:
+        """The variables that stand for entities, so that an ident or a lookup ref will do for them."""
+        return frozenset(
+            name
+            for name, places in self.variables.items()
+            if any(not each.compared and each.kind_in(databases) is Kind.ENTITY for each in places)
+        )

@@ -1,0 +1,72 @@
+"""A planned query: plain data that says how to run it, on this machine or another.
+
+The last of the stages that `planner.stages` has types for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from adalog.datalog.ast import Const, LookupRef, Query
+from adalog.planner.model.logical import AndNode, LevelPlan, Subquery
+from adalog.planner.model.multiplicity import Multiplicity
+from adalog.planner.model.places import Places
+from adalog.planner.model.program import Program, Sharing
+
+
+class Engine(StrEnum):
+    """Where a query runs."""
+
+    LOCAL = "LOCAL"
+    SPARK = "SPARK"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """Switches that change how a query is evaluated, never what it answers: the tests compare them."""
+
+    reorder: bool = True
+    project: bool = True
+    magic: bool = True
+    semi_naive: bool = True
+    budget: int = 1 << 19
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """`given`: the variables of the first batch, from scalar inputs and, with their `constants`, from rule calls.
+
+    `answer`: the variables of find and with. `weighted`: rows carry weights. `distinct`: rows may repeat, across
+    chunks. `cost`: estimated candidates plus prefixes, the unit in which the engine is chosen. `places`: where the
+    values of variables stand; `entities`: those that are entities, so that an ident or a lookup ref will do.
+    `sharing`: set where the plan answers only for a share of one variable's values. `program` derives the relations
+    of rules that `body` reads. `multiplicity`: how to count the values that fall together before they are summed.
+    """
+
+    query: Query
+    body: AndNode
+    given: tuple[str, ...]
+    levels: tuple[LevelPlan, ...]
+    answer: tuple[str, ...]
+    weighted: bool
+    distinct: bool
+    cost: float
+    rows: float
+    options: Options
+    constants: tuple[tuple[str, Const | LookupRef], ...] = ()
+    places: Places = field(default_factory=Places)
+    entities: frozenset[str] = frozenset()
+    sharing: Sharing | None = None
+    program: Program = field(default_factory=Program)
+    multiplicity: Multiplicity | None = None
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        return tuple(level.variable for level in self.levels)
+
+
+def inner_plan(subquery: Subquery) -> Plan:
+    """The plan of a query within a query, which the tree around it knows as little of as it can."""
+    assert isinstance(subquery.plan, Plan)
+    return subquery.plan

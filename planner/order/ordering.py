@@ -1,0 +1,226 @@
+"""The order in which the join binds variables.
+
+A beam search over orders: at each step the variables that something can propose are tried, and the cheapest few
+partial orders survive. The cost of an order is the number of candidates looked at and prefixes made. Deterministic
+for equal statistics.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from adalog.planner.model.logical import (
+    AndNode,
+    DatomAtom,
+    FunctionAtom,
+    Leaf,
+    Node,
+    NotNode,
+    OrNode,
+    PredicateAtom,
+    RelationAtom,
+    RuleAtom,
+    UnnestAtom,
+    leaves,
+    variables,
+)
+from adalog.planner.order.statistics import FILTER, Statistics
+from adalog.planner.scope.comparisons import bounds, equates, narrows
+
+# The share of a variable's values that lie between two bounds.
+_BETWEEN = 0.001
+# Partial orders that survive a step; fewer where there are more than _MANY variables.
+_BEAM = 8
+# With more variables to choose from, all but a few of those that nothing bound leads to are left for later.
+_MANY, _FEW = 10, 3
+
+
+Binds = Callable[[Leaf, str, frozenset[str]], bool]
+"""Whether a leaf gives values of a variable once some are bound."""
+
+
+def _binds(leaf: Leaf, variable: str, bound: frozenset[str]) -> bool:
+    match leaf:
+        case DatomAtom() | RelationAtom():
+            return variable in variables(leaf)
+        case RuleAtom():
+            return variable in variables(leaf) and leaf.needs <= bound
+        case FunctionAtom():
+            return variable == leaf.out and variable not in leaf.args and variables(leaf) - {variable} <= bound
+        case UnnestAtom():
+            return variable == leaf.out and leaf.collection in bound
+        case PredicateAtom() | NotNode():
+            return False
+
+
+def _proposes(leaf: Leaf, variable: str, bound: frozenset[str]) -> bool:
+    return _binds(leaf, variable, bound) or equates(leaf, variable, bound)
+
+
+def can_bind(node: Node, variable: str, bound: frozenset[str], binds: Binds = _binds) -> bool:
+    """Whether the node makes the variable safe once `bound` are bound. `binds`: the same of a leaf."""
+    match node:
+        case AndNode():
+            return variable in node.names and any(can_bind(item, variable, bound, binds) for item in node.items)
+        case OrNode():
+            if variable not in node.names or not node.required <= bound:
+                return False
+            owners = dict(node.local_to)
+            if variable in owners:
+                return can_bind(node.branches[owners[variable]], variable, bound, binds)
+            taking = [branch for branch in node.branches if variable in variables(branch)]
+            return len(taking) == len(node.branches) and all(can_bind(b, variable, bound, binds) for b in taking)
+        case _:
+            return binds(node, variable, bound)
+
+
+def can_propose(node: Node, variable: str, bound: frozenset[str]) -> bool:
+    """Whether the node can propose values of the variable once `bound` are bound: an equality can as well."""
+    return can_bind(node, variable, bound, _proposes)
+
+
+@dataclass(frozen=True, slots=True)
+class Partial:
+    """A partial order: variables bound so far, expected prefixes after each, total cost.
+
+    `kept`: those bound by a level that later levels or the answer need.
+    """
+
+    order: tuple[str, ...]
+    bound: frozenset[str]
+    prefixes: tuple[float, ...]
+    cost: float
+    kept: frozenset[str] = frozenset()
+
+
+def order_variables(
+    body: AndNode, given: frozenset[str], needed: frozenset[str], statistics: Statistics, *, reorder: bool = True
+) -> Partial | None:
+    """The cheapest order found, or None where some variable can never be bound.
+
+    given: bound before the first level. needed: what the answer is made of; others are dropped after their last
+    use, which bounds the number of prefixes by the domains of those kept. Without `reorder` the variables are
+    bound in the order in which the text first mentions them, as far as they can be.
+    """
+    written = list(dict.fromkeys(name for item in leaves(body) for name in _in_text_order(item)))
+    wanted = [name for name in written if name not in given]
+    search = _Search(body, wanted, needed, statistics)
+    width = max(2, _BEAM * _MANY // max(len(wanted), _MANY))
+    beam = [Partial((), given, (), 0.0)]
+    for _ in wanted:
+        grown: dict[frozenset[str], Partial] = {}
+        for partial in beam:
+            statistics.check()
+            options = [name for name in wanted if name not in partial.bound and search.binds(name, partial.bound)]
+            for name in search.promising(options, partial.bound) if reorder else options[:1]:
+                candidate = search.extend(partial, name)
+                best = grown.get(candidate.bound)
+                if best is None or candidate.cost < best.cost:
+                    grown[candidate.bound] = candidate
+        if not grown:
+            return None
+        beam = sorted(grown.values(), key=lambda p: (p.cost, p.order))[:width]
+    return beam[0]
+
+
+def _in_text_order(leaf: Node) -> list[str]:
+    match leaf:
+        case DatomAtom() | RelationAtom() | RuleAtom():
+            return [term for term in leaf.terms if isinstance(term, str)]
+        case FunctionAtom():
+            return [term for term in leaf.args if isinstance(term, str)] + [leaf.out]
+        case UnnestAtom():
+            return [leaf.collection, leaf.out]
+        case _:
+            return sorted(variables(leaf))
+
+
+class _Search:
+    """A body by its variables: for each the items it stands in, and the variables of each leaf it stands in."""
+
+    def __init__(
+        self, body: AndNode, wanted: Sequence[str], needed: frozenset[str], statistics: Statistics
+    ) -> None:
+        self.needed = needed
+        self.statistics = statistics
+        self.items: dict[str, list[tuple[Node, frozenset[str]]]] = {name: [] for name in wanted}
+        self.spans: dict[str, list[frozenset[str]]] = {name: [] for name in wanted}
+        for item in body.items:
+            names = variables(item)
+            for name in names & self.items.keys():
+                self.items[name].append((item, names))
+        for leaf in leaves(body):
+            names = variables(leaf)
+            for name in names & self.spans.keys():
+                self.spans[name].append(names)
+        self.domains = {
+            name: min((statistics.domain(item, name) for item, _ in items), default=1.0)
+            for name, items in self.items.items()
+        }
+
+    def binds(self, name: str, bound: frozenset[str]) -> bool:
+        """Whether some item can propose values of the variable."""
+        return any(can_propose(item, name, bound) for item, _ in self.items[name])
+
+    def promising(self, options: Sequence[str], bound: frozenset[str]) -> Sequence[str]:
+        """Of many variables those that share a leaf with bound ones, and the few others with the fewest values."""
+        if len(options) <= _MANY:
+            return options
+        apart = [name for name in options if not any(span & bound for span in self.spans[name])]
+        apart.sort(key=lambda name: (self.domains[name], name))
+        dropped = frozenset(apart[_FEW if len(apart) < len(options) else _MANY :])
+        return [name for name in options if name not in dropped]
+
+    def extend(self, partial: Partial, name: str) -> Partial:
+        """The partial order with one variable more, and what that is expected to cost."""
+        before = partial.prefixes[-1] if partial.prefixes else 1.0
+        bound = partial.bound | {name}
+        taking = self.items[name]
+        counts = [self.statistics.count(item, name, partial.bound) for item, _ in taking]
+        domain = self.domains[name]
+        least = min((count for count in counts if count < FILTER), default=domain)
+        share = 1.0
+        skipped = False
+        for (item, names), count in zip(taking, counts, strict=True):
+            if count == least and not skipped:
+                skipped = True
+            elif count < FILTER:
+                share *= min(1.0, count / max(domain, 1.0, least))
+            elif names <= bound and not isinstance(item, FunctionAtom | UnnestAtom | OrNode):
+                share *= self.statistics.selectivity(item)
+        candidates = before * least
+        after = candidates * share
+        if {bounds(item, name, partial.bound) for item, _ in taking} >= {True, False}:
+            # What lies between two bounds is found, and is little as a rule.
+            candidates = after = before * max(1.0, _BETWEEN * least)
+        if self._is_looked_up(name, partial.bound):
+            # One value of a range is enough where nothing asks for the value.
+            candidates = before
+            after = min(after, before)
+        # Dropped variables merge prefixes: there are never more than the domains of the kept ones allow.
+        kept = frozenset(
+            other
+            for other in (*partial.kept, name)
+            if other in self.needed or not all(span <= bound for span in self.spans[other])
+        )
+        most = math.prod(self.domains[other] for other in sorted(kept))
+        after = min(after, most) if most else after
+        cost = partial.cost + candidates + after + self._sorting(name, partial.bound)
+        return Partial((*partial.order, name), bound, (*partial.prefixes, after), cost, kept)
+
+    def _sorting(self, name: str, bound: frozenset[str]) -> float:
+        """What it costs to sort a variable's values for the comparisons that look them up."""
+        if not any(narrows(item, name, bound) for item, _ in self.items[name]):
+            return 0.0
+        sorts = any(self.statistics.is_coded(item, name) for item, _ in self.items[name])
+        return self.domains[name] if sorts else 0.0
+
+    def _is_looked_up(self, name: str, bound: frozenset[str]) -> bool:
+        """Whether a level only asks if there are values in a range: of a variable that stands in comparisons with
+        bound variables and once besides, in a clause that nothing bound narrows."""
+        if name in self.needed:
+            return False
+        others = [(item, names) for item, names in self.items[name] if not narrows(item, name, bound)]
+        return len(others) == 1 < len(self.items[name]) and others[0][1] == {name}

@@ -1,0 +1,190 @@
+"""What the planner believes about sizes: how many extensions each atom gives, from per-attribute counts.
+
+Uniformity and independence are assumed; a constant's own count is looked up. Estimates steer, they never decide
+what is correct.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from adalog.datalog.ast import Const, LookupRef
+from adalog.datalog.errors import AdalogError
+from adalog.planner.model.logical import (
+    AndNode,
+    DatomAtom,
+    FunctionAtom,
+    Node,
+    NotNode,
+    OrNode,
+    PredicateAtom,
+    RelationAtom,
+    RuleAtom,
+    UnnestAtom,
+    variables,
+)
+from adalog.planner.scope.comparisons import equates, narrows
+from adalog.planner.scope.resolve import attribute_of, entity_code, value_code
+from adalog.store.snapshot.snapshot import Snapshot
+
+# What a change is taken to be: its rows, and the extensions of a bound value by it.
+_CHANGED, _SCATTERED = 64.0, 2.0
+
+FILTER = 1e18
+"""The estimated count of what cannot propose."""
+
+
+def _go_on() -> None:
+    """No deadline: a plan made for its own sake."""
+
+
+_SELECTIVITY = {"=": 0.1, "==": 0.1, "not=": 0.9, "!=": 0.9}
+
+
+# The types whose codes are in the order of values.
+_ORDERED = frozenset({"long", "ref", "instant"})
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """Of a binary relation: rows, distinct firsts and seconds, and the constants' own counts where known."""
+
+    rows: float
+    firsts: float
+    seconds: float
+    fixed: float | None = None
+
+
+@dataclass
+class Statistics:
+    """Estimates for one query over the databases and relations it was given.
+
+    `relation_domains`: of a derived relation about how many values each place may have. `check`: called between
+    the steps of a plan; raises when the query should stop, since a plan of many rules may take long itself.
+    """
+
+    databases: Mapping[str, Snapshot]
+    relation_rows: Mapping[str, int]
+    relation_domains: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    check: Callable[[], None] = _go_on
+    _sizes: dict[DatomAtom, Size] = field(default_factory=dict)
+
+    def size(self, atom: DatomAtom) -> Size:
+        """The size of a data pattern; of all attributes together where the attribute is a variable."""
+        known = self._sizes.get(atom)
+        if known is None:
+            known = self._sizes[atom] = self._size(atom)
+        return known
+
+    def _size(self, atom: DatomAtom) -> Size:
+        if atom.version.is_change:
+            return Size(_CHANGED, _CHANGED / _SCATTERED, _CHANGED / _SCATTERED)
+        snapshot = self.databases[atom.source]
+        if not isinstance(atom.attribute, Const):
+            rows, firsts, values = snapshot.totals
+            return Size(float(rows), max(float(firsts), 1.0), max(float(values), 1.0))
+        attribute = attribute_of(snapshot, atom.attribute)
+        if attribute is None:
+            return Size(0.0, 1.0, 1.0, 0.0)
+        counts = snapshot.statistics(attribute)
+        fixed: float | None = None
+        try:
+            if isinstance(atom.value, Const | LookupRef):
+                code = value_code(snapshot, attribute, atom.value)
+                fixed = 0.0 if code is None else float(snapshot.ve(attribute).count(code))
+            elif isinstance(atom.entity, Const | LookupRef):
+                entity = entity_code(snapshot, atom.entity)
+                fixed = 0.0 if entity is None else float(snapshot.ev(attribute).count(entity))
+        except AdalogError:
+            fixed = 0.0  # binding the plan reports what is wrong with the constant
+        return Size(float(counts.count), max(float(counts.entities), 1.0), max(float(counts.values), 1.0), fixed)
+
+    def domain(self, node: Node, variable: str) -> float:
+        """How many values of the variable the node knows at most."""
+        return max(self.count(node, variable, frozenset()), 1.0)
+
+    def count(self, node: Node, variable: str, bound: frozenset[str]) -> float:
+        """Expected extensions of a prefix by `variable` once `bound` are bound; FILTER where it cannot propose."""
+        match node:
+            case DatomAtom():
+                return self._datom_count(node, variable, bound)
+            case RelationAtom():
+                rows = float(self.relation_rows.get(node.relation, 1))
+                if node.subquery is not None:
+                    rows = node.subquery.plan.rows
+                if node.derived:
+                    return self._derived_count(node, variable, rows, bound)
+                share = len(variables(node) & bound)
+                return max(rows ** (1.0 - share / max(len(node.terms), 1)), 1.0) if rows else 0.0
+            case FunctionAtom():
+                inputs = variables(node) - {node.out}
+                computed = variable == node.out and inputs <= bound and variable not in node.args
+                return 1.0 if computed or equates(node, variable, bound) else FILTER
+            case UnnestAtom():
+                return 4.0 if variable == node.out and node.collection in bound else FILTER
+            case PredicateAtom():
+                equal = equates(node, variable, bound) or (node.name == "==" and narrows(node, variable, bound))
+                return 1.0 if equal else FILTER
+            case NotNode() | RuleAtom():
+                return FILTER
+            case AndNode():
+                return min(
+                    (self.count(i, variable, bound) for i in node.items if variable in variables(i)), default=FILTER
+                )
+            case OrNode():
+                if variable in node.required:
+                    return FILTER
+                owners = dict(node.local_to)
+                if variable in owners:
+                    return self.count(node.branches[owners[variable]], variable, bound) + 1.0
+                return min(sum(self.count(branch, variable, bound) for branch in node.branches), FILTER)
+
+    def _derived_count(self, atom: RelationAtom, variable: str, rows: float, bound: frozenset[str]) -> float:
+        """Of what rules derived: what a round added is taken to be scattered, all of it to be spread evenly."""
+        if atom.version.is_change:
+            return _SCATTERED if variables(atom) & bound else _CHANGED
+        domains = self.relation_domains.get(atom.relation)
+        if domains is None:
+            return max(float(rows ** (1.0 / max(len(atom.terms), 1))), 1.0)
+        known = 1.0
+        for term, domain in zip(atom.terms, domains, strict=True):
+            if term in bound:
+                known *= domain
+        return max(min(domains[atom.terms.index(variable)], rows / known), 1.0)
+
+    def _datom_count(self, atom: DatomAtom, variable: str, bound: frozenset[str]) -> float:
+        size = self.size(atom)
+        if variable == atom.attribute:
+            return 16.0
+        entity_known = atom.entity in bound or isinstance(atom.entity, Const | LookupRef)
+        value_known = atom.value in bound or isinstance(atom.value, Const | LookupRef)
+        if variable == atom.entity:
+            if size.fixed is not None and isinstance(atom.value, Const | LookupRef):
+                return size.fixed
+            return size.rows / size.seconds if value_known else size.firsts
+        if variable == atom.value:
+            if size.fixed is not None and isinstance(atom.entity, Const | LookupRef):
+                return size.fixed
+            return size.rows / size.firsts if entity_known else size.seconds
+        # The transaction: known once the pair is, and no sooner at the cost of one.
+        if entity_known and (value_known or atom.value is None):
+            return 1.0
+        if size.fixed is not None:
+            return size.fixed + 1.0
+        if entity_known or value_known:
+            return size.rows / (size.firsts if entity_known else size.seconds) + 1.0
+        return max(size.rows, 1.0)
+
+    def is_coded(self, node: Node, variable: str) -> bool:
+        """Whether the node proposes values of which the codes say nothing about the order."""
+        if not isinstance(node, DatomAtom) or node.value != variable or not isinstance(node.attribute, Const):
+            return False
+        attribute = attribute_of(self.databases[node.source], node.attribute)
+        return attribute is not None and attribute.value_type not in _ORDERED
+
+    def selectivity(self, node: Node) -> float:
+        """The share of rows that a filter is expected to keep."""
+        if isinstance(node, PredicateAtom):
+            return _SELECTIVITY.get(node.name, 0.4)
+        return 0.5

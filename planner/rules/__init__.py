@@ -1,0 +1,1 @@
+"""Rules as programs: requirements, magic sets, closures, strata, shares."""

@@ -1,0 +1,399 @@
+"""Magic sets: what a call already binds restricts what the rule derives.
+
+A call `(needs ?p ?d)` with ?p bound asks for `needs^bf`, of which only the tuples are derived whose first place
+lies in the magic set of that adornment: what the call's side can bind, and what the rule's own calls ask for.
+Sideways information passing: a call sees the clauses that constants, inputs and earlier calls lead to.
+
+Source: Beeri and Ramakrishnan, "On the power of magic", 1991.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from adalog.datalog.ast import Const, LookupRef
+from adalog.planner.model.logical import (
+    AndNode,
+    DatomAtom,
+    FunctionAtom,
+    Node,
+    NotNode,
+    OrNode,
+    PredicateAtom,
+    RelationAtom,
+    RuleAtom,
+    Term,
+    UnnestAtom,
+    everything,
+    variables,
+)
+from adalog.planner.model.program import Branch, Derived, Predicate
+from adalog.planner.order.ordering import order_variables
+from adalog.planner.order.statistics import Statistics
+from adalog.planner.rules.requirements import bindable
+from adalog.planner.scope.comparisons import equates
+from adalog.planner.scope.strata import Dependency, components
+
+QUERY = ""
+"""The origin of what the query itself asks of the rules."""
+
+# Relations after which calls share theirs again.
+_MOST_RELATIONS = 200
+
+
+def _components(predicates: Sequence[Predicate]) -> dict[str, int]:
+    """The number of the strongly connected component of each predicate."""
+    dependencies = [
+        Dependency(each.name, leaf.rule)
+        for each in predicates
+        for branch in each.branches
+        for leaf in everything(branch.body)
+        if isinstance(leaf, RuleAtom)
+    ]
+    found = components([each.name for each in predicates], dependencies)
+    return {name: number for number, names in enumerate(found) for name in names}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A rule of a magic set. `origin`: the relation whose rules contain the call, or QUERY. `size`: the estimated
+    number of tuples that it derives."""
+
+    branch: Branch
+    origin: str
+    size: float
+
+
+@dataclass
+class Adorned:
+    """The query's body and the rules of the program after the pass. `magic`: the rules of each magic set."""
+
+    body: AndNode
+    relations: dict[str, Derived] = field(default_factory=dict)
+    rules: dict[str, list[Branch]] = field(default_factory=dict)
+    magic: dict[str, list[Asked]] = field(default_factory=dict)
+
+
+def magic_of(relation: str) -> str:
+    """The name of a relation's magic set."""
+    return f"magic {relation}"
+
+
+def calls_rule(node: Node) -> bool:
+    return any(isinstance(leaf, RuleAtom) for leaf in everything(node))
+
+
+@dataclass
+class _Prefix:
+    """The nodes that are evaluated before a call, and the variables that they bind. They call no rules any more.
+
+    `given`: the variables with one value, which are scalar inputs and constants of rule calls.
+    """
+
+    given: frozenset[str]
+    bound: frozenset[str]
+    items: list[Node] = field(default_factory=list)
+
+    def copy(self) -> _Prefix:
+        return _Prefix(self.given, self.bound, list(self.items))
+
+    def add(self, item: Node) -> None:
+        self.items.append(item)
+        if isinstance(item, AndNode | OrNode):  # not every branch binds what another one does
+            self.bound |= variables(item) & bindable(AndNode(tuple(self.items)), self.bound)
+        elif not isinstance(item, NotNode):
+            self.bound |= variables(item)
+
+    def absorb(self, waiting: list[Node], *, anchored_only: bool) -> None:
+        """Moves nodes that can be evaluated next from `waiting` into the prefix. With `anchored_only` it takes only
+        those that share a bound variable or have a constant."""
+        found = True
+        while found:
+            found = False
+            for item in list(waiting):
+                if self._takes(item) and (not anchored_only or self._anchored(item)):
+                    waiting.remove(item)
+                    self.add(item)
+                    found = True
+
+    def _takes(self, item: Node) -> bool:
+        """Whether everything the node needs is bound."""
+        match item:
+            case NotNode():
+                return variables(item) <= self.bound
+            case PredicateAtom():
+                return variables(item) <= self.bound or any(
+                    equates(item, name, self.bound) for name in variables(item)
+                )
+            case FunctionAtom():
+                return all(term in self.bound for term in item.args if isinstance(term, str))
+            case UnnestAtom():
+                return item.collection in self.bound
+            case AndNode() | OrNode():
+                return variables(item) <= bindable(AndNode((*self.items, item)), self.bound)
+            case _:
+                return True
+
+    def _anchored(self, item: Node) -> bool:
+        match item:
+            case DatomAtom():
+                return any(self._known(term) for term in (item.entity, item.value, item.tx))
+            case RelationAtom():
+                return item.given or any(self._known(term) for term in item.terms)
+            case AndNode():
+                return any(self._anchored(each) for each in item.items)
+            case OrNode():
+                return all(self._anchored(branch) for branch in item.branches)
+            case _:
+                return True
+
+    def _known(self, term: Term) -> bool:
+        return isinstance(term, Const | LookupRef) or term in self.bound
+
+    def parts(self, names: Iterable[str]) -> list[tuple[frozenset[str], tuple[Node, ...]]]:
+        """The names by what connects them: (names, the nodes of the prefix in one connected part)."""
+        items = self._evaluable()
+        wanted = {name for name in names if name not in self.given}
+        parts: list[tuple[frozenset[str], tuple[Node, ...]]] = []
+        while wanted:
+            reached = {min(wanted)}
+            nodes: dict[int, Node] = {}
+            grown = True
+            while grown:
+                grown = False
+                for i, item in enumerate(items):
+                    mine = variables(item) - self.given
+                    if i not in nodes and mine & reached:
+                        nodes[i] = item
+                        reached |= mine
+                        grown = True
+            if nodes:
+                parts.append((frozenset(wanted & reached), tuple(nodes[i] for i in sorted(nodes))))
+            wanted -= reached
+        return parts
+
+    def _evaluable(self) -> list[Node]:
+        """The nodes without those of which some variable is bound by what is not in the prefix."""
+        items = self.items
+        while any(isinstance(item, AndNode | OrNode) for item in items):
+            known = bindable(AndNode(tuple(items)), self.given)
+            left = [item for item in items if variables(item) <= known]
+            if len(left) == len(items):
+                break
+            items = left
+        return items
+
+
+class MagicSets:
+    """One run of the pass.
+
+    `through`: the relations that a `not` or an aggregate over all tuples reads are restricted, too. That may make a
+    stratified program unstratified; then the caller runs the pass again without it. `use`: every bound place
+    restricts a relation; without it only the places that a rule requires do. `apart`: calls that are not part of
+    one recursion read relations of their own, so that the magic set of one does not depend on the answer of
+    another.
+    """
+
+    def __init__(
+        self,
+        predicates: Sequence[Predicate],
+        statistics: Statistics,
+        *,
+        through: bool,
+        use: bool,
+        apart: bool = False,
+    ) -> None:
+        self.predicates = {each.name: each for each in predicates}
+        self.statistics = statistics
+        self.through = through
+        self.use = use
+        self.apart = apart
+        self.made = Adorned(AndNode(()))
+        self._component = _components(predicates)
+        self._copies: dict[str, int] = {}
+        self._whole: frozenset[str] = frozenset()
+        self._waiting: list[tuple[Predicate, str, bool]] = []
+
+    def of_query(self, body: AndNode, given: Sequence[str]) -> Adorned:
+        """The program that answers the query.
+
+        Where a rule is asked for all its tuples anyway, whoever else asks reads those.
+        """
+        while True:
+            made = self._of_query(body, given)
+            whole = frozenset(each.rule for name, each in made.relations.items() if name == each.rule)
+            if whole <= self._whole:
+                return made
+            self._whole |= whole
+
+    def _of_query(self, body: AndNode, given: Sequence[str]) -> Adorned:
+        self.made = Adorned(AndNode(()))
+        self._copies = {}
+        known = frozenset(given)
+        self.made.body = self._conjunction(body, _Prefix(known, known), QUERY, self.use)
+        while self._waiting:
+            self.statistics.check()
+            predicate, name, restrict = self._waiting.pop()
+            bound = sorted(self.made.relations[name].bound)
+            for branch in predicate.branches:
+                known = frozenset(branch.given)
+                prefix = _Prefix(known, known)
+                if bound:
+                    prefix.add(RelationAtom(magic_of(name), tuple(branch.head[i] for i in bound), derived=True))
+                seed = tuple(prefix.items)
+                changed = self._conjunction(branch.body, prefix, name, restrict)
+                body = AndNode((*seed, *changed.items))
+                self.made.rules.setdefault(name, []).append(replace(branch, body=body))
+        return self.made
+
+    def _conjunction(self, node: AndNode, prefix: _Prefix, origin: str, restrict: bool) -> AndNode:
+        """The conjunction with its rule calls as relations; `prefix` ends up holding it."""
+        waiting = [item for item in node.items if not calls_rule(item)]
+        calls = [item for item in node.items if calls_rule(item)]
+        changed: dict[int, Node] = {}
+        while calls:
+            self.statistics.check()
+            prefix.absorb(waiting, anchored_only=True)
+            item = self._next(calls, prefix)
+            if item is None:
+                prefix.absorb(waiting, anchored_only=False)
+                item = self._next(calls, prefix) or calls[0]
+            calls.remove(item)
+            changed[id(item)] = made = self._item(item, prefix, origin, restrict)
+            prefix.add(made)
+        prefix.absorb(waiting, anchored_only=False)
+        return AndNode(tuple(changed.get(id(item), item) for item in node.items))
+
+    def _next(self, calls: Sequence[Node], prefix: _Prefix) -> Node | None:
+        """The call to make next: one that is ready, rather one that something narrows, a `not` last."""
+        ready = [item for item in calls if self._ready(item, prefix)]
+        if not ready:
+            return None
+
+        def preference(item: Node) -> int:
+            if isinstance(item, NotNode):
+                return 2
+            terms = item.terms if isinstance(item, RuleAtom) else variables(item)
+            return 0 if any(term in prefix.bound for term in terms) else 1
+
+        return min(ready, key=preference)
+
+    def _ready(self, item: Node, prefix: _Prefix) -> bool:
+        match item:
+            case RuleAtom():
+                return item.needs <= prefix.bound
+            case NotNode():
+                return variables(item) <= prefix.bound
+            case OrNode():
+                if not item.required <= prefix.bound:
+                    return False
+                if not all(variables(b) <= bindable(b, prefix.bound) for b in item.branches):
+                    return False
+                return item.names <= bindable(AndNode((*prefix.items, item)), prefix.bound)
+            case _:
+                return True
+
+    def _item(self, item: Node, prefix: _Prefix, origin: str, restrict: bool) -> Node:
+        match item:
+            case RuleAtom():
+                return self._call(item, prefix, origin, restrict)
+            case OrNode():
+                branches = tuple(self._conjunction(b, prefix.copy(), origin, restrict) for b in item.branches)
+                return replace(item, branches=branches)
+            case NotNode():
+                inner = self._conjunction(AndNode(item.items), prefix.copy(), origin, restrict and self.through)
+                return replace(item, items=inner.items)
+            case AndNode():
+                return self._conjunction(item, prefix, origin, restrict)
+            case _:
+                return item
+
+    def _call(self, atom: RuleAtom, prefix: _Prefix, origin: str, restrict: bool) -> RelationAtom:
+        predicate = self.predicates[atom.rule]
+        restrict = restrict and (self.through or not predicate.barrier)
+        known = [i for i, term in enumerate(atom.terms) if predicate.aggregates[i] is None and term in prefix.bound]
+        if not restrict or predicate.name in self._whole:
+            known = [i for i in known if i in predicate.required]
+        single = [i for i in known if atom.terms[i] in prefix.given]
+        names = {str(atom.terms[i]) for i in known if i not in single}
+        parts = prefix.parts(names)
+        needed = atom.needs
+        chosen = [part for part in parts if part[0] & needed]
+        if restrict and not chosen and parts:
+            chosen = [min(parts, key=lambda part: self._size(part[1], part[0], prefix))]
+        taken = frozenset().union(*(part[0] for part in chosen))
+        bound = frozenset(i for i in known if i in single or atom.terms[i] in taken)
+        name = self._adorned(predicate, bound, restrict, self._copy(predicate, origin) if bound else 0)
+        if bound:
+            items = tuple(item for part in chosen for item in part[1])
+            if self.apart and not self._together(predicate, origin):
+                items = self._before_recursion(items, taken, prefix.given, origin)
+            head = tuple(str(atom.terms[i]) for i in sorted(bound))
+            self._ask(magic_of(name), Branch(head, AndNode(items), tuple(sorted(prefix.given))), origin, prefix)
+        return RelationAtom(name, atom.terms, atom.position, derived=True)
+
+    def _ask(self, name: str, branch: Branch, origin: str, prefix: _Prefix) -> None:
+        """Adds a rule to a magic set, unless the rule is a tautology: the set contained in itself."""
+        items = branch.body.items
+        if items == (RelationAtom(name, branch.head, derived=True),):
+            return
+        size = self._size(items, frozenset(branch.head) - prefix.given, prefix)
+        self.made.magic.setdefault(name, []).append(Asked(branch, origin, size))
+
+    def _size(self, items: Sequence[Node], names: frozenset[str], prefix: _Prefix) -> float:
+        """The estimated number of values of `names` that the items derive."""
+        if not names:
+            return 1.0
+        found = order_variables(AndNode(tuple(items)), prefix.given, names, self.statistics)
+        return found.prefixes[-1] if found is not None and found.prefixes else 1.0
+
+    def _together(self, predicate: Predicate, origin: str) -> bool:
+        """Whether the call and the rule that makes it are part of one recursion."""
+        return origin != QUERY and (
+            self._component[self.made.relations[origin].rule] == self._component[predicate.name]
+        )
+
+    def _copy(self, predicate: Predicate, origin: str) -> int:
+        """The number of the copy of the relations that a call reads; 0 is the copy that calls share."""
+        if self._together(predicate, origin):
+            return self._copies[origin]
+        if not self.apart or len(self.made.relations) > _MOST_RELATIONS:
+            return 0
+        return max(self._copies.values(), default=0) + 1
+
+    def _before_recursion(
+        self, items: tuple[Node, ...], names: frozenset[str], given: frozenset[str], origin: str
+    ) -> tuple[Node, ...]:
+        """The items without the calls of the caller's own recursion, if the remaining items bind `names`."""
+        own = self._component.get(self.made.relations[origin].rule) if origin != QUERY else None
+        waiting = [item for item in items if own not in self._read(item)]
+        prefix = _Prefix(given, given)
+        prefix.absorb(waiting, anchored_only=False)
+        return tuple(prefix.items) if names <= prefix.bound else items
+
+    def _read(self, node: Node) -> set[int]:
+        """The components of the rules that a node reads, without those of magic sets."""
+        read = (leaf.relation for leaf in everything(node) if isinstance(leaf, RelationAtom) and leaf.derived)
+        relations = (self.made.relations[name] for name in read)
+        return {self._component[each.rule] for each in relations if not each.magic}
+
+    def _adorned(self, predicate: Predicate, bound: frozenset[int], restrict: bool, copy: int) -> str:
+        """The relation of a predicate with some places bound; its rules are rewritten once."""
+        letters = "".join("b" if i in bound else "f" for i in range(predicate.arity))
+        name = predicate.name + (f"^{letters}" if bound else "") + ("" if restrict or not self.use else " (whole)")
+        name += f" #{copy}" if copy else ""
+        self._copies[name] = copy
+        if name not in self.made.relations:
+            self.made.relations[name] = Derived(
+                name,
+                predicate.name,
+                predicate.arity,
+                predicate.aggregates if predicate.aggregated else (),
+                bound,
+            )
+            if bound:
+                magic = magic_of(name)
+                self.made.relations[magic] = Derived(magic, predicate.name, len(bound), magic=True)
+            self._waiting.append((predicate, name, restrict))
+        return name

@@ -1,0 +1,143 @@
+"""Which places of a rule only its caller can bind, and whether everything can be bound.
+
+`[(older ?p ?than) [?p :age ?a] [(> ?a ?than)]]` binds ?p itself and needs ?than from the caller: a place is
+required where some branch cannot bind it, besides those that the head requires in so many words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from adalog.datalog.errors import AdalogError, Code, Position
+from adalog.datalog.watched import look
+from adalog.planner.model.logical import (
+    AndNode,
+    FunctionAtom,
+    Leaf,
+    Node,
+    OrNode,
+    PredicateAtom,
+    RuleAtom,
+    in_body,
+    leaves,
+    variables,
+)
+from adalog.planner.model.program import Predicate
+from adalog.planner.order.joins import negations
+from adalog.planner.order.ordering import can_bind
+from adalog.planner.scope.tree import Tree
+
+
+def settled(tree: Tree) -> Tree:
+    """The tree with every rule call knowing what it requires. Raises UNBOUND_VARIABLE for what is never bound."""
+    predicates = {each.name: each for each in tree.predicates}
+    while True:
+        required = {name: each.required for name, each in predicates.items()}
+        predicates = {name: _requiring(each, required) for name, each in predicates.items()}
+        if all(each.required == required[name] for name, each in predicates.items()):
+            break
+    for predicate in predicates.values():
+        for branch in predicate.branches:
+            given = frozenset(branch.given).union(branch.head[i] for i in predicate.required)
+            check_safe(branch.body, given, frozenset(branch.head), tree)
+    body = _annotated(tree.body, required)
+    return replace(tree, body=body, predicates=tuple(predicates.values()))
+
+
+def _annotated(body: AndNode, required: Mapping[str, frozenset[int]]) -> AndNode:
+    def change(leaf: Leaf) -> Node:
+        return replace(leaf, required=required[leaf.rule]) if isinstance(leaf, RuleAtom) else leaf
+
+    return in_body(body, change)
+
+
+def _requiring(predicate: Predicate, required: Mapping[str, frozenset[int]]) -> Predicate:
+    look()
+    branches = tuple(replace(each, body=_annotated(each.body, required)) for each in predicate.branches)
+    places = set(predicate.required)
+    for branch in branches:
+        names = branch.head
+        given = frozenset(branch.given).union(names[i] for i in places)
+        plain = [i for i in range(len(names)) if predicate.aggregates[i] is None]
+        # A variable that stands in several places is bound by the first of them.
+        first = {names[i]: i for i in reversed(plain)}
+        places.update(first[name] for name in _asked(branch.body, names, given) - given if name in first)
+    return replace(predicate, branches=branches, required=frozenset(places))
+
+
+def _asked(body: AndNode, head: Sequence[str], given: frozenset[str]) -> frozenset[str]:
+    """The variables of a head that the body cannot bind, and as few as it takes for it to bind the others."""
+    while missing := [name for name in head if name not in bindable(body, given)]:
+        all_others = given.union(head)
+        never = [name for name in missing if name not in bindable(body, all_others - {name})]
+        given = given.union(never or missing[:1])
+    return given
+
+
+def bindable(body: AndNode, given: frozenset[str]) -> frozenset[str]:
+    """What a body can bind, in any order, beginning with `given`."""
+    wanted = variables(body)
+    bound = given
+    while grown := {name for name in wanted - bound if can_bind(body, name, bound)}:
+        bound |= grown
+    return bound
+
+
+def check_safe(body: AndNode, given: frozenset[str], needed: frozenset[str], tree: Tree) -> None:
+    """Every variable must be bound by something that can propose it."""
+    look()
+    wanted = variables(body) | needed
+    bound = bindable(body, given)
+    loose = wanted - bound
+    if loose:
+        raise _unbound(body, loose, bound, tree)
+    for node in negations(body):
+        check_safe(AndNode(node.items), frozenset(node.shared), frozenset(), tree)
+    for leaf in leaves(body):
+        if isinstance(leaf, RuleAtom) and any(leaf.terms[i] is None for i in leaf.required):
+            raise _not_given("that place", leaf.rule, leaf.position)
+
+
+def _not_given(name: str, rule: str, position: Position | None) -> AdalogError:
+    return AdalogError(
+        Code.UNBOUND_VARIABLE,
+        f"the rule {rule.split('@')[0]} requires {name} to be bound at the call, and no other clause "
+        "binds it: add a data pattern, a function or an :in that does",
+        position,
+    )
+
+
+def _unbound(body: AndNode, loose: frozenset[str], bound: frozenset[str], tree: Tree) -> AdalogError:
+    """What to say of the first variable that nothing binds, rather of one that others wait for."""
+    computed = {
+        leaf.out
+        for leaf in leaves(body)
+        if isinstance(leaf, FunctionAtom) and (variables(leaf) - {leaf.out}) & loose
+    }
+    passed = [name for name in tree.callers if name in loose - computed]
+    if passed:
+        rule, position = tree.callers[passed[0]]
+        return _not_given(tree.written(passed[0]), rule, position)
+    name = min(loose, key=lambda n: (tree.places.get(n) is None, n))
+    return AdalogError(
+        Code.UNBOUND_VARIABLE,
+        f"nothing binds {tree.written(name)}: {_reason(body, name, bound, tree)}",
+        tree.places.get(name),
+    )
+
+
+def _reason(body: AndNode, name: str, bound: frozenset[str], tree: Tree) -> str:
+    for leaf in leaves(body):
+        if isinstance(leaf, FunctionAtom) and leaf.out == name:
+            missing = ", ".join(sorted(map(tree.written, variables(leaf) - {name} - bound)))
+            if missing:
+                return f"({leaf.name} …) computes it from {missing}, which nothing binds first"
+    for leaf in leaves(body):
+        if isinstance(leaf, PredicateAtom | FunctionAtom) and name in variables(leaf):
+            return f"it is an argument of ({leaf.name} …); add a data pattern, a function or an :in that binds it"
+    if any(isinstance(item, OrNode) and name in variables(item) for item in body.items):
+        return "every branch of the or must bind it, or a clause outside must"
+    if any(name in variables(node) for node in negations(body)):
+        return "a not only filters; bind it in a clause outside the not"
+    return "add a data pattern, a function or an :in that binds it"

@@ -1,0 +1,138 @@
+"""Comparisons as what they are to a join: `=` makes one variable of two, `==` and `<` find values by their order.
+
+Of the two variables of `[(= ?a ?b)]` the one that is bound first proposes its value for the other. `[(== ?a ?b)]`
+and `[(< ?a ?b)]` propose nothing, but narrow what a data pattern proposes to a range of it in the order of values.
+None of them makes a query safe: each variable still needs a clause that binds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Final
+
+from adalog.datalog.ast import Source
+from adalog.planner.model.logical import (
+    AndNode,
+    FunctionAtom,
+    Leaf,
+    Node,
+    NotNode,
+    PredicateAtom,
+    Term,
+    in_body,
+    variables,
+)
+from adalog.planner.scope.tree import Tree
+
+ORDERS: Final = frozenset({"<", ">", "<=", ">="})
+NARROWING: Final = ORDERS | {"=="}
+
+
+def in_pairs(tree: Tree) -> Tree:
+    """The tree with comparisons of two arguments in the place of those of several: `(< ?a ?b ?c)` is `(< ?a ?b)`
+    and `(< ?b ?c)`, `(= ?a ?b ?c)` is `(= ?a ?b)` and `(= ?a ?c)`."""
+    predicates = tuple(
+        replace(each, branches=tuple(replace(branch, body=_paired(branch.body)) for branch in each.branches))
+        for each in tree.predicates
+    )
+    return replace(tree, body=_paired(tree.body), predicates=predicates)
+
+
+def _paired(body: AndNode) -> AndNode:
+    def change(leaf: Leaf) -> Node:
+        if not isinstance(leaf, PredicateAtom) or len(leaf.args) < 3:
+            return leaf
+        pairs: Iterable[tuple[Term | Source, ...]]
+        if leaf.name in ORDERS:
+            pairs = pairwise(leaf.args)
+        elif leaf.name in ("=", "=="):
+            pairs = ((leaf.args[0], other) for other in leaf.args[1:])
+        else:
+            return leaf
+        return AndNode(tuple(dict.fromkeys(replace(leaf, args=pair) for pair in pairs)))
+
+    return in_body(body, change)
+
+
+def equated(node: Node) -> tuple[Term, Term] | None:
+    """The two terms to which a node gives one value, if it does: `[(= ?a ?b)]`, `[(identity ?a) ?b]`."""
+    match node:
+        case PredicateAtom(name="=", args=(left, right)):
+            terms = left, right
+        case FunctionAtom(name="identity", args=(left,), out=out):
+            terms = left, out
+        case _:
+            return None
+    return None if terms[0] == terms[1] or any(isinstance(term, Source) for term in terms) else terms  # type: ignore[return-value]
+
+
+def other_term(terms: tuple[Term, Term], variable: str) -> Term:
+    """Of two terms the one that is not this variable."""
+    left, right = terms
+    return right if left == variable else left
+
+
+def equates(node: Node, variable: str, bound: frozenset[str]) -> bool:
+    """Whether the node gives the variable the value of a constant or of a bound variable."""
+    terms = equated(node)
+    if terms is None or variable not in terms:
+        return False
+    other = other_term(terms, variable)
+    return not isinstance(other, str) or other in bound
+
+
+def narrows(node: Node, variable: str, bound: frozenset[str]) -> bool:
+    """Whether the node narrows the variable's values to those beside a constant or a bound variable."""
+    if not isinstance(node, PredicateAtom) or node.name not in NARROWING or len(node.args) != 2:
+        return False
+    if variable not in node.args or node.args[0] == node.args[1]:
+        return False
+    return all(not isinstance(arg, str) or arg == variable or arg in bound for arg in node.args)
+
+
+def bounds(node: Node, variable: str, bound: frozenset[str]) -> bool | None:
+    """Whether the node bounds the variable's values from above (True) or from below (False), by what is bound."""
+    if not narrows(node, variable, bound):
+        return None
+    assert isinstance(node, PredicateAtom)
+    return None if node.name == "==" else (node.name in ("<", "<=")) == (node.args[0] == variable)
+
+
+@dataclass(frozen=True, slots=True)
+class Tied:
+    """What is inside a `not` that shares nothing with the outside: `rest` finds values of `variable`, and `ties`
+    compare those with shared variables."""
+
+    rest: AndNode
+    ties: tuple[PredicateAtom, ...]
+    variable: str
+
+
+def tied(node: NotNode) -> Tied | None:
+    """The inside of a `not` that only orders, or `==`, of one variable tie to the outside; None for others."""
+    shared = frozenset(node.shared)
+    rest: list[Node] = []
+    ties: list[PredicateAtom] = []
+    tying: set[str] = set()
+    for item in _flat(node.items):
+        own = variables(item) - shared
+        if own == variables(item):
+            rest.append(item)
+        elif isinstance(item, PredicateAtom) and all(narrows(item, name, shared) for name in own) and len(own) == 1:
+            ties.append(item)
+            tying |= own
+        else:
+            return None
+    if not ties or len(tying) > 1:
+        return None
+    return Tied(AndNode(tuple(rest)), tuple(ties), tying.pop())
+
+
+def _flat(items: Iterable[Node]) -> Iterator[Node]:
+    for item in items:
+        if isinstance(item, AndNode):
+            yield from _flat(item.items)
+        else:
+            yield item

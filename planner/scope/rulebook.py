@@ -1,0 +1,137 @@
+"""What the planner knows of a query's rules before any variable is looked at: which are called, which recur.
+
+Rules that neither recur nor aggregate are written into the place of their call; the others become relations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from adalog.datalog import ast
+from adalog.datalog.errors import AdalogError, Code
+from adalog.planner.model.program import IDEMPOTENT
+from adalog.planner.scope.strata import Dependency, components, forbidden_cycle
+
+# Clauses that a call may be replaced by: beyond that a rule is evaluated once for all its calls.
+_INLINE = 48
+
+
+@dataclass(frozen=True)
+class RuleBook:
+    """The rules that a query reaches, by name. `inlined`: those written into the place of their call;
+    `component`: those of one number depend on each other."""
+
+    branches: Mapping[str, tuple[ast.Rule, ...]]
+    inlined: frozenset[str]
+    component: Mapping[str, int]
+
+    def recurs(self, rule: ast.Rule) -> bool:
+        """Whether a rule calls itself, if only by way of others."""
+        home = self.component[rule.name]
+        return any(self.component[call.name] == home for call, _ in _calls(rule.clauses))
+
+    @staticmethod
+    def of(query: ast.Query) -> RuleBook:
+        """Prunes rules that nothing calls. Raises UNSTRATIFIABLE with the cycle spelled out."""
+        branches: dict[str, list[ast.Rule]] = {}
+        for rule in query.rules:
+            branches.setdefault(rule.name, []).append(rule)
+        reached = _reached(query.where, branches)
+        dependencies = [each for name in reached for rule in branches[name] for each in _dependencies(rule)]
+        found = components(reached, dependencies)
+        cycle = forbidden_cycle(found, dependencies)
+        if cycle is not None:
+            raise _unstratifiable(cycle, branches)
+        recursive = {each.reader for each in dependencies if each.reader == each.read}
+        recursive.update(name for each in found if len(each) > 1 for name in each)
+        return RuleBook(
+            {name: tuple(branches[name]) for name in reached},
+            frozenset(_inlined([name for each in found for name in each], branches, recursive)),
+            {name: i for i, each in enumerate(found) for name in each},
+        )
+
+
+def aggregates_of(rule: ast.Rule) -> tuple[str | None, ...]:
+    """Of each place of the head its aggregate, or None."""
+    return tuple(each.name if isinstance(each, ast.FindAggregate) else None for each in rule.head)
+
+
+def _calls(clauses: Iterable[ast.Clause], negated: bool = False) -> Iterator[tuple[ast.RuleCall, bool]]:
+    """Every rule call, and whether it stands in a `not`."""
+    for clause in clauses:
+        match clause:
+            case ast.RuleCall():
+                yield clause, negated
+            case ast.And():
+                yield from _calls(clause.clauses, negated)
+            case ast.Or() | ast.OrJoin():
+                for branch in clause.branches:
+                    yield from _calls(branch.clauses, negated)
+            case ast.Not() | ast.NotJoin():
+                yield from _calls(clause.clauses, True)
+            case _:
+                pass
+
+
+def _reached(where: Iterable[ast.Clause], branches: Mapping[str, list[ast.Rule]]) -> list[str]:
+    waiting = [call.name for call, _ in _calls(where)]
+    reached: dict[str, None] = {}
+    while waiting:
+        name = waiting.pop()
+        if name not in reached:
+            reached[name] = None
+            waiting.extend(call.name for rule in branches[name] for call, _ in _calls(rule.clauses))
+    return list(reached)
+
+
+def _dependencies(rule: ast.Rule) -> Iterator[Dependency]:
+    seeing_all = next((f"({name} …)" for name in aggregates_of(rule) if name and name not in IDEMPOTENT), "")
+    for call, negated in _calls(rule.clauses):
+        yield Dependency(rule.name, call.name, "not" if negated else seeing_all)
+
+
+def _unstratifiable(cycle: tuple[Dependency, ...], branches: Mapping[str, list[ast.Rule]]) -> AdalogError:
+    first = cycle[0]
+    steps = " → ".join(
+        [first.reader, *(f"{each.barrier} {each.read}" if each.barrier else each.read for each in cycle)]
+    )
+    why = (
+        "its own negation: whether it holds would depend on it not holding"
+        if first.barrier == "not"
+        else f"its own {first.barrier}, which must see all its tuples first; "
+        f"in a recursion use {', '.join(sorted(IDEMPOTENT))}"
+    )
+    return AdalogError(
+        Code.UNSTRATIFIABLE,
+        f"the rule {first.reader} depends on {why}: {steps}",
+        branches[first.reader][0].position,
+    )
+
+
+def _inlined(order: list[str], branches: Mapping[str, list[ast.Rule]], recursive: set[str]) -> Iterator[str]:
+    """In the order of `order`, in which a rule comes after those it calls."""
+    sizes: dict[str, int] = {}
+    for name in order:
+        rules = branches[name]
+        if name in recursive or any(any(aggregates_of(rule)) for rule in rules):
+            continue
+        size = sum(
+            _size(rule.clauses) + sum(sizes.get(call.name, 0) for call, _ in _calls(rule.clauses)) for rule in rules
+        )
+        if size <= _INLINE:
+            sizes[name] = size
+            yield name
+
+
+def _size(clauses: Iterable[ast.Clause]) -> int:
+    total = 0
+    for clause in clauses:
+        match clause:
+            case ast.And() | ast.Not() | ast.NotJoin():
+                total += _size(clause.clauses)
+            case ast.Or() | ast.OrJoin():
+                total += sum(_size(branch.clauses) for branch in clause.branches)
+            case _:
+                total += 1
+    return total

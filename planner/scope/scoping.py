@@ -1,0 +1,387 @@
+"""From the parsed query to the logical tree: scopes resolved, bindings taken apart, variables renamed apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from adalog.datalog import ast
+from adalog.datalog.edn import write
+from adalog.datalog.errors import AdalogError, Code, Position
+from adalog.datalog.values import Keyword
+from adalog.datalog.watched import look
+from adalog.planner.model.logical import (
+    AndNode,
+    DatomAtom,
+    FunctionAtom,
+    Node,
+    NotNode,
+    OrNode,
+    PredicateAtom,
+    RelationAtom,
+    RuleAtom,
+    Term,
+    UnnestAtom,
+    everything,
+    variables,
+)
+from adalog.planner.model.names import names_in, targets, unique_name
+from adalog.planner.model.nested import PlanInner, subquery_of
+from adalog.planner.model.program import Branch, Predicate
+from adalog.planner.scope.resolve import plain_value
+from adalog.planner.scope.rulebook import RuleBook, aggregates_of
+
+Scope = dict[str, str]
+"""The unique name of each variable that is visible by its written name."""
+
+
+@dataclass
+class Scoping:
+    """Builds the tree. `relations` are the sources given as lists of tuples; every other source is a database.
+
+    `called`: the rules that became relations, each with its default source, by the name of their relation.
+    `constants`: the variables that stand for the constants of rule calls, which are values like arguments.
+    `callers`: the first rule call that a variable is passed to. `written`: what the variables that it named are
+    called in the text.
+    `linear`: a closure defined by joining it with itself is walked step by step.
+    """
+
+    rules: RuleBook
+    plan_inner: PlanInner
+    relations: frozenset[str] = frozenset()
+    linear: bool = True
+    called: dict[str, tuple[str, str]] = field(default_factory=dict, init=False)
+    constants: dict[str, ast.Const | ast.LookupRef] = field(default_factory=dict, init=False)
+    callers: dict[str, tuple[str, Position | None]] = field(default_factory=dict, init=False)
+    places: dict[str, Position | None] = field(default_factory=dict, init=False)
+    written: dict[str, str] = field(default_factory=dict, init=False)
+    _fresh: int = field(default=0, init=False)
+
+    def fresh(self, name: str) -> str:
+        """A unique variable, named after what it stands for."""
+        self._fresh += 1
+        unique = unique_name(name, self._fresh)
+        self.written[unique] = self.written.get(name, name)
+        return unique
+
+    def rename(self, clauses: Iterable[ast.Clause], scope: Scope) -> None:
+        """Gives the variables of a local scope that are not in it yet names of their own."""
+        for name, position in names_in(clauses, inside_not=True).items():
+            if name not in scope:
+                scope[name] = unique = self.fresh(name)
+                self.places[unique] = position
+
+    def conjunction(
+        self, clauses: Iterable[ast.Clause], scope: Mapping[str, str], outside: frozenset[str], source: str = "$"
+    ) -> AndNode:
+        """`outside`: the written names that clauses around this conjunction mention."""
+        clauses = tuple(clauses)
+        visible = outside | frozenset(names_in(clauses))
+        items: list[Node] = []
+        for clause in clauses:
+            items.extend(self.clause(clause, scope, visible, source))
+        return AndNode(_once(items))
+
+    def clause(
+        self, clause: ast.Clause, scope: Mapping[str, str], visible: frozenset[str], source: str
+    ) -> Iterable[Node]:
+        look()
+        match clause:
+            case ast.Pattern():
+                return self.pattern(clause, scope, source)
+            case ast.Predicate():
+                extra: list[Node] = []
+                args = tuple(self.argument(a, scope, source, extra) for a in clause.args)
+                return [*extra, PredicateAtom(clause.name, args, clause.position)]
+            case ast.Function():
+                return self.function(clause, scope, source)
+            case ast.And():
+                return self.conjunction(clause.clauses, scope, visible, source).items
+            case ast.Or():
+                inner = clause.source.name if clause.source else source
+                branches = tuple(self.conjunction(b.clauses, scope, visible, inner) for b in clause.branches)
+                return [self.disjunction(branches, frozenset(), scope, clause.position)]
+            case ast.OrJoin():
+                return [self.or_join(clause, scope, source)]
+            case ast.Not():
+                inner = clause.source.name if clause.source else source
+                mentioned = names_in(clause.clauses, inside_not=True)
+                shared = {name for name in mentioned if name in visible}
+                if mentioned and not shared:
+                    name, position = next(iter(mentioned.items()))
+                    raise AdalogError(
+                        Code.UNBOUND_VARIABLE,
+                        f"this not shares no variable with the clauses around it, so it says nothing about them: "
+                        f"bind {name} (or another of its variables) outside the not",
+                        clause.position or position,
+                    )
+                return [self.negation(clause.clauses, scope, shared, inner, clause.position)]
+            case ast.NotJoin():
+                inner = clause.source.name if clause.source else source
+                for variable in clause.variables:
+                    if variable.name not in visible:
+                        raise AdalogError(
+                            Code.UNBOUND_VARIABLE,
+                            f"not-join joins on {variable.name}, which no clause around it binds",
+                            variable.position or clause.position,
+                        )
+                shared = {variable.name for variable in clause.variables}
+                return [self.negation(clause.clauses, scope, shared, inner, clause.position)]
+            case ast.RuleCall():
+                return self.rule_call(clause, scope, source)
+
+    def term(self, term: ast.Term, scope: Mapping[str, str], source: str, extra: list[Node]) -> Term:
+        match term:
+            case ast.Var():
+                return scope[term.name]
+            case ast.Blank():
+                return None
+            case ast.LookupRef(value=ast.Var() as variable):
+                entity = self.fresh("entity")
+                value = scope[variable.name]
+                extra.append(DatomAtom(source, entity, term.attribute, value, position=term.position))
+                return entity
+            case _:
+                return term
+
+    def argument(
+        self, argument: ast.Term | ast.Source, scope: Mapping[str, str], source: str, extra: list[Node]
+    ) -> Term | ast.Source:
+        if isinstance(argument, ast.Source):
+            return argument if argument.name != "$" else ast.Source(source, position=argument.position)
+        if isinstance(argument, ast.Blank):
+            raise AdalogError(Code.QUERY_INVALID, "an argument cannot be _: name a variable", argument.position)
+        return self.term(argument, scope, source, extra)
+
+    def pattern(self, clause: ast.Pattern, scope: Mapping[str, str], source: str) -> list[Node]:
+        name = source if clause.source.name == "$" else clause.source.name
+        extra: list[Node] = []
+        terms = [self.term(term, scope, name, extra) for term in clause.terms]
+        if name in self.relations:
+            return [RelationAtom(name, tuple(terms), clause.position)]
+        entity, attribute, value, tx, added = terms + [None] * (5 - len(terms))
+        return [*extra, DatomAtom(name, entity, attribute, value, tx, added, position=clause.position)]
+
+    def function(self, clause: ast.Function, scope: Mapping[str, str], source: str) -> list[Node]:
+        nodes: list[Node] = []
+        subquery, given = None, clause.args
+        if clause.query is not None:
+            subquery, given = subquery_of(clause, source, self.plan_inner)
+        args = tuple(self.argument(a, scope, source, nodes) for a in given)
+        binding = clause.binding
+        if subquery is not None and subquery.is_relation(binding) and not any(isinstance(a, str) for a in args):
+            outs = tuple(scope[target.name] if isinstance(target, ast.Var) else None for target in targets(binding))
+            called = replace(subquery, given=args)
+            return [*nodes, RelationAtom(self.fresh("q"), outs, clause.position, subquery=called)]
+        if isinstance(binding, ast.ScalarBinding) and isinstance(binding.target, ast.Var):
+            out = scope[binding.target.name]
+            nodes.append(FunctionAtom(clause.name, args, out, clause.position, subquery))
+            return nodes
+        result = self.fresh(clause.name)
+        nodes.append(FunctionAtom(clause.name, args, result, clause.position, subquery))
+        match binding:
+            case ast.CollectionBinding(target=ast.Var() as target):
+                nodes.append(UnnestAtom(result, scope[target.name], clause.position))
+            case ast.CollectionBinding():
+                nodes.append(UnnestAtom(result, self.fresh("_"), clause.position))
+            case ast.TupleBinding():
+                nodes.extend(self.components(result, binding.targets, scope, clause.position))
+            case ast.RelationBinding():
+                row = self.fresh("row")
+                nodes.append(UnnestAtom(result, row, clause.position))
+                nodes.extend(self.components(row, binding.targets, scope, clause.position))
+            case _:
+                pass
+        return nodes
+
+    def components(
+        self, row: str, parts: tuple[ast.Var | ast.Blank, ...], scope: Mapping[str, str], position: Position | None
+    ) -> Iterable[Node]:
+        nodes: list[Node] = []
+        for i, target in enumerate(parts):
+            if isinstance(target, ast.Var):
+                out = scope[target.name]
+                nodes.append(FunctionAtom("%nth", (row, ast.Const(i, ("long", i))), out, position))
+        return nodes
+
+    def disjunction(
+        self,
+        branches: tuple[AndNode, ...],
+        required: frozenset[str],
+        scope: Mapping[str, str],
+        position: Position | None,
+    ) -> OrNode:
+        """Finds out which variables only one branch knows: they are levels of that branch alone."""
+        known = {*scope.values(), *self.constants}
+        local: dict[str, int] = {}
+        for i, branch in enumerate(branches):
+            for name in variables(branch):
+                if name not in known:
+                    local[name] = i
+        return OrNode(branches, required, tuple(sorted(local.items())), position=position)
+
+    def or_join(self, clause: ast.OrJoin, scope: Mapping[str, str], source: str) -> OrNode:
+        inner = clause.source.name if clause.source else source
+        listed: Scope = {v.name: scope[v.name] for v in (*clause.required, *clause.variables)}
+        branches = []
+        for branch in clause.branches:
+            mine = dict(listed)
+            self.rename(branch.clauses, mine)
+            branches.append(self.conjunction(branch.clauses, mine, frozenset(listed), inner))
+        required = frozenset(scope[v.name] for v in clause.required)
+        return self.disjunction(tuple(branches), required, scope, clause.position)
+
+    def negation(
+        self,
+        clauses: tuple[ast.Clause, ...],
+        scope: Mapping[str, str],
+        shared: set[str],
+        source: str,
+        position: Position | None,
+    ) -> NotNode:
+        mine: Scope = {name: scope[name] for name in shared}
+        self.rename(clauses, mine)
+        inner = self.conjunction(clauses, mine, frozenset(shared), source)
+        outer = {mine[name] for name in shared} | self.constants_in(inner)
+        return NotNode(inner.items, tuple(sorted(outer)), position=position)
+
+    # Rules
+
+    def rule_call(self, clause: ast.RuleCall, scope: Mapping[str, str], source: str) -> list[Node]:
+        """The rule's branches in the place of the call, or an atom where the rule is a relation of its own."""
+        default = source if clause.source.name == "$" else clause.source.name
+        nodes: list[Node] = []
+        terms = tuple(self.passed(each, scope, default, nodes) for each in clause.args)
+        for term in filter(None, terms):
+            self.callers.setdefault(term, (clause.name, clause.position))
+        if clause.name not in self.rules.inlined:
+            name = clause.name if default == "$" else f"{clause.name}@{default}"
+            self.called[name] = (clause.name, default)
+            return [*nodes, RuleAtom(name, terms, position=clause.position)]
+        branches = self.rules.branches[clause.name]
+        required = frozenset(term for term in terms[: len(branches[0].required)] if term is not None)
+        bodies = tuple(self.inlined(rule, terms, default, clause) for rule in branches)
+        if len(bodies) == 1 and not required:
+            return [*nodes, *bodies[0].items]
+        known = {term: term for term in terms if term is not None}
+        choice = self.disjunction(bodies, required, known, clause.position)
+        return [*nodes, replace(choice, rule=clause.name)]
+
+    def passed(self, argument: ast.Term, scope: Mapping[str, str], source: str, nodes: list[Node]) -> str | None:
+        """An argument of a rule call: a variable's name, of a constant that of the variable it is the value of.
+
+        Equal constants share a variable, idents and lookup refs excepted: their place says if they are entities.
+        """
+        term = self.term(argument, scope, source, nodes)
+        if term is None or isinstance(term, str):
+            return term
+        if not (isinstance(term, ast.LookupRef) or isinstance(plain_value(term), Keyword)):
+            for name, known in self.constants.items():
+                if known == term:
+                    return name
+        name = self.fresh(write(plain_value(term)))
+        self.constants[name] = term
+        self.places[name] = term.position
+        return name
+
+    def constants_in(self, body: AndNode) -> frozenset[str]:
+        """The constants of rule calls that a body reads."""
+        if not self.constants:
+            return frozenset()
+        return frozenset(name for leaf in everything(body) for name in variables(leaf) if name in self.constants)
+
+    def inlined(self, rule: ast.Rule, terms: Sequence[str | None], source: str, call: ast.RuleCall) -> AndNode:
+        """A rule's body with the call's terms for the variables of its head."""
+        mine: Scope = {}
+        equal: list[Node] = []
+        for i, (place, term) in enumerate(zip(rule.head, terms, strict=True)):
+            assert isinstance(place, ast.Var), "a rule with aggregates is a relation"
+            known = mine.setdefault(place.name, self.fresh(place.name) if term is None else term)
+            if term is None:
+                self.callers[known] = (rule.name, call.position)
+                if i < len(rule.required):
+                    raise AdalogError(
+                        Code.UNBOUND_VARIABLE,
+                        f"the rule {rule.name} requires {place.name} to be bound at the call, and _ binds nothing",
+                        call.position,
+                    )
+            if term is not None and known != term:
+                equal.append(FunctionAtom("identity", (known,), term, rule.position))
+        names = frozenset(mine)
+        self.rename(rule.clauses, mine)
+        body = self.conjunction(rule.clauses, mine, names, source)
+        return AndNode((*body.items, *equal))
+
+    def predicates(self) -> tuple[Predicate, ...]:
+        """The rules that became relations, in the order in which they were first called."""
+        found: dict[str, Predicate] = {}
+        while waiting := [name for name in self.called if name not in found]:
+            for name in waiting:
+                rule, source = self.called[name]
+                branches = self.rules.branches[rule]
+                found[name] = Predicate(
+                    name,
+                    len(branches[0].head),
+                    aggregates_of(branches[0]),
+                    tuple(self.branches(branches, source)),
+                    frozenset(range(len(branches[0].required))),
+                )
+        return tuple(found.values())
+
+    def branches(self, rules: Sequence[ast.Rule], source: str) -> Iterator[Branch]:
+        """The rules of one relation; `(p ?x ?z) (p ?z ?y)` becomes one more step of what else derives p."""
+        squares = [rule for rule in rules if _is_square(rule)]
+        others = [rule for rule in rules if rule not in squares]
+        linear = self.linear and bool(squares) and not any(map(self.rules.recurs, others))
+        for rule in rules:
+            branch = self.branch(rule, source)
+            if not linear or rule in others:
+                yield branch
+                continue
+            before, after = branch.body.items
+            call = rule.clauses[1]
+            assert isinstance(after, RuleAtom)
+            assert isinstance(call, ast.RuleCall)
+            terms = [term for term in after.terms if isinstance(term, str)]
+            for other in others:
+                body = AndNode((before, *self.inlined(other, terms, source, call).items))
+                yield Branch(branch.head, body, tuple(sorted(self.constants_in(body))))
+
+    def branch(self, rule: ast.Rule, source: str) -> Branch:
+        places = [place.var if isinstance(place, ast.FindAggregate) else place for place in rule.head]
+        scope: Scope = {}
+        for place in places:
+            if place.name not in scope:
+                scope[place.name] = unique = self.fresh(place.name)
+                self.places[unique] = place.position or rule.position
+        names = frozenset(scope)
+        self.rename(rule.clauses, scope)
+        body = self.conjunction(rule.clauses, scope, names, source)
+        return Branch(tuple(scope[place.name] for place in places), body, tuple(sorted(self.constants_in(body))))
+
+
+def _once(items: Sequence[Node]) -> tuple[Node, ...]:
+    """Each data pattern and predicate once: to say it again adds nothing."""
+    seen: set[Node] = set()
+    kept: list[Node] = []
+    for item in items:
+        if isinstance(item, DatomAtom | PredicateAtom):
+            if item in seen:
+                continue
+            seen.add(item)
+        kept.append(item)
+    return tuple(kept)
+
+
+def _is_square(rule: ast.Rule) -> bool:
+    """`[(p ?x ?y) (p ?x ?z) (p ?z ?y)]`, as transitivity is written."""
+    if len(rule.clauses) != 2 or rule.required or any(aggregates_of(rule)) or len(rule.head) != 2:
+        return False
+    first, second = rule.clauses
+    if not (isinstance(first, ast.RuleCall) and isinstance(second, ast.RuleCall)):
+        return False
+    if {first.name, second.name} != {rule.name} or {first.source.name, second.source.name} != {"$"}:
+        return False
+    x, y = rule.head
+    z = first.args[1]
+    return isinstance(z, ast.Var) and len({x, y, z}) == 3 and first.args == (x, z) and second.args == (z, y)

@@ -1,0 +1,421 @@
+"""What a query may say and probably does not mean: misspelt names, values and joins that nothing can satisfy, parts
+that do not hang together, symbols taken for variables.
+
+Found in the outline and the schema, never in data: an answer that is empty because nothing is there yet is no
+mistake.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
+from itertools import pairwise
+from typing import Final
+
+from adalog.datalog import ast
+from adalog.datalog.builtins import BUILTINS
+from adalog.datalog.diagnostics import Diagnostic, Suspicion
+from adalog.datalog.edn.writer import write
+from adalog.datalog.errors import Position
+from adalog.datalog.errors import shown as briefly
+from adalog.datalog.pull import DB_ID, PullPattern
+from adalog.datalog.values import NUMERIC, Keyword, type_name
+from adalog.datalog.watched import look
+from adalog.planner.model.logical import (
+    AndNode,
+    DatomAtom,
+    FunctionAtom,
+    Leaf,
+    Node,
+    NotNode,
+    OrNode,
+    PredicateAtom,
+    RuleAtom,
+    everything,
+)
+from adalog.planner.model.names import names_in, targets
+from adalog.planner.model.places import Kind, Place
+from adalog.planner.scope.outline import Outline
+from adalog.planner.scope.readings import Held, Reading, expected, holding, meant, shown
+from adalog.planner.scope.standing import COMPARISONS
+from adalog.planner.scope.suspected import Suspected, Unknown, told
+from adalog.store.snapshot.snapshot import Snapshot
+
+_EQUALITIES: Final = frozenset(("=", "not=", "!="))
+_ATTRIBUTE_TAKING: Final = frozenset(("get-else", "get-some", "missing?"))
+
+
+def suspicions(outline: Outline, databases: Mapping[str, Snapshot]) -> tuple[Diagnostic, ...]:
+    """What is suspicious about a query and the queries within it, in the order of its text: the first `MOST`, and
+    how many there are besides."""
+    return told(sorted(_suspected(outline, databases), key=_place))
+
+
+def _suspected(outline: Outline, databases: Mapping[str, Snapshot]) -> dict[Suspected, None]:
+    found = _Finder(outline, databases)
+    found.all()
+    for inner, theirs in outline.within(databases):
+        found.suspected |= _suspected(inner, theirs)
+    return found.suspected
+
+
+def _place(diagnostic: Suspected) -> tuple[str, int, int]:
+    at = diagnostic.position
+    return ("", 0, 0) if at is None else (at.origin, at.line, at.column)
+
+
+@dataclass
+class _Finder:
+    outline: Outline
+    databases: Mapping[str, Snapshot]
+    suspected: dict[Suspected, None] = field(default_factory=dict)
+    misread: set[str] = field(default_factory=set)
+    """Plain symbols that were probably not meant to be variables: no more is said about what they join."""
+
+    def all(self) -> None:
+        tree, query = self.outline.tree, self.outline.query
+        self.symbols(query)
+        for body in (tree.body, *(branch.body for each in tree.predicates for branch in each.branches)):
+            for leaf in everything(body):
+                self.leaf(leaf)
+            self.conjunction(body, {})
+        for name, term in tree.constants.items():
+            self.passed(term, self.outline.places.variables.get(name, ()), literal=False)
+        for element in query.find.elements:
+            if isinstance(element, ast.FindPull) and isinstance(element.pattern, PullPattern):
+                self.pull(element.pattern, element.source.name)
+        self.parts(query)
+
+    def say(
+        self,
+        code: Suspicion,
+        message: str,
+        position: Position | None,
+        unknown: Unknown | None = None,
+        after: str = "",
+    ) -> None:
+        """`unknown`: what a known name is proposed for, between the message and what comes `after`."""
+        self.suspected[Suspected(code, message, position, unknown, after)] = None
+
+    def undeclared(self, name: Keyword, database: Snapshot, position: Position | None) -> None:
+        message, after = f"no attribute {briefly(str(name))} is declared", ", so nothing has it"
+        self.say(Suspicion.UNKNOWN_ATTRIBUTE, message, position, Unknown(name, database), after)
+
+    # Names and literals
+
+    def leaf(self, leaf: Leaf) -> None:
+        match leaf:
+            case DatomAtom():
+                self.pattern(leaf)
+            case PredicateAtom() | FunctionAtom():
+                if leaf.name in _ATTRIBUTE_TAKING:
+                    source = next((arg.name for arg in leaf.args if isinstance(arg, ast.Source)), "$")
+                    values = [arg for arg in leaf.args if not isinstance(arg, ast.Source)]
+                    named = values[1:2] if leaf.name == "get-else" else values[1:]
+                    for term in named:
+                        if isinstance(term, ast.Const):
+                            self.attribute(term, source)
+            case _:
+                pass
+
+    def pattern(self, atom: DatomAtom) -> None:
+        if atom.source not in self.databases:
+            return
+        self.term(atom.entity, Place(Kind.ENTITY, atom.source))
+        if not isinstance(atom.attribute, ast.Const):
+            return
+        self.attribute(atom.attribute, atom.source)
+        if isinstance(atom.attribute.value, Keyword | int):
+            self.term(atom.value, Place(Kind.VALUE, atom.source, atom.attribute.value))
+
+    def attribute(self, term: ast.Const, source: str) -> None:
+        """Whether an attribute of that name is declared."""
+        look()
+        database = self.databases.get(source)
+        if database is None or not isinstance(term.value, Keyword) or database.attribute(term.value) is not None:
+            return
+        self.undeclared(term.value, database, term.position)
+
+    def term(self, term: object, place: Place) -> None:
+        """Whether a literal can equal what stands in its place."""
+        if isinstance(term, ast.LookupRef):
+            self.lookup(term, place.source)
+        elif isinstance(term, ast.Const):
+            self.passed(term, (place,), literal=True)
+
+    def lookup(self, term: ast.LookupRef, source: str) -> None:
+        self.attribute(term.attribute, source)
+        if isinstance(term.attribute.value, Keyword):
+            self.term(term.value, Place(Kind.VALUE, source, term.attribute.value))
+
+    def passed(self, term: ast.Const | ast.LookupRef, places: Sequence[Place], *, literal: bool) -> None:
+        """The same for a literal in several places. Not `literal`: it is passed to a rule, as the value it is."""
+        if isinstance(term, ast.LookupRef):
+            for source in dict.fromkeys(place.source for place in places):
+                self.lookup(term, source)
+            return
+        reading = Reading.of(places, self.databases, json=False)
+        if reading is None or reading.compared:
+            return
+        value, fault = reading(term.value)
+        held = reading.held[0][0]
+        if fault is not None and fault.unknown is not None:
+            unknown = fault.unknown
+            if unknown.ident:
+                message = f"no entity has the ident {briefly(str(unknown.name))}"
+                self.say(Suspicion.UNKNOWN_IDENT, message, term.position, unknown)
+            else:
+                self.undeclared(unknown.name, unknown.database, term.position)
+        elif (fault is not None and not fault.ambiguous) or (not literal and value is not term.value):
+            probably = next((each for kind, base in reading.held if (each := meant(kind, base, term.value))), None)
+            hint = f"write {expected(held, json=False)}" if probably is None else f"did you mean {write(probably)}?"
+            message = f"nothing can equal {shown(term.value)} here: {holding(held)}; {hint}"
+            self.say(Suspicion.IMPOSSIBLE_VALUE, message, term.position)
+
+    def pull(self, pattern: PullPattern, source: str) -> None:
+        for asked in pattern.attributes:
+            if asked.attribute != DB_ID:
+                self.attribute(ast.Const(asked.attribute, None, position=asked.position), source)
+            if isinstance(asked.sub, PullPattern):
+                self.pull(asked.sub, source)
+
+    # Joins and comparisons
+
+    def conjunction(self, node: AndNode, outside: Mapping[str, Held]) -> None:
+        """Whether the clauses that hold together ask for what can be. `outside`: what variables hold around it."""
+        known = dict(outside)
+        items = list(_items(node))
+        for item in items:
+            look()
+            if isinstance(item, DatomAtom) and not self.is_misread(item):
+                for name, held in self.held(item):
+                    before = known.setdefault(name, held)
+                    if _class(before) != _class(held):
+                        message = (
+                            f"{self.outline.tree.written(name)} stands for values that are never equal: "
+                            f"{holding(before)}, {holding(held)}"
+                        )
+                        message += self.of_keywords(name, {before, held})
+                        self.say(Suspicion.IMPOSSIBLE_JOIN, message, item.position)
+        for item in items:
+            if isinstance(item, RuleAtom):
+                self.call(item, known)
+        for item in items:
+            match item:
+                case PredicateAtom() if item.name in COMPARISONS:
+                    self.comparison(item, known)
+                case OrNode():
+                    for branch in item.branches:
+                        self.conjunction(branch, known)
+                case NotNode():
+                    self.conjunction(AndNode(item.items), known)
+                case _:
+                    pass
+
+    def of_keywords(self, name: str, held: set[Held]) -> str:
+        """What is right where a variable stands for an attribute and for an entity."""
+        if held != {Kind.ENTITY, Kind.ATTRIBUTE}:
+            return ""
+        written = self.outline.tree.written(name)
+        return (
+            "; the variable of an attribute is its keyword already, so that no :db/ident is asked of it: "
+            f"[?x :db/ident {written}] gives the entity ?x of the attribute"
+        )
+
+    def call(self, atom: RuleAtom, known: Mapping[str, Held]) -> None:
+        """Whether what is passed to a rule can be what each branch of it takes."""
+        heads = [b.head for each in self.outline.tree.predicates if each.name == atom.rule for b in each.branches]
+        for place, term in enumerate(atom.terms):
+            before = known.get(term) if isinstance(term, str) else None
+            if before is None or not isinstance(term, str):
+                continue
+            others = [self.other(head[place], _class(before)) for head in heads]
+            if others and all(each is not None for each in others):
+                other = others[0]
+                assert other is not None
+                message = (
+                    f"{self.outline.tree.written(term)} stands for values that are never equal: {holding(before)}, "
+                    f"in the rule {atom.rule} {holding(other)}{self.of_keywords(term, {before, other})}"
+                )
+                self.say(Suspicion.IMPOSSIBLE_JOIN, message, atom.position)
+
+    def other(self, name: str, kind: str) -> Held | None:
+        """What a variable of a rule's head stands for, if that is of another class."""
+        for place in self.outline.places.variables.get(name, ()):
+            held = None if place.compared else place.kind_in(self.databases)
+            if held is not None and _class(held) != kind:
+                return held
+        return None
+
+    def is_misread(self, atom: DatomAtom) -> bool:
+        terms = (atom.entity, atom.attribute, atom.value)
+        return any(isinstance(term, str) and self.outline.tree.written(term) in self.misread for term in terms)
+
+    def held(self, atom: DatomAtom) -> Iterator[tuple[str, Held]]:
+        """What the variables of a pattern hold."""
+        places = [(atom.entity, Kind.ENTITY), (atom.attribute, Kind.ATTRIBUTE), (atom.tx, Kind.TRANSACTION)]
+        for term, kind in places:
+            if isinstance(term, str):
+                yield term, kind
+        named = atom.attribute.value if isinstance(atom.attribute, ast.Const) else None
+        if isinstance(atom.value, str) and isinstance(named, Keyword | int):
+            held = Place(Kind.VALUE, atom.source, named).kind_in(self.databases)
+            if held is not None:
+                yield atom.value, held
+
+    def comparison(self, atom: PredicateAtom, known: Mapping[str, Held]) -> None:
+        sides: list[tuple[str, str]] = []
+        for arg in atom.args:
+            if isinstance(arg, str) and arg in known:
+                sides.append((self.outline.tree.written(arg), _class(known[arg])))
+            elif isinstance(arg, ast.Const) and arg.value is not None:
+                sides.append((shown(arg.value), type_name(arg.value)))
+        for (left, one), (right, other) in pairwise(sides):
+            if one == other:
+                continue
+            numbers = one in NUMERIC and other in NUMERIC
+            if numbers and atom.name not in _EQUALITIES:
+                continue
+            if numbers:
+                hint = (
+                    f"; numbers of different types are compared with {'==' if atom.name == '=' else 'not and =='}"
+                )
+            elif "keyword" in (one, other) and "long" in (one, other):
+                hint = "; an entity is its number here: put the ident into a data pattern"
+            elif {one, other} == {"string", "instant"}:
+                hint = '; an instant is written #inst "2024-05-01"'
+            else:
+                hint = ""
+            outcome = "never equal" if atom.name in (*_EQUALITIES, "==") else "in no order"
+            message = f"({atom.name} {left} {right}) compares {_a(one)} with {_a(other)}, which are {outcome}{hint}"
+            self.say(Suspicion.IMPOSSIBLE_VALUE, message, atom.position)
+
+    # What hangs together
+
+    def parts(self, query: ast.Query) -> None:
+        """Parts of the query that share no variable: every row of the one meets every row of the other."""
+        groups: list[tuple[set[str], bool, Position | None]] = []
+        for each in query.inputs:
+            if isinstance(each, ast.BindingInput):
+                names = {target.name for target in targets(each.binding) if isinstance(target, ast.Var)}
+                groups = _joined(groups, names, False, None)
+        for clause in query.where:
+            look()
+            names = set(names_in((clause,), inside_not=True))
+            if names:
+                asks = isinstance(clause, ast.Pattern | ast.RuleCall | ast.Or | ast.OrJoin | ast.And)
+                groups = _joined(groups, names, asks, clause.position)
+        given = {
+            target.name
+            for each in query.inputs
+            if isinstance(each, ast.BindingInput) and isinstance(each.binding, ast.ScalarBinding | ast.TupleBinding)
+            for target in targets(each.binding)
+            if isinstance(target, ast.Var)
+        }
+        asking = [(names, position) for names, asks, position in groups if asks and names - given]
+        if len(asking) > 1:
+            first, (other, position) = asking[0][0], asking[1]
+            message = (
+                f"this part ({_some(other)}) shares no variable with the part around {_some(first)}: "
+                "every row of the one is combined with every row of the other"
+            )
+            self.say(Suspicion.CARTESIAN_PRODUCT, message, position)
+
+    def symbols(self, query: ast.Query) -> None:
+        """Plain symbols, which are variables, where something else was probably meant."""
+        for scope in (
+            (query.find, query.with_, query.inputs, query.where),
+            *((r.args, r.clauses) for r in query.rules),
+        ):
+            uses: dict[str, list[tuple[int, ast.Var]]] = {}
+            mixed = False
+            for place, variable in _variables(scope):
+                mixed = mixed or variable.name.startswith("?")
+                if not variable.name.startswith(("?", "_")):
+                    uses.setdefault(variable.name, []).append((place, variable))
+            for name, found in uses.items():
+                look()
+                meant = self.probably(name, [place for place, _ in found], mixed=mixed)
+                if meant is not None:
+                    self.misread.add(name)
+                    self.say(Suspicion.PLAIN_SYMBOL, f"{name} is a variable here{meant}", found[0][1].position)
+
+    def probably(self, name: str, places: Sequence[int], *, mixed: bool) -> str | None:
+        """What a plain symbol in these places of patterns was probably meant to be; None: a variable.
+
+        `mixed`: beside variables that begin with a question mark.
+        """
+        alone, attribute = len(places) == 1, set(places) == {1}
+        if name in {rule.name for rule in self.outline.query.rules} and (alone or set(places) == {0}):
+            return f"; a call of the rule is written ({name} …), in round brackets"
+        known = [base.schema.names for base in self.databases.values()]
+        named = [index.named(name) for index in known if alone or attribute]
+        named += [index.ending_in(name) for index in known if attribute]
+        meant = next((each for each in named if each is not None), None)
+        if meant is not None:
+            return f"; the attribute is {meant}"
+        if name in BUILTINS and set(places) <= {0, 1}:
+            return f"; a call of the built-in is written [({name} …)], in round brackets within square ones"
+        if alone and mixed and places[0] >= 0:
+            text = name.rstrip("'")
+            return f' and stands nowhere else, so that it may be anything; write :{text}, "{text}" or _'
+        return None
+
+
+def _items(node: AndNode) -> Iterator[Node]:
+    """What holds together: the items of a conjunction and of those directly in it."""
+    for item in node.items:
+        if isinstance(item, AndNode):
+            yield from _items(item)
+        else:
+            yield item
+
+
+def _class(held: Held) -> str:
+    """The type that equal values have in common: an entity equals the long that is its id."""
+    if isinstance(held, Kind):
+        return "keyword" if held is Kind.ATTRIBUTE else "long"
+    return str(held.value_type)
+
+
+def _a(noun: str) -> str:
+    return f"an {noun}" if noun[0] in "aeio" else f"a {noun}"
+
+
+def _some(names: Iterable[str]) -> str:
+    ordered = sorted(names)
+    return " ".join(ordered[:3]) + (" …" if len(ordered) > 3 else "")
+
+
+_Group = tuple[set[str], bool, Position | None]
+
+
+def _joined(groups: list[_Group], names: set[str], asks: bool, position: Position | None) -> list[_Group]:
+    """The groups with one more clause: those that it shares a variable with become one."""
+    apart, place = [], None
+    for group in groups:
+        if group[0].isdisjoint(names):
+            apart.append(group)
+            continue
+        names = names | group[0]
+        asks = asks or group[1]
+        place = place or group[2]
+    return [*apart, (names, asks, place or position)]
+
+
+def _variables(part: object, place: int = -1) -> Iterator[tuple[int, ast.Var]]:
+    """Every variable of a part of a query with its place in a pattern, -1 elsewhere; not those of queries
+    within."""
+    if isinstance(part, ast.Var):
+        yield place, part
+    elif isinstance(part, ast.Pattern):
+        for number, term in enumerate(part.terms):
+            yield from _variables(term, number)
+    elif isinstance(part, ast.Query | PullPattern):
+        return
+    elif is_dataclass(part):
+        for each in fields(part):
+            yield from _variables(getattr(part, each.name))
+    elif isinstance(part, tuple):
+        for item in part:
+            yield from _variables(item)

@@ -1,0 +1,68 @@
+"""A query as one tree of atoms over unique variables, its rules beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from adalog.datalog import ast
+from adalog.datalog.errors import Position
+from adalog.planner.model.logical import AndNode, Node, RelationAtom
+from adalog.planner.model.names import names_in, targets
+from adalog.planner.model.nested import PlanInner
+from adalog.planner.model.program import Predicate
+from adalog.planner.scope.rulebook import RuleBook
+from adalog.planner.scope.scoping import Scope, Scoping
+
+Places = dict[str, Position | None]
+"""Where each variable was first written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """A query without scopes.
+
+    `given`: the variables that have one value, scalar inputs and the `constants` of rule calls. `predicates`: the
+    rules that are relations. `places`: where each variable was written; `names`: how, of those that were given
+    names of their own. `callers`: the rule call that a variable is first passed to.
+    """
+
+    body: AndNode
+    given: tuple[str, ...]
+    constants: Mapping[str, ast.Const | ast.LookupRef]
+    predicates: tuple[Predicate, ...]
+    places: Places
+    names: Mapping[str, str]
+    callers: Mapping[str, tuple[str, Position | None]]
+
+    def written(self, variable: str) -> str:
+        """What a variable is called in the query's text."""
+        return self.names.get(variable, variable)
+
+
+def tree_of(query: ast.Query, relations: frozenset[str], plan_inner: PlanInner, *, linear: bool = True) -> Tree:
+    """Resolves the scopes of a query and of the rules it reaches."""
+    scoping = Scoping(RuleBook.of(query), plan_inner, relations, linear)
+    given: list[str] = []
+    atoms: list[Node] = []
+    input_names: set[str] = set()
+    for place, each in enumerate(query.inputs):
+        if not isinstance(each, ast.BindingInput):
+            continue
+        parts = targets(each.binding)
+        input_names.update(p.name for p in parts if isinstance(p, ast.Var))
+        if isinstance(each.binding, ast.ScalarBinding | ast.TupleBinding):
+            given.extend(p.name for p in parts if isinstance(p, ast.Var))
+        else:
+            terms = tuple(p.name if isinstance(p, ast.Var) else None for p in parts)
+            atoms.append(RelationAtom(f"in {place}", terms, each.position, given=True))
+    visible = names_in(query.where)
+    asked = {element.var.name: element.var.position for element in query.find.elements}
+    scope: Scope = {name: name for name in (*input_names, *names_in(query.where, inside_not=True))}
+    body = scoping.conjunction(query.where, scope, frozenset(input_names))
+    predicates = scoping.predicates()
+    places = scoping.places | names_in(query.where, inside_not=True) | asked | visible
+    whole = AndNode((*atoms, *body.items))
+    given.extend(sorted(scoping.constants_in(whole)))
+    unique = tuple(dict.fromkeys(given))
+    return Tree(whole, unique, scoping.constants, predicates, places, scoping.written, scoping.callers)

@@ -1,0 +1,91 @@
+"""Names that mean nothing in pulls and reads of an index: misspelt attributes and idents, values of a wrong type.
+
+As `planner.scope.suspicions` for queries: the schema and idents are looked at, never other data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from adalog.datalog.diagnostics import Suspicion
+from adalog.datalog.errors import Position
+from adalog.datalog.pull import DB_ID, PullAttribute, PullPattern
+from adalog.datalog.values import Keyword
+from adalog.datalog.watched import look
+from adalog.planner.model.places import Kind, Place
+from adalog.planner.scope.readings import Reading, expected, holding, shown, unknown_entity
+from adalog.planner.scope.suspected import Suspected, Unknown
+from adalog.store.snapshot.snapshot import Snapshot
+
+_DATABASE: Final = "$"
+_KINDS: Final = {"E": Kind.ENTITY, "T": Kind.TRANSACTION}
+
+
+def in_pattern(pattern: PullPattern, database: Snapshot, origin: str = "") -> Iterator[Suspected]:
+    """The attributes of a pattern that nobody declared, each once. `origin`: the text that its positions are in."""
+    seen: set[Keyword] = set()
+    for asked in _attributes(pattern):
+        look()
+        name = asked.attribute
+        if name == DB_ID or name in seen or database.attribute(name) is not None:
+            continue
+        seen.add(name)
+        if asked.position is None:
+            yield _suspected(Unknown(name, database), f"in {origin}: " if origin else "")
+        else:
+            yield _suspected(Unknown(name, database), position=replace(asked.position, origin=origin))
+
+
+def in_entities(named: Iterable[tuple[str, Any]], database: Snapshot) -> Iterator[Suspected]:
+    """The idents and the attributes of lookup refs that name no entity. `named`: each with its place in the
+    request."""
+    for place, value in named:
+        look()
+        unknown = unknown_entity(database, value)
+        if unknown is not None:
+            yield _suspected(unknown, f"{place}: ")
+
+
+def in_components(index: str, components: Sequence[Any], database: Snapshot) -> Iterator[Suspected]:
+    """What of an index's leading components nothing there can equal. An attribute that is not declared is refused
+    elsewhere."""
+    known = dict(zip(index, components, strict=False))
+    for number, (letter, value) in enumerate(known.items()):
+        place = f"components[{number}]"
+        if letter == "A":
+            continue
+        if letter == "V":
+            stands = Place(Kind.VALUE, _DATABASE, known["A"]) if "A" in known else Place(Kind.ENTITY, _DATABASE)
+        else:
+            stands = Place(_KINDS[letter], _DATABASE)
+        if stands.kind_in({_DATABASE: database}) is Kind.ENTITY:
+            unknown = unknown_entity(database, value)
+            if unknown is not None:
+                yield _suspected(unknown, f"{place}: ")
+                continue
+        reading = Reading.of((stands,), {_DATABASE: database}, json=False)
+        fault = None if reading is None else reading(value)[1]
+        if reading is not None and fault is not None:
+            held = reading.held[0][0]
+            message = (
+                f"{place}: nothing can equal {shown(value)} here: {holding(held)}; "
+                f"write {expected(held, json=False)}"
+            )
+            yield Suspected(Suspicion.IMPOSSIBLE_VALUE, message)
+
+
+def _attributes(pattern: PullPattern) -> Iterator[PullAttribute]:
+    for asked in pattern.attributes:
+        yield asked
+        if isinstance(asked.sub, PullPattern):
+            yield from _attributes(asked.sub)
+
+
+def _suspected(unknown: Unknown, place: str = "", position: Position | None = None) -> Suspected:
+    name = shown(unknown.name)
+    if unknown.ident:
+        return Suspected(Suspicion.UNKNOWN_IDENT, f"{place}no entity has the ident {name}", position, unknown)
+    message = f"{place}no attribute {name} is declared"
+    return Suspected(Suspicion.UNKNOWN_ATTRIBUTE, message, position, unknown, ", so nothing has it")

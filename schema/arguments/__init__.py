@@ -1,0 +1,1 @@
+"""GraphQL arguments as the engine wants them."""

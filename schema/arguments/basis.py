@@ -1,0 +1,176 @@
+"""A basis among the arguments: `{"basis": {"asOf": …}}` in JSON, `{:basis {:as-of …}}` in EDN, as a moment.
+
+Whether it is one is for the query to say: where a `$source` asks for it. Anywhere else it is the map it looks like.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from graphql import GraphQLError
+
+from adalog.datalog import edn, values
+from adalog.datalog.diagnostics import Diagnostic, Suspicion
+from adalog.datalog.errors import AdalogError, Code, quoted, shown
+from adalog.datalog.hints import nearest
+from adalog.executor.question.arguments import Given, Moment
+from adalog.schema.scalars import read_long
+from adalog.schema.writing.encoding import iso
+from adalog.store.snapshot.moments import check_moment, is_future, number_of, numbered
+
+if TYPE_CHECKING:
+    from adalog.store.database import Database
+    from adalog.store.snapshot.snapshot import Snapshot
+
+_KEYS = ("t", "asOf", "since", "history")
+_EDN_KEYS = {"as-of": "asOf"}
+
+
+def moment(database: Database, place: str, content: Any, value: Given | None) -> Moment:
+    """The database that `content` names, as it was when `$` was read unless t or asOf says otherwise.
+
+    `place`: where in the arguments, for messages. `value`: what it is where no source is asked for; None: nothing.
+    """
+
+    def opened(default: Snapshot, *, ahead: bool = True) -> Snapshot:
+        now = database.snapshot().t
+        asked = _read(place, content)
+        at = asked.get("t", asked.get("asOf"))
+        # `$` may be a database that a transaction was only tried on: its number is not reached yet.
+        at = min(default.t, database.snapshot().t) if at is None else at
+        try:
+            made = database.at(as_of=at, since=asked.get("since"), history=asked.get("history", False))
+        except AdalogError as error:
+            raise AdalogError(error.code, f"{place}: {error.message}") from None
+
+        return made if ahead or not isinstance(at, datetime) or made.t < now else made.as_of(default.t)
+
+    def beside(default: Snapshot) -> Snapshot:
+        return opened(default, ahead=False)
+
+    def suspicions() -> Iterator[Diagnostic]:
+        asked = _read(place, content)
+        return future(database.snapshot(), f"{place}.asOf", asked.get("asOf"), f"{place}.since", asked.get("since"))
+
+    name = f"{type(content).__name__} {content!r}"
+    return Moment(name, opened, value, _number_in(content), beside, suspicions)
+
+
+def future(
+    newest: Snapshot,
+    as_of_place: str,
+    as_of: datetime | int | None,
+    since_place: str = "",
+    since: int | None = None,
+) -> Iterator[Diagnostic]:
+    """What of a basis is later than everything there is. The places: what messages call them. An `as_of` by its
+    number that is not reached yet is refused elsewhere."""
+    if isinstance(as_of, datetime) and is_future(newest, as_of):
+        message = (
+            f"{as_of_place} {iso(as_of)} is in the future: until then it means the newest state, now t = {newest.t}"
+        )
+        yield Diagnostic(Suspicion.BASIS_FUTURE, message)
+    since = numbered(since)
+    if since is not None and since > newest.t:
+        message = (
+            f"{since_place} {since} is in the future: the newest transaction is {newest.t}, so nothing was "
+            "asserted after it"
+        )
+        yield Diagnostic(Suspicion.BASIS_FUTURE, message)
+
+
+def _number_in(content: Any) -> int | None:
+    """The transaction that a basis names by its number; None where it names none, or is none."""
+    try:
+        asked = _read("", content)
+    except AdalogError:
+        return None
+    at = asked.get("t", asked.get("asOf"))
+    return None if at is None or isinstance(at, datetime) else number_of(at)
+
+
+def unwrapped(place: str, content: Any, value: Given) -> Given | Moment:
+    """The value, which no source may be where it looks like a basis that nothing says is one."""
+    if not isinstance(content, Mapping) or not content or any(_name(key) not in _KEYS for key in content):
+        return value
+
+    def refused(_: Snapshot) -> Snapshot:
+        raise AdalogError(
+            Code.ARG_INVALID, f'{place}: a basis is written {{"basis": {{"asOf": 5}}}}, under that name'
+        )
+
+    return Moment(f"{type(content).__name__} {content!r}", refused, value)
+
+
+def read_instant(text: str, place: str = "basis.asOf") -> datetime:
+    """An instant from ISO-8601 text (UTC where no offset is given) or from EDN `#inst "…"`."""
+    if text.lstrip().startswith("#inst"):
+        value = edn.read(text)
+        if isinstance(value, datetime):
+            return value
+    try:
+        instant = datetime.fromisoformat(text.strip())
+        # The first and last hours of the calendar are in no year of UTC's where they have an offset.
+        return instant.replace(tzinfo=UTC) if instant.tzinfo is None else instant.astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise AdalogError(
+            Code.ARG_INVALID, f'{place} {quoted(text)} is no instant; write e.g. "2024-05-01T12:00:00Z"'
+        ) from None
+
+
+def _read(place: str, content: Any) -> dict[str, Any]:
+    """What a basis says, by the names of BasisInput; nothing for what is null."""
+    if not isinstance(content, Mapping):
+        raise AdalogError(
+            Code.ARG_INVALID,
+            f'{place} is a map of t, asOf, since and history, e.g. {{"asOf": 5}}, not {quoted(content)}',
+        )
+    found: dict[str, Any] = {}
+    for key, value in content.items():
+        written = key.name if isinstance(key, values.Keyword) else str(key)
+        name = _name(key)
+        if name not in _KEYS:
+            raise AdalogError(
+                Code.ARG_INVALID,
+                f"{place} has no {shown(written)}{nearest(written, _KEYS)}; it takes t, asOf, since and history",
+            )
+        if value is not None:
+            found[name] = _READERS[name](f"{place}.{written}", value)
+    if "t" in found and "asOf" in found:
+        raise AdalogError(Code.ARG_INVALID, f"{place} has both t and asOf; give at most one of them")
+    return found
+
+
+def _name(key: Any) -> str:
+    written = key.name if isinstance(key, values.Keyword) else str(key)
+    return _EDN_KEYS.get(written, written)
+
+
+def _number(place: str, value: Any) -> int:
+    try:
+        number = read_long(value)
+    except GraphQLError:
+        raise AdalogError(Code.ARG_INVALID, f"{place} is a transaction's number, not {quoted(value)}") from None
+    check_moment(place, number)
+    return number
+
+
+def _moment(place: str, value: Any) -> int | datetime:
+    if isinstance(value, datetime):
+        return value
+    if isinstance(value, Mapping) and value.keys() == {"#inst"}:
+        value = value["#inst"]
+    if isinstance(value, str) and not value.strip().isdecimal():
+        return read_instant(value, place)
+    return _number(place, value)
+
+
+def _flag(place: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise AdalogError(Code.ARG_INVALID, f"{place} is true or false, not {quoted(value)}")
+    return value
+
+
+_READERS = {"t": _number, "asOf": _moment, "since": _number, "history": _flag}

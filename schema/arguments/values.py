@@ -1,0 +1,102 @@
+"""GraphQL arguments as the engine wants them: JSON and EDN arguments as values, a basis as a snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import strawberry
+
+from adalog.datalog import edn, values
+from adalog.datalog.diagnostics import Diagnostic
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.question.arguments import Given
+from adalog.schema.arguments.basis import future, moment, read_instant, unwrapped
+from adalog.schema.scalars import Long
+from adalog.schema.writing.encoding import NestingError, TagError, decode
+from adalog.store.snapshot.moments import check_moment
+
+if TYPE_CHECKING:
+    from adalog.store.database import Database
+    from adalog.store.snapshot.snapshot import Snapshot
+
+
+@strawberry.input(description="Which database value to read. At most one of t, asOf; none means the latest.")
+class BasisInput:
+    t: Long | None = strawberry.field(default=None, description="As of this transaction number.")
+    as_of: str | None = strawberry.field(default=None, description="As of this instant (ISO-8601) or EDN #inst.")
+    since: Long | None = strawberry.field(
+        default=None,
+        description="Only what was asserted after this transaction number (Datomic's `since`).",
+    )
+    history: bool | None = strawberry.field(
+        default=False, description="All datoms ever asserted or retracted (Datomic's `history`)."
+    )
+
+
+_BASIS = values.Keyword("basis")
+
+
+def snapshot_of(database: Database, basis: BasisInput | None) -> Snapshot:
+    """The snapshot a basis names; the latest when it names none."""
+    if basis is None:
+        return database.snapshot()
+    if basis.t is not None and basis.as_of is not None:
+        raise AdalogError(Code.ARG_INVALID, "basis has both t and asOf; give at most one of them")
+    for name, number in (("t", basis.t), ("since", basis.since)):
+        if number is not None:
+            check_moment(f"basis.{name}", number)
+    if basis.as_of is not None:
+        return database.at(as_of=read_instant(basis.as_of), since=basis.since, history=bool(basis.history))
+    return database.at(t=basis.t, since=basis.since, history=bool(basis.history))
+
+
+def basis_suspicions(database: Database, basis: BasisInput) -> Iterator[Diagnostic]:
+    """What is suspicious about a basis that names a snapshot."""
+    as_of = None if basis.as_of is None else read_instant(basis.as_of)
+    return future(database.snapshot(), "basis.asOf", as_of, "basis.since", basis.since)
+
+
+def read_arguments(
+    database: Database, args: Sequence[Any] | None, args_edn: Sequence[str] | None
+) -> tuple[Any, ...]:
+    """The values for `:in` after `$`. {"basis": {"t": 5}} is another database value for a `$source`."""
+    if args is not None and args_edn is not None:
+        raise AdalogError(Code.ARG_INVALID, "both args and argsEdn are given; give at most one of them")
+    if args_edn is not None:
+        return tuple(_read_edn(database, f"argsEdn[{index}]", text) for index, text in enumerate(args_edn))
+    return tuple(_read_json(database, index, value) for index, value in enumerate(args or ()))
+
+
+def _read_edn(database: Database, place: str, text: str) -> Any:
+    try:
+        value = edn.read(text)
+    except AdalogError as error:
+        at = None if error.position is None else replace(error.position, origin=place)
+        raise AdalogError(error.code, error.message if at else f"{place}: {error.message}", at) from None
+    given = Given(value, text)
+    if isinstance(value, values.EdnMap) and list(value) == [_BASIS]:
+        return moment(database, f"{place} :basis", value[_BASIS], given)
+    return unwrapped(place, value, given)
+
+
+def _read_json(database: Database, index: int, value: Any) -> Any:
+    if isinstance(value, dict) and value.keys() == {"#edn"} and isinstance(value["#edn"], str):
+        return _read_edn(database, f"args[{index}].#edn", value["#edn"])
+    if isinstance(value, dict) and value.keys() == {"#basis"}:
+        return moment(database, f"args[{index}].#basis", value["#basis"], None)
+    try:
+        decoded = decode(value)
+    except TagError as error:
+        code = Code.LIMIT_EXCEEDED if isinstance(error, NestingError) else Code.ARG_INVALID
+        raise AdalogError(code, f"args[{index}]: {error}") from None
+    given = Given(decoded, json=True)
+    if isinstance(value, dict) and value.keys() == {"basis"}:
+        return moment(database, f"args[{index}].basis", value["basis"], given)
+    return unwrapped(f"args[{index}]", value, given)
+
+
+def describe_arguments(arguments: Sequence[Any]) -> tuple[Any, ...]:
+    """A description of arguments, by typed identity and the same in every process: for cursors and tokens."""
+    return tuple(getattr(value, "key", None) or values.stable_text(values.identity(value)) for value in arguments)

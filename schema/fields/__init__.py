@@ -1,0 +1,1 @@
+"""What the root fields do: queries, pulls, transactions."""

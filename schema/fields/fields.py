@@ -1,0 +1,411 @@
+"""The root fields: what each asks of the database and the pool."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import strawberry
+
+from adalog.datalog import edn
+from adalog.datalog.diagnostics import Diagnostic
+from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.watched import watching
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.question.arguments import Moment
+from adalog.executor.question.cost import few
+from adalog.executor.question.request import Request
+from adalog.planner.scope.suspected import told as described
+from adalog.planner.scope.unknown_names import in_components
+from adalog.schema import types
+from adalog.schema.arguments.speculation import With, at_cursor, cursor_on, read_snapshot
+from adalog.schema.arguments.values import BasisInput, describe_arguments, read_arguments
+from adalog.schema.background import elsewhere
+from adalog.schema.context import Context, Services
+from adalog.schema.cursor import question
+from adalog.schema.fields.pulls import pulled
+from adalog.schema.fields.transacting import transacted
+from adalog.schema.limits import exceeded
+from adalog.schema.reaching import reached
+from adalog.schema.scalars import EDN, JSON, Long
+from adalog.schema.writing.budget import Prepaid, Repeated, Written
+from adalog.schema.writing.columnar import Objects
+from adalog.schema.writing.encoding import Encoding, iso
+from adalog.schema.writing.rows import Page
+
+if TYPE_CHECKING:
+    from adalog.store.snapshot.index import Span
+    from adalog.store.snapshot.snapshot import Snapshot
+
+Info = strawberry.Info[Context, None]
+
+
+# More than any query has places for.
+_MOST_ARGUMENTS = 1_000
+# Of a datom as codes.
+_DATOM_BYTES = 29
+# Values, and every fifty characters, that are read in no time.
+_INLINE_VALUES = 500
+# The same, when reading them is heavy work.
+_HEAVY_VALUES = 20_000
+# Of the pool's cost, for a datom that is found in an index.
+_DATOM_COST = 5.0
+# The same, for a byte of the log: some five to a datom.
+_LOGGED_COST = 9.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """Arguments read, and the name of the question for cursors (empty where there are no pages)."""
+
+    arguments: tuple[Any, ...]
+    question: str = ""
+
+
+async def _read(
+    services: Services,
+    args: list[JSON] | None,
+    args_edn: list[EDN] | None,
+    within: Cancel,
+    parts: tuple[Any, ...] | None = None,
+) -> _Asked:
+    """Long arguments are read on another thread. `parts`: what else the question consists of; None: no pages."""
+    for name, given in (("args", args), ("argsEdn", args_edn)):
+        if given is not None and len(given) > _MOST_ARGUMENTS:
+            raise exceeded(f"arguments in {name}", _MOST_ARGUMENTS, None)
+
+    def read(_: Cancel) -> _Asked:
+        arguments = read_arguments(services.database, args, args_edn)
+        name = "" if parts is None else question("q", *parts, describe_arguments(arguments))
+        return _Asked(arguments, name)
+
+    if few((args or (), args_edn or (), parts or ()), _INLINE_VALUES):
+        found = read(within)
+    else:
+        cost = 0.0 if few((args or (), args_edn or ()), _HEAVY_VALUES) else math.inf
+        found = await services.pool.threaded(Cancel(within.deadline), read, cost)
+    for argument in found.arguments:
+        if isinstance(argument, Moment):
+            await reached(services.database, argument.t, within.deadline)
+    return found
+
+
+def _check_first(first: int | None, most: int) -> None:
+    if first is None:
+        return
+    if first < 0:
+        raise AdalogError(Code.ARG_INVALID, f"first is {first}; a page has 0 rows or more")
+    if first > most:
+        raise exceeded(f"rows asked for with first: {first}", most, "rows")
+
+
+def _within(asked: int | None, most: int) -> Cancel:
+    """The deadline of a request that may take so many milliseconds from now. Raises ARG_INVALID."""
+    if asked is not None and asked <= 0:
+        raise AdalogError(Code.ARG_INVALID, f"timeoutMs is {asked}; give at least 1")
+    return Cancel.after(most if asked is None else min(asked, most))
+
+
+def _basis_name(basis: BasisInput | None) -> object:
+    return None if basis is None else (basis.t, basis.as_of, basis.since, basis.history)
+
+
+@strawberry.type
+class Query:
+    @strawberry.field(description="Run an EDN Datalog query.")
+    async def q(
+        self,
+        info: Info,
+        query: EDN,
+        args: Annotated[
+            list[JSON] | None,
+            strawberry.argument(
+                description="Values for :in after the default source `$`, in order, as JSON; TAGGED objects are "
+                'understood, and for a `$source` {"basis": {"asOf": 5}} (t, asOf, since, history) is the database '
+                "at another point in time, that of `$` unless it says otherwise. Rules for `%` are their EDN text. "
+                '{"#edn": "…"} is an argument as argsEdn has it.'
+            ),
+        ] = None,
+        args_edn: Annotated[
+            list[EDN] | None,
+            strawberry.argument(
+                description="The same as EDN, when JSON cannot say it; a basis is {:basis {:as-of 5}}. At most one "
+                "of args, argsEdn."
+            ),
+        ] = None,
+        basis: BasisInput | None = None,
+        with_: With = None,
+        first: Annotated[
+            int | None,
+            strawberry.argument(description="Page size; the cursor is bound to the snapshot it was made on."),
+        ] = None,
+        after: str | None = None,
+        encoding: Encoding | None = Encoding.PLAIN,
+        engine: types.Engine | None = types.Engine.AUTO,
+        timeout_ms: int | None = None,
+    ) -> types.QueryResult:
+        context = info.context
+        services = context.services
+        limits = services.limits
+        _check_first(first, limits.rows)
+        within = _within(timeout_ms, limits.timeout_ms)
+        paged = first is not None or after is not None
+        read = await _read(services, args, args_edn, within, (query, _basis_name(basis), with_) if paged else None)
+        arguments, asked = read.arguments, read.question
+        start = 0
+        told: list[Diagnostic] = []
+        if after is None:
+            snapshot = await read_snapshot(services, basis, with_, within.deadline, told)
+        else:
+            cursor = services.cursors.read(after, asked)
+            snapshot, start = await at_cursor(services, cursor, with_, within.deadline, told), cursor.offset
+        result = await services.pool.arun(
+            Request(
+                query=query,
+                args=arguments,
+                snapshot=snapshot,
+                engine=(engine or types.Engine.AUTO).value,
+                timeout_ms=within.left_ms,
+                max_rows=limits.rows,
+                ordered=paged,
+                shown=(start, None if first is None else start + first),
+            )
+        )
+        stop = len(result) if first is None else min(start + first, len(result))
+        context.rows += max(0, stop - start)
+        end = None
+        if paged and stop > start:
+            end = services.cursors.write(cursor_on(snapshot, asked, stop))
+        return types.QueryResult(
+            result=result,
+            page=Page(result, start, max(start, stop), encoding or Encoding.PLAIN, context.budget, services.pool),
+            told=told,
+            basis_t=Long(result.t),
+            page_info=types.PageInfo(has_next_page=stop < len(result), end_cursor=end),
+        )
+
+    @strawberry.field(description="The plan of a query, and with `analyze` what running it did.")
+    async def explain(
+        self,
+        info: Info,
+        query: EDN,
+        args: list[JSON] | None = None,
+        args_edn: list[EDN] | None = None,
+        basis: BasisInput | None = None,
+        with_: With = None,
+        engine: types.Engine | None = types.Engine.AUTO,
+        analyze: bool | None = False,
+        timeout_ms: int | None = None,
+    ) -> types.Explanation:
+        services = info.context.services
+        told: list[Diagnostic] = []
+        within = _within(timeout_ms, services.limits.timeout_ms)
+        request = Request(
+            query=query,
+            args=(await _read(services, args, args_edn, within)).arguments,
+            snapshot=await read_snapshot(services, basis, with_, within.deadline, told),
+            engine=(engine or types.Engine.AUTO).value,
+            timeout_ms=within.left_ms,
+            max_rows=services.limits.rows,
+        )
+        explanation = await services.pool.aexplain(request, bool(analyze))
+        plan = await elsewhere(lambda _: types.written(explanation.plan))
+        info.context.budget.take(plan.nbytes + len(explanation.text))
+        return types.Explanation(
+            text=explanation.text,
+            plan=JSON(plan),
+            warnings=types.warnings_of((*told, *explanation.diagnostics)),
+        )
+
+    @strawberry.field(
+        description="What the pattern shows of one entity, which is a number, an ident or a lookup ref; null where "
+        "it shows nothing or there is no such entity."
+    )
+    async def pull(
+        self,
+        info: Info,
+        pattern: EDN,
+        eid: EDN,
+        basis: BasisInput | None = None,
+        with_: With = None,
+        encoding: Encoding | None = Encoding.PLAIN,
+        timeout_ms: int | None = None,
+    ) -> JSON | None:
+        within = _within(timeout_ms, info.context.services.limits.timeout_ms)
+        form = encoding or Encoding.PLAIN
+        made, told = await pulled(info.context, pattern, [eid], "eid", basis, with_, form, within)
+        info.context.warn(info.path, told)
+        text = b"".join(made.chunks)[1:-1]
+        return None if text == b"null" else JSON(Written((text,)))
+
+    @strawberry.field(description="`pull` of many entities, in their order: one pass for all of them.")
+    async def pull_many(
+        self,
+        info: Info,
+        pattern: EDN,
+        eids: list[EDN],
+        basis: BasisInput | None = None,
+        with_: With = None,
+        encoding: Encoding | None = Encoding.PLAIN,
+        timeout_ms: int | None = None,
+    ) -> list[JSON | None]:
+        within = _within(timeout_ms, info.context.services.limits.timeout_ms)
+        form = encoding or Encoding.PLAIN
+        written, told = await pulled(info.context, pattern, eids, "eids", basis, with_, form, within)
+        info.context.warn(info.path, told)
+        return cast(list[JSON | None], written)
+
+    @strawberry.field(description="Raw datoms of one index, in its order, from the given leading components.")
+    async def datoms(
+        self,
+        info: Info,
+        index: types.Index,
+        components: list[EDN] | None = None,
+        basis: BasisInput | None = None,
+        with_: With = None,
+        first: int | None = 1000,
+        after: str | None = None,
+        encoding: Encoding | None = Encoding.PLAIN,
+        timeout_ms: int | None = None,
+    ) -> types.DatomPage:
+        services, prepaid = info.context.services, Prepaid(info.context.budget)
+        first = 1000 if first is None else first
+        _check_first(first, services.limits.rows)
+        within = _within(timeout_ms, services.limits.timeout_ms)
+        if components is not None and len(components) > len(index.value):
+            raise AdalogError(
+                Code.ARG_INVALID, f"{len(components):,} components; an index has {len(index.value)} places"
+            )
+        asked = question("datoms", index.value, components, _basis_name(basis), with_)
+        start = 0
+        told: list[Diagnostic] = []
+        if after is None:
+            snapshot = await read_snapshot(services, basis, with_, within.deadline, told)
+        else:
+            cursor = services.cursors.read(after, asked)
+            snapshot, start = await at_cursor(services, cursor, with_, within.deadline, told), cursor.offset
+        held = Repeated(prepaid.add)
+
+        def find(cancel: Cancel) -> tuple[list[Span], tuple[Diagnostic, ...]]:
+            held.begin()
+            leading = tuple(_component(number, text) for number, text in enumerate(components or ()))
+            found = []
+            for span in snapshot.spans(index.value, leading, start, first + 1, cancel.check):
+                held.take(len(span) * _DATOM_BYTES)
+                found.append(span)
+            with watching(cancel.check):
+                return found, described(tuple(in_components(index.value, leading, snapshot)))
+
+        # How many there are is not known without counting them.
+        cost = _DATOM_COST * first
+        spans, suspicious = await services.pool.threaded(Cancel(within.deadline), find, cost)
+        info.context.warn(info.path, [*told, *suspicious])
+        count = sum(map(len, spans))
+        if count > first:
+            last = spans.pop()
+            spans.append(last.cut(0, len(last) - 1))
+        stop = start + min(count, first)
+        end = services.cursors.write(cursor_on(snapshot, asked, stop)) if stop > start else None
+        return types.DatomPage(
+            items=types.Datoms(spans, encoding or Encoding.PLAIN, within.deadline, prepaid),
+            page_info=types.PageInfo(has_next_page=count > first, end_cursor=end),
+        )
+
+    @strawberry.field(description="The transaction log, oldest first: from <= t < to.")
+    async def transactions(
+        self,
+        info: Info,
+        from_: Annotated[Long | None, strawberry.argument(name="from")] = None,
+        to: Long | None = None,
+        first: int | None = 100,
+        encoding: Encoding | None = Encoding.PLAIN,
+        timeout_ms: int | None = None,
+    ) -> list[types.TxReport]:
+        services = info.context.services
+        first = 100 if first is None else first
+        _check_first(first, services.limits.rows)
+        within = _within(timeout_ms, services.limits.timeout_ms)
+        database = services.database
+        start = 0 if from_ is None else int(from_)
+        stop = database.snapshot().t + 1 if to is None else int(to)
+        size = await services.pool.threaded(
+            Cancel(within.deadline), lambda _: database.logged_bytes(start, stop, first)
+        )
+        cost = _LOGGED_COST * size
+        return types.TxReports(  # type: ignore[return-value]
+            lambda take: database.told(start, stop, first, take),
+            encoding or Encoding.PLAIN,
+            services.pool.memory,
+            cost,
+            within.deadline,
+        )
+
+    @strawberry.field
+    async def attributes(self, info: Info) -> list[types.Attribute]:
+        services = info.context.services
+        cancel = Cancel.after(services.limits.timeout_ms)
+        found = await services.pool.threaded(
+            cancel, lambda cancel: _attributes(services.database.snapshot(), cancel)
+        )
+        return Objects(found, types.ATTRIBUTE_FIELDS, cancel.deadline)  # type: ignore[return-value]
+
+    @strawberry.field
+    async def database(self, info: Info) -> types.Database:
+        services = info.context.services
+        cancel = Cancel.after(services.limits.timeout_ms)
+        return await services.pool.threaded(cancel, lambda _: _database(services))
+
+
+@strawberry.type
+class Mutation:
+    @strawberry.mutation(
+        description="Apply EDN transaction data atomically. `expectedBasisT` makes it conditional on nothing "
+        "having happened since; the same `idempotencyKey` is applied once."
+    )
+    async def transact(
+        self,
+        info: Info,
+        tx: EDN,
+        expected_basis_t: Long | None = None,
+        idempotency_key: str | None = None,
+        encoding: Encoding | None = Encoding.PLAIN,
+    ) -> types.TxReport:
+        report = await transacted(info.context.services, tx, expected_basis_t, idempotency_key)
+        return types.tx_report(report, encoding or Encoding.PLAIN)
+
+
+def _component(number: int, text: str) -> Any:
+    try:
+        return edn.read(text)
+    except AdalogError as error:
+        raise AdalogError(error.code, f"components[{number}]: {error.message}", error.position) from None
+
+
+def _database(services: Services) -> types.Database:
+    snapshot = services.database.snapshot()
+    made = services.database.tx_instant(snapshot.t)
+    return types.Database(
+        basis_t=Long(snapshot.t),
+        tx_instant=None if made is None else iso(made),
+        datom_count=Long(snapshot.datom_count),
+        entity_count=Long(services.database.entity_count_at(snapshot)),
+    )
+
+
+def _attributes(snapshot: Snapshot, cancel: Cancel) -> list[types.Attribute]:
+    found = []
+    for attribute in snapshot.attributes():
+        cancel.check()
+        found.append(
+            types.Attribute(
+                ident=edn.write(attribute.ident),
+                value_type=attribute.value_type,
+                cardinality=attribute.cardinality,
+                unique=attribute.unique,
+                is_component=attribute.component,
+                doc=attribute.doc,
+                datom_count=Long(snapshot.count(attribute)),
+            )
+        )
+    return found

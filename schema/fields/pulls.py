@@ -1,0 +1,116 @@
+"""What the fields `pull` and `pullMany` do: entities as they are written, pulled together, as JSON bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from adalog.datalog import edn
+from adalog.datalog.diagnostics import Diagnostic
+from adalog.datalog.errors import AdalogError
+from adalog.datalog.values import EdnMap
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.pool import PullRequest
+from adalog.executor.question.cost import few
+from adalog.planner.scope.readings import entity_named
+from adalog.schema.arguments.speculation import read_snapshot
+from adalog.schema.limits import exceeded
+from adalog.schema.writing.budget import Budget, Repeated, Written
+from adalog.schema.writing.encoding import Encoding, MapWriter
+from adalog.store.files.collecting import uncollected
+
+if TYPE_CHECKING:
+    from adalog.schema.arguments.values import BasisInput
+    from adalog.schema.context import Context
+    from adalog.store.snapshot.snapshot import Snapshot
+
+# Below these many values or texts the event loop is not worth leaving.
+_INLINE_VALUES = 2_000
+_INLINE_TEXTS = 200
+_AN_ENTITY = 'an entity is a number, an ident or a lookup ref such as [:user/email "ada@example.org"]'
+# Of an entity's number.
+_DIGITS = 19
+
+
+async def pulled(
+    context: Context,
+    pattern: str,
+    eids: Sequence[str],
+    field: str,
+    basis: BasisInput | None,
+    with_: str | None,
+    encoding: Encoding,
+    within: Cancel,
+) -> tuple[Written, Sequence[Diagnostic]]:
+    """(a list of the JSON for each entity, `null` where there is nothing; what is suspicious about the pull).
+    `field`: what the entities came as."""
+    services, limits = context.services, context.services.limits
+    told: list[Diagnostic] = []
+    snapshot = await read_snapshot(services, basis, with_, within.deadline, told)
+    if len(eids) > limits.rows:
+        raise exceeded(f"entities in {field}", limits.rows, "rows")
+    if few(eids, _INLINE_TEXTS):
+        entities = _entities(eids, field, snapshot, within)
+    else:
+        entities = await services.pool.threaded(
+            Cancel(within.deadline), lambda cancel: _entities(eids, field, snapshot, cancel)
+        )
+    maps, values, found = await services.pool.apull(
+        PullRequest(pattern, entities, snapshot, within.left_ms, lambda number: _place(field, number))
+    )
+    told += found
+    context.rows += len(maps)
+    held = Repeated(context.budget.take)
+    if values > _INLINE_VALUES or not few(maps, 2 * _INLINE_VALUES):
+        written = await services.pool.threaded(
+            Cancel(within.deadline), lambda cancel: _written(maps, encoding, context.budget, held, cancel)
+        )
+        return written, told
+    return _written(maps, encoding, context.budget, held, within), told
+
+
+def _place(field: str, number: int) -> str:
+    """What messages call an entity."""
+    return f"{field}[{number}]" if field == "eids" else field
+
+
+def _entities(texts: Sequence[str], field: str, snapshot: Snapshot, cancel: Cancel) -> list[Any]:
+    entities = []
+    for number, text in enumerate(texts):
+        if number % 1_000 == 0:
+            cancel.check()
+        plain = len(text) <= _DIGITS and text.isascii() and text.isdigit()
+        entities.append(int(text) if plain else _entity(text, _place(field, number), snapshot))
+    return entities
+
+
+def _entity(text: str, place: str, snapshot: Snapshot) -> Any:
+    try:
+        value = edn.read(text)
+    except AdalogError as error:
+        # A position would be looked for in the pattern, the one text that errors of a pull point into.
+        at = f" at {error.position.line}:{error.position.column}" if error.position else ""
+        raise AdalogError(error.code, f"{place}{at}: {error.message}; {_AN_ENTITY}") from None
+    try:
+        return entity_named(snapshot, value)
+    except AdalogError as error:
+        raise AdalogError(error.code, f"{place}: {error.message}") from None
+
+
+def _written(
+    maps: Sequence[EdnMap | None], encoding: Encoding, budget: Budget, held: Repeated, cancel: Cancel
+) -> Written:
+    held.begin()
+    writer = MapWriter(encoding, budget.estimate().take)
+
+    def texts() -> Iterator[bytes]:
+        for each in maps:
+            cancel.check()
+            text = b"null" if each is None else orjson.dumps(writer.write(each))
+            held.take(len(text))
+            yield text
+
+    with uncollected():
+        return Written.list_of(texts())

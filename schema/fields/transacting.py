@@ -1,0 +1,197 @@
+"""Transactions: how the field `transact` applies one, and the short way for a request that asks for nothing else.
+
+Nearly all that writers send is one document with one `transact`, whose arguments are variables. What such a
+document says is worked out once, when it is prepared; a request then costs no GraphQL execution. Whatever is
+otherwise, or GraphQL would refuse, is GraphQL's affair, and what is answered is the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from graphql import (
+    DocumentNode,
+    EnumValueNode,
+    FieldNode,
+    GraphQLObjectType,
+    GraphQLSchema,
+    NamedTypeNode,
+    NonNullTypeNode,
+    OperationDefinitionNode,
+    OperationType,
+    SelectionSetNode,
+    TypeNode,
+    VariableNode,
+    get_named_type,
+)
+from graphql.error import located_error
+
+from adalog.datalog import tracing
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.bounds.client import ASKING
+from adalog.executor.bounds.failure import emptied
+from adalog.schema.arrivals import arrived
+from adalog.schema.background import elsewhere
+from adalog.schema.context import Services
+from adalog.schema.errors import format_error
+from adalog.schema.types import OneReport
+from adalog.schema.writing.columnar import Shape, Writing
+from adalog.schema.writing.encoding import Encoding
+from adalog.store.values.datom import TxReport
+
+# Of the pool's cost: a transaction's way to the disk, and what is read, resolved and kept of it.
+_COST: Final = 10_000.0
+_CHARACTER_COST: Final = 10.0
+_DATOM_COST: Final = 200.0
+_FIELD: Final = "transact"
+_LONGS: Final = range(-(2**63), 2**63)
+_ARGUMENTS: Final = frozenset({"tx", "expectedBasisT", "idempotencyKey", "encoding"})
+
+
+async def transacted(
+    services: Services, tx: str, expected_basis_t: int | None, idempotency_key: str | None
+) -> TxReport:
+    """The report of a transaction that is durable. Raises what refuses it."""
+    meter = ASKING.get().meter
+    if meter is not None:
+        meter.admit(_COST + _CHARACTER_COST * len(tx))
+    with tracing.span("adalog.transact"):
+        future = services.database.submit(tx, expected_basis_t=expected_basis_t, idempotency_key=idempotency_key)
+        # A client that goes away does not undo what is on its way to the disk.
+        report = await arrived(future)
+    if meter is not None:
+        meter.pay(_DATOM_COST * len(report.datoms))
+    return report
+
+
+@dataclass(frozen=True, slots=True)
+class Transact:
+    """A document that is one `transact`. variables: type and whether one is needed, by name. arguments: the
+    variable of each. encoding: where no variable says."""
+
+    name: str | None
+    alias: str
+    node: FieldNode
+    shape: Shape
+    variables: Mapping[str, tuple[str, bool]]
+    arguments: Mapping[str, str]
+    encoding: Encoding
+
+    def given(self, variables: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+        """The variables as the field takes them, without those that are null; None where GraphQL is to look at
+        them."""
+        found, raw = {}, variables or {}
+        for name, (kind, needed) in self.variables.items():
+            value = raw.get(name)
+            if value is None:
+                if needed:
+                    return None
+                continue
+            if kind == "Long":
+                if type(value) is not int or value not in _LONGS:
+                    return None
+            elif type(value) is not str:
+                return None
+            elif kind == "Encoding":
+                if value not in Encoding.__members__:
+                    return None
+                value = Encoding[value]
+            found[name] = value
+        return found
+
+    async def run(self, services: Services, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The response to a request with the variables `given`."""
+        try:
+            shown = await self._shown(services, {name: given.get(each) for name, each in self.arguments.items()})
+        except Exception as error:  # noqa: BLE001 - as in GraphQL: it is the field's
+            located = located_error(error, [self.node], [self.alias])
+            described = format_error(located)
+            # Its frames hold what the request was about.
+            emptied(located)
+            return {"errors": [described], "data": None}
+        return {"data": {self.alias: shown}}
+
+    async def _shown(self, services: Services, given: Mapping[str, Any]) -> dict[str, Any]:
+        report = await transacted(services, given["tx"], given.get("expectedBasisT"), given.get("idempotencyKey"))
+        one = OneReport(report, given.get("encoding") or self.encoding)
+
+        def write(cancel: Cancel) -> dict[str, Any]:
+            # What a transaction did has to be told, whatever its size: it is as large as the request that made it.
+            return Writing(_free, cancel).row(one, self.shape)
+
+        return write(Cancel()) if one.short else await elsewhere(write)
+
+
+def _free(_: int) -> None:
+    """No budget."""
+
+
+def transact_in(document: DocumentNode, schema: GraphQLSchema) -> Transact | None:
+    """The one `transact` that a valid document consists of, arguments in variables; None for any other document."""
+    operation = document.definitions[0]
+    root = schema.mutation_type
+    if len(document.definitions) > 1 or root is None or not isinstance(operation, OperationDefinitionNode):
+        return None
+    if operation.operation is not OperationType.MUTATION or operation.directives:
+        return None
+    selections = operation.selection_set.selections
+    node = selections[0]
+    if len(selections) > 1 or not isinstance(node, FieldNode) or node.name.value != _FIELD or node.directives:
+        return None
+    shown = get_named_type(root.fields[_FIELD].type)
+    assert isinstance(shown, GraphQLObjectType)
+    shape = _shape(node.selection_set, shown)
+    variables = _variables(operation)
+    if shape is None or variables is None:
+        return None
+    encoding, arguments = Encoding.PLAIN, {}
+    for argument in node.arguments or ():
+        value = argument.value
+        if isinstance(value, VariableNode):
+            arguments[argument.name.value] = value.name.value
+        elif isinstance(value, EnumValueNode):
+            encoding = Encoding[value.value]
+        else:
+            return None
+    if "tx" not in arguments or not arguments.keys() <= _ARGUMENTS:
+        return None
+    name = None if operation.name is None else operation.name.value
+    alias = node.name.value if node.alias is None else node.alias.value
+    return Transact(name, alias, node, shape, variables, arguments, encoding)
+
+
+def _variables(operation: OperationDefinitionNode) -> dict[str, tuple[str, bool]] | None:
+    found = {}
+    for each in operation.variable_definitions or ():
+        kind: TypeNode = each.type
+        needed = isinstance(kind, NonNullTypeNode)
+        if isinstance(kind, NonNullTypeNode):
+            kind = kind.type
+        if each.default_value is not None or each.directives or not isinstance(kind, NamedTypeNode):
+            return None
+        if kind.name.value not in ("EDN", "String", "Long", "Encoding"):
+            return None
+        found[each.variable.name.value] = kind.name.value, needed
+    return found
+
+
+def _shape(selected: SelectionSetNode | None, item: GraphQLObjectType) -> Shape | None:
+    """What is asked of an object, where its fields are written one by one, each once."""
+    fields: dict[str, tuple[str, str, Shape | None]] = {}
+    for node in () if selected is None else selected.selections:
+        if not isinstance(node, FieldNode) or node.directives:
+            return None
+        field = node.name.value
+        alias = field if node.alias is None else node.alias.value
+        inner = None if field == "__typename" else get_named_type(item.fields[field].type)
+        shape = None
+        if isinstance(inner, GraphQLObjectType):
+            shape = _shape(node.selection_set, inner)
+            if shape is None:
+                return None
+        if alias in fields:
+            return None
+        fields[alias] = alias, field, shape
+    return Shape(item.name, list(fields.values()))

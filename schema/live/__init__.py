@@ -1,0 +1,1 @@
+"""Subscriptions: their root fields and their streams of messages."""

@@ -1,0 +1,342 @@
+"""Subscriptions: a document's one root field as a stream of messages, each written once for all who asked alike.
+
+graphql-core reads the document and its arguments; after that nothing of it runs: what the selection wants of an
+event is worked out once (`Shape`), and events become the bytes of `{"data": {…}}`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from adalog.datalog.diagnostics import Diagnostic
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.answer.result import Result
+from adalog.executor.bounds.budget import Memory
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.live.event import Event, Kind, Message
+from adalog.executor.live.resume import Begin, Tokens, began, stream_name
+from adalog.executor.live.subscription import Subscription
+from adalog.executor.live.views import LiveQuestion
+from adalog.executor.question.cost import few
+from adalog.executor.question.request import Request
+from adalog.schema import types
+from adalog.schema.arguments.values import describe_arguments, read_arguments
+from adalog.schema.errors import describe
+from adalog.schema.limits import exceeded
+from adalog.schema.reaching import reached
+from adalog.schema.scalars import write_long
+from adalog.schema.types import warnings_of
+from adalog.schema.writing.columnar import Shape, Writing
+from adalog.schema.writing.encoding import Encoding, encode_rows
+from adalog.store.snapshot.moments import check_moment
+
+if TYPE_CHECKING:
+    from adalog.executor.live.hub import Hub
+    from adalog.schema.context import Services
+
+# Cells that are written between two looks at the flag.
+_SLICE: Final = 20_000
+# More than any query has places for.
+_MOST_ARGUMENTS: Final = 1_000
+# Values that are read in no time.
+_INLINE_VALUES: Final = 500
+_NULL: Final = b"null"
+
+
+class RefusedError(Exception):
+    """A subscription that does not begin. `errors`: as GraphQL answers them."""
+
+    def __init__(self, errors: Sequence[dict[str, Any]]) -> None:
+        super().__init__(errors[0]["message"])
+        self.errors = list(errors)
+
+
+def ending(error: AdalogError) -> bytes:
+    """The payload that says why a stream ended."""
+    return orjson.dumps({"errors": [describe(error)]})
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """The root field of a subscription: its response name, its arguments, and what is wanted of each event."""
+
+    field: str
+    alias: str
+    arguments: dict[str, Any]
+    shape: Shape
+
+
+@dataclass(frozen=True, slots=True)
+class LiveForm:
+    """How the events of `live` are written. `name`: of the stream, for its tokens; `most`: bytes of one event."""
+
+    name: str
+    alias: str
+    encoding: Encoding
+    shape: Shape
+    tokens: Tokens
+    most: int
+    key: Hashable = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "key", (self.name, self.alias, self.encoding, self.shape))
+
+    def message(self, event: Event, cancel: Cancel) -> Message:
+        resume = self.tokens.write(self.name, event.position)
+        shown = {
+            name: self.shape.type_name
+            if field == "__typename"
+            else self._value(field, inner, event, resume, cancel)
+            for name, field, inner in self.shape.fields
+        }
+        if not _warns(self.shape):
+            payload = orjson.dumps({"data": {self.alias: shown}})
+            return Message(event.kind, event.position, payload, len(payload), resume)
+        payload, gaps = self._with_gaps(shown)
+        return Message(event.kind, event.position, payload, len(payload), resume, gaps)
+
+    def first(self, message: Message, warnings: Sequence[Diagnostic]) -> Message:
+        """A message, which others share, as the first one of a stream with these warnings."""
+        payload, told = message.payload, warnings_of(warnings)
+        asked = [inner for _, field, inner in self.shape.fields if field == "warnings" and inner is not None]
+        parts: list[bytes] = []
+        start = 0
+        for gap, inner in zip(message.gaps, asked, strict=True):
+            parts += (payload[start:gap], orjson.dumps([_fields(each, inner) for each in told]))
+            start = gap + len(_NULL)
+        whole = b"".join((*parts, payload[start:]))
+        return message._replace(payload=whole, nbytes=len(whole))
+
+    def _with_gaps(self, shown: Mapping[str, Any]) -> tuple[bytes, tuple[int, ...]]:
+        """(the payload, where `null` stands for warnings in it)."""
+        parts = [b'{"data":{' + orjson.dumps(self.alias) + b":{"]
+        size, gaps = len(parts[0]), []
+        for number, (name, asked, _) in enumerate(self.shape.fields):
+            key = (b"," if number else b"") + orjson.dumps(name) + b":"
+            if asked == "warnings":
+                gaps.append(size + len(key))
+            value = orjson.dumps(shown[name])
+            parts += (key, value)
+            size += len(key) + len(value)
+        return b"".join((*parts, b"}}}")), tuple(gaps)
+
+    def _value(self, field: str, inner: Shape | None, event: Event, resume: str, cancel: Cancel) -> Any:
+        change = event.change
+        match field:
+            case "kind":
+                return event.kind.value
+            case "basisT":
+                return write_long(event.t)
+            case "resume":
+                return resume
+            case "reason":
+                return event.reason
+            case "last":
+                return event.last if event.kind is Kind.SNAPSHOT else None
+            case "warnings":
+                return None
+            case "columns":
+                return None if event.answer is None or inner is None else _columns(event.answer, inner)
+            case "rows":
+                if event.answer is None:
+                    return None
+                return self._rows(event.answer, event.start, event.stop, cancel)
+            case "added":
+                return None if change is None else self._rows(change.added, 0, len(change.added), cancel)
+            case _:
+                return None if change is None else self._rows(change.removed, 0, len(change.removed), cancel)
+
+    def _rows(self, result: Result, start: int, stop: int, cancel: Cancel) -> orjson.Fragment:
+        types_ = [column.type for column in result.columns]
+        step = max(1, _SLICE // max(1, len(types_)))
+        parts, size = [], 0
+        for first in range(start, stop, step):
+            cancel.check()
+            last = min(first + step, stop)
+            columns = [result.column(index, first, last) for index in range(len(types_))]
+            part = orjson.dumps(encode_rows(columns, types_, self.encoding, self._weigh))[1:-1]
+            size += len(part)
+            self._weigh(size)
+            cancel.budget.take(len(part))
+            parts.append(part)
+        return orjson.Fragment(b"[" + b",".join(parts) + b"]")
+
+    def _weigh(self, nbytes: int) -> None:
+        if nbytes > self.most:
+            raise exceeded("bytes in one event of a live query", self.most, "result_bytes")
+
+
+def _warns(shape: Shape) -> bool:
+    """Whether warnings are asked for."""
+    return any(field == "warnings" for _, field, _ in shape.fields)
+
+
+def _columns(answer: Result, shape: Shape) -> list[dict[str, Any]]:
+    return [_fields(column, shape) for column in answer.columns]
+
+
+def _fields(item: object, shape: Shape) -> dict[str, Any]:
+    """What is asked of an object with plain fields."""
+    return {
+        name: shape.type_name if field == "__typename" else getattr(item, field) for name, field, _ in shape.fields
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class LogForm:
+    """How the events of `transactions` are written. Their `resume` is the `from` that goes on after them."""
+
+    alias: str
+    encoding: Encoding
+    shape: Shape
+    memory: Memory
+    most: int
+    key: Hashable = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "key", (self.alias, self.encoding, self.shape))
+
+    def message(self, event: Event, cancel: Cancel) -> Message:
+        report = event.report
+        assert report is not None, "an event of the log"
+        taken = 0
+
+        def take(nbytes: int) -> None:
+            nonlocal taken
+            taken += nbytes
+            if taken > self.most:
+                raise exceeded(f"bytes in transaction {report.t}", self.most, "result_bytes")
+            cancel.budget.take(nbytes)
+
+        one = types.TxReports(lambda _: iter((report,)), self.encoding, self.memory, 0.0)
+        written = b"".join(Writing(take, cancel).written(one, self.shape).chunks)[1:-1]
+        payload = b'{"data":{' + orjson.dumps(self.alias) + b":" + written + b"}}"
+        return Message(event.kind, event.position, payload, len(payload), str(report.t + 1))
+
+
+async def subscribed(services: Services, selected: Selected, resume: str | None) -> Subscription:
+    """The stream of a root field. `resume`: what the transport knows of an earlier one, instead of the arguments.
+
+    Raises what is wrong with the arguments.
+    """
+    begun = subscribed_at_once(services, selected, resume)
+    if begun is not None:
+        return begun
+    reading = _Reading(services, selected, resume)
+    deadline = Cancel.after(services.limits.timeout_ms).deadline
+    for t in reading.wanted():
+        await reached(services.database, t, deadline)
+    async with services.reading:
+        # By now it may be known, with all others that wait here.
+        made = reading.known()
+        if made is None:
+            made = await services.pool.threaded(Cancel.after(services.limits.timeout_ms), reading.read)
+    return _followed(reading.hub, made)
+
+
+def subscribed_at_once(services: Services, selected: Selected, resume: str | None) -> Subscription | None:
+    """The same where it takes no time: of the log, and of queries whose like is followed already; else None."""
+    if services.hub is None:
+        raise AdalogError(Code.BACKEND_UNAVAILABLE, "this gateway has no live queries")
+    if selected.field == "transactions":
+        return _log(services, services.hub, selected, resume)
+    reading = _Reading(services, selected, resume)
+    if any(t > services.database.snapshot().t for t in reading.wanted()):
+        return None
+    made = reading.known()
+    return None if made is None else _followed(reading.hub, made)
+
+
+def _followed(hub: Hub, made: _Made) -> Subscription:
+    asked, form, begin, warnings = made
+    first = None if warnings is None else lambda message: form.first(message, warnings)
+    return hub.follow(asked, form, begin, first)
+
+
+def _encoding(selected: Selected) -> Encoding:
+    return Encoding(selected.arguments.get("encoding") or Encoding.PLAIN)
+
+
+def _log(services: Services, hub: Hub, selected: Selected, resume: str | None) -> Subscription:
+    start = selected.arguments.get("from")
+    if resume is not None:
+        if not resume.isdecimal() or len(resume) > 18:
+            raise AdalogError(Code.ARG_INVALID, "the last event's id is not the number of a transaction")
+        start = int(resume)
+    if start is not None:
+        check_moment("from", start)
+    most, memory = services.limits.result_bytes, services.pool.memory
+    return hub.follow_log(LogForm(selected.alias, _encoding(selected), selected.shape, memory, most), start)
+
+
+_Made = tuple[LiveQuestion, LiveForm, Begin, Sequence[Diagnostic] | None]
+
+
+class _Reading:
+    """The arguments of `live` on their way to the hub. `resume`: instead of those. Raises what is too long."""
+
+    def __init__(self, services: Services, selected: Selected, resume: str | None) -> None:
+        assert services.hub is not None, "the caller has looked"
+        self.hub = services.hub
+        self._services = services
+        self._selected = selected
+        given = selected.arguments
+        # A browser connects again by itself, with the address that it was given at first.
+        self._from_t = given.get("fromT") if resume is None else None
+        self._warns = _warns(selected.shape)
+        self._resume = given.get("resume") if resume is None else resume
+        for name in ("args", "argsEdn"):
+            if len(given.get(name) or ()) > _MOST_ARGUMENTS:
+                raise exceeded(f"arguments in {name}", _MOST_ARGUMENTS, None)
+
+    def wanted(self) -> list[int]:
+        """The transactions that it begins at, which another process may have told of."""
+        if not self._services.database.is_shared:
+            return []
+        resumed = None if self._resume is None else self._services.tokens.t_of(self._resume)
+        return [t for t in (self._from_t, resumed) if t is not None]
+
+    def known(self) -> _Made | None:
+        """What is to be followed, where the like of it is known; None: it takes longer, and wants a flag."""
+        given = self._selected.arguments
+        if not few((given.get("args") or (), given.get("argsEdn") or ()), _INLINE_VALUES):
+            return None
+        if self._resume is not None and not self._services.tokens.is_recent(self._resume):
+            # What a token of long ago is, the log has to say, for which the event loop does not wait.
+            return None
+        request = self._request()
+        asked = self.hub.known(request)
+        if asked is None:
+            return None
+        warnings = self._services.pool.known_diagnostics(asked.question) if self._warns else None
+        return None if self._warns and warnings is None else self._made(asked, request, warnings)
+
+    def read(self, cancel: Cancel) -> _Made:
+        """The same whatever it takes."""
+        request = self._request()
+        asked = self.hub.asked(request, cancel)
+        warnings = self._services.pool.diagnostics(asked.question, cancel) if self._warns else None
+        return self._made(asked, request, warnings)
+
+    def _request(self) -> Request:
+        given, services = self._selected.arguments, self._services
+        arguments = read_arguments(services.database, given.get("args"), given.get("argsEdn"))
+        return Request(given["query"], arguments, max_rows=services.limits.rows)
+
+    def _made(self, asked: LiveQuestion, request: Request, warnings: Sequence[Diagnostic] | None) -> _Made:
+        services, selected = self._services, self._selected
+        name = stream_name("live", request.query, describe_arguments(request.args))
+        most = services.limits.result_bytes
+        form = LiveForm(name, selected.alias, _encoding(selected), selected.shape, services.tokens, most)
+        begin = began(services.database, services.tokens, name, self._resume, self._from_t)
+        return asked, form, begin, warnings
+
+
+def hashable(shape: Shape) -> Shape:
+    """The shape as part of a key."""
+    fields = tuple((name, field, None if inner is None else hashable(inner)) for name, field, inner in shape.fields)
+    return Shape(shape.type_name, fields)

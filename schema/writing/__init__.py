@@ -1,0 +1,1 @@
+"""Answers as JSON bytes, a column at a time, within one budget."""

@@ -1,0 +1,136 @@
+"""Lists of objects held as columns, written as JSON without GraphQL's completion of each object.
+
+What is asked of each object is worked out once (`Shape`); then a piece of the list at a time becomes bytes, which
+are weighed, so that a list too large is noticed before it is built. Works on any thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final, Protocol
+
+import orjson
+
+from adalog.executor.bounds.cancel import Cancel
+from adalog.schema.writing.budget import Prepaid, Written
+
+Reading = Mapping[str, Callable[[Any], Any]]
+
+_SHORT: Final = 50
+_PIECE: Final = 2_000
+
+
+class Piece(Protocol):
+    """Some objects of a list."""
+
+    def __len__(self) -> int: ...
+
+    def column(self, field: str) -> Sequence[Any]:
+        """What the GraphQL field `field` shows, one for each: JSON values, or lists held as columns."""
+
+
+class Columnar(Protocol):
+    """A list of objects, a piece at a time. `short`: written in no time. `prepaid`: for what is held of it. `cost`:
+    of writing it, in the planner's measure."""
+
+    @property
+    def short(self) -> bool: ...
+
+    @property
+    def prepaid(self) -> Prepaid | None: ...
+
+    @property
+    def cost(self) -> float: ...
+
+    def cancel(self) -> Cancel:
+        """The deadline of those who want it."""
+
+    def pieces(self, cancel: Cancel) -> Iterator[Piece]:
+        """The pieces in order; the flag is looked at as they are made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """`fields`: response name, field, and the shape of what it shows where that is a list of objects."""
+
+    type_name: str
+    fields: Sequence[tuple[str, str, Shape | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """`take` is told of bytes as they are written, and may raise."""
+
+    take: Callable[[int], None]
+    cancel: Cancel
+
+    def written(self, items: Columnar, shape: Shape) -> Written:
+        """The list as JSON."""
+        chunks = []
+        for piece in items.pieces(self.cancel):
+            before = self._within(piece, shape)
+            chunk = orjson.dumps(before.rows)[1:-1]
+            self.take(len(chunk) - before.nbytes)
+            chunks.append(chunk)
+        return Written.list_of(chunks)
+
+    def row(self, piece: Piece, shape: Shape) -> dict[str, Any]:
+        """The one object that a piece consists of, as orjson writes it."""
+        (row,) = self._within(piece, shape).rows
+        return row
+
+    def _within(self, piece: Piece, shape: Shape) -> _Rows:
+        names, columns, nbytes = [], [], 0
+        for name, field, inner in shape.fields:
+            names.append(name)
+            column: Iterable[Any]
+            if field == "__typename":
+                column = [shape.type_name] * len(piece)
+            elif inner is None:
+                column = piece.column(field)
+            else:
+                lists = [self.written(each, inner) for each in piece.column(field)]
+                nbytes += sum(each.nbytes for each in lists)
+                column = [orjson.Fragment(b"".join(each.chunks)) for each in lists]
+            columns.append(column)
+        if not columns:
+            return _Rows([{}] * len(piece), 0)
+        return _Rows([dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)], nbytes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """`nbytes`: of the lists within, which were taken when they were written."""
+
+    rows: list[dict[str, Any]]
+    nbytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Objects:
+    """Columns from whatever objects there are; `read`: by the fields' names how to take each from an object."""
+
+    items: Sequence[Any]
+    read: Reading
+    deadline: float | None = None
+    prepaid: ClassVar[None] = None
+    cost: ClassVar[float] = 0.0
+
+    @property
+    def short(self) -> bool:
+        return len(self.items) <= _SHORT
+
+    def cancel(self) -> Cancel:
+        return Cancel(self.deadline)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def column(self, field: str) -> Sequence[Any]:
+        return list(map(self.read[field], self.items))
+
+    def pieces(self, cancel: Cancel) -> Iterator[Piece]:
+        for start in range(0, len(self.items), _PIECE):
+            cancel.check()
+            yield Objects(self.items[start : start + _PIECE], self.read)

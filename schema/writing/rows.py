@@ -1,0 +1,167 @@
+"""A query's result as JSON bytes, made once, when a field asks for it: the page's rows, and its `value`.
+
+Works in slices, so that a result too large is noticed before it is built, and off the event loop when it is long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.question.cost import few
+from adalog.schema.writing.budget import Budget, Repeated, Written
+from adalog.schema.writing.encoding import Encoding, encode_column, encode_maps, encode_rows
+
+if TYPE_CHECKING:
+    from adalog.executor.answer.result import Result
+    from adalog.executor.pool import Pool
+
+# Cells, and bytes of text in them, that are written at once.
+_SLICE: Final = 20_000
+PART_BYTES: Final = 4 << 20
+# Below this many cells the event loop is not worth leaving.
+_INLINE_CELLS: Final = 4_000
+_INLINE_COLUMNS: Final = 100
+_INLINE_BYTES: Final = 200_000
+
+# Of the pool's cost: about half a microsecond.
+_CELL_COST: Final = 8
+
+_Columns = list[Sequence[Any]]
+
+
+@dataclass(frozen=True)
+class Page:
+    """Rows start..stop of a result, to be written in one encoding. `pool`: who writes long ones; `take`: is told of
+    bytes instead of the budget, where work may be begun more than once."""
+
+    result: Result
+    start: int
+    stop: int
+    encoding: Encoding
+    budget: Budget
+    pool: Pool
+    take: Callable[[int], None] | None = None
+
+    async def rows(self) -> Written | orjson.Fragment:
+        """The rows, a JSON array each (an EDN string each under EDN)."""
+        return await self._make(Page._rows)
+
+    async def value(self) -> Written | orjson.Fragment:
+        """The page in the shape of the query's find spec."""
+        return await self._make(Page._value)
+
+    async def _make(self, build: Callable[[Page, Iterator[_Columns]], Written]) -> Written | orjson.Fragment:
+        width = len(self.result.columns)
+        if (self.stop - self.start) * width > _INLINE_CELLS or width > _INLINE_COLUMNS:
+            return await self._threaded(lambda page, cancel: build(page, self._slices(cancel)))
+        made = self._made(self.start, self.stop)
+        if self._light(made):
+            return orjson.Fragment(b"".join(build(self, iter((made,))).chunks))
+        return await self._threaded(lambda page, _: build(page, self._parts(made)))
+
+    async def _threaded(self, work: Callable[[Page, Cancel], Written]) -> Written:
+        """On the pool's threads, when it is this client's turn; it may be begun more than once."""
+        held = Repeated(self.budget.take)
+
+        def write(cancel: Cancel) -> Written:
+            held.begin()
+            return work(replace(self, take=held.take), cancel)
+
+        question = self.result.question
+        cancel = Cancel(None if question is None else question.deadline)
+        return await self.pool.threaded(
+            cancel, write, _CELL_COST * (self.stop - self.start) * len(self.result.columns)
+        )
+
+    def _made(self, start: int, stop: int) -> _Columns:
+        return [self.result.column(index, start, stop) for index in range(len(self.result.columns))]
+
+    def _slices(self, cancel: Cancel) -> Iterator[_Columns]:
+        """The page's columns, about `_SLICE` cells at a time, fewer where they are long."""
+        step = max(1, _SLICE // max(1, len(self.result.columns)))
+        for start in range(self.start, self.stop, step):
+            for part in self._parts(self._made(start, min(start + step, self.stop))):
+                cancel.check()
+                yield part
+
+    def _parts(self, columns: _Columns) -> Iterator[_Columns]:
+        """The columns in parts that are written at once: few rows where their values are long."""
+        count = len(columns[0]) if columns else 0
+        if count <= 1 or self._text(columns) <= PART_BYTES:
+            yield columns
+            return
+        middle = count // 2
+        yield from self._parts([column[:middle] for column in columns])
+        yield from self._parts([column[middle:] for column in columns])
+
+    def _light(self, columns: _Columns) -> bool:
+        """Whether the columns are written in no time."""
+        if self._text(columns) > _INLINE_BYTES:
+            return False
+        nested = [each for each, kind in zip(columns, self._types, strict=True) if kind in ("any", "map")]
+        return not nested or few(nested, 2 * _INLINE_CELLS)
+
+    def _text(self, columns: _Columns) -> int:
+        """Characters of text and bytes in columns, those within other values left out."""
+        found = 0
+        for column, kind in zip(columns, self._types, strict=True):
+            if kind in ("string", "bytes", "uri"):
+                found += sum(map(len, column))
+            elif kind == "any":
+                found += sum(len(value) for value in column if isinstance(value, str | bytes))
+        return found
+
+    @property
+    def _types(self) -> list[str]:
+        return [column.type for column in self.result.columns]
+
+    def _rows(self, slices: Iterator[_Columns]) -> Written:
+        weigh = self.budget.estimate().take
+        return self._json(encode_rows(columns, self._types, self.encoding, weigh) for columns in slices)
+
+    def _value(self, slices: Iterator[_Columns]) -> Written:
+        shape = self.result.shape
+        if shape in ("scalar", "tuple"):
+            return Written((self._weigh(self._first(shape, next(slices, []))),))
+        items = (self._items(shape, columns, self._types) for columns in slices)
+        if self.encoding is Encoding.EDN:
+            return self._edn(items)
+        return self._json(items)
+
+    def _items(self, shape: str, columns: list[Sequence[Any]], types: list[str]) -> Sequence[Any]:
+        weigh = self.budget.estimate().take
+        if shape == "collection":
+            return encode_column(columns[0], types[0], self.encoding, weigh)
+        rows = encode_rows(columns, types, self.encoding, weigh)
+        return encode_maps(self.result.keys, rows, columns, types, self.encoding) if self.result.keys else rows
+
+    def _first(self, shape: str, columns: _Columns) -> bytes:
+        if self.stop <= self.start:
+            return b"null"
+        first = [column[:1] for column in columns]
+        if shape == "scalar":
+            return orjson.dumps(encode_column(first[0], self._types[0], self.encoding)[0])
+        return orjson.dumps(encode_rows(first, self._types, self.encoding)[0])
+
+    def _json(self, parts: Iterator[Sequence[Any]]) -> Written:
+        return Written.list_of(self._weigh(orjson.dumps(part)[1:-1]) for part in parts)
+
+    def _edn(self, parts: Iterator[Sequence[str]]) -> Written:
+        """One string: each part as JSON has it, without its quotes."""
+        chunks = [b'"[']
+        for part in parts:
+            if part:
+                chunks += (self._weigh(orjson.dumps(" ".join(part))[1:-1]), b" ")
+        if len(chunks) > 1:
+            chunks.pop()
+        return Written((*chunks, b']"'))
+
+    def _weigh(self, chunk: bytes) -> bytes:
+        """The chunk, while all that the response holds stays within its bytes."""
+        (self.take or self.budget.take)(len(chunk))
+        return chunk

@@ -1,0 +1,1 @@
+"""Checkpoints: folding what is young into segments, and opening a database from them."""

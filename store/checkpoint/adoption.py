@@ -1,0 +1,237 @@
+"""Data that was made into segments elsewhere, taken over as one transaction.
+
+`prepared` says what that transaction will find: ids, attributes, how many values there are. Others then write
+segments to fit, into the folder for what is not finished. The writer adopts them, all at once, if nothing else was
+written meanwhile; whatever is not adopted goes with its folder.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+
+from adalog.datalog.errors import AdalogError, Code
+from adalog.store.files.folder import Folder
+from adalog.store.files.private import FOLDER_MODE
+from adalog.store.files.segment import Segment, open_segment, sync_folder
+from adalog.store.log.imported import LoggedFile
+from adalog.store.log.log import Log
+from adalog.store.snapshot.free_ids import Interval
+from adalog.store.snapshot.manifest import Manifest
+from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.state.head import Head
+from adalog.store.state.setting import Evaluation, Setting
+from adalog.store.transact.resolve import Transaction, resolve
+from adalog.store.tries.base import Base
+from adalog.store.tries.columns import Int64s
+from adalog.store.tries.relation import Relation
+from adalog.store.tries.run import Run
+from adalog.store.tries.stored import block_of, load_base, load_run
+from adalog.store.tries.trie import distinct
+from adalog.store.values.dictionary import Block
+from adalog.store.values.schema import Schema
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """What a transaction that begins with `forms` finds.
+
+    t: its number. snapshot: the database before it, whose files stay for as long as it is held. manifest: the
+    database after the forms. schema: likewise. keys: by tag, how many keys there are then. secrets: by tag, of the
+    dictionary's hashes. ids: those for new entities. changes: how many datoms the forms change. idents: the forms
+    may choose ids of entities with an ident that are below this one. before: by tag, how many keys there were
+    before the forms.
+    """
+
+    forms: Sequence[Any]
+    t: int
+    snapshot: Snapshot
+    manifest: Manifest
+    schema: Schema
+    keys: Mapping[int, int]
+    secrets: Mapping[int, bytes]
+    ids: Interval
+    changes: int
+    idents: int = 0
+    before: Mapping[int, int] = field(default_factory=dict)
+
+
+def _nothing() -> Int64s:
+    return np.empty(0, np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Adoption:
+    """Segments for the transaction that `prepared` describes.
+
+    relations: by attribute, the files of its relation, that of its base first, then its runs, the newest first: new
+    ones, and those it had. blocks: by tag, (first number, file) in order. logged: the transaction's datoms.
+    entities: so many are new, with ids from `first` on. chosen: other ids in it that may be new, in
+    order; of ids that lie close together the first and the last are enough.
+    """
+
+    prepared: Prepared
+    relations: Mapping[int, Sequence[Segment]]
+    blocks: Mapping[int, Sequence[tuple[int, Segment]]]
+    logged: Sequence[LoggedFile]
+    entities: int
+    chosen: Int64s = field(default_factory=_nothing)
+    first: int | None = None
+
+    @property
+    def ids(self) -> Int64s:
+        """Those that new entities must not get any more."""
+        return distinct(np.concatenate((self.made, self.chosen))) if len(self.chosen) else self.made
+
+    @property
+    def made(self) -> Int64s:
+        """Those of the entities that are new."""
+        first = self.prepared.ids.start if self.first is None else self.first
+        return np.arange(first, first + self.entities)
+
+
+def prepared(forms: Sequence[Any], head: Head, setting: Setting, idents: int = 0) -> Prepared:
+    """Resolves the forms, and takes everything back. On the writer's thread. Raises as `transact` does.
+
+    idents: as in `Prepared`.
+    """
+    snapshot, mark, before = head.published(), head.mark(), _lengths(head)
+    t = head.t + 1
+    try:
+        head.next_ident = max(head.next_ident, idents)
+        resolved = resolve(Transaction.of(forms, setting.limits), head, Evaluation(setting), setting.import_policy)
+        effects = head.codes.trimmed(resolved.effects, mark.codes)
+        head.apply(effects, t, resolved.instant)
+        after = head.snapshot()
+        return Prepared(
+            forms=forms,
+            t=t,
+            snapshot=snapshot,
+            manifest=after.manifest(),
+            schema=head.schema,
+            keys=_lengths(head),
+            secrets={tag: own.secret for tag, own in head.codes.durable.dictionaries().items()},
+            ids=head.free.next(0),
+            # All but its instant.
+            changes=len(effects) - 1,
+            idents=idents,
+            before=before,
+        )
+    finally:
+        head.rolled_back(mark)
+
+
+def _lengths(head: Head) -> dict[int, int]:
+    return {tag: len(own) for tag, own in head.codes.dictionaries().items()}
+
+
+def check_fits(adoption: Adoption, head: Head) -> None:
+    """Raises BASIS_CONFLICT unless the head, to which the forms were applied, is what was prepared, LIMIT_EXCEEDED
+    where the chosen ids would leave too few for new entities."""
+    expected = adoption.prepared
+    if head.t != expected.t or _lengths(head) != expected.keys or head.free.next(0) != expected.ids:
+        raise AdalogError(
+            Code.BASIS_CONFLICT,
+            "the database was changed while the import ran, and nothing was imported; try again",
+        )
+    if len(head.free.among_sorted(adoption.made)) < adoption.entities:
+        raise AdalogError(
+            Code.LIMIT_EXCEEDED, f"no ids are left side by side for the import's {adoption.entities:,} new entities"
+        )
+    head.free.check_chosen(head.free.among_sorted(adoption.chosen))
+
+
+@dataclass(frozen=True, eq=False)
+class Adopted:
+    """What the head takes over: relations by attribute, blocks by tag, the log's files where they will stay."""
+
+    relations: Mapping[int, Relation]
+    blocks: Mapping[int, tuple[Block, ...]]
+    logged: tuple[LoggedFile, ...]
+
+
+def adopted(adoption: Adoption, folder: Folder, current: Mapping[int, Relation]) -> Adopted:
+    """Moves the files to where they stay, and maps them. current: the relations of today, by attribute.
+
+    What was moved and is never named by the log or a checkpoint is removed when the folder is opened again.
+    """
+    folder.imported.mkdir(FOLDER_MODE, exist_ok=True)
+    known = {
+        part.segment: part
+        for relation in (*current.values(), *(each.relation for each in adoption.prepared.snapshot.data().values()))
+        for part in relation.parts
+        if part.segment is not None
+    }
+    relations = {}
+    for attribute, (base, *runs) in adoption.relations.items():
+        relations[attribute] = Relation(
+            _base(base, known, folder.segments), tuple(_run(run, known, folder.segments) for run in runs)
+        )
+    blocks = {
+        tag: tuple(_block(tag, start, segment, folder.segments) for start, segment in own)
+        for tag, own in adoption.blocks.items()
+    }
+    logged = tuple(replace(each, segment=_moved(each.segment, folder.imported)) for each in adoption.logged)
+    sync_folder(folder.segments)
+    sync_folder(folder.imported)
+    return Adopted(relations, blocks, logged)
+
+
+def _base(segment: Segment, known: Mapping[Segment, Base | Run], to: Path) -> Base:
+    found = known.get(segment)
+    if found is None:
+        # Mapped first, and so held before anybody can take it for a file that nobody needs.
+        base = load_base(segment, trusted=True)
+        return replace(base, segment=_moved(segment, to))
+    assert isinstance(found, Base)
+    return found
+
+
+def _run(segment: Segment, known: Mapping[Segment, Base | Run], to: Path) -> Run:
+    found = known.get(segment)
+    if found is None:
+        run = load_run(segment, trusted=True)
+        return replace(run, segment=_moved(segment, to))
+    assert isinstance(found, Run)
+    return found
+
+
+def _block(tag: int, start: int, segment: Segment, to: Path) -> Block:
+    arrays = open_segment(segment, trusted=True)
+    return block_of(arrays, tag, start, _moved(segment, to))
+
+
+def _moved(segment: Segment, to: Path) -> Segment:
+    path = to / segment.file
+    Path(segment.path).rename(path)
+    return Segment(str(path), segment.checksum)
+
+
+@contextmanager
+def unfinished(folder: Folder) -> Iterator[Path]:
+    """A new folder for what is not finished; it goes at the end, with what is left in it."""
+    path = folder.importing / uuid4().hex
+    path.mkdir(FOLDER_MODE, parents=True)
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+        with suppress(OSError):
+            folder.importing.rmdir()
+
+
+def remove_unfinished(folder: Folder, log: Log) -> None:
+    """Removes what imports left that did not come to their end."""
+    shutil.rmtree(folder.importing, ignore_errors=True)
+    if folder.imported.is_dir():
+        named = log.files()
+        for path in folder.imported.iterdir():
+            if path.name not in named:
+                path.unlink(missing_ok=True)

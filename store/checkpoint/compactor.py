@@ -1,0 +1,361 @@
+"""Folds what is young into new relations and dictionary blocks, in the background, and saves a checkpoint of it.
+
+Works from a snapshot, so nobody waits for it; the writer takes the result over between two groups. Readers keep the
+relations they have for as long as they hold their snapshots. Of several processes on one log one folds
+(`store.checkpoint.folding`); the others take over what it wrote, and fold in memory what has waited too long for
+it.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from adalog.datalog.errors import AdalogError
+from adalog.store.checkpoint.adoption import unfinished
+from adalog.store.checkpoint.checkpoint import Checkpoint, Mapped, mapped
+from adalog.store.checkpoint.fold_memory import FOLD_BYTES, PAIR_BYTES, pairs_in
+from adalog.store.checkpoint.folding import Folding
+from adalog.store.files.folder import Folder
+from adalog.store.files.leases import remove_unheld
+from adalog.store.files.segment import Segment, sync_folder
+from adalog.store.log.log import Log
+from adalog.store.snapshot.manifest import Manifest
+from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.state.head import Counters
+from adalog.store.tries.attribute_data import AttributeData
+from adalog.store.tries.columns import Columns
+from adalog.store.tries.pieces import Fold
+from adalog.store.tries.relation import Relation
+from adalog.store.tries.stored import load_base, save_blocks, save_deltas, save_relation
+from adalog.store.values.dictionary import Block
+
+_LOGGER: Final = logging.getLogger("adalog.store")
+
+# A delta is folded when it has this share of its relation, within bounds: below, a fold is not worth its files;
+# above, it takes more memory than in a file.
+_SHARE: Final = 0.25
+_LEAST: Final = 1024
+_MOST: Final = 131_072
+
+# So many new datoms start a fold.
+_ENOUGH: Final = 8192
+
+# What is young is written again with each checkpoint, so the next waits until it has grown by this share.
+_GROWN: Final = 0.5
+
+# Files that somebody held are looked at again, and so are others' checkpoints.
+_LOOK_AGAIN_SECONDS: Final = 1.0
+
+# So many times as much may be young where another process is to fold it.
+_PATIENCE: Final = 8
+
+
+@dataclass(frozen=True, eq=False)
+class FoldJob:
+    """An attribute to be folded elsewhere. relation, events: what there is of it; manifest: the same for other
+    processes. fold: where to, and up to which transaction. size: so many pairs fit into one process."""
+
+    relation: Relation
+    events: Columns
+    manifest: Manifest
+    fold: Fold
+    size: int
+
+
+Elsewhere = Callable[[FoldJob], Segment]
+"""Folds an attribute in other processes, into a base in the job's folder. Raises BACKEND_UNAVAILABLE where there
+are none."""
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A state to fold."""
+
+    snapshot: Snapshot
+    counters: Counters
+
+
+@dataclass(frozen=True, eq=False)
+class Folded:
+    """What a fold made: relations by attribute, with the ones they were made from, and dictionary blocks by tag."""
+
+    relations: Mapping[int, tuple[Relation, Relation]]
+    blocks: Mapping[int, tuple[Block, ...]]
+
+
+class Compactor:
+    """moment: asks for the newest state. adopt: has the writer take a result over, and returns when it has.
+    take_over: likewise, what another process wrote.
+
+    named: the files that the folder's checkpoint names; None where that is not known.
+    """
+
+    def __init__(
+        self,
+        log: Log,
+        folder: Folder | None,
+        folding: Folding,
+        moment: Callable[[], Moment],
+        adopt: Callable[[Folded], None],
+        take_over: Callable[[Mapped], None],
+        named: Collection[str] | None,
+    ) -> None:
+        self._log = log
+        self._folder = folder
+        self._folding = folding
+        self._moment = moment
+        self._adopt = adopt
+        self._take_over = take_over
+        self._young = 0
+        self._wanted = threading.Event()
+        self._closed = False
+        self._turn = threading.Lock()
+        self._enough = _ENOUGH
+        self._named = named
+        # Files that are not named, but were held when they were looked at.
+        self._left: list[str] = []
+        self._elsewhere: Elsewhere | None = None
+        self.fold_bytes = FOLD_BYTES
+        self._sweep()
+        self._thread = threading.Thread(target=self._run, name="adalog-compactor", daemon=True)
+        self._thread.start()
+
+    def have_folded(self, elsewhere: Elsewhere, most: int) -> None:
+        """Has others fold attributes of which a fold here would take more than so many bytes."""
+        self._elsewhere, self.fold_bytes = elsewhere, most
+
+    def wrote(self, datoms: int) -> None:
+        """Count what was written; enough of it starts a fold."""
+        self._young += datoms
+        if self._young >= self._enough:
+            self._wanted.set()
+
+    def _run(self) -> None:
+        while True:
+            looks_again = self._left or self._folding.has_others
+            wanted = self._wanted.wait(_LOOK_AGAIN_SECONDS if looks_again else None)
+            self._wanted.clear()
+            if self._closed:
+                return
+            if self._folding.has_others:
+                self.follow()
+            if wanted:
+                self.run()
+            else:
+                self.make_room()
+
+    def run(self) -> bool:
+        """Fold now; whether that went well. What goes wrong is logged: the log has everything, and the next fold
+        tries again."""
+        done = False
+        with self._turn:
+            self._young = 0
+            try:
+                self._fold(self._moment())
+                done = True
+            except (OSError, AdalogError) as error:
+                _LOGGER.warning("no checkpoint was made: %s", str(error))
+            except Exception:
+                _LOGGER.exception("no checkpoint was made")
+            # After the fold's own hold on what it replaced has ended, and also where it failed half way.
+            self._sweep()
+        return done
+
+    @property
+    def named(self) -> Collection[str] | None:
+        """The files that the folder's checkpoint names; None where that is not known."""
+        return self._named
+
+    def follow(self) -> None:
+        """Take over a checkpoint that another process has made since, if one has."""
+        with self._turn:
+            try:
+                # No file of it goes before it is mapped.
+                with self._folding.holding():
+                    checkpoint = self._folding.newest()
+                    if checkpoint is None:
+                        return
+                    known = {
+                        part.segment: part
+                        for each in self._moment().snapshot.data().values()
+                        for part in each.relation.parts
+                        if part.segment is not None
+                    }
+                    self._take_over(mapped(checkpoint, known))
+                    self._named = checkpoint.files()
+            except (OSError, AdalogError) as error:
+                _LOGGER.warning("another process's checkpoint cannot be used: %s", str(error))
+            except Exception:
+                _LOGGER.exception("another process's checkpoint cannot be used")
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """No fold is under way, and none begins, until the end."""
+        with self._turn:
+            yield
+
+    def make_room(self) -> bool:
+        """Removes the files that nobody needs any more, unless a fold is under way, which does it at its end.
+
+        Returns whether there were any.
+        """
+        if not self._turn.acquire(blocking=False):
+            return False
+        try:
+            return self._sweep()
+        finally:
+            self._turn.release()
+
+    def _sweep(self) -> bool:
+        if self._folder is None or self._named is None or not self._folding.may_remove():
+            return False
+        try:
+            before = sum(1 for _ in self._folder.segments.iterdir())
+            self._left = remove_unheld(self._folder.segments, self._named)
+        except OSError as error:
+            _LOGGER.warning("unused files could not be removed: %s", error)
+            return False
+        return before > len(self._left) + len(self._named)
+
+    def _begin_fold(self) -> Folder | None:
+        """The folder that this process may write to. Raises OSError."""
+        if self._folder is None or not self._folding.may_fold():
+            return None
+        if self._folding.has_others:
+            # Somebody else may have been the one until now.
+            checkpoint = Checkpoint.load(self._folder)
+            self._named = () if checkpoint is None else checkpoint.files()
+        return self._folder
+
+    def close(self) -> None:
+        """Finish, with a last checkpoint where opening again would otherwise take long."""
+        self._closed = True
+        self._wanted.set()
+        self._thread.join()
+        if self._folder is not None and self._young >= _ENOUGH:
+            self.run()
+
+    def _fold(self, moment: Moment) -> None:
+        snapshot = moment.snapshot
+        t = snapshot.t
+        data = snapshot.data()
+        folder = self._begin_fold()
+        waits = folder is None and self._folder is not None
+        relations = {
+            id_: (each.relation, self._folded(snapshot, id_, each, folder))
+            for id_, each in data.items()
+            if _is_due(each, t, _PATIENCE if waits else 1) or (folder is not None and _is_unsaved(each.relation))
+        }
+        if waits and not relations:
+            return
+        blocks = {tag: dictionary.folded() for tag, dictionary in snapshot.codes.dictionaries().items()}
+        if folder is not None:
+            # Those that were folded elsewhere are in files.
+            relations = {
+                id_: (old, save_relation(folder.segments, id_, new)) for id_, (old, new) in relations.items()
+            }
+            blocks = save_blocks(folder.segments, t, blocks)
+            self._save(folder, moment, relations, blocks)
+        self._adopt(Folded(relations, blocks))
+
+    def _folded(self, snapshot: Snapshot, attribute: int, data: AttributeData, folder: Folder | None) -> Relation:
+        declared = snapshot.attribute(attribute)
+        events = data.delta.events(0, data.delta.length_at(snapshot.t))
+        keep_history = declared is None or not declared.no_history
+        if folder is not None and self._elsewhere is not None and not _is_unsaved(data.relation):
+            job = (snapshot, attribute, data.relation, events)
+            made = self._folded_by(self._elsewhere, folder, *job, keep_history=keep_history)
+            if made is not None:
+                return made
+        folded = data.relation.folded(events, snapshot.t, keep_history=keep_history)
+        folded.prepare()
+        return folded
+
+    def _folded_by(
+        self,
+        elsewhere: Elsewhere,
+        folder: Folder,
+        snapshot: Snapshot,
+        attribute: int,
+        relation: Relation,
+        events: Columns,
+        *,
+        keep_history: bool,
+    ) -> Relation | None:
+        """None where the fold is for this process: small, or nobody else can do it now."""
+        if relation.fold_size(len(events)) * PAIR_BYTES <= self.fold_bytes:
+            return None
+        manifest = snapshot.manifest().only({attribute})
+        try:
+            with unfinished(folder) as path:
+                fold = Fold(str(path.resolve()), attribute, snapshot.t, keep_history)
+                made = elsewhere(FoldJob(relation, events, manifest, fold, pairs_in(self.fold_bytes)))
+                # Mapped first, and so held before anybody can take it for a file that nobody needs.
+                base = load_base(made, trusted=True)
+                kept = folder.segments / made.file
+                Path(made.path).rename(kept)
+                sync_folder(folder.segments)
+        except AdalogError as error:
+            _LOGGER.info("an attribute is folded here, not on Spark: %s", error.message)
+            return None
+        relation = Relation(replace(base, segment=Segment(str(kept), made.checksum)))
+        relation.prepare()
+        return relation
+
+    def _save(
+        self,
+        folder: Folder,
+        moment: Moment,
+        relations: Mapping[int, tuple[Relation, Relation]],
+        blocks: Mapping[int, tuple[Block, ...]],
+    ) -> None:
+        t, data = moment.snapshot.t, moment.snapshot.data()
+        young: dict[int, Columns] = {}
+        in_use = {id_: new for id_, (_, new) in relations.items()}
+        for id_, each in data.items():
+            if id_ not in relations:
+                in_use[id_] = each.relation
+                young[id_] = each.delta.events(0, each.delta.length_at(t))
+        log_checksum = self._log.checksum_at(t)
+        assert log_checksum is not None
+        checkpoint = Checkpoint(
+            moment.counters,
+            log_checksum,
+            {id_: each.segments for id_, each in in_use.items() if each.segments},
+            {tag: [(b.start, b.segment) for b in own if b.segment is not None] for tag, own in blocks.items()},
+            save_deltas(folder.segments, t, {id_: events for id_, events in young.items() if len(events)}),
+        )
+        try:
+            checkpoint.save(folder)
+        except OSError:
+            if not _is_sure_to_be_another(folder, checkpoint):
+                # The disk may have this one or the one before.
+                self._named = None if self._named is None else {*self._named, *checkpoint.files()}
+            raise
+        self._folding.saved(checkpoint)
+        self._named = checkpoint.files()
+        self._enough = max(_ENOUGH, int(_GROWN * sum(map(len, young.values()))))
+
+
+def _is_sure_to_be_another(folder: Folder, checkpoint: Checkpoint) -> bool:
+    """Whether a checkpoint that could not be saved has left the one before in its place."""
+    try:
+        found = Checkpoint.load(folder)
+    except (OSError, AdalogError):
+        return False
+    return found is None or found.files() != checkpoint.files()
+
+
+def _is_due(data: AttributeData, t: int, patience: int) -> bool:
+    return data.delta.length_at(t) >= patience * min(max(_SHARE * data.relation.count, _LEAST), _MOST)
+
+
+def _is_unsaved(relation: Relation) -> bool:
+    """Whether some of it was made by a bulk load and is in no file yet."""
+    return any(part.t > 0 and part.segment is None for part in relation.parts)

@@ -1,0 +1,1 @@
+"""Files and folders: private ones, leases, segment files, places at an address."""

@@ -1,0 +1,174 @@
+"""The datoms of an import as the log keeps them: a file for each attribute, which the log's entry names.
+
+A file holds the keys of the values that its codes stand for, so that it means the same whatever dictionary reads
+it. It belongs to the log: it stays for as long as the entry does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from adalog.datalog.errors import AdalogError, Code
+from adalog.store.files.segment import DamagedSegment, Segment, open_segment, write_segment
+from adalog.store.tries.columns import Bools, Int64s
+from adalog.store.tries.trie import distinct
+from adalog.store.values import layout
+from adalog.store.values.codes import Codes
+from adalog.store.values.keys import inline_value, value_of_key
+
+_STEM: Final = "imported"
+# The files whose checksum was found right by this process, with when they were written.
+_verified: set[tuple[Segment, int]] = set()
+_PAYLOAD: Final = np.int64(layout.PAYLOAD_MASK)
+
+
+@dataclass(frozen=True, eq=False)
+class LoggedFile:
+    """Assertions and retractions of one attribute in a file; count: how many."""
+
+    attribute: int
+    segment: Segment
+    count: int
+
+    def __len__(self) -> int:
+        return self.count
+
+    @cached_property
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        try:
+            # Opened anew for each page that somebody reads of it.
+            known = (self.segment, Path(self.segment.path).stat().st_mtime_ns)
+            arrays = open_segment(self.segment, trusted=known in _verified)
+        except (DamagedSegment, OSError) as error:
+            why = error.message if isinstance(error, AdalogError) else f"{self.segment.file}: {error.strerror}"
+            raise AdalogError(
+                Code.INTERNAL,
+                f"the log is damaged: it names a file of {self.count:,} datoms, and {why.split(';')[0]}. Nothing "
+                f"was changed; restore {self.segment.file} from a backup",
+            ) from None
+        _verified.add(known)
+        return arrays
+
+    @property
+    def e(self) -> Int64s:
+        """The entities, sorted."""
+        e: Int64s = self._arrays["e"]
+        return e
+
+    @property
+    def added(self) -> Bools:
+        """Which are assertions."""
+        added: Bools = self._arrays["added"]
+        return added
+
+    def codes(self, codes: Codes) -> Int64s:
+        """The values' codes; they are interned. For one thread at a time."""
+        known, v = self._arrays["codes"], self._arrays["v"]
+        if not len(known):
+            return v
+        tags = layout.tags_of(known).tolist()
+        dictionaries = codes.dictionaries()
+        numbers = [
+            layout.code_of(tag, dictionaries[tag].add(key))
+            for tag, key in zip(tags, self._keys().to_pylist(), strict=True)
+        ]
+        if numbers == known.tolist():
+            return v
+        at = np.minimum(known.searchsorted(v), len(known) - 1)
+        return np.where(known[at] == v, np.array(numbers, np.int64)[at], v)
+
+    def keys_from(self, lengths: Mapping[int, int]) -> Iterator[tuple[int, dict[int, bytes]]]:
+        """By tag, the keys with numbers from the given ones on, by their codes."""
+        known = self._arrays["codes"]
+        tags = layout.tags_of(known)
+        for tag in np.unique(tags).tolist():
+            at = np.flatnonzero((tags == tag) & (known >= layout.code_of(tag, lengths[tag])))
+            if len(at):
+                keys = self._keys().take(pa.array(at)).to_pylist()
+                yield tag, dict(zip(known[at].tolist(), keys, strict=True))
+
+    def values(self, start: int = 0, stop: int | None = None) -> list[Any]:
+        """The values, from number `start` up to `stop`."""
+        codes, where = np.unique(self._arrays["v"][start:stop], return_inverse=True)
+        made = np.empty(len(codes), object)
+        tags = layout.tags_of(codes)
+        inline = np.isin(tags, (0, layout.TAG_BOOLEAN, layout.TAG_INSTANT))
+        for at in np.flatnonzero(inline).tolist():
+            code, tag = int(codes[at]), int(tags[at])
+            made[at] = code if tag == 0 else inline_value(tag, code & layout.PAYLOAD_MASK)
+        others = np.flatnonzero(~inline)
+        if len(others):
+            keys = self._keys().take(pa.array(self._arrays["codes"].searchsorted(codes[others])))
+            for at, key in zip(others.tolist(), keys.to_pylist(), strict=True):
+                made[at] = value_of_key(int(tags[at]), key)
+        values: list[Any] = made[where].tolist()
+        return values
+
+    def _keys(self) -> pa.LargeBinaryArray:
+        arrays = self._arrays
+        buffers = [None, pa.py_buffer(arrays["offsets"]), pa.py_buffer(arrays["heap"])]
+        return pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(arrays["codes"]), buffers)
+
+
+def intern_together(files: Sequence[LoggedFile], codes: Codes) -> None:
+    """Interns the values of an import's files in the order of the codes that they had where it was made: whoever
+    had the same dictionary before gives them the same codes. For one thread at a time."""
+    new: dict[int, dict[int, bytes]] = {}
+    dictionaries = codes.dictionaries()
+    for file in files:
+        for tag, own in file.keys_from({tag: len(each) for tag, each in dictionaries.items()}):
+            new.setdefault(tag, {}).update(own)
+    for tag, keys in new.items():
+        for code in sorted(keys):
+            dictionaries[tag].add(keys[code])
+
+
+def write_logged(
+    folder: Path, attribute: int, t: int, events: tuple[Int64s, Int64s, Bools], codes: Codes, part: int = 0
+) -> LoggedFile:
+    """A file of (entities, value codes, which are asserted), sorted by entity and value. part: its number, of
+    several."""
+    e, v, added = events
+    known = _dictionary_codes(v)
+    offsets, heap = np.zeros(len(known) + 1, np.int64), []
+    # Sorted codes: those of one tag follow each other.
+    tags = layout.tags_of(known)
+    for tag in np.unique(tags).tolist():
+        own = np.flatnonzero(tags == tag)
+        keys = codes.dictionaries()[tag].gather(known[own] & _PAYLOAD)
+        lengths = np.diff(np.frombuffer(keys.buffers()[1], np.int64)[keys.offset : keys.offset + len(keys) + 1])
+        offsets[own + 1] = lengths
+        heap.append((int(own[0]), keys))
+    np.cumsum(offsets, out=offsets)
+    parts = [_heap_of(keys) for _, keys in sorted(heap, key=lambda part: part[0])]
+    arrays = {
+        "e": e,
+        "v": v,
+        "added": added,
+        "codes": known,
+        "offsets": offsets,
+        "heap": np.concatenate(parts) if parts else np.empty(0, np.uint8),
+    }
+    return LoggedFile(attribute, write_segment(folder, f"{_STEM}-{attribute}-{t}-{part}", arrays), len(e))
+
+
+def _heap_of(keys: pa.LargeBinaryArray) -> NDArray[np.uint8]:
+    ends = np.frombuffer(keys.buffers()[1], np.int64)
+    start, stop = int(ends[keys.offset]), int(ends[keys.offset + len(keys)])
+    heap = keys.buffers()[2]
+    return np.frombuffer(heap, np.uint8)[start:stop] if heap is not None else np.empty(0, np.uint8)
+
+
+def _dictionary_codes(v: Int64s) -> Int64s:
+    """The distinct codes among them whose values are in dictionaries, sorted."""
+    tags = layout.tags_of(v)
+    stored = np.isin(tags, layout.DICTIONARY_TAGS)
+    return distinct(v[stored])

@@ -1,0 +1,358 @@
+"""The log: every transaction's datoms in the order of t, one row each. The truth that everything else is made from.
+
+An append is one insert per transaction and one commit for all of them; `t` is the primary key, so of two writers
+one loses and hears of it. Where several processes append to one log they do it in turns: whoever has the turn reads
+what it missed, and nobody else appends until it is over. Rows carry a chained checksum: a row changed, lost or put
+in by other hands is noticed. A commit that fails may have happened: that is `InDoubtError`, and `settle` finds out.
+
+Idempotency keys are in a table beside it, written by the same commits, which remembers them for a while only.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+import sqlalchemy as sa
+from sqlalchemy.pool import StaticPool
+
+from adalog.datalog.errors import AdalogError, Code
+from adalog.store.log.entry import Copied, Entry, KeyMemory, UsedKey, chained, now_ms
+from adalog.store.log.hints import Hint
+from adalog.store.log.reading import END, PAGE, PIECE, LogReader, damaged
+from adalog.store.log.sqlite import opened, opened_to_fill, opened_to_read, refused, wrote_nothing
+from adalog.store.log.tables import (
+    FILES,
+    FORGET,
+    INSERT,
+    INSERT_KEYS,
+    INSERT_ROW,
+    KEYS,
+    TRANSACTIONS,
+    begin_reading,
+    identity_table,
+    prepare_file,
+)
+
+# Entries that are inserted at once: SQLite bounds a statement's parameters.
+_FEW_KEYS: Final = 2000
+# The last entries whose checksums are at hand.
+_REMEMBERED: Final = 4_096
+_COLUMNS: Final = TRANSACTIONS.c
+_BUSY_MS: Final = 1000
+_KEY_MEMORY: Final = KeyMemory()
+
+
+class InDoubtError(Exception):
+    """A commit failed, and the log may hold its entries or not. The message is the disk's or server's. number: of
+    the append."""
+
+    def __init__(self, why: str, number: int) -> None:
+        super().__init__(why)
+        self.number = number
+
+
+class OvertakenError(Exception):
+    """Somebody else appended at these places of the log, and nothing was applied. It is to be resolved again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """The right to append after `missed`, the entries that others appended meanwhile. Only who has taken these over
+    may append, once. is_behind: there are more of them, so that nothing can be appended in this turn.
+
+    use_of: as `Log.use_of`.
+    """
+
+    append: Callable[[Sequence[Entry]], None]
+    use_of: Callable[[str, int], tuple[int, UsedKey] | None]
+    missed: Sequence[Entry] = ()
+    is_behind: bool = False
+
+
+class Log(LogReader):
+    """Entries 1, 2, 3 … without a gap. One thread appends; any number read.
+
+    is_shared: other processes append, too. settling: for how many seconds whoever is in doubt may wait for
+    certainty.
+    """
+
+    is_shared = False
+    # What dictionaries key their hashes with, where several processes are to read each other's; None: as they like.
+    dictionary_secret: bytes | None = None
+    settling = 0.0
+    # What is said of it where it does not work.
+    failed = "the disk failed"
+
+    def __init__(
+        self,
+        engine: sa.Engine,
+        keys: KeyMemory = _KEY_MEMORY,
+        files_folder: Path | None = None,
+        *,
+        prepare: Callable[[sa.Connection], None] = prepare_file,
+        begin: Callable[[sa.Connection], None] | None = None,
+    ) -> None:
+        """As of a `LogReader`."""
+        # Of the last entry that is known here.
+        self.t = 0
+        self.checksum = 0
+        # Of the last entries, by their t.
+        self._last: dict[int, int] = {}
+        # Appends that failed, by what came of them.
+        self.failures = Counter({"not_applied": 0, "unknown": 0})
+        super().__init__(engine, keys, files_folder, prepare, begin)
+
+    @staticmethod
+    def in_memory(keys: KeyMemory = _KEY_MEMORY) -> Log:
+        """A log that ends with the process."""
+        arguments = {"check_same_thread": False}
+        return Log(sa.create_engine("sqlite://", poolclass=StaticPool, connect_args=arguments), keys)
+
+    @staticmethod
+    def in_file(path: Path, keys: KeyMemory = _KEY_MEMORY, files_folder: Path | None = None) -> Log:
+        """A log in an SQLite file, with the files it names in a folder; a commit that returned is on disk."""
+        return opened(path, lambda engine: Log(engine, keys, files_folder))
+
+    @staticmethod
+    def reading(path: Path, files_folder: Path) -> Log:
+        """The log of an SQLite file that another process may write to meanwhile; nothing may be appended."""
+        return opened_to_read(
+            path, lambda engine: Log(engine, files_folder=files_folder, prepare=lambda _: None, begin=begin_reading)
+        )
+
+    @staticmethod
+    def to_fill(path: Path, files_folder: Path) -> Log:
+        """A new log in an SQLite file, for `fill`: it is sure to be on disk after `close` and an fsync."""
+        return Log(opened_to_fill(path), files_folder=files_folder)
+
+    def listen(self) -> Hint | None:
+        """Something that tells when others appended; None where nobody else does. Raises where it cannot be had."""
+        return None
+
+    def turn(self, keys: Sequence[str] = ()) -> AbstractContextManager[Turn]:
+        """The right to append. Whatever is not appended within it never is. keys: idempotency keys that `use_of`
+        will be asked for.
+
+        Raises BACKEND_UNAVAILABLE where it cannot be had.
+        """
+        return nullcontext(Turn(self.append, self.use_of))
+
+    def missed(self) -> Sequence[Entry]:
+        """What others appended after the last entry known here, at most PAGE entries. Raises as `replay` does."""
+        return list(islice(self.replay(self.t, self.checksum), PAGE))
+
+    def append(self, entries: Sequence[Entry]) -> None:
+        """Make entries durable, all or none. They continue the log.
+
+        Raises BACKEND_UNAVAILABLE where the disk or server refuses and nothing of them is kept, InDoubtError where
+        that is not known. After that `settle` comes before any other append.
+        """
+        with self._connection() as connection:
+            self._append_on(connection, entries)
+
+    def _append_on(self, connection: sa.Connection, entries: Sequence[Entry]) -> None:
+        chained, number = self._chained(entries), secrets.randbits(62)
+        rows = [
+            (entry.t, entry.instant, entry.payload, checksum, number)
+            for entry, checksum in zip(entries, chained, strict=True)
+        ]
+        used = [
+            {"t": entry.t, "key": entry.used.key, "digest": entry.used.digest, "at": now_ms()}
+            for entry in entries
+            if entry.used is not None
+        ]
+        files = [{"name": name, "t": entry.t} for entry in entries for name in entry.files]
+        committing = False
+        try:
+            connection.exec_driver_sql(INSERT_ROW, rows)
+            if files:
+                connection.execute(FILES.insert(), files)
+            if used:
+                connection.execute(FORGET, self._oldest(entries[-1].t))
+                connection.execute(INSERT_KEYS, used)
+            committing = True
+            connection.commit()
+        except sa.exc.SQLAlchemyError as error:
+            cause = error.__cause__ or error
+            if committing and not wrote_nothing(cause):
+                self.failures["unknown"] += 1
+                raise InDoubtError(str(cause), number) from error
+            self.failures["not_applied"] += 1
+            raise refused(cause) from error
+        self._appended(entries, chained)
+
+    def _chained(self, entries: Sequence[Entry]) -> list[int]:
+        """The checksums of entries that continue the log."""
+        checksum, found = self.checksum, []
+        for entry in entries:
+            checksum = chained(checksum, entry)
+            found.append(checksum)
+        return found
+
+    def _appended(self, entries: Sequence[Entry], chained: Sequence[int]) -> None:
+        for entry, checksum in zip(entries, chained, strict=True):
+            self._continue(entry.t, checksum)
+
+    def has_append(self, t: int, number: int) -> bool:
+        """Whether entry t was written by the append of that number. Raises BACKEND_UNAVAILABLE."""
+        query = sa.select(_COLUMNS.append).where(_COLUMNS.t == t)
+        try:
+            with self._connection() as connection:
+                return connection.execute(query).scalar() == number
+        except sa.exc.SQLAlchemyError as error:
+            raise self._unreadable(error) from error
+
+    def settle(self, t: int) -> list[Entry]:
+        """Makes certain what a commit in doubt left, and reads what the log holds after t, the last entry known.
+
+        Whatever it holds is on disk then. Raises BACKEND_UNAVAILABLE where the disk still fails, INTERNAL where
+        entry t is not there any more.
+        """
+        known = self.checksum
+        assert t == self.t, "the last entry that is known here"
+        try:
+            if not self._in_memory:
+                self._rewrite()
+            found = self._stored_checksum(t)
+        except sa.exc.SQLAlchemyError as error:
+            raise AdalogError(Code.BACKEND_UNAVAILABLE, str(error.__cause__ or error)) from error
+        if found != known:
+            raise damaged("the log", f"transaction {t}, which was on disk, is not there any more")
+        try:
+            return list(self.replay(t, known))
+        except AdalogError:
+            self.t, self.checksum = t, known
+            raise
+
+    def _rewrite(self) -> None:
+        # Connections remember a log that ends before the commit in doubt; new ones read the files.
+        self._engine.dispose()
+        with self._connection() as connection:
+            connection.exec_driver_sql(f"PRAGMA busy_timeout = {_BUSY_MS}")
+            # An fsync that failed may succeed the next time without having written anything: only pages written now
+            # are sure to be on disk. The checkpoint writes the table's and empties SQLite's own log, and the update
+            # writes the first of its new one, which no page of the old one fits.
+            busy, *_ = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").one()
+            if busy:
+                raise sa.exc.TimeoutError("somebody reads the log for too long")
+            own = identity_table(connection)
+            connection.execute(sa.update(own).values(id=own.c.id))
+            connection.commit()
+        self._engine.dispose()
+
+    def replay(self, after: int, checksum: int) -> Iterator[Entry]:
+        """Every entry with t > after, oldest first, each checked; `checksum` is that of entry `after`.
+
+        Raises INTERNAL for a gap or a row that is not what was written.
+        """
+        self._continue(after, checksum)
+        for entry, verified in self._checked(after, END, checksum):
+            self._continue(entry.t, verified)
+            yield entry
+
+    def _verified(self, known: int | None, rows: Sequence[tuple[Any, ...]]) -> list[Entry]:
+        """The rows that follow the last entry known here, which has the checksum `known` in the log, as entries.
+        Raises INTERNAL where they do not."""
+        if self.t and known != self.checksum:
+            raise damaged("the log", f"transaction {self.t}, which was read from it, is not there any more")
+        found = []
+        for t, instant, key, payload, stored in rows:
+            entry = Entry(t, instant, key, bytes(payload))
+            if t != self.t + 1:
+                raise damaged("the log", f"transaction {self.t + 1} is missing before {t}")
+            checksum = chained(self.checksum, entry)
+            if checksum != stored:
+                raise damaged("the log", f"transaction {t} is not what was written")
+            self._continue(t, checksum)
+            found.append(entry)
+        return found
+
+    def go_back(self, t: int) -> None:
+        """Has the last entry known here be one that was known before."""
+        checksum = self.recent_checksum(t)
+        assert checksum is not None, "one of the last"
+        self._continue(t, checksum)
+
+    def _continue(self, t: int, checksum: int) -> None:
+        """The log goes on after entry t."""
+        self.t = t
+        self.checksum = self._last[t] = checksum
+        self._last.pop(t - _REMEMBERED, None)
+
+    def recent_checksum(self, t: int) -> int | None:
+        """The same of one of the last entries, which is at hand; None where t is none of them."""
+        return 0 if t == 0 else self._last.get(t)
+
+    def fill(self, identity: str, copies: Iterable[Copied]) -> None:
+        """Makes an empty log the copy of the one with this identity, all or nothing. Raises INTERNAL for entries
+        that do not continue each other, and BACKEND_UNAVAILABLE where the disk or server refuses.
+
+        Idempotency keys are remembered with the time of their use: for how long is said by whoever opens the log.
+        """
+        checksum, t = 0, 0
+        try:
+            with self._filling() as connection:
+                connection.execute(sa.update(identity_table(connection)).values(id=identity))
+                for piece in _in_pieces(copies):
+                    for copy in piece:
+                        t, checksum = t + 1, chained(checksum, copy.entry)
+                        if copy.entry.t != t or copy.checksum != checksum:
+                            raise damaged("the copy of the log", f"its transaction {t} is not what was written")
+                    self._insert(connection, piece)
+        except sa.exc.SQLAlchemyError as error:
+            raise AdalogError(
+                Code.BACKEND_UNAVAILABLE, f"the log could not be written ({error.__cause__ or error})"
+            ) from error
+        self.identity = identity
+        self._continue(t, checksum)
+
+    @contextmanager
+    def _filling(self) -> Iterator[sa.Connection]:
+        with self._connection() as connection:
+            yield connection
+            connection.commit()
+
+    def _insert(self, connection: sa.Connection, copies: Sequence[Copied]) -> None:
+        rows = [
+            {
+                "t": entry.t,
+                "instant": entry.instant,
+                "idempotency_key": entry.row_key,
+                "payload": entry.payload,
+                "checksum": checksum,
+            }
+            for entry, checksum, _ in copies
+        ]
+        connection.execute(INSERT, rows)
+        used = [
+            {"t": entry.t, "key": entry.used.key, "digest": entry.used.digest, "at": at}
+            for entry, _, at in copies
+            if entry.used is not None
+        ]
+        if used:
+            # A key that was forgotten and used again is the later transaction's.
+            connection.execute(sa.delete(KEYS).where(KEYS.c.key.in_([each["key"] for each in used])))
+            connection.execute(KEYS.insert(), list({each["key"]: each for each in used}.values()))
+        files = [{"name": name, "t": entry.t} for entry, _, _ in copies for name in entry.files]
+        if files:
+            connection.execute(FILES.insert(), files)
+
+
+def _in_pieces(copies: Iterable[Copied]) -> Iterator[list[Copied]]:
+    piece: list[Copied] = []
+    size = 0
+    for copy in copies:
+        piece.append(copy)
+        size += len(copy.entry.payload)
+        if size >= PIECE or len(piece) >= _FEW_KEYS:
+            yield piece
+            piece, size = [], 0
+    if piece:
+        yield piece

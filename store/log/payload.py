@@ -1,0 +1,157 @@
+"""A transaction as the log keeps it: values, not codes, so that it means the same whatever dictionary reads it."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from adalog.store.files.formats import PAYLOAD, check_format
+from adalog.store.files.segment import Segment
+from adalog.store.files.wire import pack, unpack
+from adalog.store.log.imported import LoggedFile
+from adalog.store.tries.columns import Bools
+from adalog.store.values import layout
+from adalog.store.values.changes import Effect
+from adalog.store.values.codes import Codes
+
+Int64s = NDArray[np.int64]
+
+# The first byte is the format.
+_PLAIN: Final = b"\0"
+_ZSTD: Final = b"\1"
+_COMPRESS_FROM: Final = 4096
+# Of the log's bytes without compression, and of what is made of them.
+_WEIGHT: Final = 3
+
+# Types whose Arrow column gives every value back as it was.
+_ARROW_TAGS: Final = frozenset({layout.TAG_STRING, layout.TAG_DOUBLE})
+
+
+@dataclass(frozen=True, eq=False)
+class LoggedColumn:
+    """Assertions of one attribute that came as columns. kind says how `data` holds the values."""
+
+    attribute: int
+    e: Int64s
+    kind: str
+    data: Any
+
+    def __len__(self) -> int:
+        return len(self.e)
+
+    @property
+    def added(self) -> Bools:
+        """Which are assertions: all."""
+        return np.ones(len(self.e), np.bool_)
+
+    @staticmethod
+    def of(attribute: int, e: Int64s, v: Int64s, codes: Codes) -> LoggedColumn:
+        """From entities and value codes."""
+        tags = set(np.flatnonzero(np.bincount(codes.tags(v))).tolist())
+        if tags <= {0}:
+            return LoggedColumn(attribute, e, "long", v.astype("<i8").tobytes())
+        if len(tags) == 1 and tags <= _ARROW_TAGS:
+            batch = pa.record_batch([codes.to_arrow(v)], names=["v"])
+            sink = pa.BufferOutputStream()
+            with pa.ipc.new_stream(sink, batch.schema) as stream:
+                stream.write_batch(batch)
+            return LoggedColumn(attribute, e, "arrow", sink.getvalue().to_pybytes())
+        return LoggedColumn(attribute, e, "values", codes.decode_many(v))
+
+    def codes(self, codes: Codes) -> Int64s:
+        """The values' codes; they are interned."""
+        if self.kind == "long":
+            return np.frombuffer(self.data, "<i8")
+        if self.kind == "arrow":
+            return codes.intern_arrow(self._arrow())
+        return np.array([codes.intern(value) for value in self.data], np.int64)
+
+    def values(self, start: int = 0, stop: int | None = None) -> list[Any]:
+        """The values, from number `start` up to `stop`."""
+        if self.kind == "long":
+            numbers: list[Any] = np.frombuffer(self.data, "<i8")[start:stop].tolist()
+            return numbers
+        return list(self._arrow()[start:stop].to_pylist() if self.kind == "arrow" else self.data[start:stop])
+
+    def _arrow(self) -> pa.Array:
+        return pa.ipc.open_stream(self.data).read_all().column(0).combine_chunks()
+
+
+@dataclass(frozen=True, eq=False)
+class Logged:
+    """A transaction's datoms (entity, attribute entity, value, added), its columns, some of them in files, and the
+    tempids to report."""
+
+    datoms: Sequence[tuple[int, int, Any, bool]]
+    tempids: Mapping[str, int]
+    columns: Sequence[LoggedColumn | LoggedFile] = ()
+
+    @property
+    def count(self) -> int:
+        """How many datoms it has."""
+        return len(self.datoms) + sum(map(len, self.columns))
+
+    @staticmethod
+    def of(effects: Iterable[Effect], tempids: Mapping[str, int], codes: Codes) -> Logged:
+        """From effects, whose values are codes."""
+        decode = codes.decode
+        return Logged([(e, a, decode(v), added) for e, a, v, added in effects], tempids)
+
+    def effects(self, codes: Codes) -> list[Effect]:
+        """The datoms that are not in columns, their values interned."""
+        intern = codes.intern
+        return [Effect(e, a, intern(value), added) for e, a, value, added in self.datoms]
+
+    def encoded(self) -> bytes:
+        """The bytes for the log. Raises UnicodeEncodeError for text that is not Unicode."""
+        body: dict[str, Any] = {"datoms": [item for datom in self.datoms for item in datom]}
+        if self.tempids:
+            body["tempids"] = self.tempids
+        columns = [column for column in self.columns if isinstance(column, LoggedColumn)]
+        if columns:
+            body["columns"] = [
+                [column.attribute, column.e.astype("<i8").tobytes(), column.kind, column.data] for column in columns
+            ]
+        files = [column for column in self.columns if isinstance(column, LoggedFile)]
+        if files:
+            body["files"] = [
+                [each.attribute, each.segment.file, each.segment.checksum, each.count] for each in files
+            ]
+        data = pack(body)
+        if len(data) < _COMPRESS_FROM:
+            return _PLAIN + data
+        compressed: bytes = pa.compress(data, codec="zstd", asbytes=True)
+        return _ZSTD + struct.pack("<Q", len(data)) + compressed
+
+    @staticmethod
+    def weight(data: bytes) -> int:
+        """About the bytes that `decoded` will hold."""
+        size = struct.unpack_from("<Q", data, 1)[0] if data[:1] == _ZSTD else len(data)
+        return _WEIGHT * int(size)
+
+    @staticmethod
+    def decoded(data: bytes, folder: Path | None = None) -> Logged:
+        """From the log's bytes. folder: where the files are that it may name. Raises NewerFormat."""
+        check_format(PAYLOAD, data[0], "a transaction in the log")
+        if data[:1] == _ZSTD:
+            (size,) = struct.unpack_from("<Q", data, 1)
+            body = unpack(pa.decompress(data[9:], decompressed_size=size, codec="zstd", asbytes=True))
+        else:
+            body = unpack(data[1:])
+        flat = body["datoms"]
+        columns: list[LoggedColumn | LoggedFile] = [
+            LoggedColumn(attribute, np.frombuffer(e, "<i8"), kind, values)
+            for attribute, e, kind, values in body.get("columns", ())
+        ]
+        for attribute, name, checksum, count in body.get("files", ()):
+            assert folder is not None, "only the log of a folder names files"
+            columns.append(LoggedFile(attribute, Segment(str(folder / name), checksum), count))
+        datoms = list(zip(flat[::4], flat[1::4], flat[2::4], flat[3::4], strict=True))
+        return Logged(datoms, body.get("tempids", {}), columns)

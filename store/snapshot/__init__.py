@@ -1,0 +1,1 @@
+"""The database as a value: snapshots, raw datoms, and what lies between two of them."""

@@ -1,0 +1,93 @@
+"""What lies between two snapshots of a database, one attribute at a time: what came and what went.
+
+Settled: what was added and retracted again in between is neither. Costs what was written in between if one snapshot
+grew out of the other, else a comparison of both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.tries.columns import Columns, Int64s
+from adalog.store.tries.trie import EMPTY, distinct
+
+
+@dataclass(frozen=True, eq=False)
+class Difference:
+    """Distinct rows as columns: those that only the new snapshot has, and those that only the old one has."""
+
+    added: tuple[Int64s, ...]
+    removed: tuple[Int64s, ...]
+
+
+_NOTHING: Final = Difference((EMPTY.values, EMPTY.values), (EMPTY.values, EMPTY.values))
+
+
+def pairs_between(old: Snapshot, new: Snapshot, attribute: int) -> Difference:
+    """The (entity, value) pairs of an attribute that came and went."""
+    if _follows(old, new, attribute):
+        data = new.data_of(attribute)
+        if data.last_touched(new.t) <= old.t:
+            return _NOTHING
+        return _settled(data.changes(old.t, new.t))
+    before, after = old.columns_of(attribute), new.columns_of(attribute)
+    return _compared((before.e, before.v), (after.e, after.v))
+
+
+def rows_between(old: Snapshot, new: Snapshot, attribute: int) -> Difference:
+    """The rows (entity, value, transaction number, whether asserted) of an attribute that came and went."""
+    if _follows(old, new, attribute):
+        touched = distinct(new.data_of(attribute).changes(old.t, new.t).e)
+        return _compared(*(_rows(each.columns_of_entities(attribute, touched)) for each in (old, new)))
+    return _compared(*(_rows(each.columns_of(attribute)) for each in (old, new)))
+
+
+def _rows(columns: Columns) -> tuple[Int64s, ...]:
+    return (columns.e, columns.v, columns.t, columns.added.astype(np.int64))
+
+
+def _follows(old: Snapshot, new: Snapshot, attribute: int) -> bool:
+    """Whether the attribute's events lead from one snapshot to the other: both are moments of one database, as they
+    were, and nothing of the attribute's past is forgotten."""
+    return (
+        old.codes is new.codes
+        and old.t <= new.t
+        and all(each.plain is each and not each.origin.applied for each in (old, new))
+        and attribute not in old.origin.forgetful | new.origin.forgetful
+    )
+
+
+def _settled(events: Columns) -> Difference:
+    """Events of one pair alternate, so the first and the last of them say what they come to."""
+    if len(events) < 2:
+        pairs, nothing = (events.e, events.v), (events.e[:0], events.v[:0])
+        asserted = len(events) > 0 and bool(events.added[0])
+        return Difference(pairs, nothing) if asserted else Difference(nothing, pairs)
+    order = np.lexsort((events.added, events.t, events.v, events.e))
+    e, v, added = events.e[order], events.v[order], events.added[order]
+    first = np.ones(len(e), np.bool_)
+    first[1:] = (e[1:] != e[:-1]) | (v[1:] != v[:-1])
+    last = np.append(first[1:], True)
+    e, v, came, stays = e[first], v[first], added[first], added[last]
+    return Difference((e[came & stays], v[came & stays]), (e[~came & ~stays], v[~came & ~stays]))
+
+
+def _compared(before: Sequence[Int64s], after: Sequence[Int64s]) -> Difference:
+    columns = [np.concatenate(each) for each in zip(before, after, strict=True)]
+    is_new = np.arange(len(columns[0])) >= len(before[0])
+    order = np.lexsort((is_new, *reversed(columns)))
+    columns, is_new = [column[order] for column in columns], is_new[order]
+    first = np.zeros(len(order), np.bool_)
+    first[:1] = True
+    for column in columns:
+        first[1:] |= column[1:] != column[:-1]
+    last = np.append(first[1:], True)[: len(order)]
+    # Among equal rows those of the old snapshot come first.
+    only_new, only_old = is_new[first], ~is_new[last]
+    rows = [column[first] for column in columns]
+    return Difference(tuple(row[only_new] for row in rows), tuple(row[only_old] for row in rows))

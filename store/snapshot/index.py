@@ -1,0 +1,307 @@
+"""Raw datoms of a snapshot in the order of one of Datomic's four indexes, from any place in it on.
+
+Rows are ordered by the column; values are decoded a page at a time, as they are asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Final, Protocol
+
+import numpy as np
+import pyarrow.compute as pc
+
+from adalog.datalog.edn.writer import write
+from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.values import Keyword, sort_key
+from adalog.store.tries.columns import Columns, Int64s
+from adalog.store.tries.trie import distinct
+from adalog.store.values import layout
+from adalog.store.values.attribute import TX_BASE, Attribute
+from adalog.store.values.codes import Codes
+from adalog.store.values.datom import Datom
+
+_PAGE: Final = 1024
+
+# Types whose Arrow columns sort as the dialect does.
+_ARROW_ORDERED: Final = frozenset({layout.TAG_STRING, layout.TAG_DOUBLE, layout.TAG_INSTANT, layout.TAG_URI})
+
+
+class View(Protocol):
+    """What is read of a snapshot."""
+
+    codes: Codes
+
+    def attribute(self, key: Keyword | int) -> Attribute | None:
+        """The attribute of an ident or an entity id."""
+
+    def attributes(self) -> tuple[Attribute, ...]:
+        """Every attribute."""
+
+    def attributes_of(self, entities: Int64s) -> tuple[Attribute, ...]:
+        """Those that may have datoms of some entities, which are sorted and distinct."""
+
+    def columns(self, attribute: Attribute) -> Columns:
+        """The datoms of an attribute, sorted by (e, v, t)."""
+
+    def columns_of_entities(self, attribute: int, entities: Int64s) -> Columns:
+        """The same of some entities, which are sorted and distinct, of an attribute by its entity."""
+
+    def entid(self, value: Any) -> int | None:
+        """The entity that a number, an ident or a lookup ref means."""
+
+    def value_code(self, attribute: Attribute, value: Any) -> int | None:
+        """The code of a value as the attribute's type."""
+
+
+def datoms(snapshot: View, index: str, components: Sequence[Any], start: int) -> Iterator[Datom]:
+    """Datoms of EAVT, AEVT, AVET or VAET in its order, without the first `start`; components fix its first places.
+
+    Raises ARG_INVALID for another index or a component that is none, UNKNOWN_ATTRIBUTE for an unknown attribute.
+    """
+    for span in spans(snapshot, index, components, start):
+        yield from span.datoms()
+
+
+@dataclass(frozen=True, eq=False)
+class Span:
+    """Datoms that follow each other in an index, as columns of codes. `a`: which of the `names` is a row's."""
+
+    names: tuple[Keyword, ...]
+    rows: Columns
+    a: Int64s
+    codes: Codes
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def cut(self, start: int, stop: int) -> Span:
+        """Those from number `start` up to `stop`."""
+        which = slice(start, stop)
+        rows = self.rows
+        cut = Columns(rows.e[which], rows.v[which], rows.t[which], rows.added[which])
+        return Span(self.names, cut, self.a[which], self.codes)
+
+    def datoms(self) -> list[Datom]:
+        """The datoms, decoded."""
+        rows, names = self.rows, self.names
+        values = self.codes.decode_many(rows.v)
+        columns = (rows.e.tolist(), self.a.tolist(), values, rows.t.tolist(), rows.added.tolist())
+        return [Datom(e, names[a], value, t, added) for e, a, value, t, added in zip(*columns, strict=True)]
+
+
+def spans(
+    snapshot: View,
+    index: str,
+    components: Sequence[Any],
+    start: int = 0,
+    most: int | None = None,
+    check: Callable[[], None] = lambda: None,
+) -> Iterator[Span]:
+    """What `datoms` gives, a page of it at a time. `most`: how many somebody will look at; None: all.
+
+    The work is that of the rows looked at where EAVT or AEVT is read, and that of whole attributes otherwise.
+    `check` is called between steps and may raise.
+    """
+    if index not in ("EAVT", "AEVT", "AVET", "VAET"):
+        raise AdalogError(Code.ARG_INVALID, f"no index {index}; there are EAVT, AEVT, AVET and VAET")
+    if len(components) > len(index):
+        raise AdalogError(Code.ARG_INVALID, f"{len(components)} components; an index has {len(index)} places")
+    known = dict(zip(index, components, strict=False))
+    attributes: Sequence[Attribute]
+    if "A" in known:
+        attributes = [_attribute(snapshot, known["A"])]
+    elif "E" in known:
+        attributes = snapshot.attributes_of(_entities(snapshot, known["E"]))
+    else:
+        attributes = snapshot.attributes()
+    if index == "VAET":
+        attributes = [attribute for attribute in attributes if attribute.is_ref]
+    if index in ("AEVT", "AVET"):
+        return _by_attribute(snapshot, index, attributes, known, _Window(start, most), check)
+    return _across(snapshot, index, attributes, known, _Window(start, most), check)
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    """The rows that are looked at: from number `start` on, at most `most`."""
+
+    start: int
+    most: int | None
+
+    def of(self, count: int) -> tuple[int, int]:
+        """(from, to) of so many rows."""
+        return min(self.start, count), count if self.most is None else min(count, self.start + self.most)
+
+    def after(self, count: int) -> _Window:
+        """What is left of it after so many rows."""
+        first, end = self.of(count)
+        return _Window(self.start - first, None if self.most is None else self.most - max(end - first, 0))
+
+
+def _by_attribute(
+    snapshot: View,
+    index: str,
+    attributes: Sequence[Attribute],
+    known: Mapping[str, Any],
+    window: _Window,
+    check: Callable[[], None],
+) -> Iterator[Span]:
+    """One attribute after the other."""
+    for attribute in attributes:
+        if window.most == 0:
+            return
+        check()
+        rows = _matching(snapshot, attribute, known)
+        start, stop = window.of(len(rows))
+        window = window.after(len(rows))
+        if start == stop:
+            continue
+        a = np.zeros(len(rows), np.int64)
+        if index == "AVET":
+            rows = rows.take(np.lexsort((rows.t, rows.e, _ranks(rows.v, snapshot.codes)))[start:stop])
+            yield from _pages((attribute.ident,), rows, a, snapshot.codes, (0, len(rows)), check, refined=False)
+        else:
+            yield from _pages((attribute.ident,), rows, a, snapshot.codes, (start, stop), check, refined=True)
+
+
+def _across(
+    snapshot: View,
+    index: str,
+    attributes: Sequence[Attribute],
+    known: Mapping[str, Any],
+    window: _Window,
+    check: Callable[[], None],
+) -> Iterator[Span]:
+    """All attributes together, in the order of entities or of values."""
+    parts = []
+    for attribute in attributes:
+        check()
+        parts.append(_matching(snapshot, attribute, known))
+    start, stop = window.of(sum(map(len, parts)))
+    if start == stop:
+        return
+    if index == "EAVT":
+        first, end = _entity_of(parts, start), _entity_of(parts, stop - 1) + 1
+        start, stop = (place - _rows_before(parts, first) for place in (start, stop))
+        parts = [part.take(np.arange(*part.e.searchsorted((first, end)).tolist())) for part in parts]
+    elif window.most is not None:
+        values = np.concatenate([part.v for part in parts])
+        first, end = np.partition(values, (start, stop - 1))[[start, stop - 1]].tolist()
+        start, stop = (place - int(np.count_nonzero(values < first)) for place in (start, stop))
+        parts = [part.take((part.v >= first) & (part.v <= end)) for part in parts]
+    check()
+    rows = Columns.concat(parts)
+    a = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+    order = np.lexsort((rows.t, a, rows.e) if index == "EAVT" else (rows.t, rows.e, a, rows.v))
+    names = tuple(attribute.ident for attribute in attributes)
+    refined = index == "EAVT"
+    yield from _pages(names, rows.take(order), a[order], snapshot.codes, (start, stop), check, refined=refined)
+
+
+def _entity_of(parts: Sequence[Columns], place: int) -> int:
+    """The entity of row number `place` of all parts together, each of which is in the order of entities."""
+    low = min(int(part.e[0]) for part in parts if len(part))
+    high = max(int(part.e[-1]) for part in parts if len(part))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if _rows_before(parts, middle) <= place:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _rows_before(parts: Sequence[Columns], entity: int) -> int:
+    return sum(int(part.e.searchsorted(entity)) for part in parts)
+
+
+def _pages(
+    names: tuple[Keyword, ...],
+    rows: Columns,
+    a: Int64s,
+    codes: Codes,
+    window: tuple[int, int],
+    check: Callable[[], None],
+    *,
+    refined: bool,
+) -> Iterator[Span]:
+    """The rows of the window in spans. refined: rows of one entity and attribute are still to be ordered by value,
+    so that they are never in two."""
+    start, stop = window
+    bounds = np.append(np.arange(start, stop, _PAGE), stop)
+    if refined:
+        same = (rows.e[1:] == rows.e[:-1]) & (a[1:] == a[:-1])
+        runs = np.concatenate(([0], np.flatnonzero(~same) + 1, [len(rows)]))
+        after = np.searchsorted(runs, bounds)
+        bounds = distinct(runs[np.append(np.searchsorted(runs, bounds[:1], side="right") - 1, after)])
+    for at, end in pairwise(bounds.tolist()):
+        check()
+        which = np.arange(at, end)
+        if refined:
+            which = at + _by_value(rows.take(which), a[at:end], codes)
+            which = which[max(start - at, 0) : stop - at]
+        if len(which):
+            yield Span(names, rows.take(which), a[which], codes)
+
+
+def _by_value(rows: Columns, a: Int64s, codes: Codes) -> Int64s:
+    """The positions of rows in order of (entity, attribute), in the order of (entity, attribute, value, t)."""
+    same = (rows.e[1:] == rows.e[:-1]) & (a[1:] == a[:-1])
+    several = np.zeros(len(rows), np.bool_)
+    several[1:] |= same
+    several[:-1] |= same
+    order, at = np.arange(len(rows)), np.flatnonzero(several)
+    if len(at):
+        values = map(sort_key, codes.decode_many(rows.v[at]))
+        keys = list(zip(rows.e[at].tolist(), a[at].tolist(), values, rows.t[at].tolist(), strict=True))
+        order[at] = at[sorted(range(len(at)), key=keys.__getitem__)]
+    return order
+
+
+def _attribute(snapshot: View, value: Any) -> Attribute:
+    if not isinstance(value, Keyword | int):
+        raise AdalogError(Code.ARG_INVALID, f"{write(value)} is no attribute; write a keyword such as :person/name")
+    attribute = snapshot.attribute(value)
+    if attribute is None:
+        raise AdalogError(Code.UNKNOWN_ATTRIBUTE, f"no attribute {value}")
+    return attribute
+
+
+def _entities(snapshot: View, value: Any) -> Int64s:
+    found = snapshot.entid(value)
+    return np.array([] if found is None else [found], np.int64)
+
+
+def _matching(snapshot: View, attribute: Attribute, known: Mapping[str, Any]) -> Columns:
+    if "E" in known:
+        rows = snapshot.columns_of_entities(attribute.id, _entities(snapshot, known["E"]))
+    else:
+        rows = snapshot.columns(attribute)
+    if "V" in known:
+        code = snapshot.value_code(attribute, known["V"])
+        rows = rows.take(rows.v == code) if code is not None else rows.take(np.empty(0, np.int64))
+    if "T" in known:
+        t = known["T"]
+        if type(t) is not int:
+            raise AdalogError(Code.ARG_INVALID, f"{write(t)} is no transaction; write its number or its entity id")
+        rows = rows.take(rows.t == (t - TX_BASE if t >= TX_BASE else t))
+    return rows
+
+
+def _ranks(v: Int64s, codes: Codes) -> Int64s:
+    """Numbers that order the values of one attribute as the dialect does."""
+    tags = set(np.flatnonzero(np.bincount(codes.tags(v))).tolist())
+    if tags <= {0}:
+        return v
+    known, where = np.unique(v, return_inverse=True)
+    if len(tags) == 1 and tags <= _ARROW_ORDERED:
+        order = pc.sort_indices(codes.to_arrow(known)).to_numpy()
+    else:
+        keys = list(map(sort_key, codes.decode_many(known)))
+        order = np.array(sorted(range(len(keys)), key=keys.__getitem__), np.int64)
+    ranks = np.empty(len(known), np.int64)
+    ranks[order] = np.arange(len(known))
+    return ranks[where]

@@ -1,0 +1,38 @@
+"""Transactions as people name them: by number, or by the entity id that the fourth place of a pattern shows."""
+
+from __future__ import annotations
+
+import time
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from adalog.datalog.errors import AdalogError, Code
+from adalog.store.values.attribute import TX_BASE
+
+if TYPE_CHECKING:
+    from adalog.store.snapshot.snapshot import Snapshot
+
+
+def check_moment(place: str, number: int) -> None:
+    """Refuses a number that no transaction has. `place`: where the number stands."""
+    if number < 0:
+        raise AdalogError(
+            Code.ARG_INVALID,
+            f"{place} is {number}; transactions are numbered from 1, and 0 is the moment before the first",
+        )
+
+
+def number_of(transaction: int) -> int:
+    """The number of a transaction that may be given by its entity id."""
+    return transaction - TX_BASE if transaction >= TX_BASE else transaction
+
+
+def numbered(transaction: int | None) -> int | None:
+    """The same, None for none."""
+    return None if transaction is None else number_of(transaction)
+
+
+def is_future(newest: Snapshot, instant: datetime) -> bool:
+    """Whether an instant is later than the clock and than the newest transaction; the clock may be behind that one,
+    where it jumped back."""
+    return instant.timestamp() > time.time() and newest.is_older_than(instant)

@@ -1,0 +1,1 @@
+"""The state that transactions are resolved against, and its limits and modes."""

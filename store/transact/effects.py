@@ -1,0 +1,271 @@
+"""What a transaction changes: from operations on known entities to the datoms that come and go.
+
+Everything is judged against the database as it was before, and against the other operations of the set; a datom
+that already holds is not asserted again, one that does not hold is not retracted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from adalog.datalog.edn.writer import write
+from adalog.datalog.errors import Code
+from adalog.store.snapshot.free_ids import Interval
+from adalog.store.state.state import State
+from adalog.store.transact.composites import Composites, tuple_code
+from adalog.store.transact.operations import (
+    Add,
+    Cas,
+    Ensure,
+    Operation,
+    Path,
+    Refused,
+    Retract,
+    RetractEntity,
+    Tempid,
+    Term,
+    Update,
+)
+from adalog.store.values import bootstrap
+from adalog.store.values.attribute import FIRST_OWN_IDENT, SCHEMA_BASE, Attribute
+from adalog.store.values.changes import Effect
+from adalog.store.values.coercion import added, coerced
+
+_Pair = tuple[int, int, int]  # attribute, entity, value code
+
+
+class Effects:
+    """Collects one transaction's changes.
+
+    ids: the entity of each tempid. new: the interval that gave the new ones.
+    """
+
+    def __init__(self, state: State, ids: Mapping[Tempid, int], composites: Composites, new: Interval) -> None:
+        self._state = state
+        self._ids = ids
+        self._composites = composites
+        self._new = new
+        self._free = state.free.current
+        # (entity, entity of its spec) that have to be checked, and where that was written.
+        self.ensured: dict[tuple[int, int], Path] = {}
+        self._asserted: dict[_Pair, tuple[Attribute, Path]] = {}
+        self._retracted: dict[_Pair, Path] = {}
+        # Retractions that give way where the same transaction asserts the datom.
+        self._swept: dict[_Pair, Path] = {}
+
+    def of(self, operations: Iterable[Operation]) -> list[Effect]:
+        """The effects of all operations, in the order written, a replaced value before its successor."""
+        ids = self._ids
+        for operation in operations:
+            e = ids[operation.e] if isinstance(operation.e, Tempid) else operation.e
+            if SCHEMA_BASE < e < FIRST_OWN_IDENT:
+                name = self._state.snapshot().ident(e)
+                raise Refused(Code.TX_INVALID, f"{name or e} is built in and cannot be changed", operation.path)
+            if type(operation) is Add:
+                _, attribute, v, path = operation
+                pair = (attribute.id, e, ids[v] if isinstance(v, Tempid) else v)
+                self._asserted.setdefault(pair, (attribute, path))
+                continue
+            match operation:
+                case Retract():
+                    self._retract(e, operation)
+                case Cas():
+                    self._cas(e, operation)
+                case RetractEntity():
+                    self._sweep_entity(e, operation.path)
+                case Update():
+                    self._update(e, operation)
+                case Ensure():
+                    self.ensured.setdefault((e, operation.spec), operation.path)
+        self._check_contradictions()
+        self._replace_single_values()
+        if self._composites.all:
+            self._keep_composites()
+        self._check_unique()
+        return self._ordered()
+
+    def _id(self, term: Term) -> int:
+        return self._ids[term] if isinstance(term, Tempid) else term
+
+    def paths(self, pair: _Pair) -> Path:
+        """Where an effect was written."""
+        asserted = self._asserted.get(pair)
+        return asserted[1] if asserted is not None else self._retracted.get(pair) or self._swept.get(pair, ())
+
+    # Collecting
+
+    def _assert(self, e: int, attribute: Attribute, v: int, path: Path) -> None:
+        self._asserted.setdefault((attribute.id, e, v), (attribute, path))
+
+    def _retract(self, e: int, operation: Retract) -> None:
+        attribute = operation.a.id
+        if operation.v is not None:
+            self._retracted.setdefault((attribute, e, self._id(operation.v)), operation.path)
+            return
+        for v in self._state.live(attribute).values(e):
+            self._swept.setdefault((attribute, e, v), operation.path)
+
+    def _cas(self, e: int, operation: Cas) -> None:
+        attribute, old = operation.a, operation.old
+        values = self._state.live(attribute.id).values(e)
+        if values != ([] if old is None else [old]):
+            found = write(self._state.codes.decode(values[0])) if values else "nothing"
+            wanted = "nothing" if old is None else write(self._state.codes.decode(old))
+            raise Refused(
+                Code.CAS_FAILED, f"{attribute.ident} of entity {e} is {found}, not {wanted}", operation.path
+            )
+        if operation.new is not None:
+            self._assert(e, attribute, self._id(operation.new), operation.path)
+        elif old is not None:
+            self._retracted.setdefault((attribute.id, e, old), operation.path)
+
+    def _update(self, e: int, operation: Update) -> None:
+        attribute, path = operation.a, operation.path
+        values = self._state.live(attribute.id).values(e)
+        if operation.function == "default":
+            if not values:
+                self._assert(e, attribute, self._id(operation.operand), path)
+            return
+        old = self._state.codes.decode(values[0]) if values else None
+        if operation.function == "toggle":
+            new: Any = not old
+        else:
+            total = added(old, operation.operand)
+            new = None if total is None else coerced(str(attribute.value_type), total)
+            if new is None:
+                raise Refused(
+                    Code.TX_INVALID,
+                    f"{attribute.ident} of entity {e} is {write(old)}; {write(operation.operand)} more is no "
+                    f"{attribute.value_type}",
+                    path,
+                )
+        self._assert(e, attribute, self._state.codes.intern(new), path)
+
+    def _sweep_entity(self, entity: int, path: Path) -> None:
+        pending, seen = [entity], {entity}
+        snapshot = self._state.snapshot()
+        while pending:
+            e = pending.pop()
+            for attribute in snapshot.attributes_of(np.array([e], np.int64)):
+                live = self._state.live(attribute.id)
+                for v in live.values(e):
+                    self._swept.setdefault((attribute.id, e, v), path)
+                    if attribute.component and v not in seen:
+                        seen.add(v)
+                        pending.append(v)
+                if attribute.is_ref:
+                    for other in live.entities(e):
+                        self._swept.setdefault((attribute.id, other, e), path)
+
+    # Judging
+
+    def _check_contradictions(self) -> None:
+        for pair, path in self._retracted.items():
+            if pair in self._asserted:
+                attribute, _ = self._asserted[pair]
+                raise Refused(
+                    Code.TX_CONFLICT,
+                    f"entity {pair[1]} cannot both get and lose {attribute.ident} "
+                    f"{self._shown(attribute, pair[2])} in one transaction",
+                    path,
+                )
+
+    def _replace_single_values(self) -> None:
+        single: dict[tuple[int, int], int] = {}
+        for (id_, e, v), (attribute, path) in self._asserted.items():
+            if attribute.cardinality == "many":
+                continue
+            first = single.setdefault((id_, e), v)
+            if first != v:
+                one, other = self._shown(attribute, first), self._shown(attribute, v)
+                raise Refused(
+                    Code.TX_CONFLICT,
+                    f"{attribute.ident} has cardinality one, but entity {e} would have {one} and {other}",
+                    path,
+                )
+            if not self._is_fresh(e):
+                for old in self._state.live(id_).values(e):
+                    if old != v:
+                        self._swept.setdefault((id_, e, old), path)
+
+    def _is_fresh(self, e: int) -> bool:
+        """Whether no datom ever had this entity, so that there is nothing to look up."""
+        return self._free.start <= e < self._free.stop or self._new.has(e)
+
+    def _keep_composites(self) -> None:
+        """Assert and retract the tuples of every entity with a component that is touched."""
+        written: dict[tuple[int, int], Path] = {}
+        single: dict[tuple[int, int], int] = {}
+        components = self._composites.by_component
+        for (a, e, v), (_, path) in self._asserted.items():
+            if a in components:
+                written.setdefault((a, e), path)
+                single[a, e] = v
+        for a, e, v in (*self._retracted, *self._swept):
+            if a in components:
+                written.setdefault((a, e), self.paths((a, e, v)))
+        for place, e in sorted(self._composites.kept(written, self._state)):
+            composite = self._composites.all[place]
+            attribute = composite.attribute
+            path = next(
+                (written[c.id, e] for c in composite.components if (c.id, e) in written),
+                self.paths((bootstrap.TUPLE_ATTRS, attribute.id, self._tuple_attrs_code(attribute))),
+            )
+            new = tuple_code((self._single(c.id, e, single) for c in composite.components), self._state)
+            for old in self._state.live(attribute.id).values(e):
+                if old != new:
+                    self._swept.setdefault((attribute.id, e, old), path)
+            if new is not None:
+                self._assert(e, attribute, new, path)
+
+    def _tuple_attrs_code(self, attribute: Attribute) -> int:
+        return self._state.codes.intern(attribute.tuple_attrs)
+
+    def _single(self, a: int, e: int, asserted: Mapping[tuple[int, int], int]) -> int | None:
+        """The one value that an entity will have."""
+        new = asserted.get((a, e))
+        if new is not None:
+            return new
+        return next((v for v in self._state.live(a).values(e) if not self._goes((a, e, v))), None)
+
+    def _check_unique(self) -> None:
+        owners: dict[tuple[int, int], int] = {}
+        for (id_, e, v), (attribute, path) in self._asserted.items():
+            if attribute.unique is None:
+                continue
+            rivals = [owners.setdefault((id_, v), e), *self._state.live(id_).entities(v)]
+            for rival in rivals:
+                if rival != e and not self._goes((id_, rival, v)):
+                    raise Refused(
+                        Code.UNIQUE_CONFLICT,
+                        f"{attribute.ident} is unique, and entity {rival} already has "
+                        f"{self._shown(attribute, v)}; entity {e} cannot have it too",
+                        path,
+                    )
+
+    def _goes(self, pair: _Pair) -> bool:
+        return pair not in self._asserted and (pair in self._retracted or pair in self._swept)
+
+    def _shown(self, attribute: Attribute, code: int) -> str:
+        return str(code) if attribute.is_ref else write(self._state.codes.decode(code))
+
+    # Ordering
+
+    def _ordered(self) -> list[Effect]:
+        changes: list[tuple[Path, Effect]] = []
+        for pair, path in {**self._swept, **self._retracted}.items():
+            a, e, v = pair
+            if pair not in self._asserted and self._state.live(a).holds(e, v):
+                changes.append((path, Effect(e, a, v, False)))
+        for (a, e, v), (_, path) in self._asserted.items():
+            if self._is_fresh(e) or not self._state.live(a).holds(e, v):
+                changes.append((path, Effect(e, a, v, True)))
+        changes.sort(key=_written)
+        return [effect for _, effect in changes]
+
+
+def _written(change: tuple[Path, Effect]) -> tuple[Path, bool]:
+    return change[0], change[1].added

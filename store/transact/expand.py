@@ -1,0 +1,388 @@
+"""From transaction data to operations: maps, nested maps, vectors for many, reverse keys, names and lookup refs.
+
+Reads the database as it was before the transaction and knows nothing of tempids but their names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from adalog.datalog.edn.writer import write
+from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.values import NUMERIC, EdnList, EdnMap, EdnSet, Keyword, Symbol, type_name
+from adalog.store.state.state import State
+from adalog.store.transact.declarations import Declarations, unnamed
+from adalog.store.transact.functions import OPERATIONS, shown
+from adalog.store.transact.operations import (
+    CURRENT_TX,
+    Add,
+    Cas,
+    Ensure,
+    Operation,
+    Path,
+    Refused,
+    Retract,
+    RetractEntity,
+    Tempid,
+    Term,
+    Update,
+)
+from adalog.store.transact.plain import Plain
+from adalog.store.transact.several_values import SeveralValues
+from adalog.store.values import bootstrap
+from adalog.store.values.attribute import SCHEMA_BASE, TX_BASE, VALUE_TYPES, Attribute
+from adalog.store.values.coercion import coerced, coerced_tuple
+from adalog.store.values.json_values import WRITTEN, from_json
+from adalog.store.values.schema import item_types
+
+_ID: Final = Keyword("db/id")
+_ADD: Final = Keyword("db/add")
+_TYPES: Final = " ".join(sorted(VALUE_TYPES))
+_CURRENT_TX: Final = Keyword("db/current-tx")
+
+
+class Expansion:
+    """One transaction's reading. t: its number."""
+
+    def __init__(self, state: State, declarations: Declarations, t: int) -> None:
+        self._state = state
+        self._declarations = declarations
+        self._t = t
+        self._unnamed = 0
+        self._plain = Plain(state, declarations, self._tempid)
+        self._several = SeveralValues(declarations)
+
+    def operations(self, forms: list[tuple[Any, Path]]) -> Iterator[Operation]:
+        """Everything the forms ask for, what they imply for the schema last."""
+        for form, path in forms:
+            add = self._plain_add(form, path)
+            if add is not None:
+                yield add
+            elif isinstance(form, EdnMap):
+                yield from self._map(form, path, self._tempid(unnamed(path)))
+            elif isinstance(form, tuple) and form and isinstance(form[0], Keyword):
+                yield from self._list(form, path)
+            else:
+                raise Refused(
+                    Code.TX_INVALID,
+                    f'{shown(form)} is no transaction form; write a map or, say, [:db/add 1 :person/name "Ada"]',
+                    path,
+                )
+        yield from self._declarations.implied
+
+    # Lists
+
+    def _plain_add(self, form: Any, path: Path) -> Add | None:
+        if type(form) is not tuple or len(form) != 4 or form[0] != _ADD:
+            return None
+        known = self._plain.attribute(form[2])
+        e = self._plain.entity(form[1])
+        if known is None or e is None:
+            return None
+        attribute, read = known
+        value = read(form[3])
+        return None if value is None else Add(e, attribute, value, (*path, 3))
+
+    def _list(self, form: tuple[Any, ...], path: Path) -> Iterator[Operation]:
+        least, most, pattern = OPERATIONS[form[0]]
+        if not least <= len(form) - 1 <= most:
+            raise Refused(Code.TX_INVALID, f"{shown(form)} should look like {pattern}", path)
+        e = self._entity(form[1], (*path, 1))
+        match form[0].name:
+            case "db/add":
+                yield from self._add(e, form[2], form[3], path)
+            case "db/retract":
+                yield from self._retract(e, form[2], form[3] if len(form) == 4 else None, path)
+            case "db/cas" | "db.fn/cas":
+                yield self._cas(e, form[2], form[3], form[4], path)
+            case "db.fn/inc":
+                yield self._inc(e, form[2], form[3] if len(form) == 4 else 1, path)
+            case "db.fn/toggle":
+                yield self._toggle(e, form[2], path)
+            case "db.fn/default":
+                yield from self._default(e, form[2], form[3], path)
+            case _:
+                yield RetractEntity(e, path)
+
+    def _add(self, e: Term, key: Any, value: Any, path: Path) -> Iterator[Operation]:
+        attribute = self._used(key, value, (*path, 2), (*path, 3))
+        for item, item_path in self._several.of_list(attribute, value, (*path, 3)):
+            yield from self._one(e, attribute, item, item_path)
+
+    def _retract(self, e: Term, key: Any, value: Any, path: Path) -> Iterator[Operation]:
+        attribute = self._declarations.find(key)
+        if attribute is not None:
+            self._check_by_hand(attribute, (*path, 2))
+        if attribute is None:
+            self._declarations.unknown(key, (*path, 2))
+            return
+        if value is None:
+            yield Retract(e, attribute, None, path)
+        elif attribute.value_type is not None:
+            for item, item_path in self._several.of_list(attribute, value, (*path, 3)):
+                yield Retract(e, attribute, self._value(attribute, item, item_path), path)
+
+    def _cas(self, e: Term, key: Any, old: Any, new: Any, path: Path) -> Operation:
+        given = old if new is None else new
+        attribute = self._used(key, given, (*path, 2), (*path, 4))
+        self._check_single(attribute, ":db/cas", path)
+        before = None if old is None else self._value(attribute, old, (*path, 3))
+        if isinstance(before, Tempid):
+            raise Refused(Code.TX_INVALID, "the old value of :db/cas cannot be a tempid", (*path, 3))
+        after = None if new is None else self._value(attribute, new, (*path, 4))
+        return Cas(e, attribute, before, after, path)
+
+    def _inc(self, e: Term, key: Any, number: Any, path: Path) -> Operation:
+        attribute = self._used(key, number, (*path, 2), (*path, 3))
+        self._check_single(attribute, ":db.fn/inc", path)
+        if attribute.value_type not in NUMERIC:
+            message = f":db.fn/inc adds numbers, and {attribute.ident} holds {attribute.value_type}s"
+            raise Refused(Code.TX_INVALID, message, (*path, 2))
+        if type_name(number) not in NUMERIC:
+            raise Refused(Code.TX_INVALID, f":db.fn/inc adds a number, not {shown(number)}", (*path, 3))
+        return Update("inc", e, attribute, number, path)
+
+    def _toggle(self, e: Term, key: Any, path: Path) -> Operation:
+        attribute = self._used(key, False, (*path, 2), (*path, 2))
+        self._check_single(attribute, ":db.fn/toggle", path)
+        if attribute.value_type != "boolean":
+            message = f":db.fn/toggle needs a boolean, and {attribute.ident} holds {attribute.value_type}s"
+            raise Refused(Code.TX_INVALID, message, (*path, 2))
+        return Update("toggle", e, attribute, None, path)
+
+    def _default(self, e: Term, key: Any, value: Any, path: Path) -> Iterator[Operation]:
+        attribute = self._used(key, value, (*path, 2), (*path, 3))
+        self._check_by_hand(attribute, (*path, 2))
+        for item, item_path in self._several.of_list(attribute, value, (*path, 3)):
+            yield Update("default", e, attribute, self._value(attribute, item, item_path), path)
+
+    def _check_single(self, attribute: Attribute, function: str, path: Path) -> None:
+        if attribute.is_many:
+            raise Refused(
+                Code.TX_INVALID,
+                f"{function} needs an attribute of cardinality one, and {attribute.ident} has many",
+                (*path, 2),
+            )
+
+    def _check_by_hand(self, attribute: Attribute, path: Path) -> None:
+        if attribute.tuple_attrs is not None:
+            made_of = " ".join(map(str, attribute.tuple_attrs))
+            raise Refused(Code.TX_INVALID, f"{attribute.ident} is kept from {made_of}; write those instead", path)
+        if attribute.id == bootstrap.ENSURE:
+            raise Refused(Code.TX_INVALID, ":db/ensure is asked for, not stored: write {:db/ensure spec}", path)
+
+    # Maps
+
+    def _map(self, form: EdnMap, path: Path, unnamed: Term) -> Iterator[Operation]:
+        e, entries = unnamed, []
+        for place, (key, value) in enumerate(form.items()):
+            if key == _ID:
+                plain = self._plain.entity(value)
+                e = self._entity(value, (*path, 2 * place + 1)) if plain is None else plain
+            else:
+                entries.append((2 * place, key, value))
+        if not entries:
+            raise Refused(Code.TX_INVALID, f"{shown(form)} says nothing of its entity; add an attribute", path)
+        for place, key, value in entries:
+            known = self._plain.attribute(key)
+            if known is not None:
+                plain = known[1](value)
+                if plain is not None:
+                    yield Add(e, known[0], plain, (*path, place + 1))
+                    continue
+            key_path, value_path = (*path, place), (*path, place + 1)
+            if not isinstance(key, Keyword):
+                raise Refused(Code.TX_INVALID, f"a map's key is an attribute, not {shown(key)}", key_path)
+            if "_" in key.name and key.local.startswith("_") and len(key.local) > 1:
+                yield from self._reverse(e, key, value, key_path, value_path)
+            else:
+                yield from self._entry(e, key, value, key_path, value_path)
+
+    def _entry(self, e: Term, key: Keyword, value: Any, key_path: Path, path: Path) -> Iterator[Operation]:
+        attribute = self._used(key, value, key_path, path)
+        for item, item_path in self._several.of_map(attribute, value, path):
+            yield from self._one(e, attribute, item, item_path)
+
+    def _reverse(self, e: Term, key: Keyword, value: Any, key_path: Path, path: Path) -> Iterator[Operation]:
+        name = key.name[: len(key.name) - len(key.local)] + key.local[1:]
+        attribute = self._declarations.used_with(Keyword(name), "ref", key_path)
+        if not attribute.is_ref:
+            raise Refused(
+                Code.TX_INVALID,
+                f"{key} goes from a ref back to its entity, but {attribute.ident} holds {attribute.value_type}s",
+                key_path,
+            )
+        for item, item_path in self._several.of_reverse(attribute, value, path):
+            if isinstance(item, EdnMap):
+                other: Term = self._nested_id(item, item_path)
+                yield from self._map(item, item_path, other)
+            else:
+                other = self._entity(item, item_path)
+            yield Add(other, attribute, e, path)
+
+    def _one(self, e: Term, attribute: Attribute, value: Any, path: Path) -> Iterator[Operation]:
+        if attribute.id == bootstrap.ENSURE:
+            spec = self._value(attribute, value, path)
+            if isinstance(spec, Tempid):
+                raise Refused(Code.TX_INVALID, f"{shown(value)} is no entity spec yet; transact it before", path)
+            yield Ensure(e, spec, path)
+        elif isinstance(value, EdnMap) and attribute.is_ref:
+            self._check_reachable(attribute, value, path)
+            nested = self._nested_id(value, path)
+            yield from self._map(value, path, nested)
+            yield Add(e, attribute, nested, path)
+        else:
+            yield Add(e, attribute, self._value(attribute, value, path), path)
+
+    def _check_reachable(self, attribute: Attribute, form: EdnMap, path: Path) -> None:
+        """As in Datomic, an entity without a name of its own has to belong to the one it is nested in."""
+        if attribute.component or _ID in form:
+            return
+        used = (self._declarations.find(key) for key in form)
+        if not any(each is not None and each.unique is not None for each in used):
+            raise Refused(
+                Code.TX_INVALID,
+                f"nothing names this new entity again: give it a :db/id or a unique attribute, or declare "
+                f"{attribute.ident} with :db/isComponent true",
+                path,
+            )
+
+    def _nested_id(self, form: EdnMap, path: Path) -> Term:
+        if _ID in form:
+            return self._entity(form[_ID], path)
+        self._unnamed += 1
+        return Tempid(f"\0\0{self._unnamed}")
+
+    # Terms
+
+    def _used(self, key: Any, value: Any, key_path: Path, value_path: Path) -> Attribute:
+        if value is None:
+            raise Refused(
+                Code.TX_INVALID, f"nil is no value for {shown(key)}; leave it out, or retract", value_path
+            )
+        attribute = self._declarations.find(key)
+        if attribute is None or attribute.value_type is None:
+            if attribute is not None and attribute.is_many and value in ((), EdnSet(), EdnList()):
+                return attribute
+            implied = self._several.implied_type(key, attribute, value)
+            attribute = self._declarations.used_with(key, implied, key_path)
+        if attribute.tuple_attrs is not None:
+            self._check_by_hand(attribute, key_path)
+        return attribute
+
+    def _entity(self, value: Any, path: Path) -> Term:
+        if type(value) is str:
+            if value and not value.startswith("\0"):
+                return self._tempid(value)
+            raise Refused(Code.TX_INVALID, f'a tempid is a name such as "ada", not {shown(value)}', path)
+        if type(value) is int:
+            return self._tempid(str(value)) if value < 0 else self._known_id(value, path)
+        if isinstance(value, Keyword):
+            if value == _CURRENT_TX:
+                return TX_BASE + self._t
+            entity = self._declarations.ident(value)
+            if entity is None:
+                types = f"; types are {_TYPES}" if str(value).startswith(":db.type/") else ""
+                raise Refused(Code.TX_INVALID, f"no entity has the ident {value}{types}", path)
+            return entity
+        if type(value) is tuple and len(value) == 2 and isinstance(value[0], Keyword | int):
+            return self._looked_up(value, path)
+        raise Refused(
+            Code.TX_INVALID,
+            f'{shown(value)} is no entity; write a number, a tempid such as "ada" or -1, an ident or a lookup ref',
+            path,
+        )
+
+    def _tempid(self, name: str) -> Term:
+        if name == CURRENT_TX:
+            return TX_BASE + self._t
+        return self._declarations.ids.get(Tempid(name)) or Tempid(name)
+
+    def _known_id(self, e: int, path: Path) -> int:
+        if e >= SCHEMA_BASE and not self._declarations.exists(e) and not TX_BASE < e <= TX_BASE + self._t:
+            raise Refused(
+                Code.TX_INVALID, f"{e} is no entity; ids of one's own choice are below {SCHEMA_BASE}", path
+            )
+        return e
+
+    def _looked_up(self, value: tuple[Any, Any], path: Path) -> int:
+        attribute = self._declarations.find(value[0])
+        if attribute is None:
+            raise Refused(Code.UNKNOWN_ATTRIBUTE, f"no attribute {shown(value[0])}", path)
+        if attribute.unique is None:
+            raise Refused(
+                Code.TX_INVALID, f"{attribute.ident} is not unique, so {shown(value)} names no entity", path
+            )
+        code = self._value(attribute, value[1], path)
+        holder = None if isinstance(code, Tempid) else self._state.holder(attribute.id, code)
+        if holder is None:
+            raise Refused(Code.TX_INVALID, f"no entity has {shown(value)}", path)
+        return holder
+
+    def _tuple(self, attribute: Attribute, value: Any, path: Path) -> tuple[Any, ...] | None:
+        """A tuple whose items are of the attribute's types, refs as ids; None where it does not fit."""
+        if type(value) is not tuple:
+            return None
+        types = item_types(attribute, len(value), self._declarations.attributes())
+        if types is None:
+            return value if all(item is None or type_name(item) in VALUE_TYPES for item in value) else None
+        if attribute.tuple_type is not None and not 2 <= len(value) <= 8:
+            return None
+        items = [
+            self._entity(item, path) if kind == "ref" and item is not None else item
+            for kind, item in zip(types, value, strict=False)
+        ]
+        if any(isinstance(item, Tempid) for item in items):
+            raise Refused(Code.TX_INVALID, f"{shown(value)}: a tempid cannot be in a tuple", path)
+        return coerced_tuple(types, tuple(items)) if len(types) == len(value) else None
+
+    def _value(self, attribute: Attribute, value: Any, path: Path) -> Term:
+        """A value's code, or for a ref the entity."""
+        if value is None:
+            raise Refused(Code.TX_INVALID, f"nil is no value for {attribute.ident}", path)
+        if attribute.is_ref:
+            if not isinstance(value, str | int | Keyword | tuple) or isinstance(value, bool):
+                raise Refused(Code.TX_INVALID, f"{shown(value)} is no ref, as {attribute.ident} wants", path)
+            return self._entity(value, path)
+        assert attribute.value_type is not None
+        if attribute.value_type == "tuple":
+            converted = self._tuple(attribute, value, path)
+        else:
+            if type(value) is Keyword and attribute.id in (bootstrap.ATTR_PREDS, bootstrap.ENTITY_PREDS):
+                value = Symbol(value.name)
+            converted = coerced(attribute.value_type, value)
+        if converted is None:
+            raise Refused(
+                Code.TX_INVALID,
+                f"{shown(value)} is not {_described_type(attribute)}, as {attribute.ident} wants"
+                f"{_hint(attribute, value)}",
+                path,
+            )
+        try:
+            return self._state.codes.intern(converted)
+        except (UnicodeEncodeError, TypeError, OverflowError):
+            raise Refused(Code.TX_INVALID, f"{shown(value)} cannot be stored", path) from None
+        except AdalogError as error:
+            raise Refused(error.code, error.message, path) from None
+
+
+def _described_type(attribute: Attribute) -> str:
+    if attribute.tuple_attrs:
+        return f"a tuple of {', '.join(map(str, attribute.tuple_attrs))}"
+    if attribute.tuple_types:
+        return f"a tuple of {', '.join(attribute.tuple_types)}"
+    if attribute.tuple_type:
+        return f"a tuple of 2 to 8 {attribute.tuple_type}s"
+    return f"{'an' if attribute.value_type == 'instant' else 'a'} {attribute.value_type}"
+
+
+def _hint(attribute: Attribute, value: Any) -> str:
+    """How such a value is written."""
+    written = WRITTEN.get(str(attribute.value_type))
+    if written is None:
+        return ""
+    if value == Symbol("null"):
+        return "; null is nil in EDN, and no value: leave the attribute out, or retract"
+    probably = from_json(str(attribute.value_type), value)
+    return f"; write a value such as {written[0]}" if probably is None else f"; did you mean {write(probably)}?"

@@ -1,0 +1,168 @@
+"""Transaction functions: calls of stored queries become the forms that their rows are.
+
+A stored query is an entity with a `:db/ident` and a `:db/fn`, the text of a Datalog query. It reads the database as
+it was before the transaction, and nothing but Datalog runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any, Final
+
+from adalog.datalog.ast import FindAggregate
+from adalog.datalog.edn.writer import write
+from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.hints import nearest
+from adalog.datalog.parsing.parser import parse_query
+from adalog.datalog.values import EdnMap, Keyword
+from adalog.store.state.setting import Evaluation
+from adalog.store.state.state import State
+from adalog.store.transact.operations import PRODUCED, Path, Refused
+from adalog.store.transact.suspects import Suspects
+from adalog.store.values import bootstrap
+
+# What is built in: the least and the most arguments, and how a call looks.
+OPERATIONS: Final = {
+    Keyword("db/add"): (3, 3, "[:db/add entity attribute value]"),
+    Keyword("db/retract"): (2, 3, "[:db/retract entity attribute value]"),
+    Keyword("db/retractEntity"): (1, 1, "[:db/retractEntity entity]"),
+    Keyword("db.fn/retractEntity"): (1, 1, "[:db.fn/retractEntity entity]"),
+    Keyword("db/cas"): (4, 4, "[:db/cas entity attribute old new]"),
+    Keyword("db.fn/cas"): (4, 4, "[:db.fn/cas entity attribute old new]"),
+    Keyword("db.fn/inc"): (2, 3, "[:db.fn/inc entity attribute number]"),
+    Keyword("db.fn/toggle"): (2, 2, "[:db.fn/toggle entity attribute]"),
+    Keyword("db.fn/default"): (3, 3, "[:db.fn/default entity attribute value]"),
+}
+
+# Calls that make calls that make calls …, and the forms that all of a transaction's calls may make.
+_MOST_NESTED: Final = 8
+_MOST_FORMS: Final = 100_000
+_MOST_CALLS: Final = 1_000
+
+Placed = tuple[Any, Path]
+
+
+def expanded(forms: Sequence[Any], state: State, evaluation: Evaluation, suspects: Suspects) -> list[Placed]:
+    """Each form with its place; calls are replaced by what they make, at the place of the call."""
+    calls: list[int] = []
+    for place, form in enumerate(forms):
+        if type(form) is tuple and form and form[0] not in OPERATIONS and isinstance(form[0], Keyword):
+            calls.append(place)
+    if not calls:
+        return [(form, (place,)) for place, form in enumerate(forms)]
+    called, calling = set(calls), _Calls(state, evaluation, suspects)
+    placed: list[Placed] = []
+    for place, form in enumerate(forms):
+        if place in called:
+            placed.extend(calling.made(form, (place,), 1))
+        else:
+            placed.append((form, (place,)))
+    return placed
+
+
+class _Calls:
+    """One transaction's calls, counted."""
+
+    def __init__(self, state: State, evaluation: Evaluation, suspects: Suspects) -> None:
+        self._state = state
+        self._evaluation = evaluation
+        self._suspects = suspects
+        self._forms = 0
+        self._calls = 0
+
+    def made(self, call: tuple[Any, ...], path: Path, depth: int) -> Iterator[Placed]:
+        """What a call makes, and the calls in that."""
+        name = call[0]
+        query = stored_query(name, self._state)
+        if query is None:
+            raise Refused(Code.TX_INVALID, _unknown(name, self._state), (*path, 0))
+        self._count(name, path, depth)
+        try:
+            rows = self._evaluation.rows(query, call[1:], self._state.snapshot())
+        except AdalogError as error:
+            code = error.code if error.retryable or error.code is Code.BACKEND_UNAVAILABLE else Code.TX_INVALID
+            raise Refused(code, f"{name}: {error.message}", path) from None
+        if not rows:
+            self._suspects.fruitless.append((name, path))
+        self._forms += len(rows)
+        if self._forms > _MOST_FORMS:
+            raise Refused(
+                Code.LIMIT_EXCEEDED, f"the transaction's functions make more than {_MOST_FORMS:,} forms", path
+            )
+        for number, row in enumerate(rows):
+            form, at = _form(name, row, path), (*path, PRODUCED, number)
+            if isinstance(form, tuple) and form[0] not in OPERATIONS:
+                yield from self.made(form, at, depth + 1)
+            else:
+                yield form, at
+
+    def _count(self, name: Keyword, path: Path, depth: int) -> None:
+        self._calls += 1
+        if depth > _MOST_NESTED:
+            raise Refused(Code.LIMIT_EXCEEDED, f"{name} is called more than {_MOST_NESTED} calls deep", path)
+        if self._calls > _MOST_CALLS:
+            raise Refused(Code.LIMIT_EXCEEDED, f"a transaction may make {_MOST_CALLS:,} calls", path)
+
+
+def _form(name: Keyword, row: tuple[Any, ...], path: Path) -> Any:
+    """The form that a row is: a vector or map in its one column, or else its columns together."""
+    form = row[0] if len(row) == 1 else row
+    if isinstance(form, EdnMap) or (type(form) is tuple and form and isinstance(form[0], Keyword)):
+        return form
+    raise Refused(
+        Code.TX_INVALID,
+        f"{name} gives {shown(form)}, which is no transaction form; let its :find be an operation and its "
+        "arguments, say ?op ?e ?a ?v, or one map or vector",
+        path,
+    )
+
+
+def _unknown(name: Keyword, state: State) -> str:
+    builtin = [str(each) for each in OPERATIONS]
+    if state.ident_holder(name) is not None:
+        return f"{name} holds no query; give it one with :db/fn to call it"
+    suggestion = nearest(str(name), builtin)
+    known = "" if suggestion else f"; there are {', '.join(builtin[:3])}, :db/cas and what has a :db/fn"
+    return f"no operation {name}{suggestion}{known}"
+
+
+def stored_query(name: Keyword, state: State) -> str | None:
+    """The text of the query that the entity with this ident holds."""
+    entity = state.ident_holder(name)
+    texts = () if entity is None else state.values(bootstrap.FN, entity)
+    return next(iter(texts), None)
+
+
+def check_query(text: str, path: Path) -> None:
+    """Refuse a text that is no query, or whose answer could be another one next time."""
+    try:
+        query = parse_query(text)
+    except AdalogError as error:
+        raise Refused(Code.TX_INVALID, f"the query of :db/fn: {error.message}", path, error.position) from None
+    for aggregate in _aggregates(query):
+        if aggregate.name in ("rand", "sample"):
+            raise Refused(
+                Code.TX_INVALID,
+                "the query of :db/fn uses chance; a transaction has to mean the same every time",
+                path,
+                aggregate.position,
+            )
+
+
+def _aggregates(part: object) -> Iterator[FindAggregate]:
+    """Those of a query, and of what is in it."""
+    if isinstance(part, FindAggregate):
+        yield part
+    elif is_dataclass(part):
+        for each in fields(part):
+            yield from _aggregates(getattr(part, each.name))
+    elif isinstance(part, tuple):
+        for item in part:
+            yield from _aggregates(item)
+
+
+def shown(value: Any) -> str:
+    """A value in a message."""
+    text = write(value)
+    return text if len(text) <= 80 else text[:77] + "…"

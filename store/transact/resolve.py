@@ -1,0 +1,189 @@
+"""From transaction data to its effects on the newest state: the steps, in order. Changes nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+from adalog.datalog import edn
+from adalog.datalog.edn.writer import write
+from adalog.datalog.errors import AdalogError, Code, Position
+from adalog.datalog.values import EdnMap, EdnSet, type_name
+from adalog.store.files.wire import instant as instant_of
+from adalog.store.files.wire import pack
+from adalog.store.schema_policy import SchemaPolicy
+from adalog.store.state.setting import Evaluation
+from adalog.store.state.state import State
+from adalog.store.transact import predicates, schema_changes
+from adalog.store.transact.composites import Composites
+from adalog.store.transact.declarations import Declarations
+from adalog.store.transact.effects import Effects
+from adalog.store.transact.expand import Expansion
+from adalog.store.transact.few_adds import few_adds
+from adalog.store.transact.functions import expanded
+from adalog.store.transact.operations import PRODUCED, Operation, Path, Refused
+from adalog.store.transact.plain_adds import LEAST, plain_adds
+from adalog.store.transact.suspects import Suspects
+from adalog.store.transact.tempids import resolved
+from adalog.store.values import bootstrap, layout
+from adalog.store.values.attribute import TX_BASE
+from adalog.store.values.changes import Effect, Resolved
+from adalog.store.values.datom import nothing_to_tell
+
+# Operations between two looks at whether to go on.
+_CHECK_EVERY: Final = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Transaction:
+    """Transaction data as given: its forms, and the text they were read from where there was one."""
+
+    forms: Sequence[Any]
+    text: str | None = None
+
+    @staticmethod
+    def of(data: str | Sequence[Any], limits: edn.Limits = edn.DEFAULT) -> Transaction:
+        """From EDN text or a list of forms. EDN_SYNTAX for text that is none, TX_INVALID for what is no list."""
+        text = data if isinstance(data, str) else None
+        forms = _as_edn(data) if text is None else edn.read(text, limits)
+        if not isinstance(forms, tuple):
+            raise AdalogError(
+                Code.TX_INVALID,
+                f"a transaction is a vector of forms, not a {type_name(forms)}; put it in [ ]",
+                Position(1, 1) if text is not None else None,
+            )
+        return Transaction(forms, text)
+
+    def digest(self) -> str:
+        """A short name of its data: other data, another name."""
+        return digest_of(self.forms if self.text is None else self.text)
+
+    def position(self, path: Path, inside: Position | None = None) -> Position | None:
+        """Where in the text a part stands, or a place inside the string that it is."""
+        if self.text is None:
+            return None
+        path = _written(path)
+        return edn.locate(self.text, path) if inside is None else edn.locate_inside(self.text, path, inside)
+
+    def positions(self, paths: Sequence[Path]) -> Sequence[Position | None]:
+        """Where in the text several parts stand."""
+        if self.text is None:
+            return [None] * len(paths)
+        return edn.locate_all(self.text, list(map(_written, paths)))
+
+    def refusal(self, refused: Refused) -> AdalogError:
+        """The error that says what was refused, and where."""
+        message = refused.message
+        if PRODUCED in refused.path:
+            message += f" (in what {write(self.forms[refused.path[0]][0])} made)"
+        return AdalogError(refused.code, message, self.position(refused.path, refused.inside))
+
+
+def _written(path: Path) -> Path:
+    """The part that is in the text: of what a function made, its call."""
+    return path[: path.index(PRODUCED)] if PRODUCED in path else path
+
+
+def digest_of(data: str | Sequence[Any]) -> str:
+    """A short name of transaction data: other data, another name. Empty for what no transaction can hold."""
+    try:
+        content = data.encode() if isinstance(data, str) else pack(_as_edn(data))
+    except (TypeError, ValueError, OverflowError, AdalogError):
+        return ""
+    return hashlib.sha256(content).hexdigest()[:32]
+
+
+def _as_edn(data: Any) -> Any:
+    """Python's own lists, dicts and sets as vectors, maps and sets."""
+    if isinstance(data, list) or type(data) is tuple:
+        return tuple(map(_as_edn, data))
+    if isinstance(data, dict):
+        return EdnMap((key, _as_edn(value)) for key, value in data.items())
+    return EdnSet(map(_as_edn, data)) if isinstance(data, set | frozenset) else data
+
+
+def resolve(
+    transaction: Transaction, state: State, evaluation: Evaluation, policy: SchemaPolicy, now: int | None = None
+) -> Resolved:
+    """What the transaction does as the state's next one. now: its instant, the clock's where it is None.
+
+    Raises AdalogError with the place of the offending form.
+    """
+    try:
+        return _resolve(transaction, state, evaluation, policy, int(time.time() * 1000) if now is None else now)
+    except Refused as refused:
+        raise transaction.refusal(refused) from None
+
+
+def _resolve(
+    transaction: Transaction, state: State, evaluation: Evaluation, policy: SchemaPolicy, now: int
+) -> Resolved:
+    forms = transaction.forms
+    plain = few_adds(forms, state) if len(forms) < LEAST else plain_adds(forms, state)
+    if plain is not None:
+        effects, instant = _at(max(now, state.instant), plain.effects, state)
+        return Resolved(effects, instant, plain.tempids, plain.new)
+    return _resolved_at_length(transaction, state, evaluation, policy, now)
+
+
+def _resolved_at_length(
+    transaction: Transaction, state: State, evaluation: Evaluation, policy: SchemaPolicy, now: int
+) -> Resolved:
+    """The same for any transaction, which says what is wrong with one."""
+    t = state.t + 1
+    suspects, before = Suspects(), state.schema
+    forms = expanded(transaction.forms, state, evaluation, suspects)
+    declarations = Declarations(state, policy, suspects)
+    declarations.scan(forms)
+    operations = list(_watched(Expansion(state, declarations, t).operations(forms), evaluation))
+    composites = Composites.of(declarations.composites(), declarations.attributes(), state)
+    own, new = resolved(operations, state, composites)
+    ids = {**declarations.ids, **own}
+    collected = Effects(state, ids, composites, new)
+    effects = collected.of(operations)
+    paths = collected.paths
+    schema_changes.check(effects, paths, state, policy)
+    predicates.check(effects, collected.ensured, paths, state, evaluation)
+    effects, instant = _with_instant(effects, paths, state, now)
+    named = {str(name): id_ for name, id_ in ids.items() if not name.startswith("\0")}
+    telling = partial(suspects.diagnostics, before, transaction.positions) if suspects else nothing_to_tell
+    return Resolved(effects, instant, named, new, telling)
+
+
+def _watched(operations: Iterator[Operation], evaluation: Evaluation) -> Iterator[Operation]:
+    for number, operation in enumerate(operations):
+        if number % _CHECK_EVERY == 0:
+            evaluation.check()
+        yield operation
+
+
+def _with_instant(
+    effects: list[Effect], paths: Callable[[tuple[int, int, int]], Path], state: State, now: int
+) -> tuple[list[Effect], int]:
+    """The effects begun by the transaction's instant: the given one, or now, but never before the last."""
+    transaction = TX_BASE + state.t + 1
+    for effect in effects:
+        if effect.a != bootstrap.TX_INSTANT:
+            continue
+        given = (effect.v & layout.PAYLOAD_MASK) - layout.INSTANT_BIAS
+        path = paths((effect.a, effect.e, effect.v))
+        if effect.e != transaction or not effect.added:
+            message = ':db/txInstant belongs to the current transaction alone, "datomic.tx"'
+            raise Refused(Code.TX_INVALID, message, path)
+        if given < state.instant:
+            last = instant_of(state.instant).isoformat()
+            raise Refused(Code.TX_INVALID, f":db/txInstant never goes back, and the last one is {last}", path)
+        if given > now:
+            raise Refused(Code.TX_INVALID, f":db/txInstant {instant_of(given).isoformat()} is in the future", path)
+        return [effect, *(other for other in effects if other is not effect)], given
+    return _at(max(now, state.instant), effects, state)
+
+
+def _at(instant: int, effects: list[Effect], state: State) -> tuple[list[Effect], int]:
+    """The effects begun by the instant, and it."""
+    code = layout.code_of(layout.TAG_INSTANT, instant + layout.INSTANT_BIAS)
+    return [Effect(TX_BASE + state.t + 1, bootstrap.TX_INSTANT, code, True), *effects], instant

@@ -1,0 +1,215 @@
+"""Which entity each tempid of a transaction is: one that a unique identity names, or a new one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from adalog.datalog.errors import AdalogError, Code
+from adalog.store.snapshot.free_ids import Interval, referred
+from adalog.store.state.state import State
+from adalog.store.transact.composites import Composite, Composites, tuple_code
+from adalog.store.transact.operations import (
+    Add,
+    Cas,
+    Ensure,
+    Operation,
+    Path,
+    Refused,
+    Retract,
+    RetractEntity,
+    Tempid,
+    Term,
+    Update,
+)
+
+# Operations that mean nothing for an entity of which nothing holds.
+_OF_KNOWN = (Retract, RetractEntity, Cas)
+
+
+def resolved(
+    operations: Sequence[Operation], state: State, composites: Composites
+) -> tuple[dict[Tempid, int], Interval]:
+    """The ids of all tempids, and an interval without ids that anything had before, which the new ones begin.
+
+    Tempids that give one unique identity the same value are one entity, whichever form says so. Raises
+    UNIQUE_CONFLICT where that would make two entities one, TX_INVALID for a tempid that nothing is said about,
+    LIMIT_EXCEEDED where no ids are left, or chosen ones would leave too few.
+    """
+    union = _Union(state)
+    for operation in operations:
+        if isinstance(operation.e, Tempid):
+            union.meet(operation.e)
+    union.unify(
+        [op for op in operations if isinstance(op, Add) and op.a.unique == "identity"],
+        _Parts.of(operations, composites),
+    )
+    for operation in operations:
+        for term in _referred(operation):
+            if isinstance(term, Tempid) and not union.has_met(term):
+                raise Refused(
+                    Code.TX_INVALID,
+                    f'the tempid "{term}" is only a value here; nothing is said about it as an entity. '
+                    "One that is there is named by a number, an ident or a lookup ref such as "
+                    '[:user/email "ada@example.org"]',
+                    operation.path,
+                )
+        if isinstance(operation, _OF_KNOWN) and isinstance(operation.e, Tempid) and not union.is_known(operation.e):
+            raise Refused(
+                Code.TX_INVALID,
+                f'the tempid "{operation.e}" is a new entity, of which nothing holds yet',
+                operation.path,
+            )
+    new = state.free.without(_chosen(operations, state)).next(union.count_unknown())
+    return union.allocated(new.start), new
+
+
+def _chosen(operations: Iterable[Operation], state: State) -> list[int]:
+    """The free ids that the operations name themselves."""
+    paths: dict[int, Path] = {}
+    for operation in operations:
+        if not isinstance(operation.e, Tempid):
+            paths.setdefault(operation.e, operation.path)
+        for id_ in _named(operation, state):
+            paths.setdefault(id_, operation.path)
+    chosen = state.free.among(paths)
+    if chosen:
+        try:
+            state.free.check_chosen(chosen)
+        except AdalogError as error:
+            raise Refused(error.code, error.message, paths[chosen[0]]) from None
+    return chosen
+
+
+def _named(operation: Operation, state: State) -> Iterable[int]:
+    """The entities that an operation's values name."""
+    if isinstance(operation, RetractEntity):
+        return ()
+    if isinstance(operation, Ensure):
+        return (operation.spec,)
+    if not operation.a.refers:
+        return ()
+    values = (operation.old, operation.new) if isinstance(operation, Cas) else _referred(operation)
+    codes = [value for value in values if value is not None and not isinstance(value, Tempid)]
+    return [id_ for code in codes for id_ in referred(operation.a, code, state.codes)]
+
+
+def _referred(operation: Operation) -> Iterable[Term | None]:
+    if isinstance(operation, Add | Retract):
+        return (operation.v,)
+    if isinstance(operation, Update):
+        return (operation.operand,)
+    return (operation.new,) if isinstance(operation, Cas) else ()
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """The unique composites, and what the transaction says of their components for entities it may make."""
+
+    composites: tuple[Composite, ...]
+    adds: list[Add]
+
+    @staticmethod
+    def of(operations: Iterable[Operation], composites: Composites) -> _Parts:
+        unique = tuple(each for each in composites.all if each.attribute.unique == "identity")
+        components = {component.id for each in unique for component in each.components}
+        adds = [op for op in operations if type(op) is Add and op.a.id in components] if components else []
+        return _Parts(unique, [add for add in adds if isinstance(add.e, Tempid)])
+
+
+class _Union:
+    """Disjoint sets of tempids, each with an entity id once one is known."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._parents: dict[Tempid, Term] = {}
+
+    def meet(self, tempid: Tempid) -> None:
+        self._parents.setdefault(tempid, tempid)
+
+    def has_met(self, tempid: Tempid) -> bool:
+        return tempid in self._parents
+
+    def is_known(self, tempid: Tempid) -> bool:
+        return not isinstance(self.find(tempid), Tempid)
+
+    def find(self, term: Term) -> Term:
+        passed = []
+        while isinstance(term, Tempid):
+            parent = self._parents.get(term, term)
+            if parent is term:
+                break
+            passed.append(term)
+            term = parent
+        for tempid in passed:
+            self._parents[tempid] = term
+        return term
+
+    def unify(self, adds: Sequence[Add], parts: _Parts) -> None:
+        """Until nothing changes: a ref's identity may become known only when the entity it refers to is."""
+        changed = True
+        while changed:
+            changed = self._unify_tuples(parts) if parts.adds else False
+            first: dict[tuple[int, Term], Term] = {}
+            for add in adds:
+                value = self.find(add.v) if isinstance(add.v, Tempid) else add.v
+                holder = None if isinstance(value, Tempid) else self._state.holder(add.a.id, value)
+                if holder is not None and isinstance(add.e, Tempid):
+                    changed |= self._join(add.e, holder, add)
+                elif holder is None:
+                    changed |= self._join(first.setdefault((add.a.id, value), add.e), add.e, add)
+
+    def _unify_tuples(self, parts: _Parts) -> bool:
+        """The same for composites: an entity is known by one when all its components are given."""
+        given: dict[Term, dict[int, Add]] = {}
+        for add in parts.adds:
+            given.setdefault(self.find(add.e), {})[add.a.id] = add
+        changed = False
+        first: dict[tuple[int, tuple[Term, ...]], Term] = {}
+        for e, by_attribute in given.items():
+            for composite in parts.composites:
+                own = [by_attribute.get(component.id) for component in composite.components]
+                found = [add for add in own if add is not None]
+                values = tuple(self.find(add.v) if isinstance(add.v, Tempid) else add.v for add in found)
+                codes = [value for value in values if not isinstance(value, Tempid)]
+                if len(found) < len(own) or not isinstance(self.find(e), Tempid):
+                    continue
+                last = found[-1]._replace(a=composite.attribute)
+                code = tuple_code(codes, self._state) if len(codes) == len(own) else None
+                holder = None if code is None else self._state.holder(composite.attribute.id, code)
+                other = first.setdefault((composite.attribute.id, values), e) if holder is None else holder
+                changed |= self._join(e, other, last)
+        return changed
+
+    def _join(self, left: Term, right: Term, add: Add) -> bool:
+        left, right = self.find(left), self.find(right)
+        if left == right and isinstance(left, Tempid) == isinstance(right, Tempid):
+            return False
+        if isinstance(right, Tempid):
+            self._parents[right] = left
+        elif isinstance(left, Tempid):
+            self._parents[left] = right
+        else:
+            raise Refused(
+                Code.UNIQUE_CONFLICT,
+                f"{add.a.ident} would make entities {left} and {right} one: two unique identities of one form "
+                "belong to different entities",
+                add.path,
+            )
+        return True
+
+    def count_unknown(self) -> int:
+        """How many entities are new."""
+        return len({found for tempid in self._parents if isinstance(found := self.find(tempid), Tempid)})
+
+    def allocated(self, next_entity: int) -> dict[Tempid, int]:
+        """The id of each tempid, new ones in the order in which they were met."""
+        ids: dict[Tempid, int] = {}
+        for tempid in self._parents:
+            id_ = self.find(tempid)
+            if isinstance(id_, Tempid):
+                self._parents[id_] = next_entity
+                id_ = next_entity
+                next_entity += 1
+            ids[tempid] = id_
+        return ids

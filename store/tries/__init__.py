@@ -1,0 +1,1 @@
+"""Sorted columns of codes: tries, their levels of signed pairs, and how they are stored."""

@@ -1,0 +1,276 @@
+"""Levels of signed pairs: what was added to a trie and removed from it since its base, as few sorted runs.
+
+For `store.tries.trie`. Each level is the exact difference between the state below it and the state with it: a pair
+is in it only if the level changed whether the pair holds. So levels are merged by adding weights, and a pair that
+came and went again vanishes. Sizes grow geometrically: a pair is copied a logarithmic number of times, and only the
+youngest level, which is small, is copied for each advance. The idea is that of log-structured merge trees (O'Neil
+et al., 1996), with the weights of Z-sets.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+T = TypeVar("T", np.int64, np.bool_)
+
+Codes = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+Words = NDArray[np.uint64]
+
+YOUNG: Final = 1024
+"""Pairs in the youngest level at most, unless one advance brings more."""
+
+# A level has at least so many times the pairs of the one above it, the youngest left out.
+_RATIO: Final = 8
+
+# Of a row that is sorted as one number.
+_MOST_BITS: Final = 62
+# Fewer rows are sorted column by column.
+_FEW_ROWS: Final = 256
+
+_FILTER_BITS: Final = 16
+_MULTIPLIER: Final = np.uint64(0x9E3779B97F4A7C15)
+
+
+@dataclass(frozen=True, eq=False)
+class Signed:
+    """The pairs (keys[i], v) for v in values[offsets[i]:offsets[i + 1]], sorted; `added` says which came, not went.
+
+    keys: int64[k], sorted, distinct, each with a pair. counts: int64[k], how many values a key has with this level
+    and all below it.
+    """
+
+    keys: Codes
+    offsets: Codes
+    values: Codes
+    added: Bools
+    counts: Codes
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @cached_property
+    def filter(self) -> Words:
+        """A Bloom filter of one hash: bit `hash_of(key) % bits` is set for each key. uint64[power of two]."""
+        words = 1 << max(_FILTER_BITS * len(self.keys) // 64, 1).bit_length()
+        places = (self.keys.view(np.uint64) * _MULTIPLIER) >> np.uint64(64 - (64 * words).bit_length() + 1)
+        bits = np.zeros(words, np.uint64)
+        np.bitwise_or.at(bits, places >> np.uint64(6), np.uint64(1) << (places & np.uint64(63)))
+        return bits
+
+    @property
+    def has_filter(self) -> bool:
+        """Whether `filter` was made."""
+        return "filter" in self.__dict__
+
+    def find(self, keys: Codes) -> Codes:
+        """int64[m]: the position in `self.keys` of each of m keys, -1 where there is none."""
+        if not len(self.keys):
+            return np.full(len(keys), -1, np.int64)
+        at = np.minimum(self.keys.searchsorted(keys), len(self.keys) - 1)
+        return np.where(self.keys[at] == keys, at, -1)
+
+    def position(self, key: int) -> int:
+        """The position of one key, or -1."""
+        at = int(self.keys.searchsorted(key))
+        return at if at < len(self.keys) and self.keys[at] == key else -1
+
+    def pairs_of(self, keys: Codes) -> tuple[Codes, Codes, Bools]:
+        """(keys, values, added) of the given keys' pairs; keys: sorted, distinct."""
+        at = self.find(keys)
+        found = at >= 0
+        if not found.any():
+            return self.keys[:0], self.values[:0], self.added[:0]
+        at = at[found]
+        starts = self.offsets[at]
+        sizes = self.offsets[at + 1] - starts
+        places = runs(starts, sizes)
+        return np.repeat(keys[found], sizes), self.values[places], self.added[places]
+
+    def pairs(self) -> tuple[Codes, Codes, Bools]:
+        """(keys, values, added) of all its pairs, sorted."""
+        return np.repeat(self.keys, np.diff(self.offsets)), self.values, self.added
+
+    def having(self, key: int, value: int, *, added: bool, count: int) -> Signed:
+        """The level with one change more, after which the key has so many values. A pair that came and went is
+        none of it."""
+        keys, offsets, counts = self.keys, self.offsets, self.counts
+        at = int(keys.searchsorted(key))
+        if at == len(keys) or keys[at] != key:
+            place = int(offsets[at])
+            return Signed(
+                _with(keys, at, key),
+                np.concatenate((offsets[: at + 1], offsets[at:] + 1)),
+                _with(self.values, place, value),
+                _with(self.added, place, added),
+                _with(counts, at, count),
+            )
+        start, stop = int(offsets[at]), int(offsets[at + 1])
+        place = start + int(self.values[start:stop].searchsorted(value))
+        if place == stop or self.values[place] != value:
+            return Signed(
+                keys,
+                np.concatenate((offsets[: at + 1], offsets[at + 1 :] + 1)),
+                _with(self.values, place, value),
+                _with(self.added, place, added),
+                _with(_without(counts, at), at, count),
+            )
+        assert bool(self.added[place]) is not added, "a level says again what is so already"
+        values, signs = _without(self.values, place), _without(self.added, place)
+        if stop - start == 1:
+            offsets = np.concatenate((offsets[: at + 1], offsets[at + 2 :] - 1))
+            return Signed(_without(keys, at), offsets, values, signs, _without(counts, at))
+        offsets = np.concatenate((offsets[: at + 1], offsets[at + 1 :] - 1))
+        return Signed(keys, offsets, values, signs, _with(_without(counts, at), at, count))
+
+    def nbytes(self) -> int:
+        """Bytes of its arrays."""
+        arrays = (self.keys, self.offsets, self.values, self.added, self.counts)
+        return sum(array.nbytes for array in arrays)
+
+
+NOTHING_SIGNED: Final = Signed(
+    np.empty(0, np.int64),
+    np.zeros(1, np.int64),
+    np.empty(0, np.int64),
+    np.empty(0, np.bool_),
+    np.empty(0, np.int64),
+)
+
+Levels = tuple[Signed, ...]
+"""Levels, the newest first."""
+
+
+def pushed(fresh: Signed, levels: Levels) -> Levels:
+    """The levels with a newer one on top, merged where sizes would not be geometric."""
+    if not len(fresh):
+        return levels
+    if levels and len(fresh) + len(levels[0]) <= YOUNG:
+        # The youngest is copied each time, so that the one before it stays as it was for who still reads it.
+        fresh, levels = united(fresh, levels[0]), levels[1:]
+    return _geometric(fresh, levels)
+
+
+def pushed_one(key: int, value: int, levels: Levels, *, added: bool, count: int) -> Levels:
+    """The same for one pair, which most transactions come to; `count`: of the key's values after it."""
+    if levels and len(levels[0]) < YOUNG:
+        return _geometric(levels[0].having(key, value, added=added, count=count), levels[1:])
+    return pushed(NOTHING_SIGNED.having(key, value, added=added, count=count), levels)
+
+
+def _geometric(fresh: Signed, levels: Levels) -> Levels:
+    while levels and len(fresh) > YOUNG // 2 and len(levels[0]) < _RATIO * len(fresh):
+        fresh, levels = united(fresh, levels[0]), levels[1:]
+    return (fresh, *levels) if len(fresh) else levels
+
+
+def united(newer: Signed, older: Signed) -> Signed:
+    """Two levels as one. Costs their sizes; only the pairs of keys that are in both are sorted."""
+    at = older.find(newer.keys)
+    shared = at >= 0
+    if not shared.any():
+        return _assembled(newer, older)
+    apart = np.ones(len(older.keys), np.bool_)
+    apart[at[shared]] = False
+    keys = newer.keys[shared]
+    parts = newer.pairs_of(keys), older.pairs_of(keys)
+    pair_keys, values, added = summed(*(np.concatenate(each) for each in zip(*parts, strict=True)))
+    both = grouped(pair_keys, values, added)
+    both = Signed(both.keys, both.offsets, both.values, both.added, newer.counts[newer.find(both.keys)])
+    return _assembled(_chosen(newer, ~shared), _chosen(older, apart), both)
+
+
+def order_of(*columns: Codes) -> Codes:
+    """The order of rows, the first column first; rows that are equal stay as they are.
+
+    Columns of limited span are sorted as one number, by a sort that merges what is sorted already: rows that come
+    as a few sorted runs take linear time.
+    """
+    n = len(columns[0])
+    if n < max(_FEW_ROWS, 2):
+        return np.lexsort(columns[::-1])
+    lows = [int(column.min()) for column in columns]
+    widths = [(int(column.max()) - low).bit_length() for column, low in zip(columns, lows, strict=True)]
+    if sum(widths) > _MOST_BITS:
+        return np.lexsort(columns[::-1])
+    packed = columns[0] - lows[0]
+    for column, low, width in zip(columns[1:], lows[1:], widths[1:], strict=True):
+        packed = (packed << width) | (column - low)
+    return np.argsort(packed, kind="stable")
+
+
+def summed(keys: Codes, values: Codes, added: Bools) -> tuple[Codes, Codes, Bools]:
+    """Pairs of several levels, sorted, with the sum of their signs: 1 or -1, since pairs that sum up to 0 go."""
+    order = order_of(keys, values)
+    keys, values, added = keys[order], values[order], added[order]
+    first = np.ones(len(keys), np.bool_)
+    first[1:] = (keys[1:] != keys[:-1]) | (values[1:] != values[:-1])
+    if first.all():
+        return keys, values, added
+    starts = np.flatnonzero(first)
+    weights = np.add.reduceat(np.where(added, 1, -1), starts)
+    assert (np.abs(weights) <= 1).all(), "a level says again what is so already"
+    left = weights != 0
+    starts = starts[left]
+    return keys[starts], values[starts], weights[left] > 0
+
+
+def grouped(keys: Codes, values: Codes, added: Bools) -> Signed:
+    """A level of pairs that are sorted and distinct; what its keys count is still to be said."""
+    first = np.ones(len(keys), np.bool_)
+    first[1:] = keys[1:] != keys[:-1]
+    starts = np.flatnonzero(first)
+    return Signed(keys[starts], np.append(starts, len(keys)), values, added, np.zeros(len(starts), np.int64))
+
+
+def _with(column: NDArray[T], place: int, item: int | bool) -> NDArray[T]:
+    """The column with an item more."""
+    return np.concatenate((column[:place], np.array([item], column.dtype), column[place:]))
+
+
+def _without(column: NDArray[T], place: int) -> NDArray[T]:
+    """The column with an item less."""
+    return np.concatenate((column[:place], column[place + 1 :]))
+
+
+def _chosen(level: Signed, which: Bools) -> Signed:
+    """Some keys of a level."""
+    if which.all():
+        return level
+    sizes = np.diff(level.offsets)
+    pairs = np.repeat(which, sizes)
+    offsets = np.zeros(int(np.count_nonzero(which)) + 1, np.int64)
+    np.cumsum(sizes[which], out=offsets[1:])
+    return Signed(level.keys[which], offsets, level.values[pairs], level.added[pairs], level.counts[which])
+
+
+def _assembled(*parts: Signed) -> Signed:
+    """Levels of different keys as one."""
+    keys = np.concatenate([part.keys for part in parts])
+    # Stable, so that runs which are sorted already are merged and not sorted.
+    order = np.argsort(keys, kind="stable")
+    sizes = np.concatenate([np.diff(part.offsets) for part in parts])
+    starts = np.cumsum(sizes) - sizes
+    sizes = sizes[order]
+    offsets = np.zeros(len(order) + 1, np.int64)
+    np.cumsum(sizes, out=offsets[1:])
+    places = runs(starts[order], sizes)
+    return Signed(
+        keys[order],
+        offsets,
+        np.concatenate([part.values for part in parts])[places],
+        np.concatenate([part.added for part in parts])[places],
+        np.concatenate([part.counts for part in parts])[order],
+    )
+
+
+def runs(starts: Codes, sizes: Codes) -> Codes:
+    """The numbers starts[0], starts[0] + 1 … (sizes[0] of them), then those of the next run, and so on."""
+    ends = np.cumsum(sizes)
+    total = int(ends[-1]) if len(ends) else 0
+    return np.arange(total) + np.repeat(starts - ends + sizes, sizes)

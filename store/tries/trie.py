@@ -1,0 +1,529 @@
+"""Tries of int64 codes: from a key to its sorted values, as flat columns.
+
+For the store, which builds them, and the executor's extenders, which read them. A trie is a base (large, shared by
+many snapshots, often memory-mapped) and a few levels of what came and went since (`store.tries.signed`). A trie
+never changes; `advanced` gives the next one, which shares all but the youngest level with it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adalog.store.tries.signed import (
+    NOTHING_SIGNED,
+    Bools,
+    Codes,
+    Levels,
+    Signed,
+    grouped,
+    order_of,
+    pushed,
+    pushed_one,
+    runs,
+    summed,
+)
+
+# A direct index is kept where it costs at most two slots a key.
+_DENSE_SLOTS_PER_KEY = 2
+_DENSE_SLACK = 64
+
+# A touched row from this length on is merged by itself, where a copy of it costs more than finding the places.
+_LONG_ROW = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class Csr:
+    """Compressed sparse rows: the values of `keys[i]` are `values[offsets[i]:offsets[i + 1]]`, sorted and distinct.
+
+    keys: int64[k], sorted, distinct. offsets: int64[k + 1]. values: int64[n].
+    """
+
+    keys: Codes
+    offsets: Codes
+    values: Codes
+
+    @cached_property
+    def dense(self) -> NDArray[np.int32]:
+        """int32[span]: the position in `keys` of key `keys[0] + i`, or -1; empty where keys are too far apart."""
+        if len(self.keys) == 0:
+            return np.empty(0, np.int32)
+        span = int(self.keys[-1]) - int(self.keys[0]) + 1
+        if span > _DENSE_SLOTS_PER_KEY * len(self.keys) + _DENSE_SLACK:
+            return np.empty(0, np.int32)
+        index = np.full(span, -1, np.int32)
+        index[self.keys - self.keys[0]] = np.arange(len(self.keys), dtype=np.int32)
+        return index
+
+    @cached_property
+    def longest(self) -> int:
+        """The length of the longest row. O(k) the first time."""
+        return int(np.diff(self.offsets).max(initial=0))
+
+    @cached_property
+    def span(self) -> tuple[int, int]:
+        """The least and the greatest value, (0, 0) of none. O(n) the first time."""
+        return (int(self.values.min()), int(self.values.max())) if len(self.values) else (0, 0)
+
+    @cached_property
+    def diagonal(self) -> Codes:
+        """The keys that are among their own values: int64[m], sorted. O(n) the first time."""
+        keys, values = self.pairs()
+        return np.ascontiguousarray(keys[keys == values])
+
+    def prepare(self) -> None:
+        """Makes what would be made when first asked for, so that no reader has to."""
+        _ = self.dense, self.longest, self.span
+
+    def nbytes(self) -> int:
+        """Bytes of its arrays."""
+        dense = self.__dict__.get("dense", EMPTY.values)
+        return int(self.keys.nbytes + self.offsets.nbytes + self.values.nbytes + dense.nbytes)
+
+    @staticmethod
+    def from_sorted(keys: Codes, values: Codes) -> Csr:
+        """From pairs sorted by (key, value) and distinct; both int64[n]."""
+        n = len(keys)
+        if n == 0:
+            return EMPTY
+        first = np.empty(n, np.bool_)
+        first[0] = True
+        np.not_equal(keys[1:], keys[:-1], out=first[1:])
+        starts = np.flatnonzero(first)
+        offsets = np.empty(len(starts) + 1, np.int64)
+        offsets[:-1] = starts
+        offsets[-1] = n
+        return Csr(np.ascontiguousarray(keys[starts]), offsets, np.ascontiguousarray(values))
+
+    @staticmethod
+    def from_pairs(keys: Codes, values: Codes) -> Csr:
+        """From pairs in any order, repeats allowed; both int64[n]."""
+        order = order_of(keys, values)
+        keys, values = keys[order], values[order]
+        if len(keys) > 1:
+            keep = np.empty(len(keys), np.bool_)
+            keep[0] = True
+            np.logical_or(keys[1:] != keys[:-1], values[1:] != values[:-1], out=keep[1:])
+            keys, values = keys[keep], values[keep]
+        return Csr.from_sorted(keys, values)
+
+    def row(self, key: int) -> Codes | None:
+        """The values of one key, or None where it has no row. O(1) or O(log k)."""
+        if not len(self.keys):
+            return None
+        dense = self.dense
+        if len(dense):
+            at = key - int(self.keys[0])
+            if at < 0 or at >= len(dense):
+                return None
+            position = int(dense[at])
+            if position < 0:
+                return None
+        else:
+            position = int(self.keys.searchsorted(key))
+            if position == len(self.keys) or self.keys[position] != key:
+                return None
+        return self.values[self.offsets[position] : self.offsets[position + 1]]
+
+    def find(self, keys: Codes) -> Codes:
+        """int64[m]: the position in `self.keys` of each of m keys, -1 where there is none."""
+        if len(self.keys) == 0:
+            return np.full(len(keys), -1, np.int64)
+        dense = self.dense
+        if len(dense):
+            at = keys - self.keys[0]
+            inside = (at >= 0) & (at < len(dense))
+            return np.where(inside, dense[np.where(inside, at, 0)], -1).astype(np.int64)
+        at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        return np.where(self.keys[at] == keys, at, -1)
+
+    def sizes(self, keys: Codes) -> Codes:
+        """int64[m]: the row length of each of m keys."""
+        at = self.find(keys)
+        return np.where(at >= 0, self.offsets[np.minimum(at + 1, len(self.keys))] - self.offsets[at], 0)
+
+    def places(self, keys: Codes) -> tuple[Codes, Codes]:
+        """(sizes int64[m], places): the row length of each of m keys, and where in `values` all those rows are."""
+        at = self.find(keys)
+        found = at >= 0
+        at[~found] = 0
+        starts = self.offsets[at] if len(self.keys) else np.zeros(len(at), np.int64)
+        sizes = np.where(found, self.offsets[np.minimum(at + 1, len(self.keys))] - starts, 0)
+        return sizes, runs(starts, sizes)
+
+    def pairs(self) -> tuple[Codes, Codes]:
+        """(keys, values), both int64[n], sorted."""
+        return np.repeat(self.keys, np.diff(self.offsets)), self.values
+
+
+def distinct(values: Codes) -> Codes:
+    """The distinct values, sorted. numpy's own `unique` hashes integers, which takes 70 times as long as this."""
+    if len(values) < 2:
+        return values.copy()
+    ordered = values if (values[1:] >= values[:-1]).all() else np.sort(values)
+    first = np.ones(len(ordered), np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
+    return ordered[first]
+
+
+EMPTY = Csr(np.empty(0, np.int64), np.zeros(1, np.int64), np.empty(0, np.int64))
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """pairs: that hold. rows: keys that have values. longest: an upper bound of the longest row's length."""
+
+    pairs: int
+    rows: int
+    longest: int
+
+
+class Trie:
+    """A base and levels of signed pairs above it, the newest first.
+
+    size: of the trie as a whole; that of the base where there are no levels.
+    """
+
+    def __init__(self, base: Csr, levels: Levels = (), size: Size | None = None) -> None:
+        assert size is not None or not levels
+        self.base = base
+        self.levels = levels
+        self._size = size
+        self._long_rows: dict[int, Codes] = {}
+        # Values of touched rows that were written out for readers.
+        self.written = 0
+
+    @property
+    def size(self) -> Size:
+        """Its counts, at no cost."""
+        size = self._size
+        if size is None:
+            base = self.base
+            size = self._size = Size(len(base.values), len(base.keys), base.longest)
+        return size
+
+    @property
+    def pairs(self) -> int:
+        """Pairs that hold."""
+        return len(self.base.values) if self._size is None else self._size.pairs
+
+    @property
+    def rows(self) -> int:
+        """Keys that have values."""
+        return len(self.base.keys) if self._size is None else self._size.rows
+
+    # One row
+
+    def count(self, key: int) -> int:
+        """How many values a key has. O(log)."""
+        touched = self.touched_count(key)
+        if touched is not None:
+            return touched
+        row = self.base.row(key)
+        return 0 if row is None else len(row)
+
+    def touched_count(self, key: int) -> int | None:
+        """How many values a key has whose row is another one than the base has; None for other keys."""
+        for level in self.levels:
+            at = level.position(key)
+            if at >= 0:
+                return int(level.counts[at])
+        return None
+
+    def holds(self, key: int, value: int) -> bool:
+        """Whether a key has a value. O(log)."""
+        for level in self.levels:
+            at = level.position(key)
+            if at >= 0:
+                start, stop = level.offsets[at : at + 2]
+                place = start + int(level.values[start:stop].searchsorted(value))
+                if place < stop and level.values[place] == value:
+                    return bool(level.added[place])
+        row = self.base.row(key)
+        return row is not None and _among(row, value)
+
+    def mentions(self, key: int) -> bool:
+        """Whether the key has, or lately had, values. Makes no index of the base."""
+        keys = self.base.keys
+        at = int(keys.searchsorted(key))
+        return (at < len(keys) and bool(keys[at] == key)) or self.touched(key)
+
+    def touched(self, key: int) -> bool:
+        """Whether the key's row is another one than the base has."""
+        return any(level.position(key) >= 0 for level in self.levels)
+
+    def row(self, key: int) -> Codes:
+        """The values of one key, sorted; empty where there are none. Costs the row where it is touched."""
+        row = self.base.row(key)
+        if row is None:
+            row = EMPTY.values
+        if not self.levels:
+            return row
+        touching = [(level, at) for level in self.levels if (at := level.position(key)) >= 0]
+        if not touching:
+            return row
+        kept = self._long_rows.get(key)
+        if kept is not None:
+            return kept
+        if len(touching) == 1:
+            level, at = touching[0]
+            start, stop = int(level.offsets[at]), int(level.offsets[at + 1])
+            values, added = level.values[start:stop], level.added[start:stop]
+        else:
+            _, values, added = self._signed(np.array([key], np.int64))
+        merged = _merged(row, values, added)
+        if len(merged) >= _LONG_ROW:
+            self._long_rows[key] = merged
+        return merged
+
+    # Many rows
+
+    def counts(self, keys: Codes) -> Codes:
+        """int64[m]: how many values each of m keys has."""
+        counts = self.base.sizes(keys)
+        for level in reversed(self.levels):
+            at = level.find(keys)
+            counts = np.where(at >= 0, level.counts[at], counts)
+        return counts
+
+    def has(self, keys: Codes) -> Bools:
+        """Mask of those of m keys, sorted and distinct, that have values. Makes no index of the base."""
+        mask = np.zeros(len(keys), np.bool_)
+        base, low, high = self.base.keys, int(keys[0]), int(keys[-1])
+        # Most tries are asked for keys that are far from all of theirs.
+        if len(base) and low <= base[-1] and high >= base[0]:
+            mask = base[np.minimum(base.searchsorted(keys), len(base) - 1)] == keys
+        for level in reversed(self.levels):
+            if low <= level.keys[-1] and high >= level.keys[0]:
+                at = level.find(keys)
+                mask = np.where(at >= 0, level.counts[at] > 0, mask)
+        return mask
+
+    def rows_of(self, keys: Codes) -> tuple[Codes, Codes]:
+        """(sizes int64[m], values): the rows of m keys, sorted and distinct, one after the other."""
+        if len(keys) == 1:
+            row = self.row(int(keys[0]))
+            return np.array([len(row)], np.int64), row
+        sizes, places = self.base.places(keys)
+        values = self.base.values[places]
+        if not self.levels:
+            return sizes, values
+        signed = self._signed(keys)
+        if not len(signed[0]):
+            return sizes, values
+        return self._with_signed(keys, sizes, values, signed)
+
+    def pairs_of(self, keys: Codes) -> tuple[Codes, Codes]:
+        """(keys, values), both int64[n]: the pairs of the given keys, which are sorted and distinct."""
+        sizes, values = self.rows_of(keys)
+        return np.repeat(keys, sizes), values
+
+    def _signed(self, keys: Codes) -> tuple[Codes, Codes, Bools]:
+        """What all levels together say of the keys, which are sorted and distinct: pairs in order, each once."""
+        parts = [level.pairs_of(keys) for level in self.levels]
+        parts = [part for part in parts if len(part[0])]
+        if len(parts) < 2:
+            return parts[0] if parts else (EMPTY.values, EMPTY.values, np.empty(0, np.bool_))
+        keys, values, added = (np.concatenate(each) for each in zip(*parts, strict=True))
+        return summed(keys, values, added)
+
+    def _with_signed(
+        self, keys: Codes, sizes: Codes, values: Codes, signed: tuple[Codes, Codes, Bools]
+    ) -> tuple[Codes, Codes]:
+        """The base's rows of the keys with the signed pairs: long ones row by row, the others all at once."""
+        changes = grouped(*signed)
+        at = keys.searchsorted(changes.keys)
+        starts = np.cumsum(sizes) - sizes
+        long = sizes[at] >= _LONG_ROW
+        pieces: dict[int, Codes] = {}
+        for i in np.flatnonzero(long).tolist():
+            place, (start, stop) = int(at[i]), changes.offsets[i : i + 2]
+            row = values[starts[place] : starts[place] + sizes[place]]
+            pieces[place] = _merged(row, changes.values[start:stop], changes.added[start:stop])
+        short = at[~long]
+        if len(short):
+            own = runs(starts[short], sizes[short])
+            which = np.repeat(~long, np.diff(changes.offsets))
+            pair_keys = np.concatenate((np.repeat(keys[short], sizes[short]), signed[0][which]))
+            pair_values = np.concatenate((values[own], signed[1][which]))
+            added = np.concatenate((np.ones(len(own), np.bool_), signed[2][which]))
+            pair_keys, pair_values, _ = summed(pair_keys, pair_values, added)
+            bounds = np.append(pair_keys.searchsorted(keys[short]), len(pair_keys)).tolist()
+            fresh = pair_values
+        else:
+            bounds, fresh = [0], EMPTY.values
+        return _replaced(sizes, values, (short, bounds, fresh), pieces)
+
+    @cached_property
+    def over(self) -> Csr:
+        """The rows of all keys that the levels touch, empty ones too. Costs these rows; kept."""
+        if not self.levels:
+            return EMPTY
+        keys = self._touched_keys()
+        sizes, values = self.rows_of(keys)
+        offsets = np.zeros(len(keys) + 1, np.int64)
+        np.cumsum(sizes, out=offsets[1:])
+        return Csr(keys, offsets, values)
+
+    @cached_property
+    def over_cost(self) -> int:
+        """About how many values `over` has."""
+        return sum(int(level.counts.sum()) for level in self.levels)
+
+    @property
+    def has_over(self) -> bool:
+        """Whether `over` was made."""
+        return "over" in self.__dict__
+
+    def _touched_keys(self) -> Codes:
+        if len(self.levels) == 1:
+            return self.levels[0].keys
+        keys = np.sort(np.concatenate([level.keys for level in self.levels]), kind="stable")
+        return distinct(keys)
+
+    # Everything
+
+    @cached_property
+    def merged(self) -> Csr:
+        """Base and levels as one. O(size) where there are levels; kept."""
+        if not self.levels:
+            return self.base
+        parts = [level.pairs() for level in self.levels]
+        signed = summed(*(np.concatenate(each) for each in zip(*parts, strict=True)))
+        base_keys, base_values = self.base.pairs()
+        keys, values = np.concatenate((base_keys, signed[0])), np.concatenate((base_values, signed[1]))
+        order = order_of(keys, values)
+        keys, values = keys[order], values[order]
+        # A pair that is there twice is one of the base that went.
+        twice = (keys[1:] == keys[:-1]) & (values[1:] == values[:-1])
+        kept = np.ones(len(keys), np.bool_)
+        kept[1:] &= ~twice
+        kept[:-1] &= ~twice
+        return Csr.from_sorted(keys[kept], values[kept])
+
+    @cached_property
+    def keys(self) -> Codes:
+        """The keys that have values: int64[k], sorted, distinct. Copies them where some came or went; `rows` is
+        their number."""
+        if not self.levels:
+            return self.base.keys
+        touched = self._touched_keys()
+        lives, at = self.counts(touched) > 0, self.base.find(touched)
+        gone, new = at[(at >= 0) & ~lives], touched[(at < 0) & lives]
+        keys = np.delete(self.base.keys, gone) if len(gone) else self.base.keys
+        return np.insert(keys, keys.searchsorted(new), new) if len(new) else keys
+
+    @cached_property
+    def diagonal(self) -> Codes:
+        """The keys that are among their own values: int64[m], sorted."""
+        keys = self.base.diagonal
+        for level in reversed(self.levels):
+            pair_keys = np.repeat(level.keys, np.diff(level.offsets))
+            own = pair_keys == level.values
+            came, went = pair_keys[own & level.added], pair_keys[own & ~level.added]
+            keys = np.delete(keys, keys.searchsorted(went))
+            keys = np.insert(keys, keys.searchsorted(came), came)
+        return keys
+
+    # The next one
+
+    def advanced(self, keys: Codes, values: Codes, added: Bools) -> Trie:
+        """After these events, oldest first: `added[i]` puts or drops (keys[i], values[i]), which changes something.
+
+        Costs the events and the youngest level; that of a merge of levels now and then.
+        """
+        if len(keys) == 1:
+            return self._advanced_by_one(int(keys[0]), int(values[0]), added=bool(added[0]))
+        fresh, size = self.difference(keys, values, added)
+        return Trie(self.base, pushed(fresh, self.levels), size) if len(fresh) else self
+
+    def _advanced_by_one(self, key: int, value: int, *, added: bool) -> Trie:
+        before, size = self.count(key), self.size
+        after = before + 1 if added else before - 1
+        assert after >= 0, "what was not there was taken away"
+        rows = size.rows + (before == 0) - (after == 0)
+        size = Size(size.pairs + after - before, rows, max(size.longest, after))
+        return Trie(self.base, pushed_one(key, value, self.levels, added=added, count=after), size)
+
+    def difference(self, keys: Codes, values: Codes, added: Bools) -> tuple[Signed, Size]:
+        """What these events, as for `advanced`, change, and the size after it."""
+        if len(keys) == 0:
+            return NOTHING_SIGNED, self.size
+        order = order_of(keys, values)
+        keys, values, added = keys[order], values[order], added[order]
+        last = np.ones(len(keys), np.bool_)
+        last[:-1] = (keys[1:] != keys[:-1]) | (values[1:] != values[:-1])
+        first = np.ones(len(keys), np.bool_)
+        first[1:] = last[:-1]
+        # A pair's first event says whether it held before, its last one whether it does now.
+        changed = added[first] == added[last]
+        if not changed.any():
+            return NOTHING_SIGNED, self.size
+        kept = np.flatnonzero(last)[changed]
+        fresh = grouped(keys[kept], values[kept], added[kept])
+        before = self.counts(fresh.keys)
+        after = before + np.add.reduceat(np.where(fresh.added, 1, -1), fresh.offsets[:-1])
+        assert (after >= 0).all(), "what was not there was taken away"
+        fresh = Signed(fresh.keys, fresh.offsets, fresh.values, fresh.added, after)
+        size = Size(
+            self.pairs + int((after - before).sum()),
+            self.rows + int(np.count_nonzero(after)) - int(np.count_nonzero(before)),
+            max(self.size.longest, int(after.max())),
+        )
+        return fresh, size
+
+    def forget(self) -> None:
+        """Lets go of what was written out for readers; who asks again has it written again."""
+        for name in ("over", "merged", "keys", "diagonal"):
+            self.__dict__.pop(name, None)
+        self._long_rows.clear()
+
+    def nbytes(self) -> int:
+        """Bytes of its levels, and of what was written out for readers."""
+        written = sum(row.nbytes for row in tuple(self._long_rows.values()))
+        for name in ("over", "merged"):
+            csr = self.__dict__.get(name)
+            written += 0 if csr is None or csr is self.base else csr.nbytes()
+        return sum(level.nbytes() for level in self.levels) + written
+
+
+def _among(row: Codes, value: int) -> bool:
+    at = int(row.searchsorted(value))
+    return at < len(row) and bool(row[at] == value)
+
+
+def _merged(row: Codes, values: Codes, added: Bools) -> Codes:
+    """A row with signed values, sorted and each once."""
+    if len(values) == 1:
+        place = int(row.searchsorted(values[0]))
+        return np.concatenate((row[:place], values, row[place:]) if added[0] else (row[:place], row[place + 1 :]))
+    gone, new = values[~added], values[added]
+    if len(gone):
+        row = np.delete(row, row.searchsorted(gone))
+    return np.insert(row, row.searchsorted(new), new) if len(new) else row
+
+
+def _replaced(
+    sizes: Codes, values: Codes, short: tuple[Codes, list[int], Codes], pieces: dict[int, Codes]
+) -> tuple[Codes, Codes]:
+    """Rows that follow each other, some replaced: those at places `short[0]` by what lies between the bounds
+    `short[1]` of `short[2]`, those in `pieces` each by its own."""
+    places, bounds, fresh = short
+    if len(places) == len(sizes):
+        return np.diff(bounds), fresh
+    if len(pieces) == len(sizes) == 1:
+        (row,) = pieces.values()
+        return np.array([len(row)], np.int64), row
+    sizes = sizes.copy()
+    pool, starts, at = [values], np.cumsum(sizes) - sizes, len(values)
+    for place, row in pieces.items():
+        starts[place], sizes[place] = at, len(row)
+        pool.append(row)
+        at += len(row)
+    starts[places] = at + np.array(bounds[:-1], np.int64)
+    sizes[places] = np.diff(bounds)
+    pool.append(fresh)
+    return sizes, np.concatenate(pool)[runs(starts, sizes)]

@@ -1,0 +1,135 @@
+"""An attribute as the schema declares it: a value, made anew whenever the schema changes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, Literal
+
+from adalog.datalog.values import Keyword, Symbol
+
+# Entity ids: users' own below, then what has an ident (the first thousand are built in), then one entity for each
+# transaction.
+SCHEMA_BASE: Final = 1 << 41
+FIRST_OWN_IDENT: Final = SCHEMA_BASE + 1000
+TX_BASE: Final = 1 << 42
+
+# Versions that did not look gave every new entity this id once a client had chosen the one before.
+MERGED: Final = SCHEMA_BASE
+
+VALUE_TYPES: Final = frozenset(
+    {"long", "bigint", "double", "float", "bigdec", "string", "keyword", "symbol", "boolean"}
+    | {"instant", "uuid", "uri", "bytes", "ref", "tuple"}
+)
+
+Cardinality = Literal["one", "many"]
+Uniqueness = Literal["value", "identity"]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What attributes can have in common. value_type: a name of VALUE_TYPES, or None until the first use decides it
+    (open schema only). tuple_attrs: of a composite tuple, what it is made of. preds: what its values have to
+    satisfy, each a built-in predicate or the ident of a stored query.
+    """
+
+    value_type: str | None = None
+    cardinality: Cardinality = "one"
+    unique: Uniqueness | None = None
+    component: bool = False
+    index: bool = False
+    no_history: bool = False
+    tuple_types: tuple[str, ...] | None = None
+    tuple_type: str | None = None
+    tuple_attrs: tuple[Keyword, ...] | None = None
+    preds: tuple[Symbol, ...] = ()
+
+
+PLAIN: Final = Kind()
+
+
+@lru_cache(1024)
+def shared(kind: Kind) -> Kind:
+    """An equal kind, the same object for all who ask: thousands of attributes have a few kinds."""
+    return kind
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """id: the entity id. ident_code: the ident keyword's code."""
+
+    id: int
+    ident: Keyword
+    ident_code: int
+    kind: Kind = PLAIN
+    doc: str | None = None
+
+    @property
+    def value_type(self) -> str | None:
+        """A name of VALUE_TYPES, or None until the first use decides it."""
+        return self.kind.value_type
+
+    @property
+    def cardinality(self) -> Cardinality:
+        """How many values of it an entity can hold."""
+        return self.kind.cardinality
+
+    @property
+    def unique(self) -> Uniqueness | None:
+        """Whether only one entity can have a value, and whether the value names it."""
+        return self.kind.unique
+
+    @property
+    def component(self) -> bool:
+        """Whether what it refers to is a part of the entity."""
+        return self.kind.component
+
+    @property
+    def index(self) -> bool:
+        """Whether an index by value was asked for."""
+        return self.kind.index
+
+    @property
+    def no_history(self) -> bool:
+        """Whether views of the past show only what still holds."""
+        return self.kind.no_history
+
+    @property
+    def tuple_types(self) -> tuple[str, ...] | None:
+        """The types of its tuples' items, one for each."""
+        return self.kind.tuple_types
+
+    @property
+    def tuple_type(self) -> str | None:
+        """The type of all items of its tuples."""
+        return self.kind.tuple_type
+
+    @property
+    def tuple_attrs(self) -> tuple[Keyword, ...] | None:
+        """Of a composite tuple, what it is made of."""
+        return self.kind.tuple_attrs
+
+    @property
+    def preds(self) -> tuple[Symbol, ...]:
+        """What its values have to satisfy."""
+        return self.kind.preds
+
+    @property
+    def is_ref(self) -> bool:
+        """Whether its values are entity ids."""
+        return self.kind.value_type == "ref"
+
+    @property
+    def refers(self) -> bool:
+        """Whether its values name entities: as refs, or in tuples that are written by hand."""
+        kind = self.kind
+        return (
+            kind.value_type == "ref"
+            or kind.tuple_type == "ref"
+            or (kind.tuple_types is not None and "ref" in kind.tuple_types)
+        )
+
+    @property
+    def is_many(self) -> bool:
+        """Whether an entity can hold several values of it."""
+        return self.kind.cardinality == "many"

@@ -1,0 +1,115 @@
+"""What every database knows before its first transaction: the idents that describe a schema, at t = 0."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from adalog.datalog.values import Keyword
+from adalog.store.values.attribute import SCHEMA_BASE, Uniqueness
+
+# The place in this list is the entity id for ever: new ones go to the end.
+_IDENTS: Final = (
+    "db/ident",
+    "db/valueType",
+    "db/cardinality",
+    "db/unique",
+    "db/isComponent",
+    "db/doc",
+    "db/index",
+    "db/noHistory",
+    "db/tupleAttrs",
+    "db/tupleTypes",
+    "db/tupleType",
+    "db.attr/preds",
+    "db/ensure",
+    "db/txInstant",
+    "db.cardinality/one",
+    "db.cardinality/many",
+    "db.unique/value",
+    "db.unique/identity",
+    "db.type/long",
+    "db.type/bigint",
+    "db.type/double",
+    "db.type/float",
+    "db.type/bigdec",
+    "db.type/string",
+    "db.type/keyword",
+    "db.type/symbol",
+    "db.type/boolean",
+    "db.type/instant",
+    "db.type/uuid",
+    "db.type/uri",
+    "db.type/bytes",
+    "db.type/ref",
+    "db.type/tuple",
+    "db/fn",
+    "db.entity/attrs",
+    "db.entity/preds",
+)
+_IDS: Final = {name: SCHEMA_BASE + 1 + place for place, name in enumerate(_IDENTS)}
+
+IDENT: Final = _IDS["db/ident"]
+VALUE_TYPE: Final = _IDS["db/valueType"]
+CARDINALITY: Final = _IDS["db/cardinality"]
+UNIQUE: Final = _IDS["db/unique"]
+IS_COMPONENT: Final = _IDS["db/isComponent"]
+DOC: Final = _IDS["db/doc"]
+INDEX: Final = _IDS["db/index"]
+NO_HISTORY: Final = _IDS["db/noHistory"]
+TUPLE_ATTRS: Final = _IDS["db/tupleAttrs"]
+TUPLE_TYPES: Final = _IDS["db/tupleTypes"]
+TUPLE_TYPE: Final = _IDS["db/tupleType"]
+ATTR_PREDS: Final = _IDS["db.attr/preds"]
+ENSURE: Final = _IDS["db/ensure"]
+TX_INSTANT: Final = _IDS["db/txInstant"]
+FN: Final = _IDS["db/fn"]
+ENTITY_ATTRS: Final = _IDS["db.entity/attrs"]
+ENTITY_PREDS: Final = _IDS["db.entity/preds"]
+
+MANY: Final = _IDS["db.cardinality/many"]
+ONE: Final = _IDS["db.cardinality/one"]
+UNIQUENESS: Final[dict[int, Uniqueness]] = {
+    _IDS["db.unique/value"]: "value",
+    _IDS["db.unique/identity"]: "identity",
+}
+TYPES: Final = {id_: name.removeprefix("db.type/") for name, id_ in _IDS.items() if name.startswith("db.type/")}
+TYPE_IDS: Final = {name: id_ for id_, name in TYPES.items()}
+
+# Attributes whose datoms make a schema: a transaction that touches one of them makes a new one.
+SCHEMA_ATTRIBUTES: Final = frozenset(range(IDENT, TX_INSTANT))
+
+_VALUE_TYPES: Final = {
+    IDENT: "keyword",
+    VALUE_TYPE: "ref",
+    CARDINALITY: "ref",
+    UNIQUE: "ref",
+    IS_COMPONENT: "boolean",
+    DOC: "string",
+    INDEX: "boolean",
+    NO_HISTORY: "boolean",
+    TUPLE_ATTRS: "tuple",
+    TUPLE_TYPES: "tuple",
+    TUPLE_TYPE: "keyword",
+    ATTR_PREDS: "symbol",
+    ENSURE: "ref",
+    TX_INSTANT: "instant",
+    FN: "string",
+    ENTITY_ATTRS: "keyword",
+    ENTITY_PREDS: "symbol",
+}
+_MANY: Final = frozenset({ATTR_PREDS, ENSURE, ENTITY_ATTRS, ENTITY_PREDS})
+
+
+def is_built_in(e: int) -> bool:
+    """Whether the entity is one of these."""
+    return SCHEMA_BASE < e <= SCHEMA_BASE + len(_IDENTS)
+
+
+def datoms() -> list[tuple[int, int, Keyword | int]]:
+    """(entity, attribute, value) of every built-in datom; refs are entity ids."""
+    rows: list[tuple[int, int, Keyword | int]] = [(id_, IDENT, Keyword(name)) for name, id_ in _IDS.items()]
+    for attribute, value_type in _VALUE_TYPES.items():
+        rows.append((attribute, VALUE_TYPE, TYPE_IDS[value_type]))
+        rows.append((attribute, CARDINALITY, MANY if attribute in _MANY else ONE))
+    rows.append((IDENT, UNIQUE, _IDS["db.unique/identity"]))
+    return rows

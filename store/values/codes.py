@@ -1,0 +1,453 @@
+"""Values as int64 codes and back: equal codes are equal values (dialect, 7).
+
+`Codes` is the database's shared dictionary; `Scratch` adds to it the values that one query makes up and forgets.
+The layout of a code is in `store.values.layout`, how a value is spelt as a dictionary key in `store.values.keys`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from itertools import islice
+from typing import Any, Final, Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.values import type_name
+from adalog.store.values import layout
+from adalog.store.values.dictionary import Block, Dictionary
+from adalog.store.values.keys import TEXT_TAGS, Spelling, inline_value, spell, value_of_key
+
+Int64s = NDArray[np.int64]
+
+# Codes that are decoded sooner one by one than by the column.
+_FEW: Final = 16
+# Those whose keys are fetched sooner one by one than as a column of Arrow's.
+_PAGE: Final = 256
+_SCRATCH_LIMIT: Final = 20_000_000
+_SCRATCH_CHARACTERS: Final = 1 << 28
+# Bytes of an entry besides its key, and of a collection's objects for each byte of its key.
+_ENTRY: Final = 300
+_OF_COLLECTION: Final = 8
+# Values that are looked up at once.
+_AT_ONCE: Final = 4096
+# Bytes that are taken at once.
+_PIECE: Final = 1 << 16
+_COLON: Final = pa.scalar(":", pa.large_string())
+_NOTHING: Final = pa.scalar("", pa.large_string())
+_PAYLOAD: Final = np.int64(layout.PAYLOAD_MASK)
+
+
+def _listed(array: NDArray[Any]) -> list[Any]:
+    values: list[Any] = array.tolist()
+    return values
+
+
+class Coder(Protocol):
+    """What the engine needs of codes, whether the database's or a query's own."""
+
+    def intern(self, value: Any) -> int:
+        """The value's code, made if need be."""
+
+    def lookup(self, value: Any) -> int | None:
+        """The value's code, or None where no datom can hold it."""
+
+    def decode(self, code: int) -> Any:
+        """The value of a code."""
+
+    def decode_many(self, codes: Int64s) -> list[Any]:
+        """The values of many codes."""
+
+    def to_arrow(self, codes: Int64s) -> pa.Array:
+        """The values as an Arrow column; ValueError where they are not all of one type that Arrow has."""
+
+    def tags(self, codes: Int64s) -> NDArray[np.int8]:
+        """The type tag of each code, 0 for a code that is its own long."""
+
+
+class Codes:
+    """The database's dictionaries: append-only, one thread interns, any number read."""
+
+    def __init__(self, dictionaries: Mapping[int, Dictionary] | None = None, secret: bytes | None = None) -> None:
+        """secret: of the dictionaries that are not given, as there."""
+        given = dictionaries or {}
+        self._dictionaries = {
+            tag: given[tag] if tag in given else Dictionary(secret=secret) for tag in layout.DICTIONARY_TAGS
+        }
+
+    def intern(self, value: Any) -> int:
+        """The value's code, made if need be. For one thread at a time."""
+        tag, key = spell(value)
+        return key if isinstance(key, int) else layout.code_of(tag, self._dictionaries[tag].add(key))
+
+    def intern_text(self, tag: int, texts: pa.Array) -> Int64s:
+        """Codes of a column of strings (or of keywords' or uris' text): int64[n]."""
+        encoded = texts.dictionary_encode()
+        dictionary = self._dictionaries[tag]
+        numbers = [dictionary.add(text.encode()) for text in encoded.dictionary.to_pylist()]
+        base = layout.code_of(tag, 0)
+        codes = np.array(numbers, np.int64) + base
+        result: Int64s = codes[encoded.indices.to_numpy(zero_copy_only=False)]
+        return result
+
+    def intern_arrow(self, values: pa.Array) -> Int64s:
+        """Codes of an Arrow column: int64[n]. For one thread at a time; ValueError for a column with nulls."""
+        if values.null_count:
+            raise ValueError(f"{values.null_count} nulls")
+        kind = values.type
+        if pa.types.is_dictionary(kind):
+            codes: Int64s = self.intern_arrow(values.dictionary)[values.indices.to_numpy(zero_copy_only=False)]
+            return codes
+        if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+            return self.intern_text(layout.TAG_STRING, values)
+        if pa.types.is_integer(kind) and kind != pa.uint64():
+            numbers: Int64s = values.cast(pa.int64()).to_numpy()
+            if not len(numbers) or (numbers.min() >= layout.LONG_MIN and numbers.max() <= layout.LONG_MAX):
+                return numbers
+        distinct = values.dictionary_encode()
+        found = np.array([self.intern(value) for value in distinct.dictionary.to_pylist()], np.int64)
+        return np.asarray(found[distinct.indices.to_numpy(zero_copy_only=False)])
+
+    def lookup(self, value: Any) -> int | None:
+        """The value's code, or None where it was never interned."""
+        tag, key = spell(value)
+        return key if isinstance(key, int) else self.lookup_key(tag, key)
+
+    def lookup_keys(self, tag: int, keys: Sequence[bytes]) -> list[int | None]:
+        """The codes of the values that are spelt so, None where one was never interned."""
+        base = layout.code_of(tag, 0)
+        return [None if number is None else base + number for number in self._dictionaries[tag].find_many(keys)]
+
+    def lookup_key(self, tag: int, key: bytes) -> int | None:
+        """The code of the value that is spelt so, or None where it was never interned."""
+        number = self._dictionaries[tag].find(key)
+        return None if number is None else layout.code_of(tag, number)
+
+    def decode(self, code: int) -> Any:
+        """The value of a code."""
+        tag = layout.tag_of(code)
+        if tag == 0:
+            return code
+        payload = code & layout.PAYLOAD_MASK
+        if tag in self._dictionaries:
+            return value_of_key(tag, self._dictionaries[tag].key(payload))
+        return inline_value(tag, payload)
+
+    def decode_many(self, codes: Int64s) -> list[Any]:
+        """The values of many codes; of very many each distinct one is made once."""
+        if len(codes) <= _FEW:
+            return [self.decode(code) for code in codes.tolist()]
+        tags = self.tags(codes)
+        present = np.flatnonzero(np.bincount(tags, minlength=16)).tolist()
+        if len(present) == 1:
+            return self._decode_tag(present[0], codes)
+        values = np.empty(len(codes), object)
+        for tag in present:
+            at = np.flatnonzero(tags == tag)
+            own = np.empty(len(at), object)
+            own[:] = self._decode_tag(tag, codes[at])
+            values[at] = own
+        return _listed(values)
+
+    def _decode_tag(self, tag: int, codes: Int64s) -> list[Any]:
+        if tag == 0:
+            return _listed(codes)
+        if tag == layout.TAG_DOUBLE:
+            return _listed(self.doubles(codes))
+        if len(codes) <= _PAGE and tag in self._dictionaries:
+            return [value_of_key(tag, key) for key in self._dictionaries[tag].some(codes & _PAYLOAD)]
+        distinct, where = np.unique(codes & _PAYLOAD, return_inverse=True)
+        values = np.empty(len(distinct), object)
+        # Not `values[:] = list`: numpy would read a list of tuples as a matrix.
+        for i, value in enumerate(self._distinct_values(tag, distinct)):
+            values[i] = value
+        return _listed(values[where])
+
+    def _distinct_values(self, tag: int, payloads: Int64s) -> list[Any]:
+        if tag not in self._dictionaries:
+            return [inline_value(tag, payload) for payload in payloads.tolist()]
+        keys = self._dictionaries[tag].gather(payloads)
+        if tag == layout.TAG_STRING:
+            return list(keys.cast(pa.large_string()).to_pylist())
+        return [value_of_key(tag, key) for key in keys.to_pylist()]
+
+    def doubles(self, codes: Int64s) -> NDArray[np.float64]:
+        """float64[n]: the numbers of codes that are all doubles."""
+        keys = self._dictionaries[layout.TAG_DOUBLE].gather(codes & _PAYLOAD)
+        if len(keys) == 0:
+            return np.empty(0, np.float64)
+        heap, first = keys.buffers()[2], np.frombuffer(keys.buffers()[1], np.int64)[keys.offset]
+        return np.frombuffer(heap, "<f8", len(keys), int(first))
+
+    def to_arrow(self, codes: Int64s) -> pa.Array:
+        """The values as an Arrow column; ValueError where they are not all of one type that Arrow has."""
+        tags = self.tags(codes)
+        tag = int(tags[0]) if len(tags) else 0
+        if (tags != tag).any():
+            raise ValueError("values of more than one type")
+        return self._arrow_of(tag, codes)
+
+    def _arrow_of(self, tag: int, codes: Int64s) -> pa.Array:
+        payloads = codes & _PAYLOAD
+        match tag:
+            case 0:
+                return pa.array(codes)
+            case layout.TAG_DOUBLE:
+                return pa.array(self.doubles(codes))
+            case layout.TAG_BOOLEAN if not (payloads == layout.NIL & layout.PAYLOAD_MASK).any():
+                return pa.array(payloads == 1)
+            case layout.TAG_INSTANT:
+                return pa.array(payloads - layout.INSTANT_BIAS).cast(pa.timestamp("ms", "UTC"))
+            case layout.TAG_BYTES:
+                return self._dictionaries[tag].gather(payloads)
+            case _ if tag in TEXT_TAGS:
+                texts = self._dictionaries[tag].gather(payloads).cast(pa.large_string())
+                if tag == layout.TAG_KEYWORD:
+                    texts = pc.binary_join_element_wise(_COLON, texts, _NOTHING)
+                return texts.cast(pa.string()) if texts.nbytes < 1 << 31 else texts
+        raise ValueError(f"no Arrow type for values with tag {tag}")
+
+    def tags(self, codes: Int64s) -> NDArray[np.int8]:
+        """The type tag of each code, 0 for a code that is its own long."""
+        return layout.tags_of(codes)
+
+    def dictionaries(self) -> Mapping[int, Dictionary]:
+        """The dictionary of each tag that has one, for those who store or ship them."""
+        return self._dictionaries
+
+    def adopt(self, blocks: Mapping[int, tuple[Block, ...]]) -> None:
+        """Take folded blocks as the old parts. Not while another thread interns."""
+        for tag, own in blocks.items():
+            self._dictionaries[tag].adopt(own)
+
+    def take_over(self, blocks: Mapping[int, tuple[Block, ...]]) -> None:
+        """Take another process's blocks as the old parts, where they can be. Not while another thread interns."""
+        for tag, own in blocks.items():
+            self._dictionaries[tag].take_over(own)
+
+    def fork(self) -> Codes:
+        """Codes that go on from here by themselves: what they intern, nobody else sees."""
+        return Codes({tag: dictionary.fork() for tag, dictionary in self._dictionaries.items()})
+
+    def nbytes(self) -> int:
+        """Bytes held."""
+        return sum(dictionary.nbytes() for dictionary in self._dictionaries.values())
+
+
+class Scratch:
+    """One query's codes: the database's, and its own for values that the database does not hold.
+
+    Own codes have payloads from 2^40 up, so they meet no code of the database; a value gets an own code only while
+    the database does not know it, and keeps it for the query's life.
+    """
+
+    def __init__(
+        self,
+        base: Codes,
+        limit: int = _SCRATCH_LIMIT,
+        characters: int = _SCRATCH_CHARACTERS,
+        take: Callable[[int], None] | None = None,
+    ) -> None:
+        """`take` is called with the bytes that a value is about to take, and may refuse them."""
+        self._base = base
+        self._limit = limit
+        self._room = characters
+        self._take = take
+        self._taken = 0
+        self._codes: dict[Hashable, int] = {}
+        self._values: list[Any] = []
+        self._lock = threading.Lock()
+
+    def intern(self, value: Any) -> int:
+        """The value's code, made if need be; safe from several threads. LIMIT_EXCEEDED past the bound."""
+        tag, key = spell(value)
+        if isinstance(key, int):
+            return key
+        own = self._codes.get((tag, key))
+        if own is not None:
+            return own
+        with self._lock:
+            return self._code_of(tag, key, value)
+
+    def intern_many(self, values: Iterable[Any]) -> Int64s:
+        """The codes of many values: int64[n]. As `intern`, in pieces that are looked up together."""
+        codes: list[int] = []
+        values = iter(values)
+        while piece := list(islice(values, _AT_ONCE)):
+            spelt = [spell(value) for value in piece]
+            plain = [key for _, key in spelt if isinstance(key, int)]
+            if len(plain) == len(piece):
+                codes += plain
+                continue
+            with self._lock:
+                known = self._known(spelt)
+                for (tag, key), value in zip(spelt, piece, strict=True):
+                    codes.append(key if isinstance(key, int) else self._code_of(tag, key, value, known))
+        return np.array(codes, np.int64)
+
+    def _known(self, spelt: Iterable[Spelling]) -> Mapping[tuple[int, bytes], int | None]:
+        """What the database has of the values that are not known here."""
+        wanted: dict[int, dict[bytes, None]] = {}
+        for tag, key in spelt:
+            if not isinstance(key, int) and (tag, key) not in self._codes:
+                wanted.setdefault(tag, {})[key] = None
+        found: dict[tuple[int, bytes], int | None] = {}
+        for tag, keys in wanted.items():
+            listed = list(keys)
+            codes = self._base.lookup_keys(tag, listed)
+            found.update(((tag, key), code) for key, code in zip(listed, codes, strict=True))
+        return found
+
+    def _code_of(
+        self, tag: int, key: bytes, value: Any, found: Mapping[tuple[int, bytes], int | None] | None = None
+    ) -> int:
+        """`found`: what looking it up came to, where that is done."""
+        known = self._codes.get((tag, key))
+        if known is not None:
+            return known
+        code = self._base.lookup_key(tag, key) if found is None else found[tag, key]
+        self._taken += _ENTRY + len(key) * (_OF_COLLECTION if tag == layout.TAG_OTHER else 2)
+        if self._taken > _PIECE and self._take is not None:
+            self._take(self._taken)
+            self._taken = 0
+        if code is None:
+            code = self._new_code(tag, value)
+        self._codes[tag, key] = code
+        return code
+
+    def _new_code(self, tag: int, value: Any) -> int:
+        if len(self._values) >= self._limit:
+            raise AdalogError(
+                Code.LIMIT_EXCEEDED,
+                f"the query made more than {self._limit:,} values that the database does not hold; "
+                "bind fewer rows before calling functions",
+            )
+        if isinstance(value, (str, bytes)):
+            self._room -= len(value)
+            if self._room < 0:
+                raise AdalogError(
+                    Code.LIMIT_EXCEEDED,
+                    "the query made strings that are too long together; bind fewer rows before calling functions",
+                )
+        code = layout.code_of(tag, layout.SCRATCH_BASE + len(self._values))
+        self._values.append(value)
+        return code
+
+    def made(self, start: int = 0) -> list[Any]:
+        """The values that it made codes for, in the order of their codes, from number `start`."""
+        return self._values[start:]
+
+    @staticmethod
+    def made_numbers(codes: Int64s) -> Int64s:
+        """int64[n]: where in `made()` the value of each code is, -1 for a code of the database or an inline one."""
+        tags = layout.tags_of(codes)
+        stored = (tags != 0) & (tags != layout.TAG_INSTANT) & (tags != layout.TAG_BOOLEAN)
+        numbers = (codes & _PAYLOAD) - layout.SCRATCH_BASE
+        return np.where(stored & (numbers >= 0), numbers, -1)
+
+    @staticmethod
+    def is_made(code: int) -> bool:
+        """Whether it is a code that somebody's Scratch made, and the database has no such value."""
+        tag = layout.tag_of(code)
+        inline = tag in (0, layout.TAG_INSTANT, layout.TAG_BOOLEAN)
+        return not inline and code & layout.PAYLOAD_MASK >= layout.SCRATCH_BASE
+
+    def adopt(self, made: Iterable[Any]) -> None:
+        """Give the values that another query's Scratch made the codes that they have there; for one still empty."""
+        with self._lock:
+            for value in made:
+                tag, key = spell(value)
+                self._codes[tag, key] = self._new_code(tag, value)
+
+    def learn(self, learned: Mapping[int, int]) -> None:
+        """Gives values that it made codes for those of the database, which has them by now."""
+        with self._lock:
+            for spelling, code in self._codes.items():
+                self._codes[spelling] = learned.get(code, code)
+
+    def fork(self, take: Callable[[int], None] | None = None) -> Scratch:
+        """One that begins with the same codes and goes on by itself."""
+        made = Scratch(self._base, self._limit, take=take)
+        if self._values:
+            with self._lock:
+                made._codes, made._values, made._room = dict(self._codes), list(self._values), self._room
+        return made
+
+    def lookup(self, value: Any) -> int | None:
+        """The value's code where the query or the database has one."""
+        tag, key = spell(value)
+        if isinstance(key, int):
+            return key
+        own = self._codes.get((tag, key))
+        return self._base.lookup(value) if own is None else own
+
+    def decode(self, code: int) -> Any:
+        """The value of a code."""
+        number = self._own_number(code)
+        return self._base.decode(code) if number is None else self._values[number]
+
+    def decode_many(self, codes: Int64s) -> list[Any]:
+        """The values of many codes."""
+        if not self._values:
+            return self._base.decode_many(codes)
+        own = self._own_mask(codes)
+        if not own.any():
+            return self._base.decode_many(codes)
+        values = np.empty(len(codes), object)
+        at = np.flatnonzero(~own)
+        for place, value in zip(at.tolist(), self._base.decode_many(codes[at]), strict=True):
+            values[place] = value
+        for place in np.flatnonzero(own).tolist():
+            values[place] = self.decode(int(codes[place]))
+        return _listed(values)
+
+    def to_arrow(self, codes: Int64s) -> pa.Array:
+        """The values as an Arrow column; ValueError where they are not all of one type that Arrow has."""
+        if not self._own_mask(codes).any():
+            return self._base.to_arrow(codes)
+        values = self.decode_many(codes)
+        if len({type_name(value) for value in values}) != 1:
+            raise ValueError("values of more than one type")
+        return _arrow_of_values(self.tags(codes)[0], values)
+
+    def doubles(self, codes: Int64s) -> NDArray[np.float64]:
+        """float64[n]: the numbers of codes that are all doubles."""
+        if not self._own_mask(codes).any():
+            return self._base.doubles(codes)
+        return np.array(self.decode_many(codes), np.float64)
+
+    def tags(self, codes: Int64s) -> NDArray[np.int8]:
+        """The type tag of each code, 0 for a code that is its own long."""
+        return layout.tags_of(codes)
+
+    def _own_number(self, code: int) -> int | None:
+        if layout.tag_of(code) not in self._base.dictionaries():
+            return None
+        number = (code & layout.PAYLOAD_MASK) - layout.SCRATCH_BASE
+        return number if number >= 0 else None
+
+    def _own_mask(self, codes: Int64s) -> NDArray[np.bool_]:
+        if not self._values:
+            return np.zeros(len(codes), np.bool_)
+        mask: NDArray[np.bool_] = self.made_numbers(codes) >= 0
+        return mask
+
+
+_ARROW_TYPES: Final = {
+    layout.TAG_STRING: pa.string(),
+    layout.TAG_URI: pa.string(),
+    layout.TAG_DOUBLE: pa.float64(),
+    layout.TAG_BYTES: pa.large_binary(),
+}
+
+
+def _arrow_of_values(tag: int, values: Sequence[Any]) -> pa.Array:
+    if tag in (layout.TAG_KEYWORD, layout.TAG_SYMBOL):
+        return pa.array([str(value) for value in values], pa.string())
+    if tag not in _ARROW_TYPES:
+        raise ValueError(f"no Arrow type for values with tag {tag}")
+    return pa.array([None if value is None else value for value in values], _ARROW_TYPES[tag])

@@ -1,0 +1,467 @@
+"""One type's values by number: an append-only list of distinct byte keys, found by number and by content.
+
+The old part is a few immutable blocks (often memory-mapped), the young part Python objects. One thread adds; any
+number read, each from the state it sees when it starts. Knows bytes and numbers, not what they stand for. Keys come
+from clients, so a block's index hashes them with a secret.
+"""
+
+from __future__ import annotations
+
+import secrets
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2s
+from typing import Final, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from adalog.store.files.segment import Segment
+
+# A block takes in its younger neighbour once that has grown to this share of its size: log(n) blocks, each key
+# rewritten log(n) times.
+_MERGE_SHARE: Final = 0.5
+# Bytes of a secret: with it, keys of up to 48 bytes are one block of the hash function.
+SECRET_BYTES: Final = 16
+_HASH_BITS: Final = 32
+# The logarithm of how many hashes a block's directory takes together, more or less.
+_ROW_BITS: Final = 6
+
+
+def hash_of(key: bytes, secret: bytes) -> int:
+    """32 bits of BLAKE2s, keyed by prefix: whoever does not know the secret finds no keys that share a hash."""
+    return int.from_bytes(blake2s(secret + key, digest_size=4).digest(), "little")
+
+
+def hashes_of(keys: Sequence[bytes], secret: bytes) -> NDArray[np.uint32]:
+    """uint32[n]: the keys' `hash_of`."""
+    return _hashes(keys, len(keys), secret)
+
+
+def _hashes(keys: Iterable[bytes], count: int, secret: bytes) -> NDArray[np.uint32]:
+    digests = b"".join([blake2s(secret + key, digest_size=4).digest() for key in keys])
+    return np.frombuffer(digests, "<u4", count)
+
+
+class BlockArrays(NamedTuple):
+    """What a block is made of, as a segment file stores it."""
+
+    offsets: NDArray[np.int64]
+    heap: NDArray[np.uint8]
+    hashes: NDArray[np.uint32]
+    order: NDArray[np.int32]
+    secret: NDArray[np.uint8]
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Keys number `start` to `stop`: key i is `heap[offsets[i - start]:offsets[i - start + 1]]`.
+
+    hashes: the keys' `hash_of`, sorted. order: the position of the key each hash belongs to. secret: of the
+    hashes; empty in files of versions that had none, whose hashes are no use. segment: the file that the arrays are
+    mapped from, if any.
+    """
+
+    start: int
+    arrays: BlockArrays
+    segment: Segment | None = None
+
+    @property
+    def stop(self) -> int:
+        return self.start + len(self.arrays.order)
+
+    def key(self, number: int) -> bytes:
+        """The key of a number of this block."""
+        offsets = self.arrays.offsets
+        at = number - self.start
+        return self.arrays.heap[offsets[at] : offsets[at + 1]].tobytes()
+
+    def keys(self, numbers: NDArray[np.int64]) -> list[bytes]:
+        """The keys of some numbers of this block."""
+        at, offsets = numbers - self.start, self.arrays.offsets
+        heap = self.arrays.heap.data
+        return [bytes(heap[a:b]) for a, b in zip(offsets[at].tolist(), offsets[at + 1].tolist(), strict=True)]
+
+    @property
+    def secret(self) -> bytes:
+        """The secret of its hashes."""
+        return self.arrays.secret.tobytes()
+
+    def find(self, key: bytes, key_hash: int) -> int | None:
+        """The number of a key, given its hash."""
+        hashes, starts, shift = self._directory
+        first = key_hash >> shift
+        at, stop = starts[first], starts[first + 1]
+        at = bisect_left(hashes, key_hash, at, stop)
+        while at < stop and hashes[at] == key_hash:
+            number = self.start + int(self.arrays.order[at])
+            if self.key(number) == key:
+                return number
+            at += 1
+        return None
+
+    def find_column(self, keys: pa.LargeBinaryArray, hashes: NDArray[np.uint32]) -> NDArray[np.int64]:
+        """int64[n]: the numbers of keys, given their hashes; -1 where it has none."""
+        found = np.full(len(keys), -1, np.int64)
+        own, order = self.arrays.hashes, self.arrays.order
+        if not len(own):
+            return found
+        # Equal hashes lie side by side: each round looks at the next one of each key that is not found yet.
+        left, at, held = np.arange(len(keys)), own.searchsorted(hashes), self.arrow()
+        while len(left):
+            inside = at < len(own)
+            inside[inside] = own[at[inside]] == hashes[left[inside]]
+            left, at = left[inside], at[inside]
+            if not len(left):
+                break
+            places = order[at]
+            same = pc.equal(held.take(pa.array(places)), keys.take(pa.array(left))).to_numpy(zero_copy_only=False)
+            found[left[same]] = self.start + places[same]
+            left, at = left[~same], at[~same] + 1
+        return found
+
+    def find_many(self, keys: Sequence[bytes], hashes: NDArray[np.uint32]) -> NDArray[np.int64]:
+        """int64[n]: the numbers of keys, given their hashes; -1 where it has none."""
+        own = self.arrays.hashes
+        found = np.full(len(keys), -1, np.int64)
+        if not len(own):
+            return found
+        first = np.minimum(own.searchsorted(hashes), len(own) - 1)
+        alike = np.flatnonzero(own[first] == hashes)
+        numbers = self.start + self.arrays.order[first[alike]].astype(np.int64)
+        for at, number, known in zip(alike.tolist(), numbers.tolist(), self.keys(numbers), strict=True):
+            # Another key with the same hash may come before it.
+            number = number if known == keys[at] else self.find(keys[at], int(hashes[at]))
+            found[at] = -1 if number is None else number
+        return found
+
+    @cached_property
+    def _directory(self) -> tuple[memoryview, list[int], int]:
+        """The hashes, and where those with each value of their first bits begin: few steps instead of twenty."""
+        hashes = self.arrays.hashes
+        bits = max(len(hashes).bit_length() - _ROW_BITS, 0)
+        shift = _HASH_BITS - bits
+        firsts = (np.arange(1 << bits, dtype=np.uint64) << np.uint64(shift)).astype(np.uint32)
+        return hashes.data, [*np.searchsorted(hashes, firsts).tolist(), len(hashes)], shift
+
+    def __getstate__(self) -> dict[str, object]:
+        return {"start": self.start, "arrays": self.arrays, "segment": self.segment}
+
+    def arrow(self) -> pa.LargeBinaryArray:
+        """All its keys, without a copy."""
+        arrays = self.arrays
+        buffers = [None, pa.py_buffer(arrays.offsets), pa.py_buffer(arrays.heap)]
+        return pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(arrays.order), buffers)
+
+    @staticmethod
+    def build(start: int, keys: Sequence[bytes], secret: bytes) -> Block:
+        """A block of the given keys."""
+        offsets = np.zeros(len(keys) + 1, np.int64)
+        np.cumsum(np.fromiter(map(len, keys), np.int64, len(keys)), out=offsets[1:])
+        heap = np.frombuffer(b"".join(keys), np.uint8)
+        return _indexed(start, offsets, heap, _hashes(keys, len(keys), secret), secret)
+
+    @staticmethod
+    def hashed(start: int, keys: pa.LargeBinaryArray, hashes: NDArray[np.uint32], secret: bytes) -> Block:
+        """A block of keys whose hashes are known."""
+        offsets = np.frombuffer(keys.buffers()[1], np.int64)[keys.offset : keys.offset + len(keys) + 1]
+        heap = keys.buffers()[2]
+        content = np.empty(0, np.uint8) if heap is None else np.frombuffer(heap, np.uint8)
+        return _indexed(start, offsets - offsets[0], content[offsets[0] : offsets[-1]], hashes, secret)
+
+    @staticmethod
+    def merge(blocks: Sequence[Block]) -> Block:
+        """Neighbouring blocks with one secret, oldest first, as one."""
+        hashes, offsets, shift = [], [np.zeros(1, np.int64)], 0
+        for block in blocks:
+            assert block.secret == blocks[0].secret, "blocks of one dictionary have one secret"
+            own = np.empty(len(block.arrays.order), np.uint32)
+            own[block.arrays.order] = block.arrays.hashes
+            hashes.append(own)
+            offsets.append(block.arrays.offsets[1:] + shift)
+            shift += len(block.arrays.heap)
+        heap = np.concatenate([block.arrays.heap for block in blocks])
+        offsets_of_all, hashes_of_all = np.concatenate(offsets), np.concatenate(hashes)
+        return _indexed(blocks[0].start, offsets_of_all, heap, hashes_of_all, blocks[0].secret)
+
+    def rehashed(self, secret: bytes) -> Block:
+        """The same keys by another secret, in no file."""
+        arrays, keys = self.arrays, self.arrow().to_pylist()
+        return _indexed(self.start, arrays.offsets, arrays.heap, _hashes(keys, len(keys), secret), secret)
+
+    def nbytes(self) -> int:
+        """Bytes of all its arrays."""
+        return sum(array.nbytes for array in self.arrays)
+
+
+def _indexed(
+    start: int, offsets: NDArray[np.int64], heap: NDArray[np.uint8], hashes: NDArray[np.uint32], secret: bytes
+) -> Block:
+    order = np.argsort(hashes)
+    secret_bytes = np.frombuffer(secret, np.uint8)
+    return Block(start, BlockArrays(offsets, heap, hashes[order], order.astype(np.int32), secret_bytes))
+
+
+class _State(NamedTuple):
+    blocks: tuple[Block, ...]
+    start: int
+    keys: list[bytes]
+    numbers: dict[bytes, int]
+
+
+class Dictionary:
+    """Distinct keys numbered 0, 1, 2 …"""
+
+    def __init__(
+        self, blocks: Iterable[Block] = (), young: Iterable[bytes] = (), secret: bytes | None = None
+    ) -> None:
+        """Blocks without a secret are hashed anew, which takes a second for a million keys. secret: for blocks to
+        come, where there are none; by default one of its own."""
+        blocks = tuple(blocks)
+        known = [block.secret for block in blocks if block.secret]
+        self._secret = known[0] if known else secret or secrets.token_bytes(SECRET_BYTES)
+        blocks = tuple(block if block.secret else block.rehashed(self._secret) for block in blocks)
+        self._state = _young_state(blocks, list(young))
+
+    def __len__(self) -> int:
+        state = self._state
+        return state.start + len(state.keys)
+
+    def parts(self) -> tuple[tuple[Block, ...], list[bytes]]:
+        """The blocks, oldest first, and a copy of the keys that none of them holds yet."""
+        state = self._state
+        return state.blocks, list(state.keys)
+
+    def add(self, key: bytes) -> int:
+        """The key's number, a new one where it has none. For one thread at a time."""
+        number = self.find(key)
+        return self._append(key) if number is None else number
+
+    def _append(self, key: bytes) -> int:
+        """The number of a key that has none yet."""
+        state = self._state
+        number = state.start + len(state.keys)
+        # Readers find a key by `numbers` only, so it must be in `keys` before it can be found.
+        state.keys.append(key)
+        state.numbers[key] = number
+        return number
+
+    def extend(self, keys: list[bytes], numbers: dict[bytes, int]) -> None:
+        """Add keys that it does not have, which are given the next numbers. For the adding thread."""
+        state = self._state
+        state.keys.extend(keys)
+        state.numbers.update(numbers)
+
+    def find(self, key: bytes) -> int | None:
+        """The key's number, or None."""
+        state = self._state
+        number = state.numbers.get(key)
+        if number is not None or not state.blocks:
+            return number
+        key_hash = hash_of(key, self._secret)
+        for block in state.blocks:
+            number = block.find(key, key_hash)
+            if number is not None:
+                return number
+        return None
+
+    def find_many(self, keys: Sequence[bytes]) -> list[int | None]:
+        """The number of each key, or None."""
+        state = self._state
+        found: list[int | None] = [state.numbers.get(key) for key in keys]
+        left = [at for at, number in enumerate(found) if number is None]
+        if not left or not state.blocks:
+            return found
+        hashes = _hashes((keys[at] for at in left), len(left), self._secret)
+        for block in state.blocks:
+            numbers = block.find_many([keys[at] for at in left], hashes)
+            for at, number in zip(left, numbers.tolist(), strict=True):
+                if number >= 0:
+                    found[at] = number
+            missing = numbers < 0
+            left = [at for at, lacks in zip(left, missing.tolist(), strict=True) if lacks]
+            hashes = hashes[missing]
+        return found
+
+    def key(self, number: int) -> bytes:
+        """The key of a number that was given out."""
+        state = self._state
+        if number >= state.start:
+            return state.keys[number - state.start]
+        for block in state.blocks:
+            if number < block.stop:
+                return block.key(number)
+        raise IndexError(number)
+
+    def some(self, numbers: NDArray[np.int64]) -> list[bytes]:
+        """The keys of some numbers, in their order."""
+        state = self._state
+        found = [b""] * len(numbers)
+        for block in state.blocks:
+            at = np.flatnonzero((numbers >= block.start) & (numbers < block.stop))
+            if len(at) == len(numbers):
+                return block.keys(numbers)
+            for place, key in zip(at.tolist(), block.keys(numbers[at]), strict=True):
+                found[place] = key
+        for place in np.flatnonzero(numbers >= state.start).tolist():
+            found[place] = state.keys[int(numbers[place]) - state.start]
+        return found
+
+    def gather(self, numbers: NDArray[np.int64]) -> pa.LargeBinaryArray:
+        """The keys of many numbers, in their order."""
+        state = self._state
+        parts, places = [], []
+        for block in state.blocks:
+            at = np.flatnonzero((numbers >= block.start) & (numbers < block.stop))
+            if len(at):
+                parts.append(block.arrow().take(pa.array(numbers[at] - block.start)))
+                places.append(at)
+        at = np.flatnonzero(numbers >= state.start)
+        if len(at):
+            distinct, where = np.unique(numbers[at], return_inverse=True)
+            keys = [state.keys[number - state.start] for number in distinct.tolist()]
+            parts.append(pa.array(keys, pa.large_binary()).take(pa.array(where)))
+            places.append(at)
+        if len(parts) == 1:
+            return parts[0]
+        if not parts:
+            return pa.array([], pa.large_binary())
+        back = np.empty(len(numbers), np.int64)
+        back[np.concatenate(places)] = np.arange(len(numbers))
+        return pa.concat_arrays(parts).take(pa.array(back))
+
+    def folded(self) -> tuple[Block, ...]:
+        """The blocks as they would be with the young keys of this moment in one; changes nothing."""
+        state = self._state
+        if not state.keys:
+            return state.blocks
+        blocks = [*state.blocks, Block.build(state.start, state.keys[:], self._secret)]
+        first = len(blocks) - 1
+        size = len(blocks[first].arrays.order)
+        while first and size >= _MERGE_SHARE * len(blocks[first - 1].arrays.order):
+            first -= 1
+            size += len(blocks[first].arrays.order)
+        if first < len(blocks) - 1:
+            blocks[first:] = [Block.merge(blocks[first:])]
+        return tuple(blocks)
+
+    def adopt(self, blocks: tuple[Block, ...]) -> None:
+        """Take blocks made by `folded` (or read back from disk) as the old part. For the adding thread's lock."""
+        state = self._state
+        stop = blocks[-1].stop if blocks else 0
+        self._state = _young_state(blocks, state.keys[stop - state.start :])
+
+    def take_over(self, blocks: tuple[Block, ...]) -> None:
+        """The same with blocks that another process made of the same keys, unless its own have more of them, or
+        hash them by another secret."""
+        state = self._state
+        if blocks and blocks[-1].stop >= state.start and all(each.secret == self._secret for each in blocks):
+            self.adopt(blocks)
+
+    @property
+    def secret(self) -> bytes:
+        """What its blocks' hashes are keyed with."""
+        return self._secret
+
+    def append(self, blocks: Sequence[Block]) -> None:
+        """Take blocks of further keys, none of which it has, after all of its own. For the adding thread."""
+        assert blocks[0].start == len(self), "numbers follow each other"
+        state = self._state
+        own = state.blocks
+        if state.keys:
+            own = (*own, Block.build(state.start, state.keys[:], self._secret))
+        self._state = _young_state((*own, *blocks), [])
+
+    def find_column(self, keys: pa.LargeBinaryArray, hashes: NDArray[np.uint32]) -> NDArray[np.int64]:
+        """int64[n]: the numbers of distinct keys, -1 where it has none. hashes: by its secret."""
+        state = self._state
+        numbers = np.full(len(keys), -1, np.int64)
+        if state.numbers:
+            own = state.numbers
+            numbers = np.fromiter((own.get(key, -1) for key in keys.to_pylist()), np.int64, len(keys))
+        for block in state.blocks:
+            left = np.flatnonzero(numbers < 0)
+            if not len(left):
+                break
+            numbers[left] = block.find_column(
+                keys if len(left) == len(keys) else keys.take(pa.array(left)), hashes[left]
+            )
+        return numbers
+
+    def nbytes(self) -> int:
+        """Bytes held, the young part by estimate."""
+        state = self._state
+        return sum(block.nbytes() for block in state.blocks) + sum(len(key) + 130 for key in state.keys)
+
+    def fork(self) -> Dictionary:
+        """One that goes on from here by itself; neither sees what is added to the other. Copies nothing."""
+        frozen = Dictionary()
+        frozen._state, frozen._secret = self._state, self._secret
+        return Fork(frozen)
+
+
+class Fork(Dictionary):
+    """The keys that another dictionary had at some moment, and keys of its own after them."""
+
+    def __init__(self, base: Dictionary) -> None:
+        super().__init__()
+        self._base = base
+        self._restart()
+
+    def _restart(self) -> None:
+        """Begin, with no keys of its own, where the other one ends now."""
+        self._length = len(self._base)
+        self._state = _young_state((), [])
+
+    def __len__(self) -> int:
+        return self._length + super().__len__()
+
+    def parts(self) -> tuple[tuple[Block, ...], list[bytes]]:
+        blocks, young = self._base.parts()
+        first = blocks[-1].stop if blocks else 0
+        return blocks, [*young[: self._length - first], *super().parts()[1]]
+
+    def add(self, key: bytes) -> int:
+        number = self.find(key)
+        return self._length + self._append(key) if number is None else number
+
+    def find(self, key: bytes) -> int | None:
+        # Own keys first: the base may be given the same key later, under a number that means another one here.
+        own = super().find(key)
+        if own is not None:
+            return self._length + own
+        number = self._base.find(key)
+        return None if number is None or number >= self._length else number
+
+    def find_many(self, keys: Sequence[bytes]) -> list[int | None]:
+        return [self.find(key) for key in keys]
+
+    def key(self, number: int) -> bytes:
+        return self._base.key(number) if number < self._length else super().key(number - self._length)
+
+    def some(self, numbers: NDArray[np.int64]) -> list[bytes]:
+        return [self.key(number) for number in numbers.tolist()]
+
+    def gather(self, numbers: NDArray[np.int64]) -> pa.LargeBinaryArray:
+        own = numbers >= self._length
+        if not own.any():
+            return self._base.gather(numbers)
+        parts = [self._base.gather(numbers[~own]), super().gather(numbers[own] - self._length)]
+        back = np.empty(len(numbers), np.int64)
+        back[np.concatenate((np.flatnonzero(~own), np.flatnonzero(own)))] = np.arange(len(numbers))
+        return pa.concat_arrays(parts).take(pa.array(back))
+
+    def nbytes(self) -> int:
+        return self._base.nbytes() + super().nbytes()
+
+    def fork(self) -> Dictionary:
+        return Fork(self)
+
+
+def _young_state(blocks: tuple[Block, ...], keys: list[bytes]) -> _State:
+    start = blocks[-1].stop if blocks else 0
+    return _State(blocks, start, keys, {key: start + i for i, key in enumerate(keys)})

@@ -1,0 +1,174 @@
+"""The schema of one moment: its attributes, by name and by entity id. Made from datoms, like everything else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+from typing import Any
+
+from adalog.datalog.values import Keyword
+from adalog.store.values import bootstrap
+from adalog.store.values.attribute import Attribute, Kind, shared
+from adalog.store.values.codes import Codes
+from adalog.store.values.layered import Layered
+from adalog.store.values.name_index import NameIndex
+
+# The values that an entity has for an attribute, decoded; refs as entity ids.
+Reader = Callable[[int, int], list[Any]]
+
+
+class Schema:
+    """An immutable set of attributes; one that differs in a few is made at the cost of those."""
+
+    def __init__(self, attributes: Iterable[Attribute] = ()) -> None:
+        self._by_id: Layered[int, Attribute] = Layered({each.id: each for each in attributes})
+        self._by_ident: Layered[Keyword, Attribute] = Layered({each.ident: each for each in self._by_id.values()})
+        every = tuple(self._by_id.values())
+        # Those with :db/noHistory, those with predicates, and the composite tuples in their order.
+        self.forgetful = frozenset(each.id for each in every if each.no_history)
+        self._checked = frozenset(each.id for each in every if each.preds)
+        self.composites = tuple(sorted((each for each in every if each.tuple_attrs), key=_id))
+        # How many there are besides the built-in ones.
+        self.declared = sum(1 for each in every if not bootstrap.is_built_in(each.id))
+        self._hashes = sum(map(hash, every))
+
+    @property
+    def has_predicates(self) -> bool:
+        """Whether the values of any attribute have to satisfy something."""
+        return bool(self._checked)
+
+    def get(self, key: Keyword | int) -> Attribute | None:
+        """The attribute of an ident or an entity id."""
+        return self._by_id.get(key) if isinstance(key, int) else self._by_ident.get(key)
+
+    @property
+    def key(self) -> int:
+        """Equal for equal schemas."""
+        return self._hashes
+
+    def by_ident(self) -> Mapping[Keyword, Attribute]:
+        """Every attribute by its ident."""
+        return self._by_ident
+
+    def item_types(self, attribute: Attribute, length: int) -> tuple[str, ...] | None:
+        """The types of the items of an attribute's tuples of this length; None where any will do."""
+        return item_types(attribute, length, self._by_ident)
+
+    def all(self) -> tuple[Attribute, ...]:
+        """Every attribute, in the order of their declaration."""
+        return self._all
+
+    @cached_property
+    def by_ident_code(self) -> Mapping[int, Attribute]:
+        """Every attribute by the code of its ident."""
+        return {each.ident_code: each for each in self._all}
+
+    @cached_property
+    def components(self) -> tuple[Attribute, ...]:
+        """Those whose values are parts of their entities, in the order of their declaration."""
+        return tuple(each for each in self._all if each.component)
+
+    @cached_property
+    def _all(self) -> tuple[Attribute, ...]:
+        return tuple(sorted(self._by_id.values(), key=_id))
+
+    @cached_property
+    def names(self) -> NameIndex:
+        """The idents of all attributes, to find the one that a misspelt one meant."""
+        return NameIndex(each.ident for each in self._all)
+
+    def updated(self, entities: Iterable[int], read: Reader, codes: Codes) -> Schema:
+        """With the attributes among these entities read again."""
+        new = {entity: attribute_from(entity, read, codes) for entity in entities}
+        old = {entity: self._by_id.get(entity) for entity in new}
+        names: dict[Keyword, Attribute | None] = {each.ident: None for each in old.values() if each is not None}
+        names |= {each.ident: each for each in new.values() if each is not None}
+        schema = Schema()
+        schema._by_id, schema._by_ident = self._by_id.changed(new), self._by_ident.changed(names)
+        schema._hashes = self._hashes + sum(hash(each) for each in new.values() if each is not None)
+        schema._hashes -= sum(hash(each) for each in old.values() if each is not None)
+        schema.declared = self.declared + sum(
+            (each is not None) - (old[id_] is not None)
+            for id_, each in new.items()
+            if not bootstrap.is_built_in(id_)
+        )
+        schema.forgetful = _among(
+            self.forgetful, {id_ for id_, each in new.items() if each and each.no_history}, new
+        )
+        schema._checked = _among(self._checked, {id_ for id_, each in new.items() if each and each.preds}, new)
+        schema.composites = self.composites
+        if any(each is not None and each.tuple_attrs for each in (*old.values(), *new.values())):
+            kept = [each for each in self.composites if each.id not in new]
+            made = [each for each in new.values() if each is not None and each.tuple_attrs]
+            schema.composites = tuple(sorted((*kept, *made), key=_id))
+        return schema
+
+
+def _id(attribute: Attribute) -> int:
+    return attribute.id
+
+
+def _among(known: frozenset[int], now: set[int], touched: Iterable[int]) -> frozenset[int]:
+    """The set with those of the touched ids that are in it now; the same one where nothing changes."""
+    gone = {id_ for id_ in touched if id_ in known} - now
+    return known if not gone and now <= known else (known - gone) | now
+
+
+def attribute_from(entity: int, read: Reader, codes: Codes) -> Attribute | None:
+    """The attribute that an entity's datoms describe; None where they describe none."""
+
+    def one(attribute: int) -> Any:
+        values = read(attribute, entity)
+        return values[0] if values else None
+
+    ident = one(bootstrap.IDENT)
+    value_type, cardinality, unique = (
+        one(bootstrap.VALUE_TYPE),
+        one(bootstrap.CARDINALITY),
+        one(bootstrap.UNIQUE),
+    )
+    component = one(bootstrap.IS_COMPONENT)
+    tuple_attrs, tuple_types, tuple_type = (
+        one(bootstrap.TUPLE_ATTRS),
+        one(bootstrap.TUPLE_TYPES),
+        one(bootstrap.TUPLE_TYPE),
+    )
+    describing = (value_type, cardinality, unique, component, tuple_attrs, tuple_types, tuple_type)
+    if ident is None or all(each is None for each in describing):
+        return None
+    ident_code = codes.lookup(ident)
+    assert ident_code is not None
+    preds = read(bootstrap.ATTR_PREDS, entity)
+    return Attribute(
+        id=entity,
+        ident=ident,
+        ident_code=ident_code,
+        kind=shared(
+            Kind(
+                value_type=None if value_type is None else bootstrap.TYPES[value_type],
+                cardinality="many" if cardinality == bootstrap.MANY else "one",
+                unique=None if unique is None else bootstrap.UNIQUENESS[unique],
+                component=bool(component),
+                index=bool(one(bootstrap.INDEX)),
+                no_history=bool(one(bootstrap.NO_HISTORY)),
+                tuple_types=None if tuple_types is None else tuple(map(_type_name, tuple_types)),
+                tuple_type=None if tuple_type is None else _type_name(tuple_type),
+                tuple_attrs=tuple_attrs,
+                preds=tuple(sorted(preds, key=str)),
+            )
+        ),
+        doc=one(bootstrap.DOC),
+    )
+
+
+def item_types(
+    attribute: Attribute, length: int, attributes: Mapping[Keyword, Attribute]
+) -> tuple[str, ...] | None:
+    """`Schema.item_types` among these attributes."""
+    if attribute.tuple_attrs is not None:
+        return tuple(str(attributes[name].value_type) for name in attribute.tuple_attrs if name in attributes)
+    return attribute.tuple_types or (None if attribute.tuple_type is None else (attribute.tuple_type,) * length)
+
+
+def _type_name(type_ident: Keyword) -> str:
+    return str(type_ident.local)

@@ -1,0 +1,1 @@
+"""The one thread that changes the database, and the transactions that wait for it."""

@@ -1,0 +1,66 @@
+"""Transactions that are appended to the log together, and who waits for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from adalog.datalog.errors import AdalogError, Code
+from adalog.store.log.entry import Entry
+from adalog.store.values.datom import TxReport
+from adalog.store.writer.refusals import in_doubt, read_only
+from adalog.store.writer.request import Request
+
+# How often a group is resolved again as others were quicker, although they had no turn.
+MOST_OVERTAKEN: Final = 8
+
+
+@dataclass
+class Group:
+    """What was resolved and waits for the append."""
+
+    entries: list[Entry] = field(default_factory=list)
+    reports: list[TxReport] = field(default_factory=list)
+    # Who waits for which report: more than one where a group repeats an idempotency key.
+    waiting: list[tuple[Request, int]] = field(default_factory=list)
+    # Who is refused in a state that is not durable yet, and hears of it when it is.
+    refused: list[tuple[Request, AdalogError]] = field(default_factory=list)
+    # Both in order.
+    pending: list[Request] = field(default_factory=list)
+    # Those whose turn has not come.
+    rest: Sequence[Request] = ()
+
+    def add(self, request: Request, entry: Entry, report: TxReport) -> None:
+        self.repeat(request, len(self.entries))
+        self.entries.append(entry)
+        self.reports.append(report)
+
+    def repeat(self, request: Request, place: int) -> None:
+        self.waiting.append((request, place))
+        self.pending.append(request)
+
+    def refuse(self, request: Request, error: AdalogError) -> None:
+        if self.entries and error.code is not Code.EDN_SYNTAX:
+            self.refused.append((request, error))
+            self.pending.append(request)
+        else:
+            request.future.set_exception(error)
+
+    def fail(self, error: AdalogError) -> None:
+        for request in self.pending:
+            request.future.set_exception(error)
+
+    def doubt(self, why: str, failed: str) -> None:
+        """Tell everybody that it is not known whether their transaction was applied."""
+        for request, place in self.waiting:
+            has_key = self.entries[place].used is not None
+            request.future.set_exception(in_doubt(why, failed, has_key=has_key))
+        for request, _ in self.refused:
+            request.future.set_exception(read_only(why, failed))
+
+    def answer(self) -> None:
+        for request, place in self.waiting:
+            request.future.set_result(self.reports[place])
+        for request, error in self.refused:
+            request.future.set_exception(error)

@@ -1,0 +1,53 @@
+"""A transaction that somebody waits for, as it is given to the writer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Future
+from contextvars import Context, copy_context
+from dataclasses import dataclass, field
+from typing import Any
+
+from adalog.store.checkpoint.adoption import Adoption
+from adalog.store.files.folder import Folder
+from adalog.store.log.entry import UsedKey
+from adalog.store.state.setting import Rehearsal
+from adalog.store.transact.bulk import BulkData
+from adalog.store.transact.resolve import digest_of
+from adalog.store.values.datom import TxReport
+
+
+@dataclass(eq=False)
+class Request:
+    """Transaction data, what it depends on, and the future of its report."""
+
+    data: str | Sequence[Any]
+    expected_basis_t: int | None = None
+    idempotency_key: str | None = None
+    future: Future[TxReport] = field(default_factory=Future)
+    # Who asks, as those know it who run what is slow about it.
+    asking: Context = field(default_factory=copy_context)
+    rehearsal: Rehearsal | None = None
+
+    def used_key(self) -> UsedKey | None:
+        """The idempotency key with the digest of the data."""
+        return None if self.idempotency_key is None else UsedKey(self.idempotency_key, digest_of(self.data))
+
+    def begin(self) -> bool:
+        """Whether somebody still waits for it."""
+        return self.rehearsal is not None or self.future.set_running_or_notify_cancel()
+
+
+@dataclass(eq=False)
+class BulkRequest(Request):
+    """A transaction with columns besides its forms; a group of its own."""
+
+    columns: BulkData = field(default_factory=dict)
+
+
+@dataclass(eq=False)
+class AdoptionRequest(Request):
+    """A transaction whose datoms, besides those of its forms, are in segments of the folder; a group of its own."""
+
+    adoption: Adoption | None = None
+    folder: Folder | None = None

@@ -1,0 +1,430 @@
+"""The one thread that changes the database: transactions one after the other, committed to the log in groups.
+
+A group has a turn of the log: what others appended meanwhile is taken over first. Each of its transactions is
+resolved against the state that the one before it left; then one append makes the whole group durable, and only then
+is anything of it seen or answered. A refused append undoes the group; where others were quicker, it is resolved
+again. After one of which nobody knows whether it happened, nothing is written until the log was read again.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from itertools import groupby
+from typing import Final
+
+from adalog.datalog import tracing
+from adalog.datalog.errors import AdalogError, Code
+from adalog.store.files.collecting import put_off
+from adalog.store.log.entry import Entry
+from adalog.store.log.log import InDoubtError, Log, OvertakenError, Turn
+from adalog.store.log.payload import Logged
+from adalog.store.log.reading import PAGE
+from adalog.store.log.report import report_of
+from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.state.head import Head
+from adalog.store.state.setting import Evaluation, Overran, Setting
+from adalog.store.transact.resolve import Transaction, resolve
+from adalog.store.values.datom import TxReport
+from adalog.store.writer.aside import Aside
+from adalog.store.writer.doubt import Doubt
+from adalog.store.writer.group import MOST_OVERTAKEN, Group
+from adalog.store.writer.hold import Hold
+from adalog.store.writer.loads import Loads
+from adalog.store.writer.refusals import answering, check_same, overtaken, read_only, refusal
+from adalog.store.writer.request import AdoptionRequest, BulkRequest, Request
+
+_GROUP: Final = 256
+
+# Those who were answered together come again almost together: waiting this long for them makes groups twice as
+# large. In seconds, and far below what a commit takes.
+_PATIENCE: Final = 0.001
+# Seconds for which one transaction's stored queries may keep the others waiting: at first, and after they were
+# tried aside, which is done so often.
+_BRIEF: Final = 0.05
+_HELD: Final = 0.25
+# How long a group keeps the turn of a shared log, in seconds: what is left of it has the next one.
+_TURN_SECONDS: Final = 0.2
+_LOGGER: Final = logging.getLogger("adalog.store")
+
+
+Job = Request | Callable[[], None] | None
+
+
+def _append_span(group: Group) -> AbstractContextManager[object]:
+    """A span below the first transaction's that is traced, with links to the others."""
+    if not tracing.is_on():
+        return nullcontext()
+    asking = [request.asking.run(tracing.current) for request, _ in group.waiting]
+    about = {"adalog.transactions": len(group.entries)}
+    return tracing.span("adalog.log.append", about, asking[0] if asking else None, asking[1:])
+
+
+class Writer:
+    """Owns the head. `publish` is called with each new snapshot and the reports of what made it, in order.
+
+    make_room: removes files that nobody needs; whether there were any.
+    """
+
+    def __init__(
+        self,
+        head: Head,
+        log: Log,
+        setting: Setting,
+        publish: Callable[[Snapshot, Sequence[TxReport]], None],
+        make_room: Callable[[], bool],
+    ) -> None:
+        self._head = head
+        self._log = log
+        self._setting = setting
+        self._publish = publish
+        self._make_room = make_room
+        self._published = head.published()
+        self._jobs: queue.SimpleQueue[Job] = queue.SimpleQueue()
+        self._expected = 1
+        self._doubt = Doubt(head, log, self._take)
+        self._aside = Aside(setting, self._put_back)
+        self.loads = Loads(head, log, self._doubt, self)
+        # Why what others write is not seen at the moment.
+        self.away: str | None = None
+        self._looking = False
+        # Of the hold that the writer is lent to.
+        self._turn: Turn | None = None
+        self.is_stopped = False
+        self._closed = False
+        self._closing = threading.Lock()
+        self._waiting_requests = 0
+        self._counting = threading.Lock()
+        self._thread = threading.Thread(target=self._run, name="adalog-writer", daemon=True)
+        self._thread.start()
+
+    def submit(self, job: Request | Callable[[], None]) -> None:
+        """Queue a transaction, or something to run while none is half done.
+
+        Raises BACKEND_UNAVAILABLE once closed, RATE_LIMITED for a transaction where too many wait.
+        """
+        with self._closing:
+            if self._closed:
+                raise AdalogError(Code.BACKEND_UNAVAILABLE, "the database is closed")
+            if isinstance(job, Request):
+                if self._waiting_requests >= self._setting.waiting:
+                    raise AdalogError(
+                        Code.RATE_LIMITED,
+                        f"{self._setting.waiting:,} transactions are waiting already; try again shortly",
+                        retry_after=1,
+                    )
+                with self._counting:
+                    self._waiting_requests += 1
+                job.future.add_done_callback(self._answered)
+            self._jobs.put(job)
+
+    def _put_back(self, request: Request) -> None:
+        """Has a request that was begun before have another turn. Raises BACKEND_UNAVAILABLE once closed."""
+        with self._closing:
+            if self._closed:
+                raise AdalogError(Code.BACKEND_UNAVAILABLE, "the database is closed")
+            self._jobs.put(request)
+
+    def lend(self, hold: Hold) -> None:
+        """Has transactions wait until the hold is over; returns once they do."""
+        self.submit(lambda: self._serve(hold))
+        hold.begun()
+
+    def _serve(self, hold: Hold) -> None:
+        try:
+            with self.own_turn():
+                hold.serve(lambda: self.is_stopped or self._closed)
+        except AdalogError as error:
+            hold.fail(error)
+
+    def look(self) -> None:
+        """Has what others appended taken over soon. Does not wait."""
+        with self._closing:
+            if not self._looking and not self._closed:
+                self._looking = True
+                self._jobs.put(self._look)
+
+    @property
+    def doubt(self) -> str | None:
+        """Why nothing can be written; None where it can."""
+        return self._doubt.why
+
+    @property
+    def waiting(self) -> int:
+        """Transactions that are not answered yet."""
+        return self._waiting_requests
+
+    def _answered(self, _: Future[TxReport]) -> None:
+        with self._counting:
+            self._waiting_requests -= 1
+
+    def stop(self) -> None:
+        """Refuse what is queued and not begun. Does not wait."""
+        self.is_stopped = True
+
+    def close(self) -> None:
+        """Finish what was queued, then stop."""
+        with self._closing:
+            if not self._closed:
+                self._closed = True
+                self._jobs.put(None)
+        self._thread.join()
+
+    def _run(self) -> None:
+        while True:
+            if self._doubt.seconds == 0:
+                self._doubt.settle()
+            for kind, jobs in groupby(self._waiting(), type):
+                if kind is Request:
+                    self._commit([job for job in jobs if isinstance(job, Request)])
+                    continue
+                for job in jobs:
+                    if job is None:
+                        return
+                    if isinstance(job, BulkRequest):
+                        self.loads.load(job)
+                    elif isinstance(job, AdoptionRequest):
+                        self.loads.adopt(job)
+                    elif not isinstance(job, Request):
+                        job()
+
+    def _waiting(self) -> Iterator[Job]:
+        """The next job and those behind it; a moment is given to as many as there were last time.
+
+        Nothing where it is time to look at the log again.
+        """
+        try:
+            yield self._jobs.get(timeout=self._doubt.seconds)
+        except queue.Empty:
+            return
+        expected, self._expected = self._expected, 1
+        until = time.monotonic() + _PATIENCE
+        for count in range(1, _GROUP):
+            patience = max(until - time.monotonic(), 0.0) if count < expected else 0.0
+            try:
+                yield self._jobs.get(timeout=patience)
+            except queue.Empty:
+                return
+            self._expected = count + 1
+
+    # Groups
+
+    def _commit(self, requests: list[Request]) -> None:
+        """Plain transactions as one group; then each that was rehearsed, which reads durable data only."""
+        rehearsed = [request for request in requests if request.rehearsal is not None]
+        self._commit_group([request for request in requests if request.rehearsal is None])
+        for request in rehearsed:
+            self._commit_group([request])
+
+    def _commit_group(self, requests: list[Request]) -> None:
+        left: Sequence[Request] = [request for request in requests if request.begin()]
+        tries = 0
+        while left:
+            group = Group()
+            try:
+                with self.own_turn(left) as turn:
+                    self._commit_in(turn, left, group)
+                left = group.rest
+                continue
+            except OvertakenError:
+                applied: bool | None = False
+            except InDoubtError as error:
+                self._doubt.begin(str(error))
+                applied = self._doubt.certainty(error.number, lambda: self.is_stopped)
+                if applied is None:
+                    group.doubt(str(error), self._log.failed)
+            except Exception as error:  # noqa: BLE001 - whatever it is, it goes to those who wait
+                refused = refusal(error)
+                group.fail(refused)
+                # Those of a group that has begun have another turn.
+                for request in () if group.pending else left:
+                    request.future.set_exception(refused)
+                left = group.rest
+                continue
+            if applied:
+                group.answer()
+            if applied is not False:
+                left = group.rest
+                continue
+            tries += 1
+            if tries == MOST_OVERTAKEN:
+                group.fail(overtaken(tries))
+                left = group.rest
+            else:
+                left = [*group.pending, *group.rest]
+
+    def _commit_in(self, turn: Turn, requests: Sequence[Request], group: Group) -> None:
+        """Resolves transactions and appends them, as many as a turn has time for."""
+        mark = self._head.mark()
+        until = time.monotonic() + _TURN_SECONDS if self._log.is_shared else None
+        for place, request in enumerate(requests):
+            try:
+                with put_off(len(request.data)):
+                    if not self._answered_before(request, group, turn):
+                        self.resolve(request, group, _BRIEF if request.rehearsal is None else _HELD)
+            except Overran:
+                with answering(request.future):
+                    self._aside.put(request, self._published)
+            except Exception as error:  # noqa: BLE001 - it goes to who waits
+                group.refuse(request, refusal(error))
+            if until is not None and time.monotonic() > until:
+                group.rest = requests[place + 1 :]
+                break
+        if not group.entries:
+            return
+        try:
+            with _append_span(group):
+                self.append(turn, group.entries)
+        except BaseException:
+            # Nothing of the group may stay.
+            self._head.rolled_back(mark)
+            raise
+        self.show(group.reports)
+        group.answer()
+
+    @contextmanager
+    def own_turn(self, requests: Iterable[Request] = ()) -> Iterator[Turn]:
+        """The turn to append, after what others appended was taken over. Raises BACKEND_UNAVAILABLE."""
+        if self._turn is not None:
+            yield self._turn
+            return
+        keys = [request.idempotency_key for request in requests if request.idempotency_key is not None]
+        behind = True
+        while behind:
+            if self.doubt is not None:
+                raise read_only(self.doubt, self._log.failed)
+            with self._log.turn(keys) as turn:
+                self._take(turn.missed)
+                behind = turn.is_behind
+                if not behind:
+                    self._turn = turn
+                    try:
+                        yield turn
+                    finally:
+                        self._turn = None
+
+    def append(self, turn: Turn, entries: Sequence[Entry]) -> None:
+        """Makes entries durable. Where there is no room for them the store's own garbage goes first."""
+        self._turn = None
+        try:
+            turn.append(entries)
+        except AdalogError:
+            if self._log.is_shared or not self._make_room():
+                raise
+            turn.append(entries)
+
+    # What others append
+
+    def _look(self) -> None:
+        """Takes over what others appended, without a turn."""
+        self._looking = False
+        if self.doubt is not None:
+            return
+        try:
+            while True:
+                missed = self._log.missed()
+                self._take(missed)
+                if len(missed) < PAGE:
+                    break
+        except AdalogError as error:
+            if error.code is Code.INTERNAL:
+                self._doubt.begin(error.message)
+            elif self.away is None:
+                _LOGGER.warning(
+                    "others' transactions are not seen, and queries are answered as of t = %d: %s",
+                    self._head.t,
+                    error.message,
+                )
+            self.away = error.message
+            return
+        if self.away is not None:
+            _LOGGER.warning("others' transactions are seen again, up to t = %d", self._head.t)
+            self.away = None
+
+    def _take(self, entries: Sequence[Entry]) -> list[TxReport]:
+        """Has the head and everybody see what others, or nobody knows who, made durable."""
+        head, reports = self._head, []
+        try:
+            for entry in entries:
+                logged = self._log.decoded(entry)
+                head.replay(entry.t, entry.instant, logged)
+                reports.append(report_of(entry, logged, head.name_of))
+        except BaseException:
+            self._log.go_back(head.t)
+            raise
+        finally:
+            if reports:
+                self.show(reports)
+        return reports
+
+    def renewed(self) -> Snapshot:
+        """The newest snapshot, after relations were folded: nobody is to read the old ones anew. On its thread."""
+        self._published = self._head.published()
+        return self._published
+
+    def show(self, reports: Sequence[TxReport]) -> None:
+        """Has everybody see what is durable now."""
+        self._head.settle()
+        self._published = self._head.published()
+        self._publish(self._published, reports)
+
+    # One transaction
+
+    def resolve(self, request: Request, group: Group, brief: float | None = None) -> None:
+        """Apply a transaction to the head, to be appended with its group."""
+        if self.is_stopped:
+            raise AdalogError(
+                Code.BACKEND_UNAVAILABLE, "nothing was applied: the server is shutting down; ask again in a moment"
+            )
+        if self.doubt is not None:
+            raise read_only(self.doubt, self._log.failed)
+        head, t = self._head, self._head.t + 1
+        expected = request.expected_basis_t
+        if expected is not None and expected != head.t:
+            raise AdalogError(
+                Code.BASIS_CONFLICT,
+                f"the database is at t = {head.t}, not at {expected} as expected; read again, then retry",
+            )
+        transaction = Transaction.of(request.data, self._setting.limits)
+        evaluation = Evaluation(self._setting, brief=brief, rehearsal=request.rehearsal)
+        setting = self._setting
+        policy = setting.import_policy if isinstance(request, AdoptionRequest) else setting.policy
+        known = head.codes.mark()
+        try:
+            resolved = resolve(transaction, head, evaluation, policy)
+            effects = head.codes.trimmed(resolved.effects, known)
+            logged = Logged.of(effects, resolved.tempids, head.codes)
+            entry = Entry(t, resolved.instant, None, logged.encoded(), request.used_key())
+        except BaseException:
+            head.codes.rolled_back(known)
+            raise
+        head.apply(effects, t, resolved.instant)
+        report = report_of(entry, logged, head.name_of, resolved.diagnostics)
+        group.add(request, entry, report)
+
+    def _answered_before(self, request: Request, group: Group, turn: Turn) -> bool:
+        """Whether the request's idempotency key was used before; it then gets that transaction's report.
+
+        Raises ARG_INVALID where something else was sent with it.
+        """
+        key = request.idempotency_key
+        if key is None or self.doubt is not None:
+            return False
+        for place, entry in enumerate(group.entries):
+            if entry.used is not None and entry.used.key == key:
+                check_same(request, entry.t, entry.used)
+                group.repeat(request, place)
+                return True
+        found = turn.use_of(key, self._head.t)
+        if found is None:
+            return False
+        t, used = found
+        check_same(request, t, used)
+        entry = next(self._log.entries(t, t + 1, 1))
+        request.future.set_result(report_of(entry, self._log.decoded(entry), self._head.name_of))
+        return True

@@ -6,7 +6,7 @@ each prefix (`count`), adds them (`propose`), or strikes out the values that oth
 
 The interface is Ngo, Ré and Rudra's Generic Join (arXiv 1310.3314) in the form popularised by McSherry's
 "dogsdogsdogs", over columns of prefixes in place of one prefix. What every extender must keep is written down, and
-run over all kinds of them, in `tests/executor/test_extender_laws.py`.
+run over all kinds of them, in `tests/engine/test_extender_laws.py`.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A number rises only where an earlier version would misread or spoil what is written from then on; what is merely
 added keeps it. Older formats are read as they are, and those of a log are brought up to date when it is opened to
 be written to. Newer ones are refused in the one way below, before anything is changed. `docs/upgrading.md` says so
-to users, and `tests/store/folders/` has data of earlier versions.
+to users, and `tests/store/log/folders/` has data of earlier versions.
 """
 
 from __future__ import annotations

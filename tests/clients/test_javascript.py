@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.clients.npm import CLIENT, ROOT, needs_node, run
-from tests.gateway.test_shutdown import serving
+from tests.gateway.process.test_shutdown import serving
 
 PACKAGE: dict[str, Any] = json.loads((CLIENT / "package.json").read_text("utf-8"))
 LOCK: dict[str, Any] = json.loads((CLIENT / "package-lock.json").read_text("utf-8"))

@@ -17,7 +17,7 @@ from adalog.pipeline.importing.loading import load
 from adalog.pipeline.importing.read.mapping import Plan, Source, read_mapping
 from adalog.store.database import Database
 from tests.examples.asked import EXAMPLES, Asked, asked
-from tests.executor.pipeline_in_process import InProcess
+from tests.pipeline.pipeline_in_process import InProcess
 from tests.support import World
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import httpx
 
 from tests.faults.disk import Control, contents, cut_power
-from tests.gateways.clients import TRANSACT, Caller
-from tests.gateways.gateway import SERVE, Gateway
+from tests.several.clients import TRANSACT, Caller
+from tests.several.gateway import SERVE, Gateway
 
 # Small runs, so that there are folds and checkpoints in seconds; the disk is looked at soon after it failed.
 _PROGRAM = f"""

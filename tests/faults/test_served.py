@@ -13,7 +13,7 @@ from adalog.store.backup.checking_backups import check_backups
 from adalog.store.files.place import place_of
 from tests.faults.disk import Kind
 from tests.faults.machine import Machine
-from tests.gateways.clients import Refused, until
+from tests.several.clients import Refused, until
 
 
 @pytest.fixture(scope="module")

@@ -13,9 +13,9 @@ import pytest
 
 from tests.faults.disk import ALL, RUNS, Kind
 from tests.faults.machine import Machine
-from tests.gateways.clients import TRANSACT, Caller, log_of, patiently, text_of, until
-from tests.gateways.history import History
-from tests.gateways.storm import storm
+from tests.several.clients import TRANSACT, Caller, log_of, patiently, text_of, until
+from tests.several.history import History
+from tests.several.storm import storm
 
 KILLS = min(3, max(1, len(RUNS) // 16))
 # A server takes as long as a hundred lives of the writers.

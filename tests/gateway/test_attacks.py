@@ -16,8 +16,8 @@ from graphql import get_introspection_query
 
 from adalog.gateway.settings.config import Settings
 from adalog.schema.limits import Limits
+from tests.gateway.process.watchdog import watched_turns
 from tests.gateway.support import FAMILY, SCHEMA, Gateway, gateway
-from tests.gateway.watchdog import watched_turns
 
 # Calls that a turn may make: about what 20 ms have room for.
 MOST_CALLS = 40_000

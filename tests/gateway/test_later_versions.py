@@ -11,10 +11,10 @@ import pytest
 
 from adalog.store.backup.catalogue import OWNER
 from adalog.store.database import Database
-from tests.gateway.command_line import adalog, command, environ
+from tests.gateway.cli.command_line import adalog, command, environ
 from tests.store.backup.support import back_up
-from tests.store.test_earlier_versions import content
-from tests.store.test_later_versions import raise_checkpoint, raise_log
+from tests.store.log.test_earlier_versions import content
+from tests.store.log.test_later_versions import raise_checkpoint, raise_log
 
 SAID = "made by adalog 0.9.1; this is adalog"
 MAPPING = "sources: {a: {path: a.parquet, entity: {attribute: n, column: n}, attributes: {}}}"

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from adalog.gateway.settings.config import Settings
+from tests.gateway.connections.test_events import Reader, asked
+from tests.gateway.connections.test_websocket import client_of, until
 from tests.gateway.streams import Live
 from tests.gateway.support import FAMILY, SCHEMA, gateway, served
-from tests.gateway.test_events import Reader, asked
-from tests.gateway.test_websocket import client_of, until
 
 NAMES = """
 subscription ($resume: String, $fromT: Long) {

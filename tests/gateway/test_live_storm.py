@@ -11,8 +11,8 @@ from typing import Any
 
 import httpx
 
+from tests.gateway.connections.test_websocket import client_of
 from tests.gateway.test_live_errors import LIVE, serving
-from tests.gateway.test_websocket import client_of
 
 TRANSACTIONS = int(os.environ.get("ADALOG_STORM", "120"))
 CLIENTS = 16

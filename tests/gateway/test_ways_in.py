@@ -14,9 +14,9 @@ from pydantic import SecretStr
 from adalog.gateway.opening import start_pool
 from adalog.gateway.settings.config import Settings
 from adalog.store.database import Database
-from tests.gateway.command_line import adalog
+from tests.gateway.cli.command_line import adalog
+from tests.gateway.explorer.tracker import DATA, LATER, REFUSALS, SCHEMA, WAYS, Refusal, Way
 from tests.gateway.support import Gateway, served
-from tests.gateway.tracker import DATA, LATER, REFUSALS, SCHEMA, WAYS, Refusal, Way
 from tests.redis_servers import RedisServer
 
 Q = """query ($query: EDN!, $args: [JSON!], $argsEdn: [EDN!], $basis: BasisInput) {

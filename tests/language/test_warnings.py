@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.gateway.tracker import DATA, SCHEMA
+from tests.gateway.explorer.tracker import DATA, SCHEMA
 from tests.support import World
 
 

@@ -27,9 +27,9 @@ from adalog.store.checkpoint import compactor
 from adalog.store.database import Database
 from adalog.store.files.place import Place, place_of
 from adalog.store.tries import relation
-from tests.executor.pipeline_in_process import imported
-from tests.executor.test_importing import SCHEMA as PEOPLE
-from tests.executor.test_importing import mapping
+from tests.pipeline.pipeline_in_process import imported
+from tests.pipeline.test_importing import SCHEMA as PEOPLE
+from tests.pipeline.test_importing import mapping
 from tests.store.model import Model, check
 from tests.store.test_stateful import SCHEMA, forms
 

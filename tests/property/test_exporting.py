@@ -15,7 +15,7 @@ from adalog.datalog.edn import write
 from adalog.datalog.errors import AdalogError
 from adalog.datalog.values import Keyword, Symbol, Value
 from adalog.store.database import Database
-from tests.executor.exports_in_process import exported, held, in_edn, in_parquet, lines, loaded, said
+from tests.pipeline.exports_in_process import exported, held, in_edn, in_parquet, lines, loaded, said
 from tests.property.model import examples
 
 TYPES = [

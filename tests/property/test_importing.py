@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from adalog.datalog.values import EdnMap, Keyword
 from adalog.store.database import Database
-from tests.executor.pipeline_in_process import imported
+from tests.pipeline.pipeline_in_process import imported
 from tests.property.model import examples
 
 SCHEMA = """[

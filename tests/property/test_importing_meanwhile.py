@@ -20,8 +20,8 @@ from adalog.store.backup.checking import check_data
 from adalog.store.database import Database, TxReport
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.writer.hold import Hold
-from tests.executor import pipeline_in_process
-from tests.executor.pipeline_in_process import InProcess, imported
+from tests.pipeline import pipeline_in_process
+from tests.pipeline.pipeline_in_process import InProcess, imported
 from tests.property.model import examples
 from tests.property.test_importing import MAPPING, PEOPLE, PLACES, SCHEMA, Naive, Row, facts, people, places
 

@@ -14,9 +14,9 @@ from adalog.executor.pool import Pool, PoolSettings
 from adalog.executor.question.request import Request
 from adalog.executor.spark import engine as engines
 from adalog.store.database import Database
-from tests.executor.spark_in_process import spark_in_process
 from tests.property.generated import transaction, transactions
 from tests.property.model import SWITCHES, asked_of, check, examples, filled
+from tests.spark.spark_in_process import spark_in_process
 
 NUMBERS = """[{:db/ident :n/group :db/valueType :db.type/long :db/cardinality :db.cardinality/one}
  {:db/ident :n/long :db/valueType :db.type/long :db/cardinality :db.cardinality/many}

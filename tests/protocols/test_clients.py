@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from adalog.datalog.errors import AdalogError, Code
+from tests.gateway.connections.test_websocket import QUERY, WRITE, until
 from tests.gateway.streams import LIVE, Live, live
-from tests.gateway.test_websocket import QUERY, WRITE, until
 from tests.protocols.node import SECONDS, Node
 
 

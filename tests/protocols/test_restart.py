@@ -13,8 +13,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.gateway.command_line import command, environ
-from tests.gateway.test_websocket import until
+from tests.gateway.cli.command_line import command, environ
+from tests.gateway.connections.test_websocket import until
 from tests.protocols.node import SECONDS, Node
 
 SUBSCRIBERS = 100

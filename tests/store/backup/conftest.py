@@ -10,8 +10,8 @@ import pytest
 from adalog.store.checkpoint import compactor
 from adalog.store.database import Database
 from adalog.store.files.place import Folder
-from tests.executor.pipeline_in_process import imported
-from tests.executor.test_importing import SCHEMA, mapping
+from tests.pipeline.pipeline_in_process import imported
+from tests.pipeline.test_importing import SCHEMA, mapping
 from tests.store.backup.support import PEOPLE, grow
 
 

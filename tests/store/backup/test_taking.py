@@ -17,7 +17,7 @@ from adalog.store.backup.taking import take
 from adalog.store.database import Database
 from adalog.store.files.place import Folder, place_of
 from adalog.store.reading import source_of
-from tests.gateway.command_line import adalog
+from tests.gateway.cli.command_line import adalog
 from tests.store.backup.support import back_up, files, grow, held, held_in, refused
 
 

@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 
+from adalog.cluster.cancellation import Switchboard, switchboard
 from adalog.cluster.configuration import configuration, is_local, nothing, python_of, set_environment
 from adalog.cluster.failures import is_full, not_started
 from adalog.cluster.java import java_home
 from adalog.cluster.job import each_in_a_task
-from adalog.cluster.line import Switchboard, switchboard
 from adalog.cluster.processes import end_process, end_with
 from adalog.cluster.properties import spark_defaults, written
 from adalog.datalog.errors import AdalogError, Code

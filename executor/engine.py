@@ -41,7 +41,7 @@ from adalog.store.values.codes import Scratch
 
 if TYPE_CHECKING:
     from adalog.executor.slow_queries import SlowQueries
-    from adalog.executor.spark.second import SecondEngine
+    from adalog.executor.spark.backend import SecondEngine
 
 
 # For the plan of a query that took long; it was planned before, and plans are remembered.

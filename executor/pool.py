@@ -37,7 +37,7 @@ from adalog.store.database import Database
 from adalog.store.snapshot.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from adalog.executor.spark.second import SecondEngine
+    from adalog.executor.spark.backend import SecondEngine
 
 T = TypeVar("T")
 

@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from adalog.cluster.session import Session
 from adalog.cluster.shipping import Shipped
-from adalog.pipeline.importing.read.reading import SparkRunner
+from adalog.pipeline.importing.read.spark_runner import SparkRunner
 from adalog.store.checkpoint.compactor import Elsewhere, FoldJob
 from adalog.store.files.private import opener
 from adalog.store.files.segment import Segment

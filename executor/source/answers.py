@@ -20,9 +20,9 @@ from adalog.datalog.parsing.parser import parse_query
 from adalog.datalog.terms import Const, Var
 from adalog.datalog.values import Keyword
 from adalog.executor.answer.result import Result
-from adalog.executor.source.dividing import Asked, Piece, pieces
-from adalog.executor.source.kinds import EDN, arrow_column, spark_type
-from adalog.executor.source.opened import Place
+from adalog.executor.source.arrow_types import EDN, arrow_column, spark_type
+from adalog.executor.source.data_folder import Place
+from adalog.executor.source.pieces import Asked, Piece, pieces
 from adalog.store.snapshot.snapshot import Snapshot
 
 _BATCH: Final = 1 << 16

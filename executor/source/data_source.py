@@ -14,7 +14,7 @@ from adalog.datalog import edn
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import Keyword
 from adalog.executor.source import answers, datoms
-from adalog.executor.source.opened import Place, moment
+from adalog.executor.source.data_folder import Place, moment
 
 _KNOWN: Final = ("data", "query", "args", "asof", "attribute", "history", "rowsperpartition")
 _SHOWN: Final = "data, query, args, asOf, attribute, history, rowsPerPartition"

@@ -15,9 +15,9 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import Keyword
-from adalog.executor.source.kinds import EDN, arrow_column, spark_type
-from adalog.executor.source.opened import Place
-from adalog.executor.source.wanted import Wanted
+from adalog.executor.source.arrow_types import EDN, arrow_column, spark_type
+from adalog.executor.source.data_folder import Place
+from adalog.executor.source.filters import Wanted
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.tries.columns import Columns
 from adalog.store.tries.trie import distinct

@@ -21,14 +21,14 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from adalog.cluster.staged import read_staged, write_staged
+from adalog.cluster.array_files import read_staged, write_staged
 from adalog.datalog.ast import FindAggregate
 from adalog.datalog.values import sort_key
 from adalog.executor.answer.parquet import Output
 from adalog.executor.answer.result import place_of, sorted_rows
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.join.batch import Batch, Column, concatenate
-from adalog.executor.spark.made import made_up, translated
+from adalog.executor.spark.made_values import made_up, translated
 from adalog.planner.model.plan import Plan
 from adalog.store.files.wire import pack, unpack
 from adalog.store.values.codes import Scratch

@@ -12,7 +12,7 @@ from adalog.executor.evaluation.local import Ran, TaskCounts, collector_for
 from adalog.executor.join.batch import Batch
 from adalog.executor.join.generic_join import LevelCounts
 from adalog.executor.spark.exchange import Arrived, ByOrder, Exchange
-from adalog.executor.spark.made import translated
+from adalog.executor.spark.made_values import translated
 from adalog.executor.spark.shares import Divided, Share
 from adalog.executor.spark.task import Answered
 from adalog.planner.model.plan import Plan

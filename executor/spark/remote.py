@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from threading import Event
 from typing import Any, Final
 
-from adalog.cluster.seen import Seen
 from adalog.cluster.shipping import Shipping
+from adalog.cluster.status import Seen
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.answer.parquet import Output, Part
 from adalog.executor.bounds.budget import Memory
@@ -29,7 +29,7 @@ from adalog.executor.join.generic_join import LevelCounts
 from adalog.executor.prediction import Cluster
 from adalog.executor.question.inputs import Inputs
 from adalog.executor.spark.engine import SparkEngine
-from adalog.executor.spark.made import translated
+from adalog.executor.spark.made_values import translated
 from adalog.planner.model.multiplicity import Dropped
 from adalog.planner.model.plan import Plan
 from adalog.store.snapshot.snapshot import Snapshot

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from adalog.cluster.line import Address, Line
+from adalog.cluster.cancellation import Address, Line
 from adalog.cluster.refusals import Refused, error_of, said_of
 from adalog.cluster.shipping import Shipped
 from adalog.datalog.errors import AdalogError, Code
@@ -33,7 +33,7 @@ from adalog.executor.join.generic_join import GenericJoin, LevelCounts
 from adalog.executor.question.inputs import Inputs
 from adalog.executor.spark.combining import combined
 from adalog.executor.spark.exchange import Arrived, ByHash, ByOrder, Exchange, sent
-from adalog.executor.spark.made import made_up
+from adalog.executor.spark.made_values import made_up
 from adalog.executor.spark.wire import column_of, from_bytes, said_in, to_bytes
 from adalog.planner.model.plan import Plan
 from adalog.planner.rules.sharing import SHARE

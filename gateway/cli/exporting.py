@@ -16,7 +16,7 @@ from adalog.gateway.cli.output.stages import Shown, bar_on
 from adalog.gateway.settings.config import Settings
 from adalog.pipeline.exporting.export import export
 from adalog.pipeline.exporting.target import check
-from adalog.pipeline.importing.read.reading import SparkRunner
+from adalog.pipeline.importing.read.spark_runner import SparkRunner
 from adalog.schema.arguments.basis import future, read_instant
 from adalog.store.reading import read_folder
 from adalog.store.snapshot.moments import check_moment

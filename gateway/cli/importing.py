@@ -16,9 +16,9 @@ from adalog.gateway.cli.output.stages import Shown, bar_on
 from adalog.gateway.opening import open_database
 from adalog.gateway.settings.config import Settings
 from adalog.pipeline.folding import folding_on
-from adalog.pipeline.importing.loading import Outcome, load
 from adalog.pipeline.importing.read.mapping import Plan, mapping_of, mapping_text
-from adalog.pipeline.importing.read.reading import SparkRunner
+from adalog.pipeline.importing.read.spark_runner import SparkRunner
+from adalog.pipeline.importing.write.loading import Outcome, load
 
 _SPARK_SECONDS = 240.0
 # A server says something more often than this.

@@ -18,10 +18,10 @@ from adalog.gateway.cli.backend import Remote
 from adalog.gateway.cli.importing import Rejected, wish_of
 from adalog.gateway.opening import open_database
 from adalog.gateway.settings.config import Settings
-from adalog.pipeline.importing.loading import Outcome, load
 from adalog.pipeline.importing.read.mapping import Plan
-from adalog.pipeline.importing.read.reading import SparkRunner
-from adalog.pipeline.importing.streaming import Sink, Streaming
+from adalog.pipeline.importing.read.spark_runner import SparkRunner
+from adalog.pipeline.importing.write.loading import Outcome, load
+from adalog.pipeline.importing.write.streaming import Sink, Streaming
 from adalog.store.database import Database
 
 _SPARK_SECONDS: Final = 240.0

@@ -20,8 +20,8 @@ from adalog.gateway.jobs.imports import Imports, Wish
 from adalog.gateway.jobs.job_endpoint import Kind, asks_as_owner, members
 from adalog.gateway.jobs.outbox import Outbox
 from adalog.gateway.settings.config import Settings, import_places
+from adalog.pipeline.importing.read.import_folders import Places
 from adalog.pipeline.importing.read.mapping import mapping_of
-from adalog.pipeline.importing.read.places import Places
 from adalog.schema.background import elsewhere
 
 # `file`: the mapping's absolute path where the client is, to which its paths are relative. `schema`: the

@@ -18,10 +18,10 @@ from adalog.executor.spark.engine import SparkEngine
 from adalog.gateway.jobs.jobs import AnyOutbox, Jobs
 from adalog.gateway.jobs.outbox import LAST, Event, Outbox, ThreadsOutbox, Told
 from adalog.gateway.settings.config import Settings
-from adalog.pipeline.importing.loading import load
 from adalog.pipeline.importing.read.mapping import Plan
-from adalog.pipeline.importing.read.reading import SparkRunner, Watching
 from adalog.pipeline.importing.read.runner import Runner
+from adalog.pipeline.importing.read.spark_runner import SparkRunner, Watching
+from adalog.pipeline.importing.write.loading import load
 from adalog.schema.errors import describe, internal
 from adalog.store.database import Database
 

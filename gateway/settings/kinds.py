@@ -20,7 +20,7 @@ from adalog.cluster.addresses import check_address
 from adalog.cluster.properties import parsed
 from adalog.datalog.errors import AdalogError, quoted
 from adalog.gateway.settings.backup_places import BackupPlaces
-from adalog.pipeline.importing.read.places import Places
+from adalog.pipeline.importing.read.import_folders import Places
 from adalog.store.files.addresses import check_name, shown, without_secrets
 from adalog.store.files.folder import check_is_folder, is_address
 

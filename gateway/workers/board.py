@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from adalog.cluster.seen import STATES, Seen
+from adalog.cluster.status import STATES, Seen
 from adalog.executor.bounds.beside import Beside
 from adalog.gateway.workers.fills import SharedFills
 

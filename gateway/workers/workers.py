@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from prometheus_client.metrics_core import Metric
 
-from adalog.cluster.seen import Seen
+from adalog.cluster.status import Seen
 from adalog.executor.bounds.beside import Beside
 from adalog.gateway.observe.metrics import Metrics
 from adalog.gateway.workers.calls import Calls, Gone, Service

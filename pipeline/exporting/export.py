@@ -20,7 +20,7 @@ from adalog.pipeline.exporting.folder import MANIFEST, SCHEMA, ExportedAttribute
 from adalog.pipeline.exporting.parts import ExportJob, Share, write_shares
 from adalog.pipeline.exporting.schema import idents_of, schema_text
 from adalog.pipeline.exporting.target import Writing, check, writing
-from adalog.pipeline.exporting.values import tags_of
+from adalog.pipeline.exporting.value_columns import tags_of
 from adalog.store.files.private import FOLDER_MODE, opener
 from adalog.store.snapshot.manifest import Manifest
 from adalog.store.snapshot.snapshot import Snapshot

@@ -14,10 +14,10 @@ import pyarrow.parquet as pq
 from adalog.cluster.shipping import Shipped
 from adalog.datalog.edn.writer import write
 from adalog.datalog.errors import AdalogError, Code
+from adalog.pipeline.exporting.edn_columns import lines_of, texts_of
 from adalog.pipeline.exporting.folder import File
 from adalog.pipeline.exporting.target import Writing
-from adalog.pipeline.exporting.texts import lines_of, texts_of
-from adalog.pipeline.exporting.values import OtherType, TooLarge, column_of, type_of
+from adalog.pipeline.exporting.value_columns import OtherType, TooLarge, column_of, type_of
 from adalog.store.tries.columns import Columns
 from adalog.store.values.codes import Codes
 

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pytest
 
 from adalog.datalog.values import BigInt, Float, Keyword, Symbol, Uri
-from adalog.pipeline.importing.read.lines import LineNumbers
+from adalog.pipeline.importing.read.line_numbers import LineNumbers
 from adalog.pipeline.importing.read.mapping import Column, Source
 from adalog.pipeline.importing.read.texts import value_of
-from adalog.pipeline.importing.read.typed import INLINE, typed
+from adalog.pipeline.importing.read.typed_columns import INLINE, typed
 from adalog.store.values import layout
 from adalog.store.values.keys import inline_value, value_of_key
 

@@ -13,8 +13,8 @@ import pytest
 
 from adalog.examples.debian.load import load as load_debian
 from adalog.executor.pool import Pool
-from adalog.pipeline.importing.loading import load
 from adalog.pipeline.importing.read.mapping import Plan, Source, read_mapping
+from adalog.pipeline.importing.write.loading import load
 from adalog.store.database import Database
 from tests.examples.asked import EXAMPLES, Asked, asked
 from tests.pipeline.pipeline_in_process import InProcess

@@ -15,7 +15,7 @@ from adalog.pipeline.exporting.export import Outcome, export
 from adalog.pipeline.exporting.folder import Listing, read_manifest
 from adalog.pipeline.exporting.origin import Origin
 from adalog.pipeline.exporting.schema import movable
-from adalog.pipeline.importing.loading import Outcome as Loaded
+from adalog.pipeline.importing.write.loading import Outcome as Loaded
 from adalog.store.database import Database
 from adalog.store.snapshot.snapshot import Snapshot
 from tests.pipeline.pipeline_in_process import InProcess, imported

@@ -11,11 +11,11 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from adalog.pipeline.importing.loading import Outcome, load
 from adalog.pipeline.importing.read.chunks import Chunk, Rows, SourceJob, chunks, read_rejects
 from adalog.pipeline.importing.read.datoms import named
 from adalog.pipeline.importing.read.mapping import AnySource, DatomSource, Source, read_mapping
 from adalog.pipeline.importing.read.runner import Reasons, RejectedRows
+from adalog.pipeline.importing.write.loading import Outcome, load
 from adalog.store.database import Database
 
 T = TypeVar("T")

@@ -310,8 +310,8 @@ def test_what_is_told_of_a_mapping(database: Database, tmp_path: Path) -> None:
 
 
 def test_a_server_reads_datoms_from_its_places_only(database: Database, tmp_path: Path) -> None:
+    from adalog.pipeline.importing.read.import_folders import Places
     from adalog.pipeline.importing.read.mapping import read_mapping
-    from adalog.pipeline.importing.read.places import Places
 
     inside, mapping = tmp_path / "in", tmp_path / "mapping.yaml"
     inside.mkdir()

@@ -8,8 +8,8 @@ import pytest
 
 from adalog.datalog.errors import AdalogError
 from adalog.datalog.values import Keyword
-from adalog.pipeline.importing.loading import check_alone
 from adalog.pipeline.importing.read.mapping import Column, read_mapping
+from adalog.pipeline.importing.write.loading import check_alone
 
 WHOLE = """\
 schema: people.edn

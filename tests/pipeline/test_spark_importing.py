@@ -21,10 +21,10 @@ from adalog.executor.spark.engine import SparkEngine
 from adalog.gateway.cli import main
 from adalog.gateway.settings.config import Settings
 from adalog.pipeline.exporting.export import export
-from adalog.pipeline.importing.loading import Outcome, load
 from adalog.pipeline.importing.read.mapping import Plan, read_mapping
-from adalog.pipeline.importing.read.reading import SparkRunner
-from adalog.pipeline.importing.streaming import Streaming
+from adalog.pipeline.importing.read.spark_runner import SparkRunner
+from adalog.pipeline.importing.write.loading import Outcome, load
+from adalog.pipeline.importing.write.streaming import Streaming
 from adalog.store.database import Database
 from pyspark_adalog import DefaultSource, register
 from tests.gateway.support import Gateway, served

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from adalog.datalog.errors import AdalogError, Code
-from adalog.pipeline.importing import streaming
-from adalog.pipeline.importing.loading import Outcome
 from adalog.pipeline.importing.read.mapping import Plan, read_mapping
-from adalog.pipeline.importing.streaming import Streaming
+from adalog.pipeline.importing.write import streaming
+from adalog.pipeline.importing.write.loading import Outcome
+from adalog.pipeline.importing.write.streaming import Streaming
 
 MAPPING = """
 sources:

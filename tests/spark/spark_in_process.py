@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from adalog.cluster.line import Switchboard, switchboard
+from adalog.cluster.cancellation import Switchboard, switchboard
 from adalog.executor.spark import engine as engines
 from adalog.executor.spark import task as tasks
 from adalog.executor.spark.engine import SparkEngine

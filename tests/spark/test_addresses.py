@@ -11,7 +11,7 @@ import pytest
 from adalog.cluster.addresses import check_address, opened, shown
 from adalog.datalog.errors import AdalogError, Code
 from adalog.pipeline.exporting.export import export
-from adalog.pipeline.importing.read.exported import read_export
+from adalog.pipeline.importing.read.export_files import read_export
 from adalog.pipeline.importing.read.mapping import DatomSource
 from adalog.store.database import Database
 from tests.pipeline.exports_in_process import held, in_edn, in_parquet, loaded, said

@@ -17,10 +17,10 @@ import pytest
 from adalog.cluster.session import Session
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.spark.engine import SparkEngine
-from adalog.pipeline.importing import streaming
-from adalog.pipeline.importing.loading import Outcome, load
 from adalog.pipeline.importing.read.mapping import read_mapping
-from adalog.pipeline.importing.read.reading import SparkRunner
+from adalog.pipeline.importing.read.spark_runner import SparkRunner
+from adalog.pipeline.importing.write import streaming
+from adalog.pipeline.importing.write.loading import Outcome, load
 from adalog.store.database import Database
 from tests.pipeline.test_spark_importing import Silent
 

@@ -8,7 +8,7 @@ from collections.abc import Generator, Iterator
 
 import pytest
 
-from adalog.cluster.seen import Seen
+from adalog.cluster.status import Seen
 from adalog.datalog import edn
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.bounds.budget import Memory

@@ -12,12 +12,12 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from adalog.cluster.staged import Arrays, read_staged, write_staged
+from adalog.cluster.array_files import Arrays, read_staged, write_staged
 from adalog.pipeline.importing.decide.claims import NOTHING, AttributesJob, Claims, Pairs, among, claims_of, settled
 from adalog.pipeline.importing.decide.keys import MISSING
 from adalog.pipeline.importing.read.chunks import Reason, Rejects, places_of, write_rejects
 from adalog.pipeline.importing.read.ids import marks
-from adalog.pipeline.importing.read.typed import Int64s
+from adalog.pipeline.importing.read.typed_columns import Int64s
 from adalog.store.files.segment import Segment, open_segment
 from adalog.store.log.imported import LoggedFile, write_logged
 from adalog.store.snapshot.free_ids import referred

@@ -12,11 +12,11 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from adalog.cluster.array_files import Arrays, read_staged, write_staged
 from adalog.cluster.shipping import Shipped
-from adalog.cluster.staged import Arrays, read_staged, write_staged
 from adalog.pipeline.importing.decide.keys import MISSING, Names, Numbering
 from adalog.pipeline.importing.read.chunks import Chunk, Wanted
-from adalog.pipeline.importing.read.typed import INLINE, Int32s, Int64s
+from adalog.pipeline.importing.read.typed_columns import INLINE, Int32s, Int64s
 from adalog.store.files.segment import Segment
 from adalog.store.tries.columns import Bools
 from adalog.store.tries.signed import order_of

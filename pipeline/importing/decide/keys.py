@@ -16,11 +16,11 @@ from typing import Final, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from adalog.cluster.array_files import Arrays, read_staged, write_staged
 from adalog.cluster.shipping import Shipped
-from adalog.cluster.staged import Arrays, read_staged, write_staged
 from adalog.pipeline.importing.read.chunks import CREATED, NAMED, Chunk, binary_arrays, binary_of
 from adalog.pipeline.importing.read.ids import IDS, NOBODY, Ids, marks
-from adalog.pipeline.importing.read.typed import INLINE, Int64s
+from adalog.pipeline.importing.read.typed_columns import INLINE, Int64s
 from adalog.store.files.segment import Segment
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.tries.stored import save_block

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from adalog.cluster.staged import Arrays, read_staged, write_staged
+from adalog.cluster.array_files import Arrays, read_staged, write_staged
 from adalog.pipeline.importing.read.chunks import (
     CREATED,
     NAMED,
@@ -19,7 +19,7 @@ from adalog.pipeline.importing.read.chunks import (
     binary_arrays,
     binary_of,
 )
-from adalog.pipeline.importing.read.typed import INLINE
+from adalog.pipeline.importing.read.typed_columns import INLINE
 
 
 def narrowed(chunk: Chunk, columns: Sequence[Wanted], job: SourceJob, rejects: Rejects) -> Chunk:

@@ -18,8 +18,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from adalog.cluster.staged import Arrays, read_staged, write_staged
-from adalog.pipeline.importing.read.typed import INLINE, Int32s, Int64s, Part, Typed, typed
+from adalog.cluster.array_files import Arrays, read_staged, write_staged
+from adalog.pipeline.importing.read.typed_columns import INLINE, Int32s, Int64s, Part, Typed, typed
 from adalog.store.values import layout
 from adalog.store.values.dictionary import hashes_of
 

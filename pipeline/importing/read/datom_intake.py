@@ -20,10 +20,10 @@ from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import EdnMap, Keyword
 from adalog.pipeline.importing.read.chunks import Chunk, SourceJob, Wanted
 from adalog.pipeline.importing.read.datoms import IGNORED, LINE, DatomReader, Place
-from adalog.pipeline.importing.read.edn_values import Shape
-from adalog.pipeline.importing.read.exported import by_part, read_export, read_part, write_rejected
-from adalog.pipeline.importing.read.found import Found
+from adalog.pipeline.importing.read.edn_columns import Shape
+from adalog.pipeline.importing.read.export_files import by_part, read_export, read_part, write_rejected
 from adalog.pipeline.importing.read.ids import IDS, Ids
+from adalog.pipeline.importing.read.intake import Found
 from adalog.pipeline.importing.read.mapping import DatomSource
 from adalog.pipeline.importing.read.runner import Runner, rejected_rows
 from adalog.pipeline.importing.read.texts import keyword

@@ -21,9 +21,9 @@ from adalog.datalog.edn.writer import write
 from adalog.datalog.errors import AdalogError
 from adalog.datalog.values import LONG_MAX, LONG_MIN, Keyword
 from adalog.pipeline.importing.read.chunks import Read, Reason, Rejects, Rows, rejects_of
-from adalog.pipeline.importing.read.edn_values import LIMITS, Shape, bigdec, bigint, spelt_of, values_of
+from adalog.pipeline.importing.read.edn_columns import LIMITS, Shape, bigdec, bigint, spelt_of, values_of
 from adalog.pipeline.importing.read.ids import NOBODY, Ids
-from adalog.pipeline.importing.read.typed import Int32s, Int64s, Part, Typed, of_codes, one_by_one, typed
+from adalog.pipeline.importing.read.typed_columns import Int32s, Int64s, Part, Typed, of_codes, one_by_one, typed
 from adalog.store.transact.declarations import implied_type
 from adalog.store.values.attribute import FIRST_OWN_IDENT, SCHEMA_BASE
 

@@ -16,10 +16,10 @@ from adalog.cluster.shipping import Shipped
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import EdnMap, Keyword, type_name
 from adalog.pipeline.importing.read.chunks import Chunk, SourceJob, Wanted
-from adalog.pipeline.importing.read.found import Found
+from adalog.pipeline.importing.read.intake import Found
 from adalog.pipeline.importing.read.mapping import KAFKA, Column, Plan, Source
 from adalog.pipeline.importing.read.runner import Reasons, Runner, rejected_rows
-from adalog.pipeline.importing.read.typed import constant
+from adalog.pipeline.importing.read.typed_columns import constant
 from adalog.store.checkpoint.adoption import Prepared
 from adalog.store.database import Database
 from adalog.store.values.attribute import FIRST_OWN_IDENT, Attribute

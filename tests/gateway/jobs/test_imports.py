@@ -22,7 +22,7 @@ from adalog.gateway.cli import main
 from adalog.gateway.jobs.imports import Imports
 from adalog.gateway.settings.checking import checked
 from adalog.gateway.settings.config import SettingError, Settings
-from adalog.pipeline.importing.read.reading import Watching
+from adalog.pipeline.importing.read.spark_runner import Watching
 from adalog.store.database import Database
 from tests.gateway.process.test_shutdown import serving
 from tests.gateway.streams import Live

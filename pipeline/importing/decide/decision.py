@@ -19,10 +19,10 @@ from adalog.pipeline.importing.decide.attributes import Written, referee, write_
 from adalog.pipeline.importing.decide.claims import AttributesJob, ids_meant
 from adalog.pipeline.importing.decide.keys import Bucket, KeysJob, Numbering, block_jobs, bucket_of, write_block
 from adalog.pipeline.importing.decide.narrowing import narrowed
-from adalog.pipeline.importing.decide.ranged import is_large, write_in_ranges
+from adalog.pipeline.importing.decide.ranges import is_large, write_in_ranges
 from adalog.pipeline.importing.read.chunks import Chunk, SourceJob, read_rejects
-from adalog.pipeline.importing.read.found import Found, Intake
 from adalog.pipeline.importing.read.ids import IDS
+from adalog.pipeline.importing.read.intake import Found, Intake
 from adalog.pipeline.importing.read.runner import Runner
 from adalog.store.checkpoint.adoption import Adoption, Prepared
 from adalog.store.files.segment import Segment

@@ -18,8 +18,8 @@ from uuid import uuid4
 
 from adalog.cluster.session import Live
 from adalog.datalog.errors import AdalogError, Code
-from adalog.pipeline.importing.loading import Outcome
 from adalog.pipeline.importing.read.mapping import KAFKA, TAKING, Plan, Source
+from adalog.pipeline.importing.write.loading import Outcome
 from adalog.store.files.segment import write_text
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from adalog.cluster.line import Line, Switchboard
+from adalog.cluster.cancellation import Line, Switchboard
 
 JOB, OTHER = "a" * 32, "b" * 32
 

@@ -22,7 +22,7 @@ from adalog.pipeline.exporting.folder import SCHEMA, Listing, read_manifest
 from adalog.pipeline.exporting.origin import Origin
 from adalog.pipeline.importing.read.chunks import Chunk, Rows, SourceJob, chunks, read_rejects
 from adalog.pipeline.importing.read.datoms import IGNORED, LINE, DatomReader
-from adalog.pipeline.importing.read.edn_values import LIMITS
+from adalog.pipeline.importing.read.edn_columns import LIMITS
 from adalog.pipeline.importing.read.mapping import DatomSource
 from adalog.pipeline.importing.read.runner import Reasons, RejectedRows
 from adalog.store.files.private import opener

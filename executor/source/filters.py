@@ -10,7 +10,7 @@ import numpy as np
 from pyspark.sql import datasource
 
 from adalog.datalog.values import Keyword
-from adalog.executor.source.kinds import value_of
+from adalog.executor.source.arrow_types import value_of
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.tries.columns import Columns, Int64s
 from adalog.store.values.attribute import Attribute

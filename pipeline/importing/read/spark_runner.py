@@ -23,10 +23,10 @@ from adalog.cluster.session import Live
 from adalog.datalog.errors import AdalogError, Code
 from adalog.pipeline.importing.read.chunks import MALFORMED, Chunk, Rows, SourceJob, chunks, read_rejects
 from adalog.pipeline.importing.read.datoms import named
-from adalog.pipeline.importing.read.lines import LineNumbers
+from adalog.pipeline.importing.read.line_numbers import LineNumbers
 from adalog.pipeline.importing.read.mapping import AnySource, DatomSource, Source
-from adalog.pipeline.importing.read.opened import Opened, exactly, opened, unreadable, wrong_of
 from adalog.pipeline.importing.read.runner import Reasons, RejectedRows
+from adalog.pipeline.importing.read.source_frames import Opened, exactly, opened, unreadable, wrong_of
 from adalog.store.files.disk import disk_told
 from adalog.store.files.private import opener
 

@@ -13,15 +13,15 @@ from typing import Any, Final
 
 from adalog.datalog import edn
 from adalog.datalog.errors import AdalogError, Code
-from adalog.pipeline.importing.decide.deciding import Deciding, Decision, Read
-from adalog.pipeline.importing.fitting import fitted
+from adalog.pipeline.importing.decide.decision import Deciding, Decision, Read
 from adalog.pipeline.importing.read.chunks import SourceJob
 from adalog.pipeline.importing.read.datom_intake import DatomIntake
-from adalog.pipeline.importing.read.edn_values import LIMITS
-from adalog.pipeline.importing.read.found import Found, Intake
+from adalog.pipeline.importing.read.edn_columns import LIMITS
+from adalog.pipeline.importing.read.intake import Found, Intake
 from adalog.pipeline.importing.read.mapping import Plan
 from adalog.pipeline.importing.read.row_intake import RowIntake, check_alone
 from adalog.pipeline.importing.read.runner import Runner
+from adalog.pipeline.importing.write.fitting import fitted
 from adalog.store.database import Database
 from adalog.store.files.disk import disk_told
 from adalog.store.writer.hold import Hold

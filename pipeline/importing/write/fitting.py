@@ -16,14 +16,14 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from adalog.cluster.staged import read_staged
+from adalog.cluster.array_files import read_staged
 from adalog.pipeline.importing.decide.attributes import Written
-from adalog.pipeline.importing.decide.deciding import Blocks, Deciding, Decision, changed
+from adalog.pipeline.importing.decide.decision import Blocks, Deciding, Decision, changed
 from adalog.pipeline.importing.decide.keys import Bucket, Numbering
 from adalog.pipeline.importing.read.chunks import Chunk
-from adalog.pipeline.importing.read.found import Found
 from adalog.pipeline.importing.read.ids import IDS
-from adalog.pipeline.importing.read.typed import INLINE, Int64s
+from adalog.pipeline.importing.read.intake import Found
+from adalog.pipeline.importing.read.typed_columns import INLINE, Int64s
 from adalog.store.checkpoint.adoption import Prepared
 from adalog.store.files.segment import open_segment
 from adalog.store.snapshot.snapshot import Snapshot

@@ -16,7 +16,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from adalog.cluster.staged import Arrays, read_staged, write_staged
+from adalog.cluster.array_files import Arrays, read_staged, write_staged
 from adalog.pipeline.importing.decide.attributes import (
     Contested,
     Written,
@@ -42,7 +42,7 @@ from adalog.pipeline.importing.decide.claims import (
 )
 from adalog.pipeline.importing.decide.keys import MISSING
 from adalog.pipeline.importing.read.runner import Runner
-from adalog.pipeline.importing.read.typed import Int64s
+from adalog.pipeline.importing.read.typed_columns import Int64s
 from adalog.store.checkpoint.fold_memory import PAIR_BYTES, pairs_in
 from adalog.store.files.segment import Segment
 from adalog.store.log.imported import LoggedFile, write_logged

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from adalog.cluster.staged import read_staged, write_staged
+from adalog.cluster.array_files import read_staged, write_staged
 
 
 @pytest.mark.parametrize("length", [0, 1, 63, 64, 65])

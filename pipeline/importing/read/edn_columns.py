@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from adalog.datalog import edn
 from adalog.datalog.errors import AdalogError
 from adalog.datalog.values import BigInt
-from adalog.pipeline.importing.read.typed import (
+from adalog.pipeline.importing.read.typed_columns import (
     INLINE,
     Int32s,
     Part,

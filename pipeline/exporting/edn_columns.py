@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from adalog.datalog.edn.writer import write
-from adalog.pipeline.exporting.values import check, column_of, longs
+from adalog.pipeline.exporting.value_columns import check, column_of, longs
 from adalog.store.values.codes import Codes
 
 Int64s = NDArray[np.int64]

@@ -16,8 +16,8 @@ from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.follow.asked import UndatedQuestion
 from adalog.executor.follow.choosing import view_of
 from adalog.executor.follow.view import Change, Tick
-from adalog.executor.live.event import Kind
-from adalog.executor.live.views import LiveQuestion
+from adalog.executor.live.hub.views import LiveQuestion
+from adalog.executor.live.subscribers.event import Kind
 from adalog.executor.pool import Pool
 from adalog.executor.question.request import Request
 from adalog.schema.arguments.values import read_arguments

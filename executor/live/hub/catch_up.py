@@ -25,10 +25,10 @@ from adalog.executor.follow.choosing import view_of
 from adalog.executor.follow.compared import distinct
 from adalog.executor.follow.together import answers_together
 from adalog.executor.follow.view import Tick, View
-from adalog.executor.live.event import Event, Form, Kind, Message, Position
-from adalog.executor.live.holding import Chunks, Holding, Holdings, Private
-from adalog.executor.live.interests import touching
+from adalog.executor.live.hub.interests import touching
+from adalog.executor.live.hub.memory import Chunks, Holding, Holdings, Private
 from adalog.executor.live.settings import LiveSettings
+from adalog.executor.live.subscribers.event import Event, Form, Kind, Message, Position
 from adalog.executor.pool import Pool
 from adalog.executor.question.request import Request
 from adalog.store.snapshot.snapshot import Snapshot

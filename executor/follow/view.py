@@ -9,7 +9,7 @@ from typing import Protocol
 from adalog.datalog.errors import AdalogError
 from adalog.executor.answer.result import Result
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.follow.asked import UndatedQuestion
+from adalog.executor.follow.undated import UndatedQuestion
 from adalog.store.snapshot.difference import Difference, pairs_between, rows_between
 from adalog.store.snapshot.snapshot import Snapshot
 
@@ -61,7 +61,7 @@ class Tick:
         return self.new.data_of(attribute).last_touched(self.new.t) > self.old.t
 
 
-class View(Protocol):
+class LiveView(Protocol):
     """One question kept up to date for all who ask it, a feed for each tuple of arguments. One thread at a time."""
 
     @property

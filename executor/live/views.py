@@ -20,8 +20,8 @@ from adalog.datalog.errors import AdalogError
 from adalog.executor.bounds.cancel import Cancel, StartAgain
 from adalog.executor.bounds.client import Client
 from adalog.executor.bounds.failure import emptied
-from adalog.executor.follow.asked import UndatedQuestion
-from adalog.executor.follow.view import Interest, Tick, View
+from adalog.executor.follow.undated import UndatedQuestion
+from adalog.executor.follow.view import Interest, LiveView, Tick
 from adalog.executor.live.catching_up import Reading
 from adalog.executor.live.errands import Errand, Errands, Purpose
 from adalog.executor.live.event import Event, Kind, Position, failure
@@ -64,7 +64,7 @@ class LiveQuestion:
     question: Question
     key: Hashable
     view_key: Hashable
-    view: View | None
+    view: LiveView | None
 
 
 class Views:

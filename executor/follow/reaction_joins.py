@@ -15,7 +15,7 @@ from adalog.datalog import ast
 from adalog.datalog.ast import Const
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.run import Run
-from adalog.executor.engine import Engine
+from adalog.executor.engine import QueryEngine
 from adalog.executor.evaluation.bind import Binding, Held
 from adalog.executor.evaluation.fixpoint import derived
 from adalog.executor.evaluation.local import Collector, collector_for
@@ -23,7 +23,7 @@ from adalog.executor.extenders.changes import Moments
 from adalog.executor.follow.arguments import Arguments, recoded
 from adalog.executor.follow.changed_rows import changed_facts, changed_rows
 from adalog.executor.follow.derivation import Derivation
-from adalog.executor.follow.standing import PLAN_BYTES, Standing
+from adalog.executor.follow.lasting_joins import PLAN_BYTES, LastingJoins
 from adalog.executor.follow.view import Tick
 from adalog.executor.join.batch import Batch
 from adalog.executor.join.driver import Driver
@@ -56,10 +56,10 @@ class Heads:
         return bool(self.entered.size or self.left.size)
 
 
-class Reacting:
+class ReactionJoins:
     """`source`: the database that moves."""
 
-    def __init__(self, question: Question, engine: Engine, maintenance: Maintenance, source: str) -> None:
+    def __init__(self, question: Question, engine: QueryEngine, maintenance: Maintenance, source: str) -> None:
         query = question.query
         self.maintenance = maintenance
         self._engine = engine
@@ -89,7 +89,7 @@ class Reacting:
         }
         self._feeds = 0
         self._plans: dict[tuple[int, bool], ReactionPlan] = {}
-        self._standing = Standing(self._plan)
+        self._standing = LastingJoins(self._plan)
         self._group_plan: Plan | None = None
         self._group_bodies: dict[Version, AndNode] = {}
         moves = moving_database(source)

@@ -22,7 +22,7 @@ _UNIT_SECONDS: Final = 1e-7
 _UNEVEN: Final = 1.15
 # Of a row on its way from a task to the driver.
 _ROW_SECONDS: Final = 1.5e-7
-# Work below this is not worth any way there; and what is to be won must be worth being wrong.
+# EstimatedWork below this is not worth any way there; and what is to be won must be worth being wrong.
 _WORTH_SECONDS: Final = 0.3
 _WINS: Final = 0.8
 

@@ -50,7 +50,7 @@ from adalog.schema.reaching import caught_up
 from adalog.schema.types import warnings_of
 from adalog.schema.writing.budget import Repeated, Written, assembled
 from adalog.schema.writing.columnar import Columnar, Shape, Writing
-from adalog.store.files.collecting import uncollected
+from adalog.store.files.gc_pause import uncollected
 
 _VALIDATION_ERRORS: Final = 20
 _COERCION_ERRORS: Final = 50

@@ -13,7 +13,7 @@ from pyarrow import fs
 from adalog.cluster.addresses import is_address, opened, reached, shown
 from adalog.datalog.errors import AdalogError, Code
 from adalog.pipeline.exporting.folder import check_target, unfinished
-from adalog.store.files.private import FOLDER_MODE, opener
+from adalog.store.files.permissions import FOLDER_MODE, opener
 
 
 class Writing:

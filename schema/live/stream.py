@@ -32,7 +32,7 @@ from adalog.schema.scalars import write_long
 from adalog.schema.types import warnings_of
 from adalog.schema.writing.columnar import Shape, Writing
 from adalog.schema.writing.encoding import Encoding, encode_rows
-from adalog.store.snapshot.moments import check_moment
+from adalog.store.snapshot.transaction_ids import check_moment
 
 if TYPE_CHECKING:
     from adalog.executor.live.hub import Hub

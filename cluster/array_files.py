@@ -20,7 +20,7 @@ _ALIGNMENT: Final = 64
 _LENGTH: Final = 8
 
 
-def write_staged(folder: str, stem: str, arrays: Mapping[str, NDArray[Any]]) -> str:
+def write_arrays(folder: str, stem: str, arrays: Mapping[str, NDArray[Any]]) -> str:
     """The path of a new file, under a name that no other attempt at the same task has."""
     path = Path(folder) / f"{stem}-{uuid4().hex}"
     described, at = {}, 0
@@ -39,7 +39,7 @@ def write_staged(folder: str, stem: str, arrays: Mapping[str, NDArray[Any]]) -> 
     return str(path)
 
 
-def read_staged(path: str) -> Arrays:
+def read_arrays(path: str) -> Arrays:
     """The arrays of a file, mapped."""
     with open(path, "rb") as file:
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)

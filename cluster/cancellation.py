@@ -49,7 +49,7 @@ class _JobLine:
     callers: set[_Caller] = field(default_factory=set)
 
 
-class Switchboard:
+class CancellationServer:
     """The driver's side. Thread-safe. `address`: where workers call; to be closed."""
 
     def __init__(self, listener: socket.socket, address: Address) -> None:
@@ -68,20 +68,20 @@ class Switchboard:
         self._thread.start()
 
     @staticmethod
-    def at_path(path: str) -> Switchboard:
+    def at_path(path: str) -> CancellationServer:
         """Listens on a Unix socket, for workers on this machine."""
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         listener.bind(path)
         listener.listen(128)
-        return Switchboard(listener, path)
+        return CancellationServer(listener, path)
 
     @staticmethod
-    def on_port(host: str, bind: str | None, port: int) -> Switchboard:
+    def on_port(host: str, bind: str | None, port: int) -> CancellationServer:
         """Listens on a port (0: any that is free), which workers find at `host`. `bind`: another address to listen
         on."""
         family, *_, where = socket.getaddrinfo(bind or host, port, type=socket.SOCK_STREAM)[0]
         listener = socket.create_server(where[:2], family=family, backlog=128)
-        return Switchboard(listener, (host, listener.getsockname()[1]))
+        return CancellationServer(listener, (host, listener.getsockname()[1]))
 
     def open(self, job: str) -> None:
         """Lets the tasks of a job call from now on."""
@@ -177,7 +177,7 @@ class Switchboard:
             self._forget(caller)
 
 
-class Line:
+class CancellationChannel:
     """A worker's side of one job. `connected`: whether somebody listens."""
 
     def __init__(self, address: Address, job: str) -> None:
@@ -236,14 +236,14 @@ def _called(address: Address) -> socket.socket:
     return calling
 
 
-def switchboard(folder: str, host: str | None, bind: str | None, port: int) -> Switchboard:
+def cancellation_server(folder: str, host: str | None, bind: str | None, port: int) -> CancellationServer:
     """The driver's side: in the folder where host is None, else on a port."""
     if host is None:
-        return Switchboard.at_path(os.path.join(folder, "lines"))
+        return CancellationServer.at_path(os.path.join(folder, "lines"))
     try:
-        return Switchboard.on_port(host, bind, port)
+        return CancellationServer.on_port(host, bind, port)
     except OSError as error:
         if error.errno != errno.EADDRNOTAVAIL:
             raise
         # Workers find us under a name that is not of this machine: that of a service, say.
-        return Switchboard.on_port(host, "0.0.0.0", port)
+        return CancellationServer.on_port(host, "0.0.0.0", port)

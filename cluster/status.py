@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 STATES: Final = ("off", "starting", "ready", "failed")
 
 
-class Seen(NamedTuple):
+class SessionStatus(NamedTuple):
     """state: one of STATES."""
 
     state: str

@@ -41,7 +41,7 @@ from adalog.store.values.codes import Scratch
 
 if TYPE_CHECKING:
     from adalog.executor.slow_queries import SlowQueries
-    from adalog.executor.spark.backend import SecondEngine
+    from adalog.executor.spark.backend import SparkBackend
 
 
 # For the plan of a query that took long; it was planned before, and plans are remembered.
@@ -54,7 +54,7 @@ class Means:
     refused; `slow`: hears of queries that took long."""
 
     threads: int
-    spark: SecondEngine | None
+    spark: SparkBackend | None
     strict: bool
     slow: SlowQueries | None = None
 

@@ -37,7 +37,7 @@ from adalog.store.database import Database
 from adalog.store.snapshot.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from adalog.executor.spark.backend import SecondEngine
+    from adalog.executor.spark.backend import SparkBackend
 
 T = TypeVar("T")
 
@@ -90,7 +90,7 @@ class Pool:
         self,
         database: Database,
         settings: PoolSettings | None = None,
-        spark: SecondEngine | None = None,
+        spark: SparkBackend | None = None,
         cache: CacheSettings | None = None,
     ) -> None:
         """`cache`: keep answers; None: compute each."""

@@ -45,7 +45,7 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True)
-class Cluster:
+class ClusterCapacity:
     """Spark as it is now: tasks at once, tasks of a job, and the seconds of a job of so many that do nothing."""
 
     cores: int
@@ -81,11 +81,11 @@ class Prediction:
         """The cost, corrected by what runs really took."""
         return work.cost * self._multiple(Place.LOCAL, work.text)
 
-    def on_spark(self, work: Work, cluster: Cluster) -> float:
+    def on_spark(self, work: Work, cluster: ClusterCapacity) -> float:
         """Seconds on Spark, from the question to its rows."""
         return sum(self._parts(work, cluster))
 
-    def choose(self, work: Work, cluster: Cluster) -> tuple[Place, str]:
+    def choose(self, work: Work, cluster: ClusterCapacity) -> tuple[Place, str]:
         """(where to run a query that both may run, why)."""
         here, parts = self.here(work), self._parts(work, cluster)
         there = sum(parts)
@@ -109,7 +109,7 @@ class Prediction:
         place: Place,
         work: Work,
         seconds: float,
-        cluster: Cluster | None = None,
+        cluster: ClusterCapacity | None = None,
         computing: float | None = None,
     ) -> None:
         """Takes in what a run took. cluster: where it was on Spark. computing: how much of it tasks computed, of
@@ -147,7 +147,7 @@ class Prediction:
     def _here(self, cost: float) -> float:
         return cost * _UNIT_SECONDS / self.threads
 
-    def _parts(self, work: Work, cluster: Cluster, *, plain: bool = False) -> tuple[float, float, float]:
+    def _parts(self, work: Work, cluster: ClusterCapacity, *, plain: bool = False) -> tuple[float, float, float]:
         """Seconds for a job that does nothing, for the computing, for the rows."""
         computing = work.cost * _UNIT_SECONDS * _UNEVEN / max(cluster.cores, 1)
         way = 1.0

@@ -20,13 +20,10 @@ from adalog.executor.join.driver import Driver
 from adalog.planner.delta.rules import Joined, Start
 from adalog.planner.model.logical import DatomAtom, RelationAtom
 from adalog.planner.model.plan import Plan
+from adalog.planner.model.version import Version
 from adalog.planner.order.joins import JoinPlan
 from adalog.planner.order.statistics import Statistics
-from adalog.store.snapshot.difference import Difference
 from adalog.store.values.codes import Scratch
-
-Between = Callable[[str, int], Difference]
-"""What came and went of an attribute of a source."""
 
 _NONE: Final = np.empty(0, np.int64)
 _NO_ROWS: Final = (Batch(0, {}), Batch(0, {}))
@@ -34,12 +31,11 @@ _NO_ROWS: Final = (Batch(0, {}), Batch(0, {}))
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The way from one moment to another. `moments`: of every database; `between`: what differs."""
+    """The way from one moment to another. `moments`: of every database."""
 
     moments: Mapping[str, Moments]
     run: Run
     constants: Mapping[str, int]
-    between: Between
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +205,6 @@ class Changed:
     kept: Mapping[str, KeptFacts]
     joins: Joins
     _found: dict[int, tuple[Batch, Batch]] = field(default_factory=dict)
-    _differences: dict[tuple[str, int], Difference] = field(default_factory=dict)
 
     def rows(self, start: Start) -> Batch:
         """The rows that a body begins with."""
@@ -229,32 +224,8 @@ class Changed:
             if not kept.is_touched:
                 return _NO_ROWS
             return of_atom(atom, kept, kept.came()), of_atom(atom, kept, kept.went())
-        step = self.step
-        moments = step.moments[atom.source]
-        attribute = self.joins.attribute_of(atom, moments, step.run.strict)
-        if attribute is not None:
-            found = self._between(atom.source, attribute)
-            if not len(found.added[0]) and not len(found.removed[0]):
-                return _NO_ROWS
-            return _pairs(atom, found.added), _pairs(atom, found.removed)
-        came, went = moments.rows(atom, step.run.strict, lambda id_: self._between(atom.source, id_))
-        return came.distinct(), went.distinct()
-
-    def _between(self, source: str, attribute: int) -> Difference:
-        key = source, attribute
-        found = self._differences.get(key)
-        if found is None:
-            found = self._differences[key] = self.step.between(source, attribute)
-        return found
-
-
-def _pairs(atom: DatomAtom, columns: Sequence[Column]) -> Batch:
-    """Pairs of an attribute as rows of a pattern without constants."""
-    named = {
-        term: column for term, column in zip((atom.entity, atom.value), columns, strict=True) if term is not None
-    }
-    batch = Batch(len(columns[0]), named)  # type: ignore[arg-type]
-    return batch.distinct() if len(named) < 2 else batch
+        moments, strict = self.step.moments[atom.source], self.step.run.strict
+        return moments.rows(atom, strict, Version.CAME), moments.rows(atom, strict, Version.WENT)
 
 
 def of_atom(atom: RelationAtom, kept: KeptFacts, rows: Column) -> Batch:

@@ -20,8 +20,9 @@ from adalog.executor.answer.result import Column, Pulled, Result, type_of
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.cache.reads import Reads, reads_of, touched_attributes
 from adalog.executor.engine import Engine
+from adalog.executor.extenders.changes import Moments
 from adalog.executor.follow.asked import UndatedQuestion, is_limited
-from adalog.executor.follow.view import Change, Interest, Tick
+from adalog.executor.follow.view import Change, Interest
 from adalog.executor.join.batch import Column as Codes
 from adalog.executor.join.batch import stack
 from adalog.executor.kernels.group_kernels import group_rows
@@ -83,7 +84,7 @@ class Compared:
         """The answer at the moment of the last step."""
         return self._feeds[feed].answer
 
-    def step(self, tick: Tick, cancel: Cancel) -> Mapping[int, Change | AdalogError]:
+    def step(self, tick: Moments, cancel: Cancel) -> Mapping[int, Change | AdalogError]:
         changes: dict[int, Change | AdalogError] = {}
         self.intact = False
         for number, feed in self._feeds.items():

@@ -25,13 +25,14 @@ from adalog.datalog.values import Keyword
 from adalog.executor.bounds.cancel import Cancel, StartAgain
 from adalog.executor.cache.reads import Reads, lookups_in, reads_of, touched_attributes
 from adalog.executor.engine import Engine
+from adalog.executor.extenders.changes import Moments
 from adalog.executor.extenders.patterns import Patterns
 from adalog.executor.follow.asked import UndatedQuestion
 from adalog.executor.follow.compared import PASSING, changed
 from adalog.executor.follow.grouping import AnswerGroups
 from adalog.executor.follow.reacting import Reacting
 from adalog.executor.follow.showing import Showing
-from adalog.executor.follow.view import Change, Interest, Tick
+from adalog.executor.follow.view import Change, Interest
 from adalog.executor.join.batch import Batch, Column
 from adalog.executor.question.inputs import Inputs, sizes_of
 from adalog.executor.question.question import Question
@@ -175,7 +176,7 @@ class Maintained:
 
     # A step
 
-    def step(self, tick: Tick, cancel: Cancel) -> Mapping[int, Change | AdalogError]:
+    def step(self, tick: Moments, cancel: Cancel) -> Mapping[int, Change | AdalogError]:
         if tick.old.key == tick.new.key:
             return {}
         # The changes of a step that is given up are those of the next one, where nothing was made of them yet.
@@ -194,7 +195,7 @@ class Maintained:
         self.intact = True
         return changes
 
-    def _unless_refused(self, tick: Tick, renamed: Collection[int], cancel: Cancel) -> Outcomes:
+    def _unless_refused(self, tick: Moments, renamed: Collection[int], cancel: Cancel) -> Outcomes:
         """The changes of all feeds but the renamed ones, of each by its answers where following them is refused."""
         try:
             return self._changes(tick, cancel, renamed)
@@ -209,7 +210,7 @@ class Maintained:
             self.intact = not renamed
             raise
 
-    def _changes(self, tick: Tick, cancel: Cancel, but: Container[int]) -> Outcomes:
+    def _changes(self, tick: Moments, cancel: Cancel, but: Container[int]) -> Outcomes:
         """The changes of all feeds but those whose changes are known."""
         try:
             found = self._found(tick, cancel)
@@ -217,7 +218,7 @@ class Maintained:
             self._reacting.rest()
         return self._bounded({feed: change for feed, change in found.items() if feed not in but}, tick, cancel)
 
-    def _found(self, tick: Tick, cancel: Cancel) -> Mapping[int, Change]:
+    def _found(self, tick: Moments, cancel: Cancel) -> Mapping[int, Change]:
         run = self._reacting.run(cancel)
         heads = self._reacting.heads(tick, run)
         if not heads:
@@ -237,7 +238,7 @@ class Maintained:
             found = {feed: change for change in found.values() for feed in self._feeds}
         return found
 
-    def _bounded(self, found: Mapping[int, Change], tick: Tick, cancel: Cancel) -> Outcomes:
+    def _bounded(self, found: Mapping[int, Change], tick: Moments, cancel: Cancel) -> Outcomes:
         """The changes, or the refusal of feeds that have too many rows by now."""
         changes: Outcomes = {**found}
         counted: dict[int, int] = {}
@@ -262,7 +263,7 @@ class Maintained:
             self._feeds[number].rows = rows
         return changes
 
-    def _asked_again(self, numbers: Iterable[int], tick: Tick, cancel: Cancel) -> Outcomes:
+    def _asked_again(self, numbers: Iterable[int], tick: Moments, cancel: Cancel) -> Outcomes:
         """The changes of some feeds by their answers at both moments."""
         changes: Outcomes = {}
         for number in numbers:
@@ -288,7 +289,7 @@ class Maintained:
 
     # What means something else
 
-    def _means_something_else(self, tick: Tick) -> bool:
+    def _means_something_else(self, tick: Moments) -> bool:
         """Whether an attribute that is read, or what a constant names, is another at the second moment."""
         old, new = tick.old, tick.new
         if old.schema_key != new.schema_key:
@@ -321,7 +322,7 @@ class Maintained:
                 refused[number] = error
         return refused
 
-    def _names_touched(self, tick: Tick) -> bool:
+    def _names_touched(self, tick: Moments) -> bool:
         """Whether idents, or the unique attributes that lookup refs go by, were written."""
         named = (tick.new.attribute(name) for name in self._read.named)
         unique = [each.id for each in named if each is not None and each.unique is not None]
@@ -329,7 +330,7 @@ class Maintained:
             unique += [each.id for each in tick.new.attributes() if each.unique is not None]
         return any(map(tick.touches, (IDENT, *unique)))
 
-    def _rename(self, tick: Tick, cancel: Cancel) -> dict[int, Change | AdalogError | None]:
+    def _rename(self, tick: Moments, cancel: Cancel) -> dict[int, Change | AdalogError | None]:
         """The changes, if any, of feeds whose arguments name other entities than before, and from now on these."""
         if not self._naming or not self._names_touched(tick):
             return {}

@@ -19,12 +19,10 @@ from adalog.executor.engine import Engine
 from adalog.executor.evaluation.bind import Binding, Held
 from adalog.executor.evaluation.fixpoint import derived
 from adalog.executor.evaluation.local import Collector, collector_for
-from adalog.executor.extenders.changes import Moments
+from adalog.executor.extenders.changes import Moments, fact_rows
 from adalog.executor.follow.arguments import Arguments, recoded
-from adalog.executor.follow.changed_rows import changed_facts, changed_rows
 from adalog.executor.follow.derivation import Derivation
 from adalog.executor.follow.standing import PLAN_BYTES, Standing
-from adalog.executor.follow.view import Tick
 from adalog.executor.join.batch import Batch
 from adalog.executor.join.driver import Driver
 from adalog.executor.join.generic_join import GenericJoin
@@ -121,7 +119,7 @@ class Reacting:
     def begin(self, at: Snapshot, run: Run) -> None:
         """Makes what is kept from step to step, where something is."""
         if self._derived is not None:
-            self._derived.go(Tick(at, at), self._databases(at), self._lists, run, self.constants(at, run.values))
+            self._derived.go(Moments(at, at), self._databases(at), self._lists, run, self.constants(at, run.values))
 
     def rest(self) -> None:
         """Lets go of the moments of the last step."""
@@ -165,7 +163,7 @@ class Reacting:
         means = self._engine.means
         return Run(self._arguments.values.fork(cancel.budget.take), cancel, means.strict, means.threads)
 
-    def heads(self, tick: Tick, run: Run) -> Heads:
+    def heads(self, tick: Moments, run: Run) -> Heads:
         """What entered and what left."""
         entered, left = (Collector(self.maintenance.head, True, False, None, None, run.cancel) for _ in range(2))
         if self._derived is not None:
@@ -174,15 +172,16 @@ class Reacting:
         fixed: dict[str, int] | None = None
         for place, reaction in enumerate(self.maintenance.reactions):
             batch = self._changed(reaction.changed, tick, run.strict)
-            if batch is None:
+            if not batch.size:
                 continue
             if fixed is None:
                 self._check_plans(tick.new)
-                self._standing.go({self._source: Moments(tick.old, tick.new)}, self._still, self._relations(), run)
+                self._standing.go({self._source: tick}, self._still, self._relations(), run)
                 fixed = self.constants(tick.new, run.values)
-            batch = _with_constants(batch, fixed)
-            if batch is None:
+            with_constants = _with_constants(batch, fixed)
+            if with_constants is None:
                 continue
+            batch = with_constants
             key = place, _is_sure(reaction, tick)
             plan = self._plan_of(key, tick.new, run.cancel)
             for name, column, variable in plan.probes:
@@ -199,12 +198,12 @@ class Reacting:
         kept = {} if self._derived is None else self._derived.relations
         return {**self._lists, **kept, **self._arguments.relations()}
 
-    def _changed(self, atom: Atom, tick: Tick, strict: bool) -> Batch | None:
+    def _changed(self, atom: Atom, tick: Moments, strict: bool) -> Batch:
         """The rows of an atom that came or went."""
         if isinstance(atom, DatomAtom):
-            return changed_rows(atom, tick, strict)
+            return tick.rows(atom, strict, atom.version)
         assert self._derived is not None
-        return changed_facts(atom, self._derived.changed(atom))
+        return fact_rows(atom, self._derived.changed(atom))
 
     def constants(self, at: Snapshot, values: Scratch) -> dict[str, int]:
         """The codes of the constants of rule calls."""
@@ -221,7 +220,7 @@ class Reacting:
         join = Binding(plan, self._databases(at), self._relations(), run, derive=derived).join()
         return self._driven(plan, join, keys, at, run)
 
-    def tuples(self, keys: Batch, tick: Tick, run: Run, *, new: bool) -> Batch:
+    def tuples(self, keys: Batch, tick: Moments, run: Run, *, new: bool) -> Batch:
         """The same at one of the two moments of a step whose heads were found."""
         at, version = (tick.new, Version.NEW) if new else (tick.old, Version.OLD)
         plan = self._group_plan_of(at, run.cancel)
@@ -296,7 +295,7 @@ class Reacting:
         return plan
 
 
-def _is_sure(reaction: Reaction, tick: Tick) -> bool:
+def _is_sure(reaction: Reaction, tick: Moments) -> bool:
     """Whether a step needs no check. The plan may have been made for another moment."""
     return reaction.sure is not None and not any(
         tick.new.attribute(each.id) != each or tick.touches(each.id) for each in reaction.still

@@ -20,11 +20,12 @@ from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.answer.result import Result
 from adalog.executor.bounds.budget import Held
 from adalog.executor.bounds.cancel import Cancel, Part
+from adalog.executor.extenders.changes import Moments
 from adalog.executor.follow.asked import UndatedQuestion
 from adalog.executor.follow.choosing import view_of
 from adalog.executor.follow.compared import distinct
 from adalog.executor.follow.together import answers_together
-from adalog.executor.follow.view import Tick, View
+from adalog.executor.follow.view import View
 from adalog.executor.live.event import Event, Form, Kind, Message, Position
 from adalog.executor.live.holding import Chunks, Holding, Holdings, Private
 from adalog.executor.live.interests import touching
@@ -168,7 +169,7 @@ class CatchingUp:
 
     def _step(self, private: Private, to: Snapshot, form: Form, cancel: Cancel) -> Message | None:
         with self.pool.memory.lent(cancel):
-            found = private.view.step(Tick(private.at, to), cancel).get(_FEED)
+            found = private.view.step(Moments(private.at, to), cancel).get(_FEED)
             private.at = to
             if isinstance(found, AdalogError):
                 raise found

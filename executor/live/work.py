@@ -11,8 +11,9 @@ from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.bounds.budget import Memory
 from adalog.executor.bounds.cancel import Cancel, StartAgain
 from adalog.executor.engine import Engine
+from adalog.executor.extenders.changes import Moments
 from adalog.executor.follow.choosing import view_of
-from adalog.executor.follow.view import Tick, View
+from adalog.executor.follow.view import View
 from adalog.executor.live.event import Event, Kind, Position, failure
 from adalog.executor.live.feed import BRIEF, Feed, Followed
 from adalog.executor.live.holding import FullError
@@ -69,7 +70,7 @@ class Work:
     to: Snapshot
     times: list[int]
     adding: list[Feed]
-    tick: Tick | None = None
+    tick: Moments | None = None
     # The view once it knows all feeds but the new ones, and whether it has moved.
     _known: View | None = field(init=False, default=None)
     _stepped: bool = field(init=False, default=False)
@@ -136,11 +137,11 @@ class Work:
                 left.clear()
             else:
                 new = self.to.as_of(t)
-            self._step(view, Tick(old, new), cancel, done, since)
+            self._step(view, Moments(old, new), cancel, done, since)
             old, steps = new, steps + 1
         return steps
 
-    def _step(self, view: View, tick: Tick, cancel: Cancel, done: Done, since: int) -> None:
+    def _step(self, view: View, tick: Moments, cancel: Cancel, done: Done, since: int) -> None:
         """One step, of what was written after transaction `since`."""
         if tick.new.t - since > 1:
             done.leaps.append((since, tick.new.t))

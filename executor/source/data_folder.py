@@ -17,7 +17,7 @@ _LOGGER: Final = logging.getLogger("adalog.source")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class DataFolder:
     """A folder and a moment; t: None for the newest when it is looked at."""
 
     data: str

@@ -20,14 +20,14 @@ MOST: Final = (1 << 63) - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class NumberRange:
     """Numbers from `first` to `last`, of which `among`, if it is given."""
 
     first: int = LEAST
     last: int = MOST
     among: frozenset[int] | None = None
 
-    def narrowed(self, filter_: datasource.Filter) -> Span | None:
+    def narrowed(self, filter_: datasource.Filter) -> NumberRange | None:
         """With a filter of the column; None for one that it cannot keep."""
         if isinstance(filter_, datasource.IsNotNull):
             return self
@@ -66,17 +66,17 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class DatomFilter:
     """attributes: idents as text; None: all. codes: of values; None: any."""
 
-    entities: Span = field(default_factory=Span)
-    transactions: Span = field(default_factory=Span)
+    entities: NumberRange = field(default_factory=NumberRange)
+    transactions: NumberRange = field(default_factory=NumberRange)
     attributes: frozenset[str] | None = None
     codes: frozenset[int] | None = None
 
     def narrowed(
         self, filter_: datasource.Filter, attribute: Attribute | None, snapshot: Snapshot
-    ) -> Wanted | None:
+    ) -> DatomFilter | None:
         """With a filter; None for one that Spark has to keep itself. attribute: whose values the column `v` has."""
         path: Sequence[str] = getattr(filter_, "attribute", ())
         match tuple(path):
@@ -92,7 +92,7 @@ class Wanted:
                 return self._of_values(filter_, attribute, snapshot)
         return None
 
-    def _of_attributes(self, filter_: datasource.Filter) -> Wanted | None:
+    def _of_attributes(self, filter_: datasource.Filter) -> DatomFilter | None:
         if isinstance(filter_, datasource.IsNotNull):
             return self
         given = _given(filter_)
@@ -103,7 +103,7 @@ class Wanted:
 
     def _of_values(
         self, filter_: datasource.Filter, attribute: Attribute | None, snapshot: Snapshot
-    ) -> Wanted | None:
+    ) -> DatomFilter | None:
         if isinstance(filter_, datasource.IsNotNull):
             return self
         given = _given(filter_)

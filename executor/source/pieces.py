@@ -42,7 +42,7 @@ _INLINE: Final = (0, layout.TAG_BOOLEAN, layout.TAG_INSTANT)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SourceQuery:
     """A query with EDN of a vector of its arguments."""
 
     query: str
@@ -62,7 +62,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Piece:
+class AnswerPiece:
     """Prefixes with the variables of the first `depth` levels of the plan bound: numbers that are the same
     everywhere, or values."""
 
@@ -70,7 +70,7 @@ class Piece:
     depth: int
     prefixes: dict[str, Int64s | list[Any]]
 
-    def answered(self, asked: Asked, snapshot: Snapshot) -> Result:
+    def answered(self, asked: SourceQuery, snapshot: Snapshot) -> Result:
         """The rows of the answer that begin so."""
         started, cancel = time.perf_counter(), Cancel()
         plan = self.plan
@@ -94,7 +94,7 @@ class Piece:
         return Batch(len(next(iter(columns.values()))), columns)
 
 
-def pieces(asked: Asked, snapshot: Snapshot, rows: int) -> Sequence[Piece]:
+def pieces(asked: SourceQuery, snapshot: Snapshot, rows: int) -> Sequence[AnswerPiece]:
     """The answer in pieces of about so many rows, by estimate, that have no row in common; none where it is not to
     be divided: it is small, or rows of several pieces might be the same one, or it is more than rows of a join."""
     cancel = Cancel()
@@ -112,7 +112,9 @@ def pieces(asked: Asked, snapshot: Snapshot, rows: int) -> Sequence[Piece]:
         if not are_apart(plan, shares) or not all(share.prefixes.columns for share in shares):
             return ()
         return [
-            Piece(plan, share.depth, {name: _sent(own, values) for name, own in share.prefixes.columns.items()})
+            AnswerPiece(
+                plan, share.depth, {name: _sent(own, values) for name, own in share.prefixes.columns.items()}
+            )
             for share in shares
         ]
 

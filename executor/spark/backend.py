@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from adalog.executor.prediction import Cluster
+from adalog.executor.prediction import ClusterCapacity
 
 if TYPE_CHECKING:
     from adalog.executor.answer.parquet import Output
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from adalog.planner.model.plan import Plan
 
 
-class SecondEngine(Protocol):
+class SparkBackend(Protocol):
     """`executor.spark.engine.SparkEngine` says what each means."""
 
     @property
     def state(self) -> str: ...
 
     @property
-    def cluster(self) -> Cluster: ...
+    def cluster(self) -> ClusterCapacity: ...
 
     def wait_ready(self, timeout: float | None = None) -> bool: ...
 

@@ -13,10 +13,11 @@ import pytest
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.engine import Engine
+from adalog.executor.extenders.changes import Moments
 from adalog.executor.follow.asked import UndatedQuestion
 from adalog.executor.follow.choosing import live_of, view_of
 from adalog.executor.follow.maintained import Maintained
-from adalog.executor.follow.view import Change, Interest, Tick, View
+from adalog.executor.follow.view import Change, Interest, View
 from adalog.executor.live import hub as hub_module
 from adalog.executor.live import work as work_module
 from adalog.executor.live.event import Kind
@@ -253,7 +254,7 @@ class Gated:
     def drop(self, feed: int) -> None:
         self._view.drop(feed)
 
-    def step(self, tick: Tick, cancel: Cancel) -> Mapping[int, Change | AdalogError]:
+    def step(self, tick: Moments, cancel: Cancel) -> Mapping[int, Change | AdalogError]:
         self._begun.set()
         while not self._gate.wait(0.001):
             cancel.check()

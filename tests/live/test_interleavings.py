@@ -13,8 +13,9 @@ import pytest
 from adalog.datalog.edn import read
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.bounds.cancel import Cancel, StartAgain
+from adalog.executor.extenders.changes import Moments
 from adalog.executor.follow.maintained import Maintained
-from adalog.executor.follow.view import Change, Interest, Tick
+from adalog.executor.follow.view import Change, Interest
 from adalog.executor.live.changes import ValuesForm
 from adalog.executor.live.hub import Hub
 from adalog.executor.live.resume import Begin
@@ -65,7 +66,7 @@ class Gate:
 def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
     made, step = Gate(), Maintained.step
 
-    def gated(view: Maintained, tick: Tick, cancel: Cancel) -> Mapping[int, Change | AdalogError]:
+    def gated(view: Maintained, tick: Moments, cancel: Cancel) -> Mapping[int, Change | AdalogError]:
         made.passed(cancel)
         return step(view, tick, cancel)
 

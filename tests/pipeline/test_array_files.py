@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from adalog.cluster.array_files import read_staged, write_staged
+from adalog.cluster.array_files import read_arrays, write_arrays
 
 
 @pytest.mark.parametrize("length", [0, 1, 63, 64, 65])
@@ -18,9 +18,9 @@ def test_arrays_come_back(tmp_path: Path, length: int) -> None:
         "none": np.empty(0, np.uint8),
         "flags": np.arange(length) % 2 == 0,
     }
-    path = write_staged(str(tmp_path), "x", arrays)
-    assert path != write_staged(str(tmp_path), "x", arrays)
-    found = read_staged(path)
+    path = write_arrays(str(tmp_path), "x", arrays)
+    assert path != write_arrays(str(tmp_path), "x", arrays)
+    found = read_arrays(path)
     assert found.keys() == arrays.keys()
     for name, array in arrays.items():
         assert found[name].dtype == array.dtype
@@ -28,4 +28,4 @@ def test_arrays_come_back(tmp_path: Path, length: int) -> None:
 
 
 def test_a_file_without_arrays(tmp_path: Path) -> None:
-    assert read_staged(write_staged(str(tmp_path), "x", {})) == {}
+    assert read_arrays(write_arrays(str(tmp_path), "x", {})) == {}

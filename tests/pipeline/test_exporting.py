@@ -19,7 +19,7 @@ from adalog.datalog.values import Keyword, identity
 from adalog.pipeline.exporting.edn_columns import texts_of
 from adalog.pipeline.exporting.export import export
 from adalog.pipeline.exporting.folder import folder_names, read_manifest
-from adalog.pipeline.exporting.origin import Origin
+from adalog.pipeline.exporting.origin import ExportOrigin
 from adalog.pipeline.exporting.schema import movable
 from adalog.pipeline.exporting.value_columns import TooLarge, column_of
 from adalog.store.database import Database
@@ -319,5 +319,5 @@ def test_the_manifest_names_idents(database: Database, tmp_path: Path) -> None:
     _, manifest = exported(database.snapshot(), tmp_path / "out")
     assert manifest.idents[":five"] == 5
     assert manifest.idents[":open"] == database.snapshot().entid(Keyword("open"))
-    assert read_manifest(Origin(str(tmp_path / "out"))) == manifest
+    assert read_manifest(ExportOrigin(str(tmp_path / "out"))) == manifest
     assert identity(manifest.t) == 3

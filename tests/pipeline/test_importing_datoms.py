@@ -310,7 +310,7 @@ def test_what_is_told_of_a_mapping(database: Database, tmp_path: Path) -> None:
 
 
 def test_a_server_reads_datoms_from_its_places_only(database: Database, tmp_path: Path) -> None:
-    from adalog.pipeline.importing.read.import_folders import Places
+    from adalog.pipeline.importing.read.import_folders import ImportFolders
     from adalog.pipeline.importing.read.mapping import read_mapping
 
     inside, mapping = tmp_path / "in", tmp_path / "mapping.yaml"
@@ -318,7 +318,7 @@ def test_a_server_reads_datoms_from_its_places_only(database: Database, tmp_path
     (inside / "a.edn").write_text('[1 :p/name "Ada"]\n')
     (tmp_path / "b.edn").write_text("")
     exported(database.snapshot(), inside / "out")
-    places = Places.of(str(inside))
+    places = ImportFolders.of(str(inside))
 
     def checked(source: str) -> tuple[str, ...]:
         mapping.write_text(f"sources: {{s: {{{source}}}}}")

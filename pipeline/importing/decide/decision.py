@@ -14,16 +14,16 @@ from uuid import uuid4
 
 import numpy as np
 
-from adalog.cluster.shipping import Shipped
-from adalog.pipeline.importing.decide.attributes import Written, referee, write_attribute
+from adalog.cluster.shipping import ShippedSnapshot
+from adalog.pipeline.importing.decide.attributes import AttributeResult, referee, write_attribute
 from adalog.pipeline.importing.decide.claims import AttributesJob, ids_meant
-from adalog.pipeline.importing.decide.keys import Bucket, KeysJob, Numbering, block_jobs, bucket_of, write_block
+from adalog.pipeline.importing.decide.keys import KeyBucket, KeysJob, Numbering, block_jobs, bucket_of, write_block
 from adalog.pipeline.importing.decide.narrowing import narrowed
 from adalog.pipeline.importing.decide.ranges import is_large, write_in_ranges
-from adalog.pipeline.importing.read.chunks import Chunk, SourceJob, read_rejects
+from adalog.pipeline.importing.read.chunks import RowChunk, SourceJob, read_rejects
 from adalog.pipeline.importing.read.ids import IDS
-from adalog.pipeline.importing.read.intake import Found, Intake
-from adalog.pipeline.importing.read.runner import Runner
+from adalog.pipeline.importing.read.intake import ImportBasis, Intake
+from adalog.pipeline.importing.read.runner import ImportRunner
 from adalog.store.checkpoint.adoption import Adoption, Prepared
 from adalog.store.files.segment import Segment
 from adalog.store.snapshot.snapshot import Snapshot
@@ -37,10 +37,10 @@ Blocks = Mapping[int, Sequence[tuple[int, Segment]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class ReadRows:
     """The rows as chunks, and of each chunk the files of its rejected rows; count: how many these are."""
 
-    chunks: Sequence[Chunk]
+    chunks: Sequence[RowChunk]
     rejected: Sequence[Sequence[str]]
     count: int
 
@@ -52,13 +52,13 @@ class Decision:
     read: the rows that are left.
     """
 
-    found: Found
-    read: Read
-    buckets: Sequence[Bucket]
+    found: ImportBasis
+    read: ReadRows
+    buckets: Sequence[KeyBucket]
     numbering: Numbering
     blocks: Blocks
     job: AttributesJob
-    written: Sequence[Written]
+    written: Sequence[AttributeResult]
 
     @property
     def entities(self) -> int:
@@ -85,18 +85,20 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
-class Deciding:
+class Decider:
     """folder: of the import, where tasks write. dry: nothing of the attributes is written. fold_bytes: what a task
     may take for an attribute. leeway: so many ids are left to entities that others make until it is adopted."""
 
-    runner: Runner
+    runner: ImportRunner
     intake: Intake
     folder: str
     dry: bool
     fold_bytes: int
     leeway: int = 0
 
-    def decided(self, found: Found, read: Read, jobs: Sequence[SourceJob], max_errors: int) -> Decision | Read:
+    def decided(
+        self, found: ImportBasis, read: ReadRows, jobs: Sequence[SourceJob], max_errors: int
+    ) -> Decision | ReadRows:
         """What the rows come to; or the rows, with what is rejected, where that is more than `max_errors`. jobs: by
         which they were read."""
         prepared = found.prepared
@@ -120,7 +122,7 @@ class Deciding:
             faults = faults or [path for each in written if each.contested for path in each.faults]
             if not faults:
                 self.intake.check(found, changed(written), count)
-                return Decision(found, Read(chunks, rejected, count), buckets, numbering, blocks, job, written)
+                return Decision(found, ReadRows(chunks, rejected, count), buckets, numbering, blocks, job, written)
             [lost] = self.runner.each("rejecting", partial(_refereed, self.folder), [tuple(faults)])
             for at, path, number in lost:
                 rejected[at].append(path)
@@ -130,9 +132,9 @@ class Deciding:
                 fresh = self.runner.each("rejecting", narrow, [(chunks[at], path) for at, path, _ in lost])
                 for (at, _, _), chunk in zip(lost, fresh, strict=True):
                     chunks[at] = chunk
-        return Read(chunks, rejected, count)
+        return ReadRows(chunks, rejected, count)
 
-    def shipped(self, found: Found) -> Shipped:
+    def shipped(self, found: ImportBasis) -> ShippedSnapshot:
         """What tasks read of the database: the attributes that the import touches, and idents."""
         wanted = {column.attribute for columns in found.columns for column in columns}
         wanted |= {*found.identities, bootstrap.IDENT}
@@ -140,10 +142,15 @@ class Deciding:
         key = uuid4().hex
         path = Path(self.folder) / f"database-{key}"
         path.write_bytes(pickle.dumps(manifest, protocol=5))
-        return Shipped(key, None, str(path))
+        return ShippedSnapshot(key, None, str(path))
 
     def job(
-        self, found: Found, chunks: Sequence[Chunk], database: Shipped, numbering: Numbering, blocks: Blocks
+        self,
+        found: ImportBasis,
+        chunks: Sequence[RowChunk],
+        database: ShippedSnapshot,
+        numbering: Numbering,
+        blocks: Blocks,
     ) -> AttributesJob:
         """What the tasks of the attributes share."""
         prepared = found.prepared
@@ -166,7 +173,7 @@ class Deciding:
             self.dry,
         )
 
-    def written(self, job: AttributesJob, attributes: Collection[int], snapshot: Snapshot) -> list[Written]:
+    def written(self, job: AttributesJob, attributes: Collection[int], snapshot: Snapshot) -> list[AttributeResult]:
         """What comes of attributes: a task for each, those that are too large for one in ranges."""
         large = {id_ for id_ in attributes if is_large(job, id_, snapshot, self.fold_bytes)}
         small = sorted(set(attributes) - large)
@@ -175,7 +182,7 @@ class Deciding:
             write_in_ranges(self.runner, job, id_, snapshot, self.fold_bytes) for id_ in sorted(large)
         ]
 
-    def _numbered(self, keys: KeysJob, prepared: Prepared) -> tuple[list[Bucket], Numbering]:
+    def _numbered(self, keys: KeysJob, prepared: Prepared) -> tuple[list[KeyBucket], Numbering]:
         buckets = self.runner.each("keys", partial(bucket_of, keys), range(self.runner.buckets))
         return buckets, Numbering.of(buckets, prepared.keys, prepared.ids.start + self.leeway)
 
@@ -187,7 +194,7 @@ class Deciding:
         return blocks
 
 
-def changed(written: Sequence[Written]) -> set[int]:
+def changed(written: Sequence[AttributeResult]) -> set[int]:
     """The attributes of which something changes."""
     return {each.attribute for each in written if each.added or each.retracted}
 
@@ -196,7 +203,7 @@ def _refereed(folder: str, faults: Sequence[str]) -> list[tuple[int, str, int]]:
     return referee(faults, folder)
 
 
-def _narrowed(jobs: Sequence[SourceJob], item: tuple[Chunk, str]) -> Chunk:
+def _narrowed(jobs: Sequence[SourceJob], item: tuple[RowChunk, str]) -> RowChunk:
     chunk, path = item
     job = jobs[chunk.order[0]]
     return narrowed(chunk, job.columns, job, read_rejects([path]))

@@ -16,10 +16,10 @@ from uuid import uuid4
 
 import numpy as np
 
-from adalog.cluster.array_files import Arrays, read_staged, write_staged
+from adalog.cluster.array_files import Arrays, read_arrays, write_arrays
 from adalog.pipeline.importing.decide.attributes import (
-    Contested,
-    Written,
+    AttributeResult,
+    ContestedClaims,
     codes_of,
     events_of,
     given_otherwise,
@@ -34,14 +34,14 @@ from adalog.pipeline.importing.decide.claims import (
     AttributesJob,
     Claims,
     Pairs,
-    Timed,
+    TimedClaims,
     among,
     claimed,
     claims_of,
     settled,
 )
 from adalog.pipeline.importing.decide.keys import MISSING
-from adalog.pipeline.importing.read.runner import Runner
+from adalog.pipeline.importing.read.runner import ImportRunner
 from adalog.pipeline.importing.read.typed_columns import Int64s
 from adalog.store.checkpoint.fold_memory import PAIR_BYTES, pairs_in
 from adalog.store.files.segment import Segment
@@ -73,7 +73,9 @@ def is_large(job: AttributesJob, attribute: int, snapshot: Snapshot, most: int) 
     return (values + relation.fold_size(values)) * PAIR_BYTES > 2 * most
 
 
-def write_in_ranges(runner: Runner, job: AttributesJob, attribute: int, snapshot: Snapshot, most: int) -> Written:
+def write_in_ranges(
+    runner: ImportRunner, job: AttributesJob, attribute: int, snapshot: Snapshot, most: int
+) -> AttributeResult:
     """What `write_attribute` does, by tasks of which none takes much more than so many bytes."""
     size, data = pairs_in(most), snapshot.data_of(attribute)
     sizes = [claimed(job, attribute, chunk) for chunk in job.chunks]
@@ -99,15 +101,15 @@ def write_in_ranges(runner: Runner, job: AttributesJob, attribute: int, snapshot
         contested += sum(count for _, count in taken)
     added, retracted = sum(each.added for each in parts), sum(each.retracted for each in parts)
     if faults:
-        return Written(attribute, faults=faults, missing=missing, contested=contested)
+        return AttributeResult(attribute, faults=faults, missing=missing, contested=contested)
     if job.dry or not added + retracted:
-        return Written(attribute, added=added, retracted=retracted)
+        return AttributeResult(attribute, added=added, retracted=retracted)
     turned = runner.each("values in ranges", partial(_turned, job, attribute, paths), by_value)
     pieces = tuple(each.piece for each in parts if each.piece is not None)
     [base] = runner.each("joining ranges", partial(_joined, job, attribute), [(pieces, tuple(turned))])
     logged = tuple(each.logged for each in parts if each.logged is not None)
     ids = distinct(np.sort(np.concatenate([each.ids for each in parts])))
-    return Written(attribute, (base,), logged, added=added, retracted=retracted, ids=ids)
+    return AttributeResult(attribute, (base,), logged, added=added, retracted=retracted, ids=ids)
 
 
 def _groups(sizes: Sequence[int], size: int) -> Iterator[list[int]]:
@@ -139,7 +141,7 @@ def _sorted(job: AttributesJob, attribute: int, size: int, chunks: Sequence[int]
     arrays: Arrays = dict(claims._asdict())
     if t is not None and added is not None:
         arrays |= {"t": t[order], "added": added[order]}
-    path = write_staged(job.folder, f"sorted-{attribute}", arrays)
+    path = write_arrays(job.folder, f"sorted-{attribute}", arrays)
     return _Sorted(path, samples_of(claims.e, claims.v, size).tolist())
 
 
@@ -174,7 +176,7 @@ def _range(
     second = second_values(claims, declared)
     faults = ""
     if second.any():
-        own = Contested(claims.take(second), second[second], np.full(int(second.sum()), MISSING, np.int64))
+        own = ContestedClaims(claims.take(second), second[second], np.full(int(second.sum()), MISSING, np.int64))
         faults = write_faults(job, attribute, own.claims, own.why(declared))
     e, v, added = events_of(claims, gone, held_by(snapshot, attribute, claims.e), snapshot, declared)
     by_value = order_of(v, e)
@@ -189,7 +191,7 @@ def _range(
         sample = samples_of(v[by_value], e[by_value], size)
     count = int(added.sum())
     part = _Part(
-        write_staged(job.folder, f"range-{attribute}", arrays),
+        write_arrays(job.folder, f"range-{attribute}", arrays),
         sample.tolist(),
         faults,
         contested=int(second.sum()),
@@ -227,23 +229,23 @@ def _fold(job: AttributesJob, attribute: Attribute) -> Fold:
     return Fold(job.folder, attribute.id, job.t, not attribute.no_history)
 
 
-def _between(sources: Sequence[str], low: int, high: int) -> Timed:
+def _between(sources: Sequence[str], low: int, high: int) -> TimedClaims:
     """What all sources claim of the entities from `low` to before `high`."""
     parts: list[Claims] = []
     times: list[tuple[Int64s, Bools] | None] = []
     for path in sources:
-        arrays = read_staged(path)
+        arrays = read_arrays(path)
         which = slice(*arrays["e"].searchsorted([low, high]).tolist())
         parts.append(Claims(*(arrays[name][which] for name in Claims._fields)))
         times.append((arrays["t"][which], arrays["added"][which]) if "t" in arrays else None)
     claims = Claims(*(np.concatenate(each) for each in zip(*parts, strict=True)))
     if not any(times):
-        return Timed(claims, None, None)
+        return TimedClaims(claims, None, None)
     stamped = [
         (np.zeros(len(part.e), np.int64), np.ones(len(part.e), np.bool_)) if time is None else time
         for part, time in zip(parts, times, strict=True)
     ]
-    return Timed(claims, *(np.concatenate(each) for each in zip(*stamped, strict=True)))
+    return TimedClaims(claims, *(np.concatenate(each) for each in zip(*stamped, strict=True)))
 
 
 class _InRanges:
@@ -282,7 +284,7 @@ def _taken(
 ) -> tuple[str, int]:
     """A file of the claims of a range of values that are taken, and how many these are."""
     declared, snapshot = job.attributes[attribute], job.database.open()
-    files = [(low, read_staged(path)) for low, path in paths]
+    files = [(low, read_arrays(path)) for low, path in paths]
     parts = []
     for _, arrays in files:
         which = slice(*arrays["turned.v"].searchsorted([bounds[0][0], bounds[1][0]]).tolist())
@@ -294,7 +296,7 @@ def _taken(
     taken, holder = taken_values(claims, _InRanges(job, files), declared, snapshot)
     if not taken.any():
         return "", 0
-    own = Contested(claims.take(taken), np.zeros(int(taken.sum()), np.bool_), holder[taken])
+    own = ContestedClaims(claims.take(taken), np.zeros(int(taken.sum()), np.bool_), holder[taken])
     return write_faults(job, attribute, own.claims, own.why(declared)), len(own.second)
 
 
@@ -306,7 +308,7 @@ def _turned(
     relation, young = snapshot.data_of(attribute).shipped(job.t)
     events = [within(young, *bounds, inverse=True)]
     for _, path in paths:
-        arrays = read_staged(path)
+        arrays = read_arrays(path)
         values = arrays["event.v"]
         # The first value and the last one may be cut.
         which = slice(int(values.searchsorted(bounds[0][0])), int(values.searchsorted(bounds[1][0], side="right")))

@@ -18,9 +18,9 @@ from adalog.datalog.values import BigInt
 from adalog.pipeline.importing.read.typed_columns import (
     INLINE,
     Int32s,
-    Part,
-    Spelt,
-    Typed,
+    SpeltKey,
+    TypedColumn,
+    ValuePart,
     of_codes,
     of_doubles,
     of_keys,
@@ -40,7 +40,7 @@ _DASHES: Final = frozenset({8, 13, 18, 23})
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class TupleShape:
     """What an attribute's tuples are made of: types, or one type for all items; neither: whatever they hold."""
 
     types: tuple[str, ...] | None = None
@@ -60,7 +60,7 @@ Entity = Callable[[int], int | None]
 """The entity here of a number; None where there is none."""
 
 
-def values_of(texts: pa.Array, rows: Int32s, value_type: str, shape: Shape, entity: Entity) -> Typed:
+def values_of(texts: pa.Array, rows: Int32s, value_type: str, shape: TupleShape, entity: Entity) -> TypedColumn:
     """The values of EDN texts, each of which belongs to a row. Not for refs."""
     short = _SHORT.get(value_type)
     if short is None:
@@ -77,30 +77,30 @@ def values_of(texts: pa.Array, rows: Int32s, value_type: str, shape: Shape, enti
             plain[:] = False
     others = np.flatnonzero(~plain)
     if not len(others):
-        return Typed(parts, rows[:0])
+        return TypedColumn(parts, rows[:0])
     found = one_by_one(texts.take(pa.array(others)), rows[others], _reader(value_type, shape, entity))
-    return Typed(_united([*parts, *found.parts]), found.bad)
+    return TypedColumn(_united([*parts, *found.parts]), found.bad)
 
 
-def _united(parts: Sequence[Part]) -> list[Part]:
+def _united(parts: Sequence[ValuePart]) -> list[ValuePart]:
     """The parts, one for each domain."""
-    by_domain: dict[int, list[Part]] = {}
+    by_domain: dict[int, list[ValuePart]] = {}
     for part in parts:
         by_domain.setdefault(part.domain, []).append(part)
     return [own[0] if len(own) == 1 else _one(own) for own in by_domain.values()]
 
 
-def _one(parts: Sequence[Part]) -> Part:
+def _one(parts: Sequence[ValuePart]) -> ValuePart:
     inline = parts[0].domain == INLINE
     keys = pa.concat_arrays([pa.array(part.keys) if inline else part.keys for part in parts]).dictionary_encode()
     starts = np.cumsum([0, *(len(part.keys) for part in parts[:-1])])
     index = np.concatenate([part.index + start for part, start in zip(parts, starts.tolist(), strict=True)])
     distinct = keys.dictionary.to_numpy() if inline else keys.dictionary
     rows = np.concatenate([part.rows for part in parts])
-    return Part(parts[0].domain, rows, keys.indices.to_numpy()[index], distinct)
+    return ValuePart(parts[0].domain, rows, keys.indices.to_numpy()[index], distinct)
 
 
-def spelt_of(value: Any, value_type: str, shape: Shape, entity: Entity) -> Spelt | None:
+def spelt_of(value: Any, value_type: str, shape: TupleShape, entity: Entity) -> SpeltKey | None:
     """A value as a type, spelt; None where it cannot be one."""
     value = _tuple_of(value, shape, entity) if value_type == "tuple" else coerced(value_type, value)
     if value is None:
@@ -112,10 +112,10 @@ def spelt_of(value: Any, value_type: str, shape: Shape, entity: Entity) -> Spelt
     return (INLINE, key) if isinstance(key, int) else (tag, key)
 
 
-def _reader(value_type: str, shape: Shape, entity: Entity) -> Callable[[str], Spelt | None]:
+def _reader(value_type: str, shape: TupleShape, entity: Entity) -> Callable[[str], SpeltKey | None]:
     number = _NUMBERS.get(value_type)
 
-    def read(text: str) -> Spelt | None:
+    def read(text: str) -> SpeltKey | None:
         if number is not None:
             # Values that were computed may have more digits than literals.
             value = number(text)
@@ -129,7 +129,7 @@ def _reader(value_type: str, shape: Shape, entity: Entity) -> Callable[[str], Sp
     return read
 
 
-def _tuple_of(value: Any, shape: Shape, entity: Entity) -> tuple[Any, ...] | None:
+def _tuple_of(value: Any, shape: TupleShape, entity: Entity) -> tuple[Any, ...] | None:
     if type(value) is not tuple:
         return None
     types = shape.types_of(len(value))
@@ -181,34 +181,34 @@ def _inside(texts: pa.Array, before: int, after: int) -> pa.Array:
     return pc.binary_slice(texts.cast(pa.binary()), before, -after if after else None)
 
 
-def _strings(texts: pa.Array, rows: Int32s) -> Part:
+def _strings(texts: pa.Array, rows: Int32s) -> ValuePart:
     return of_keys(layout.TAG_STRING, rows, _inside(texts, 1, 1).cast(pa.large_binary()))
 
 
-def _keywords(texts: pa.Array, rows: Int32s) -> Part:
+def _keywords(texts: pa.Array, rows: Int32s) -> ValuePart:
     return of_keys(layout.TAG_KEYWORD, rows, _inside(texts, 1, 0).cast(pa.large_binary()))
 
 
-def _longs(texts: pa.Array, rows: Int32s) -> Part:
+def _longs(texts: pa.Array, rows: Int32s) -> ValuePart:
     return of_codes(rows, texts.cast(pa.int64()).to_numpy())
 
 
-def _doubles(texts: pa.Array, rows: Int32s) -> Part:
+def _doubles(texts: pa.Array, rows: Int32s) -> ValuePart:
     return of_doubles(rows, texts.cast(pa.float64()).to_numpy())
 
 
-def _booleans(texts: pa.Array, rows: Int32s) -> Part:
+def _booleans(texts: pa.Array, rows: Int32s) -> ValuePart:
     true = pc.equal(texts, "true").to_numpy(zero_copy_only=False)
     return of_codes(rows, np.where(true, layout.TRUE, layout.FALSE))
 
 
-def _instants(texts: pa.Array, rows: Int32s) -> Part:
+def _instants(texts: pa.Array, rows: Int32s) -> ValuePart:
     moments = _inside(texts, len('#inst "'), len('-00:00"')).cast(pa.string()).cast(pa.timestamp("ms"))
     ticks = moments.cast(pa.int64()).to_numpy()
     return of_codes(rows, ticks + (layout.code_of(layout.TAG_INSTANT, 0) + layout.INSTANT_BIAS))
 
 
-def _uuids(texts: pa.Array, rows: Int32s) -> Part:
+def _uuids(texts: pa.Array, rows: Int32s) -> ValuePart:
     digits = _inside(texts, len('#uuid "'), 1).cast(pa.large_binary())
     first = int(np.frombuffer(digits.buffers()[1], np.int64)[digits.offset])
     letters = np.frombuffer(digits.buffers()[2], np.uint8, 36 * len(digits), first).reshape(-1, 36)
@@ -221,7 +221,7 @@ def _uuids(texts: pa.Array, rows: Int32s) -> Part:
     return of_keys(layout.TAG_UUID, rows, keys)
 
 
-_SHORT: Final[Mapping[str, tuple[str, Callable[[pa.Array, Int32s], Part]]]] = {
+_SHORT: Final[Mapping[str, tuple[str, Callable[[pa.Array, Int32s], ValuePart]]]] = {
     "string": (r'^"[^"\\]*"$', _strings),
     "keyword": (f"^:{_NAME}(/{_NAME})?$", _keywords),
     "long": (r"^(0|-?[1-9][0-9]{0,16})$", _longs),

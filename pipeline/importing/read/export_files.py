@@ -19,8 +19,8 @@ from adalog.datalog import edn
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import EdnMap, Keyword
 from adalog.pipeline.exporting.folder import SCHEMA, Listing, read_manifest
-from adalog.pipeline.exporting.origin import Origin
-from adalog.pipeline.importing.read.chunks import Chunk, Rows, SourceJob, chunks, read_rejects
+from adalog.pipeline.exporting.origin import ExportOrigin
+from adalog.pipeline.importing.read.chunks import RowBatch, RowChunk, SourceJob, chunks, read_rejects
 from adalog.pipeline.importing.read.datoms import IGNORED, LINE, DatomReader
 from adalog.pipeline.importing.read.edn_columns import LIMITS
 from adalog.pipeline.importing.read.mapping import DatomSource
@@ -38,7 +38,7 @@ class PartFile(NamedTuple):
     """A file of an export. number: among all. name: below the export's place. lines: of EDN, not Parquet."""
 
     number: int
-    origin: Origin
+    origin: ExportOrigin
     name: str
     attribute: str
     lines: bool
@@ -50,7 +50,7 @@ class PartFile(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Exported:
+class ExportListing:
     """What an export says."""
 
     manifest: Listing
@@ -70,9 +70,9 @@ class Exported:
         return set()
 
 
-def read_export(source: DatomSource) -> Exported:
+def read_export(source: DatomSource) -> ExportListing:
     """What the export says that a source names. Raises ARG_INVALID where there is none, or it is not whole."""
-    origin = Origin(source.files[0] if source.files else source.path.removeprefix("file://"))
+    origin = ExportOrigin(source.files[0] if source.files else source.path.removeprefix("file://"))
     manifest = read_manifest(origin)
     try:
         forms = edn.read(origin.content(SCHEMA).decode(), LIMITS)
@@ -88,13 +88,13 @@ def read_export(source: DatomSource) -> Exported:
     ]
     lines = manifest.format == "edn"
     files = tuple(PartFile(number, origin, *each, lines) for number, each in enumerate(named))
-    return Exported(manifest, forms, files)
+    return ExportListing(manifest, forms, files)
 
 
 # Tasks
 
 
-def read_part(job: SourceJob, part: PartFile) -> list[Chunk]:
+def read_part(job: SourceJob, part: PartFile) -> list[RowChunk]:
     """The chunks of a file of an export."""
     assert isinstance(job.reader, DatomReader)
     if not part.lines:
@@ -102,11 +102,11 @@ def read_part(job: SourceJob, part: PartFile) -> list[Chunk]:
     return list(chunks(_rows(part), job, part.number))
 
 
-def _rows(part: PartFile) -> Iterator[Rows]:
+def _rows(part: PartFile) -> Iterator[RowBatch]:
     for batch in _batches(part):
         columns = {name: batch.column(name) for name in batch.schema.names}
         n = batch.num_rows
-        yield Rows(columns, n, np.full(n, part.number, np.int64), np.zeros(n, np.int64))
+        yield RowBatch(columns, n, np.full(n, part.number, np.int64), np.zeros(n, np.int64))
 
 
 def _batches(part: PartFile) -> Iterator[pa.RecordBatch]:

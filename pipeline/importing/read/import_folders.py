@@ -20,7 +20,7 @@ from adalog.store.files.addresses import check_name, local_path, shown
 
 if TYPE_CHECKING:
     # Settings name places, and every command reads settings: none of them waits for YAML.
-    from adalog.pipeline.importing.read.mapping import AnySource, DatomSource, Plan
+    from adalog.pipeline.importing.read.mapping import AnySource, DatomSource, ImportPlan
 
 _SPECIAL: Final = frozenset("*?[]{}\\")
 _ANYWHERE: Final = "/"
@@ -45,19 +45,19 @@ _OPTIONS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class ImportFolders:
     """folders: resolved paths of this machine. addresses: those that what is read elsewhere begins with."""
 
     folders: tuple[Path, ...] = ()
     addresses: tuple[str, ...] = ()
 
     @classmethod
-    def anywhere(cls) -> Places:
+    def anywhere(cls) -> ImportFolders:
         """Every file of this machine that the process may read."""
         return cls((Path(_ANYWHERE),))
 
     @classmethod
-    def of(cls, text: str) -> Places:
+    def of(cls, text: str) -> ImportFolders:
         """From a list separated by commas. Raises ValueError for a path that is not absolute."""
         folders, addresses = [], []
         for part in filter(None, (part.strip() for part in text.split(","))):
@@ -72,7 +72,7 @@ class Places:
             folders.append(path.resolve())
         return cls(tuple(folders), tuple(addresses))
 
-    def checked(self, plan: Plan) -> Plan:
+    def checked(self, plan: ImportPlan) -> ImportPlan:
         """The plan with the files of its sources looked up.
 
         Raises FORBIDDEN for sources elsewhere and options that could reach elsewhere, ARG_INVALID where there are

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.pipeline.importing.read.chunks import SourceJob
-from adalog.pipeline.importing.read.mapping import AnySource, Source
+from adalog.pipeline.importing.read.mapping import AnySource, RowSource
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, DataFrameReader, SparkSession
@@ -37,7 +37,7 @@ NUMBER: Final = "number"
 
 
 @dataclass(frozen=True)
-class Opened:
+class SourceFrame:
     """source: with the options that it was opened with. malformed: the column with what of a row is malformed."""
 
     frame: DataFrame
@@ -54,7 +54,7 @@ class Opened:
         return self.frame["`" + name.replace("`", "``") + "`"]
 
 
-def opened(spark: SparkSession, source: AnySource) -> Opened:
+def source_frame(spark: SparkSession, source: AnySource) -> SourceFrame:
     """Opens a source's files. Raises ARG_INVALID where they are not what it says, and what Spark raises."""
     if source.format == "csv":
         return _csv(spark, source)
@@ -62,9 +62,9 @@ def opened(spark: SparkSession, source: AnySource) -> Opened:
     if source.format == "edn":
         # A line of blanks or a comment is no row.
         lines = reader.option("lineSep", "\n").text(_paths(source))
-        return Opened(lines.where(lines["value"].rlike(r"\S") & ~lines["value"].startswith(";")), source)
+        return SourceFrame(lines.where(lines["value"].rlike(r"\S") & ~lines["value"].startswith(";")), source)
     if source.format == "jsonl":
-        if isinstance(source, Source) and source.part:
+        if isinstance(source, RowSource) and source.part:
             return _part(reader, source)
         frame = reader.json(_paths(source))
         corrupt = _corrupt(source)
@@ -74,17 +74,17 @@ def opened(spark: SparkSession, source: AnySource) -> Opened:
                 f"source {source.name} has no JSON object on any line; for objects of several lines, or a list of "
                 "them, say `options: {multiLine: true}`",
             )
-        return Opened(frame, source, corrupt if corrupt in frame.columns else None)
-    return Opened(_parquet(spark, source), source)
+        return SourceFrame(frame, source, corrupt if corrupt in frame.columns else None)
+    return SourceFrame(_parquet(spark, source), source)
 
 
-def _part(reader: DataFrameReader, source: Source) -> Opened:
+def _part(reader: DataFrameReader, source: RowSource) -> SourceFrame:
     """JSON that is a part of many: keys that no row has a value for are none, but for that of the entity."""
     frame = reader.option("dropFieldIfAllNull", "true").json(_paths(source))
     entity, corrupt = str(source.entity.column), _corrupt(source)
     if entity not in frame.columns:
         frame = reader.schema(frame.schema.add(entity, "string")).json(_paths(source))
-    return Opened(frame, source, corrupt if corrupt in frame.columns else None)
+    return SourceFrame(frame, source, corrupt if corrupt in frame.columns else None)
 
 
 def _corrupt(source: AnySource) -> str:
@@ -110,7 +110,7 @@ def _parquet(spark: SparkSession, source: AnySource) -> DataFrame:
     ):
         other.conf.set(name, str(spark.conf.get(name)))
     other.conf.set("spark.sql.legacy.parquet.nanosAsLong", "true")
-    held = Opened(other.read.options(**source.options).parquet(*_paths(source)), source)
+    held = SourceFrame(other.read.options(**source.options).parquet(*_paths(source)), source)
     nanos = {name for address in held.frame.inputFiles() for name in _with_nanoseconds(source, address)}
 
     def micros(name: str) -> Any:
@@ -149,7 +149,7 @@ def _paths(source: AnySource) -> list[str]:
 # CSV
 
 
-def _csv(spark: SparkSession, source: AnySource) -> Opened:
+def _csv(spark: SparkSession, source: AnySource) -> SourceFrame:
     options = dict(source.options)
     given = {name.lower(): value for name, value in options.items()}
     if source.path.lower().endswith((".tsv", ".tsv.gz")) and not {"sep", "delimiter"} & set(given):
@@ -169,10 +169,10 @@ def _csv(spark: SparkSession, source: AnySource) -> Opened:
     source = replace(source, options=options)
     frame = spark.read.options(**options).csv(_paths(source))
     if not frame.columns:
-        return Opened(frame, source)
+        return SourceFrame(frame, source)
     schema = frame.schema.add(_MALFORMED, "string")
     reader = spark.read.options(**options).option("columnNameOfCorruptRecord", _MALFORMED).schema(schema)
-    return Opened(reader.csv(_paths(source)), source, _MALFORMED)
+    return SourceFrame(reader.csv(_paths(source)), source, _MALFORMED)
 
 
 def _has_breaks(spark: SparkSession, source: AnySource, quote: str, escape: str | None, *, plain: bool) -> bool:
@@ -225,8 +225,8 @@ def _named(options: Mapping[str, str], name: str) -> str | None:
 
 
 def exactly(
-    spark: SparkSession, held: Opened, names: Mapping[str, str], job: SourceJob
-) -> tuple[Opened, SourceJob]:
+    spark: SparkSession, held: SourceFrame, names: Mapping[str, str], job: SourceJob
+) -> tuple[SourceFrame, SourceJob]:
     """The same with the numbers that a double would change as text, and the job that reads them so.
 
     names: the column of the files by the name that the job has for it.
@@ -234,7 +234,7 @@ def exactly(
     from pyspark.sql import types
 
     source = held.source
-    if not isinstance(source, Source) or source.format != "jsonl":
+    if not isinstance(source, RowSource) or source.format != "jsonl":
         return held, job
     rough = types.DoubleType | types.DecimalType
     kinds = {field.name: field.dataType for field in held.frame.schema.fields}
@@ -274,7 +274,7 @@ def _as_text(kind: Any) -> Any:
 # What is malformed
 
 
-def wrong_of(held: Opened) -> Callable[[pa.Array], pa.Array]:
+def wrong_of(held: SourceFrame) -> Callable[[pa.Array], pa.Array]:
     """Which rows are rejected, by what is malformed of them. For tasks. Of CSV those with more values than there
     are columns: where there are fewer, the last columns have none."""
     wrong = partial(_is_too_long, held.source, len(held.columns)) if held.source.format == "csv" else _always

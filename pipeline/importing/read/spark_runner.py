@@ -17,16 +17,16 @@ import numpy as np
 import orjson
 import pyarrow as pa
 
-from adalog.cluster.job import each_in_a_task
-from adalog.cluster.refusals import Refused, refusal
-from adalog.cluster.session import Live
+from adalog.cluster.job import run_tasks
+from adalog.cluster.refusals import TaskRefusal, refusal_in
+from adalog.cluster.session import Cluster
 from adalog.datalog.errors import AdalogError, Code
-from adalog.pipeline.importing.read.chunks import MALFORMED, Chunk, Rows, SourceJob, chunks, read_rejects
+from adalog.pipeline.importing.read.chunks import MALFORMED, RowBatch, RowChunk, SourceJob, chunks, read_rejects
 from adalog.pipeline.importing.read.datoms import named
 from adalog.pipeline.importing.read.line_numbers import LineNumbers
-from adalog.pipeline.importing.read.mapping import AnySource, DatomSource, Source
+from adalog.pipeline.importing.read.mapping import AnySource, DatomSource, RowSource
 from adalog.pipeline.importing.read.runner import Reasons, RejectedRows
-from adalog.pipeline.importing.read.source_frames import Opened, exactly, opened, unreadable, wrong_of
+from adalog.pipeline.importing.read.source_frames import SourceFrame, exactly, source_frame, unreadable, wrong_of
 from adalog.store.files.disk_errors import disk_told
 from adalog.store.files.permissions import opener
 
@@ -51,7 +51,7 @@ _SETTINGS: Final = {
 }
 
 
-class Watching(Protocol):
+class JobProgress(Protocol):
     """Who is told how far an import is."""
 
     def stage(self, name: str) -> None:
@@ -64,18 +64,18 @@ class Watching(Protocol):
 class SparkRunner:
     """folder: of the import, where tasks write."""
 
-    def __init__(self, live: Live, watching: Watching) -> None:
+    def __init__(self, live: Cluster, watching: JobProgress) -> None:
         self.buckets = 2 * live.cores
         self._live = live
         self._watching = watching
         self._spark: SparkSession = live.spark.newSession()
         for name, value in {**_SETTINGS, "spark.sql.leafNodeDefaultParallelism": str(live.cores)}.items():
             self._spark.conf.set(name, value)
-        self._held: dict[str, Opened] = {}
+        self._held: dict[str, SourceFrame] = {}
 
     # The files
 
-    def columns(self, source: Source) -> Mapping[str, pa.DataType]:
+    def columns(self, source: RowSource) -> Mapping[str, pa.DataType]:
         from pyspark.sql.pandas.types import to_arrow_schema
 
         held = self._looked_at(source)
@@ -107,16 +107,16 @@ class SparkRunner:
         table = hashed.select("path", functions.xxhash64("path").alias("hash")).toArrow()
         return dict(zip(table.column("hash").to_pylist(), table.column("path").to_pylist(), strict=True))
 
-    def _opened(self, source: AnySource) -> Opened:
+    def _opened(self, source: AnySource) -> SourceFrame:
         found = self._held.get(source.name)
         if found is None:
-            found = self._held[source.name] = opened(self._spark, source)
+            found = self._held[source.name] = source_frame(self._spark, source)
         return found
 
-    def _looked_at(self, source: AnySource) -> Opened:
+    def _looked_at(self, source: AnySource) -> SourceFrame:
         """The same, after Spark looked at the files, of which it may have to read all."""
 
-        def look(_: SparkSession) -> tuple[Opened, int]:
+        def look(_: SparkSession) -> tuple[SourceFrame, int]:
             held = self._opened(source)
             return held, held.frame.rdd.getNumPartitions()
 
@@ -126,7 +126,7 @@ class SparkRunner:
 
     # Tasks
 
-    def read(self, source: AnySource, names: Mapping[str, str], job: SourceJob) -> list[Chunk]:
+    def read(self, source: AnySource, names: Mapping[str, str], job: SourceJob) -> list[RowChunk]:
         held, job = exactly(self._spark, self._opened(source), names, job)
         frame = self._placed(held, names)
         keys = tuple(names)
@@ -140,7 +140,7 @@ class SparkRunner:
             for chunk in _refusing(chunks(_rows(batches, keys, wrong), job, context.partitionId())):
                 yield _answer(chunk)
 
-        def run(_: SparkSession) -> list[Chunk]:
+        def run(_: SparkSession) -> list[RowChunk]:
             return [_asked(each) for each in _mapped(frame, work).toArrow().column(0).to_pylist()]
 
         folder = Path(job.folder)
@@ -158,7 +158,7 @@ class SparkRunner:
                 ]
                 yield pa.array(made, pa.binary())
 
-        answers = self._wait(stage, lambda spark: each_in_a_task(spark, values, run))
+        answers = self._wait(stage, lambda spark: run_tasks(spark, values, run))
         return [_asked(answer.to_pybytes()) for answer in answers]
 
     def quarantine(self, source: AnySource, rejected: Sequence[RejectedRows], reasons: Reasons, to: Path) -> None:
@@ -185,7 +185,7 @@ class SparkRunner:
 
         self._wait(f"writing what was rejected of {source.name}", lambda _: _mapped(placed, work).toArrow())
 
-    def _placed(self, held: Opened, names: Mapping[str, str]) -> DataFrame:
+    def _placed(self, held: SourceFrame, names: Mapping[str, str]) -> DataFrame:
         from pyspark.sql import functions
 
         malformed = () if held.malformed is None else (held.column(held.malformed).alias(_MALFORMED),)
@@ -223,7 +223,7 @@ class SparkRunner:
             self._end(tag, running)
             raise
         except Exception as error:
-            told = refusal(str(error))
+            told = refusal_in(str(error))
             if told is not None:
                 raise told from None
             if not self._live.usable():
@@ -254,7 +254,7 @@ def _told(text: str) -> str:
     return (errors or lines or ["no reason is given"])[0][:500]
 
 
-def _tasks(live: Live) -> tuple[int, int]:
+def _tasks(live: Cluster) -> tuple[int, int]:
     """Of the stages that run: how many tasks are done, and how many there are."""
     done = total = 0
     with suppress(Exception):
@@ -298,16 +298,16 @@ def _refusing(made: Iterator[R]) -> Iterator[R]:
         with disk_told():
             yield from made
     except AdalogError as error:
-        raise Refused(error) from None
+        raise TaskRefusal(error) from None
 
 
 def _rows(
     batches: Iterator[pa.RecordBatch], keys: Sequence[str], wrong: Callable[[pa.Array], pa.Array] | None
-) -> Iterator[Rows]:
+) -> Iterator[RowBatch]:
     for batch in batches:
         if batch.num_rows:
             more = {} if wrong is None else {MALFORMED: wrong(batch.column(_MALFORMED))}
-            yield Rows(
+            yield RowBatch(
                 {key: batch.column(key) for key in keys} | more,
                 batch.num_rows,
                 batch.column(_FILE).to_numpy(),

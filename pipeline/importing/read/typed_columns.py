@@ -22,7 +22,7 @@ from adalog.store.values.keys import spell
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
 
-Spelt = tuple[int, int | bytes]
+SpeltKey = tuple[int, int | bytes]
 """A domain, and the code or the key of a value there."""
 
 INLINE: Final = 0
@@ -34,7 +34,7 @@ _PER_UNIT: Final = {"s": 1000, "ms": 1, "us": -1000, "ns": -1_000_000}
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class ValuePart:
     """Values of one domain: row rows[i] has the value number index[i] of `keys`; inline, keys are codes.
 
     keys: int64[n] where the domain is INLINE; else large binary, distinct.
@@ -45,20 +45,22 @@ class Part:
     index: Int32s
     keys: Any
 
-    def kept(self, which: NDArray[np.bool_]) -> Part:
+    def kept(self, which: NDArray[np.bool_]) -> ValuePart:
         """With some of its values only."""
-        return Part(self.domain, self.rows[which], self.index[which], self.keys)
+        return ValuePart(self.domain, self.rows[which], self.index[which], self.keys)
 
 
 @dataclass(frozen=True, eq=False)
-class Typed:
+class TypedColumn:
     """A column's values by domain. bad: the rows with a value that cannot be read, in order, each once."""
 
-    parts: list[Part]
+    parts: list[ValuePart]
     bad: Int32s
 
 
-def typed(values: pa.Array | pa.ChunkedArray, read_as: str, value_type: str, split: str | None = None) -> Typed:
+def typed(
+    values: pa.Array | pa.ChunkedArray, read_as: str, value_type: str, split: str | None = None
+) -> TypedColumn:
     """The values of a column, those of row i at place i; nulls are none, and so is text that is empty or blank
     unless it is read as a string."""
     array = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
@@ -77,7 +79,7 @@ def typed(values: pa.Array | pa.ChunkedArray, read_as: str, value_type: str, spl
     if array.null_count:
         array, rows = _filtered(array, rows, array.is_valid())
     if not len(array):
-        return Typed([], rows)
+        return TypedColumn([], rows)
     bad = rows[:0]
     if pa.types.is_timestamp(array.type):
         # Years that nothing here can show; Python has no such moments, either.
@@ -86,12 +88,12 @@ def typed(values: pa.Array | pa.ChunkedArray, read_as: str, value_type: str, spl
         array, rows = _filtered(array, rows, pa.array(~outside))
     short = _short(array, rows, read_as, value_type)
     if short is not None:
-        return Typed(short, bad)
+        return TypedColumn(short, bad)
     found = one_by_one(array, rows, lambda raw: _spelt(raw, read_as, value_type))
-    return found if not len(bad) else Typed(found.parts, np.union1d(found.bad, bad).astype(np.int32))
+    return found if not len(bad) else TypedColumn(found.parts, np.union1d(found.bad, bad).astype(np.int32))
 
 
-def constant(value: Any, read_as: str, value_type: str) -> Spelt | None:
+def constant(value: Any, read_as: str, value_type: str) -> SpeltKey | None:
     """(domain, code or key) of a value for all rows; None where it cannot be read."""
     return _spelt(value, read_as, value_type)
 
@@ -110,7 +112,7 @@ def _is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
-def _short(array: pa.Array, rows: Int32s, read_as: str, value_type: str) -> list[Part] | None:
+def _short(array: pa.Array, rows: Int32s, read_as: str, value_type: str) -> list[ValuePart] | None:
     """The parts of a column that can be read as a whole; None for any other."""
     kind = array.type
     if read_as != value_type:
@@ -157,28 +159,28 @@ def _outside(array: pa.Array) -> NDArray[np.bool_]:
     return outside
 
 
-def of_codes(rows: Int32s, codes: Int64s) -> Part:
+def of_codes(rows: Int32s, codes: Int64s) -> ValuePart:
     """Values that need no dictionary."""
-    return Part(INLINE, rows, np.arange(len(codes), dtype=np.int32), codes)
+    return ValuePart(INLINE, rows, np.arange(len(codes), dtype=np.int32), codes)
 
 
-def of_doubles(rows: Int32s, numbers: NDArray[np.float64]) -> Part:
+def of_doubles(rows: Int32s, numbers: NDArray[np.float64]) -> ValuePart:
     """Doubles."""
     canonical = np.where(np.isnan(numbers), np.nan, numbers + 0.0).astype("<f8")
     encoded = pa.array(canonical.view(np.int64)).dictionary_encode()
     heap = pa.py_buffer(np.ascontiguousarray(encoded.dictionary.to_numpy()))
     ends = pa.py_buffer(8 * np.arange(len(encoded.dictionary) + 1, dtype=np.int64))
     keys = pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(encoded.dictionary), [None, ends, heap])
-    return Part(layout.TAG_DOUBLE, rows, encoded.indices.to_numpy(), keys)
+    return ValuePart(layout.TAG_DOUBLE, rows, encoded.indices.to_numpy(), keys)
 
 
-def of_keys(tag: int, rows: Int32s, keys: pa.LargeBinaryArray) -> Part:
+def of_keys(tag: int, rows: Int32s, keys: pa.LargeBinaryArray) -> ValuePart:
     """Values by the keys that a dictionary knows them by."""
     encoded = keys.dictionary_encode()
-    return Part(tag, rows, encoded.indices.to_numpy(), encoded.dictionary)
+    return ValuePart(tag, rows, encoded.indices.to_numpy(), encoded.dictionary)
 
 
-def _spelt(raw: Any, read_as: str, value_type: str) -> Spelt | None:
+def _spelt(raw: Any, read_as: str, value_type: str) -> SpeltKey | None:
     value = value_of(raw, read_as)
     if value is not None and read_as != value_type:
         value = coerced(value_type, value)
@@ -188,12 +190,12 @@ def _spelt(raw: Any, read_as: str, value_type: str) -> Spelt | None:
     return (INLINE, key) if isinstance(key, int) else (tag, key)
 
 
-def one_by_one(array: pa.Array, rows: Int32s, spelt_as: Callable[[Any], Spelt | None]) -> Typed:
+def one_by_one(array: pa.Array, rows: Int32s, spelt_as: Callable[[Any], SpeltKey | None]) -> TypedColumn:
     """The values of a column, each distinct one read by itself; None where it cannot be."""
     try:
         encoded = array.dictionary_encode()
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
-        return Typed([], np.unique(rows))
+        return TypedColumn([], np.unique(rows))
     index = encoded.indices.to_numpy()
     spelt = [spelt_as(raw) for raw in encoded.dictionary.to_pylist()]
     domains = np.array([-1 if each is None else each[0] for each in spelt], np.int64)
@@ -205,8 +207,8 @@ def one_by_one(array: pa.Array, rows: Int32s, spelt_as: Callable[[Any], Spelt | 
         number = np.zeros(len(spelt), np.int32)
         number[own] = place
         which = of_value == domain
-        parts.append(Part(domain, rows[which], number[index[which]], keys))
-    return Typed(parts, np.unique(rows[of_value < 0]))
+        parts.append(ValuePart(domain, rows[which], number[index[which]], keys))
+    return TypedColumn(parts, np.unique(rows[of_value < 0]))
 
 
 def _distinct(keys: Sequence[int | bytes], domain: int) -> tuple[Int64s | pa.LargeBinaryArray, Int32s]:

@@ -16,13 +16,13 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from adalog.cluster.array_files import read_staged
-from adalog.pipeline.importing.decide.attributes import Written
-from adalog.pipeline.importing.decide.decision import Blocks, Deciding, Decision, changed
-from adalog.pipeline.importing.decide.keys import Bucket, Numbering
-from adalog.pipeline.importing.read.chunks import Chunk
+from adalog.cluster.array_files import read_arrays
+from adalog.pipeline.importing.decide.attributes import AttributeResult
+from adalog.pipeline.importing.decide.decision import Blocks, Decider, Decision, changed
+from adalog.pipeline.importing.decide.keys import KeyBucket, Numbering
+from adalog.pipeline.importing.read.chunks import RowChunk
 from adalog.pipeline.importing.read.ids import IDS
-from adalog.pipeline.importing.read.intake import Found
+from adalog.pipeline.importing.read.intake import ImportBasis
 from adalog.pipeline.importing.read.typed_columns import INLINE, Int64s
 from adalog.store.checkpoint.adoption import Prepared
 from adalog.store.files.segment import open_segment
@@ -40,7 +40,7 @@ _MOST_KEYS: Final = 1 << 14
 _AT_ONCE: Final = 8
 
 
-def fitted(decision: Decision, found: Found, deciding: Deciding, *, anew: bool) -> Decision | None:
+def fitted(decision: Decision, found: ImportBasis, deciding: Decider, *, anew: bool) -> Decision | None:
     """The decision in the state that is found now and that nobody changes; None where it may be another one. anew:
     whether rows were rejected, which may be right in another state of what the import reads."""
     before = decision.found
@@ -63,7 +63,7 @@ def fitted(decision: Decision, found: Found, deciding: Deciding, *, anew: bool) 
     return _moved(decision, found, deciding, touched, moved)
 
 
-def _means_the_same(before: Found, found: Found) -> bool:
+def _means_the_same(before: ImportBasis, found: ImportBasis) -> bool:
     """Whether the schema says the same of what the import reads and writes."""
     attributes = {column.attribute for columns in found.columns for column in columns} | {*found.identities}
     schemas = before.prepared.schema, found.prepared.schema
@@ -81,7 +81,7 @@ def _makes_entities(prepared: Prepared) -> bool:
     return prepared.ids != prepared.snapshot.origin.free.next(0)
 
 
-def _new_keys(before: Found, found: Found) -> dict[int, list[bytes]] | None:
+def _new_keys(before: ImportBasis, found: ImportBasis) -> dict[int, list[bytes]] | None:
     """By tag, the keys that others brought; None where they are too many, or those of the import's own forms are
     among them."""
     first, then = before.prepared, found.prepared
@@ -115,7 +115,7 @@ class _Asked(NamedTuple):
     """A bucket's file, and by attribute and domain the codes that are looked for among its keys."""
 
     number: int
-    bucket: Bucket
+    bucket: KeyBucket
     codes: Mapping[tuple[int, int], Int64s]
 
 
@@ -125,7 +125,7 @@ def _is_somebody_else(
     since: int,
     now: Snapshot,
     known: Mapping[int, int],
-    deciding: Deciding,
+    deciding: Decider,
 ) -> bool:
     """Whether others gave or took a value by which the import names an entity."""
     codes: dict[tuple[int, int], Int64s] = {}
@@ -151,11 +151,11 @@ def _by_tag(codes: Int64s) -> Iterator[tuple[int, Int64s]]:
         yield tag, codes[tags == tag]
 
 
-def _names_any(chunks: tuple[Chunk, ...], asked: _Asked) -> bool:
+def _names_any(chunks: tuple[RowChunk, ...], asked: _Asked) -> bool:
     """Whether a bucket's keys, where they may name entities, have one of the codes."""
-    file = read_staged(asked.bucket.path)
+    file = read_arrays(asked.bucket.path)
     for at, chunk in enumerate(chunks):
-        keys = read_staged(chunk.keys_path)
+        keys = read_arrays(chunk.keys_path)
         for (identity, domain), codes in asked.codes.items():
             name = f"{asked.number}.{domain}"
             if f"{name}.usage.{identity}" not in keys:
@@ -174,7 +174,7 @@ def _names_any(chunks: tuple[Chunk, ...], asked: _Asked) -> bool:
 
 
 def _moved(
-    decision: Decision, found: Found, deciding: Deciding, touched: set[int], moved: tuple[Moved, ...]
+    decision: Decision, found: ImportBasis, deciding: Decider, touched: set[int], moved: tuple[Moved, ...]
 ) -> Decision | None:
     by = {each.tag: each.by for each in moved}
     numbering = Numbering.of(decision.buckets, found.prepared.keys, decision.numbering.first_id)
@@ -196,7 +196,7 @@ def _moved(
     return replace(decision, found=found, numbering=numbering, blocks=blocks, job=job, written=written)
 
 
-def _shifted(folder: str, shift: Shift, written: Written) -> Written:
+def _shifted(folder: str, shift: Shift, written: AttributeResult) -> AttributeResult:
     """An attribute's new files as those of a later transaction; others were there before."""
     relation = tuple(
         shifted(each, shift) if Path(each.path).parent == Path(folder) else each for each in written.relation

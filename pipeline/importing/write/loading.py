@@ -13,14 +13,14 @@ from typing import Any, Final
 
 from adalog.datalog import edn
 from adalog.datalog.errors import AdalogError, Code
-from adalog.pipeline.importing.decide.decision import Deciding, Decision, Read
+from adalog.pipeline.importing.decide.decision import Decider, Decision, ReadRows
 from adalog.pipeline.importing.read.chunks import SourceJob
 from adalog.pipeline.importing.read.datom_intake import DatomIntake
 from adalog.pipeline.importing.read.edn_columns import LIMITS
-from adalog.pipeline.importing.read.intake import Found, Intake
-from adalog.pipeline.importing.read.mapping import Plan
+from adalog.pipeline.importing.read.intake import ImportBasis, Intake
+from adalog.pipeline.importing.read.mapping import ImportPlan
 from adalog.pipeline.importing.read.row_intake import RowIntake, check_alone
-from adalog.pipeline.importing.read.runner import Runner
+from adalog.pipeline.importing.read.runner import ImportRunner
 from adalog.pipeline.importing.write.fitting import fitted
 from adalog.store.database import Database
 from adalog.store.files.disk_errors import disk_told
@@ -31,7 +31,7 @@ HOLD_SECONDS: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ImportOutcome:
     """What an import did. t: its transaction; of one that changed nothing, or was not to, the newest one."""
 
     t: int
@@ -49,8 +49,8 @@ class Outcome:
 
 def load(
     database: Database,
-    runner: Runner,
-    plan: Plan,
+    runner: ImportRunner,
+    plan: ImportPlan,
     *,
     max_errors: int = 0,
     quarantine: Path | None = None,
@@ -58,7 +58,7 @@ def load(
     hold_seconds: float = HOLD_SECONDS,
     key: str | None = None,
     leeway: int = 0,
-) -> Outcome:
+) -> ImportOutcome:
     """Runs an import, while others may write: if they did, what depends on that is done again while their
     transactions wait, for `hold_seconds` at most. `key`: of its transaction; if it was used, nothing is done.
     `leeway`: about as many ids as others' new entities may need meanwhile.
@@ -71,7 +71,7 @@ def load(
     check_alone(plan)
     done = None if key is None else database.transaction_of(key)
     if done is not None:
-        return Outcome(done, 0, 0, 0, 0, round(time.monotonic() - began, 3), accepted=True)
+        return ImportOutcome(done, 0, 0, 0, 0, round(time.monotonic() - began, 3), accepted=True)
     with disk_told(), database.unfinished() as folder:
         loading = _Import(database, runner, plan, folder.resolve(), dry_run, key, leeway=leeway)
         return loading.run(max_errors, quarantine, began, hold_seconds)
@@ -81,8 +81,8 @@ class _Import:
     def __init__(
         self,
         database: Database,
-        runner: Runner,
-        plan: Plan,
+        runner: ImportRunner,
+        plan: ImportPlan,
         folder: Path,
         dry: bool,
         key: str | None,
@@ -99,9 +99,9 @@ class _Import:
         self._intake: Intake = RowIntake(database, runner, plan)
         if plan.datoms:
             self._intake = DatomIntake(database, runner, plan.datoms)
-        self._deciding = Deciding(runner, self._intake, self._folder, dry, database.fold_bytes, leeway)
+        self._deciding = Decider(runner, self._intake, self._folder, dry, database.fold_bytes, leeway)
 
-    def run(self, max_errors: int, quarantine: Path | None, began: float, hold_seconds: float) -> Outcome:
+    def run(self, max_errors: int, quarantine: Path | None, began: float, hold_seconds: float) -> ImportOutcome:
         self._intake.look()
         found = self._found()
         read = self._read(found)
@@ -122,11 +122,11 @@ class _Import:
         rows, seconds = sum(chunk.rows for chunk in read.chunks), round(time.monotonic() - began, 3)
         t = self._database.snapshot().t if t is None else t
         entities, datoms = (decision.entities, decision.datoms) if isinstance(decision, Decision) else (0, 0)
-        return Outcome(t, rows, entities, datoms, left.count, seconds, left.count <= max_errors)
+        return ImportOutcome(t, rows, entities, datoms, left.count, seconds, left.count <= max_errors)
 
     def _decided_alone(
-        self, before: Decision, read: Read, max_errors: int, seconds: float
-    ) -> tuple[Decision | Read, int | None]:
+        self, before: Decision, read: ReadRows, max_errors: int, seconds: float
+    ) -> tuple[Decision | ReadRows, int | None]:
         """What comes of the rows in the newest state, which nobody changes meanwhile; and the transaction.
 
         What was decided before is made to fit, where what was written since leaves it as it is. Otherwise it is
@@ -147,19 +147,19 @@ class _Import:
                 t = self._database.adopt(made.adoption(), hold, idempotency_key=self._key).t
         return made, t
 
-    def _found(self, hold: Hold | None = None) -> Found:
+    def _found(self, hold: Hold | None = None) -> ImportBasis:
         return self._intake.found(_schema_forms(self._plan), hold)
 
-    def _read(self, found: Found) -> Read:
+    def _read(self, found: ImportBasis) -> ReadRows:
         """The rows of all sources as chunks, which are the same in any state of the database."""
         self._jobs = self._intake.jobs(found, self._folder, self._deciding.shipped(found))
         chunks = self._intake.chunks(found, self._jobs)
         chunks.sort(key=lambda chunk: chunk.order)
         rejected = [[chunk.rejects_path] if chunk.rejected else [] for chunk in chunks]
-        return Read(chunks, rejected, sum(chunk.rejected for chunk in chunks))
+        return ReadRows(chunks, rejected, sum(chunk.rejected for chunk in chunks))
 
 
-def _schema_forms(plan: Plan) -> list[Any]:
+def _schema_forms(plan: ImportPlan) -> list[Any]:
     text = plan.schema_text()
     if text is None:
         return []

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 from uuid import uuid4
 
-from adalog.cluster.session import Live
+from adalog.cluster.session import Cluster
 from adalog.datalog.errors import AdalogError, Code
-from adalog.pipeline.importing.read.mapping import KAFKA, TAKING, Plan, Source
-from adalog.pipeline.importing.write.loading import Outcome
+from adalog.pipeline.importing.read.mapping import KAFKA, TAKING, ImportPlan, RowSource
+from adalog.pipeline.importing.write.loading import ImportOutcome
 from adalog.store.files.segment import write_text
 
 if TYPE_CHECKING:
@@ -43,19 +43,21 @@ _LOCAL: Final = re.compile("^file:/+")
 class Sink(Protocol):
     """Who imports a batch."""
 
-    def imported(self, plan: Plan, key: str, quarantine: Path) -> Outcome:
+    def imported(self, plan: ImportPlan, key: str, quarantine: Path) -> ImportOutcome:
         """Imports the files that a plan names, unless that was done under the key; rejected rows go to a folder.
         Raises what was refused."""
 
 
-Tell = Callable[[str, int, Outcome | AdalogError], None]
+Tell = Callable[[str, int, ImportOutcome | AdalogError], None]
 """Is told of each batch, by source and number, what came of it, or why it is tried again."""
 
 
 class Streaming:
     """folder: the checkpoint, which belongs to one mapping and one database."""
 
-    def __init__(self, live: Live, plan: Plan, folder: Path, quarantine: Path, sink: Sink, tell: Tell) -> None:
+    def __init__(
+        self, live: Cluster, plan: ImportPlan, folder: Path, quarantine: Path, sink: Sink, tell: Tell
+    ) -> None:
         self._plan = plan
         self._folder = folder.absolute()
         self._quarantine = quarantine
@@ -110,7 +112,7 @@ class Streaming:
 
     # Batches
 
-    def _begun(self, source: Source, identity: str, once: bool) -> StreamingQuery:
+    def _begun(self, source: RowSource, identity: str, once: bool) -> StreamingQuery:
         reader = self._spark.readStream.options(**self._options(source))
         frame = self._ask(source, lambda: self._appearing(source, reader))
         hand_on = self._topic if source.format == KAFKA else self._files
@@ -129,20 +131,20 @@ class Streaming:
         begun: StreamingQuery = self._ask(source, writer.start)
         return begun
 
-    def _options(self, source: Source) -> dict[str, str]:
+    def _options(self, source: RowSource) -> dict[str, str]:
         if source.format != KAFKA:
             return {name: value for name, value in source.options.items() if name.lower() in TAKING}
         chosen = {"subscribe", "subscribePattern", "assign"} & set(source.options)
         return {**source.options, **({} if chosen else {"subscribe": source.path})}
 
-    def _appearing(self, source: Source, reader: DataStreamReader) -> DataFrame:
+    def _appearing(self, source: RowSource, reader: DataStreamReader) -> DataFrame:
         if source.format == KAFKA:
             return reader.format("kafka").load().selectExpr(_VALUE)
         # Only the paths are wanted; what is in the files is read by the import.
         path = source.path if "://" in source.path else str(Path(source.path).absolute())
         return reader.format("binaryFile").schema(_BINARY).load(path).select("path", "length")
 
-    def _ask(self, source: Source, work: Callable[[], Any]) -> Any:
+    def _ask(self, source: RowSource, work: Callable[[], Any]) -> Any:
         from pyspark.errors import PySparkException
 
         try:
@@ -158,12 +160,12 @@ class Streaming:
                 ) from None
             raise AdalogError(Code.ARG_INVALID, f"source {source.name} cannot be followed: {why}") from None
 
-    def _files(self, source: Source, rows: DataFrame, number: int, key: str) -> None:
+    def _files(self, source: RowSource, rows: DataFrame, number: int, key: str) -> None:
         # Spark's readers make nothing of empty files, not even columns.
         files = sorted(_LOCAL.sub("/", row["path"]) for row in rows.collect() if row["length"])
         self._hand_on(source, files, number, key)
 
-    def _topic(self, source: Source, rows: DataFrame, number: int, key: str) -> None:
+    def _topic(self, source: RowSource, rows: DataFrame, number: int, key: str) -> None:
         staged = self._folder / "staged" / source.name / str(number)
         rows.write.mode("overwrite").text(str(staged))
         try:
@@ -171,7 +173,7 @@ class Streaming:
         finally:
             shutil.rmtree(staged, ignore_errors=True)
 
-    def _hand_on(self, source: Source, files: Sequence[str], number: int, key: str) -> None:
+    def _hand_on(self, source: RowSource, files: Sequence[str], number: int, key: str) -> None:
         if not files:
             return
         plan, wait = self._plan.of_files({source.name: files}), _AGAIN_SECONDS

@@ -21,8 +21,8 @@ from adalog.executor.bounds.cancel import Cancel, StartAgain
 from adalog.executor.bounds.client import Client
 from adalog.executor.bounds.failure import emptied
 from adalog.executor.extenders.changes import Moments
-from adalog.executor.follow.asked import UndatedQuestion
-from adalog.executor.follow.view import Interest, View
+from adalog.executor.follow.undated import UndatedQuestion
+from adalog.executor.follow.view import Interest, LiveView
 from adalog.executor.live.catching_up import Reading
 from adalog.executor.live.errands import Errand, Errands, Purpose
 from adalog.executor.live.event import Event, Kind, Position, failure
@@ -65,7 +65,7 @@ class LiveQuestion:
     question: Question
     key: Hashable
     view_key: Hashable
-    view: View | None
+    view: LiveView | None
 
 
 class Views:

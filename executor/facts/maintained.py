@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from adalog.executor.extenders.patterns import Bound, rows_extender
 from adalog.executor.extenders.relation import RelationExtender, sorted_columns
-from adalog.executor.facts.facts import Columns, check_size
+from adalog.executor.facts.facts import FactRows, check_size
 from adalog.executor.join.batch import Batch, Column, Mask
 from adalog.executor.join.extender import START
 from adalog.executor.kernels import kept_kernels
@@ -48,7 +48,7 @@ _OTHERS: Final = np.uint8(~(NOW | BEFORE | LEAVING) & 255)
 _MARKS: Final = {Version.OLD: BEFORE, Version.NEW: NOW, Version.EARLIER: NOW}
 
 
-class KeptFacts:
+class MaintainedFacts:
     """The rows of one relation. `size`: how many hold now.
 
     Between `settle` and the next, OLD are the rows that held then, NEW those that hold now.
@@ -67,7 +67,7 @@ class KeptFacts:
         self._places = np.arange(arity)
         self._touched: list[Column] = []
         self._changed: tuple[Column, Column] | None = None
-        self._parts: list[tuple[int, int, Columns]] = []
+        self._parts: list[tuple[int, int, FactRows]] = []
         self._shown = NOW
         self._limits = np.empty(0, np.int64)
         self._numbered = 0
@@ -285,7 +285,7 @@ class KeptFacts:
         if len(set(names)) < len(terms):
             assert version is not Version.EARLIER, "the planner names every place"
             return rows_extender(terms, self.columns_at(version), rank)
-        return KeptExtender(self, names, version, rank)
+        return MaintainedExtender(self, names, version, rank)
 
     def accepts(self, columns: Sequence[Column], version: Version, batch: Batch) -> Mask:
         """Which rows are of a version; of EARLIER for the fact that each row of the batch belongs to."""
@@ -299,7 +299,7 @@ class KeptFacts:
         )
         return accepted
 
-    def parts(self) -> list[Columns]:
+    def parts(self) -> list[FactRows]:
         """Every row that ever was, in disjoint parts, of which there is one at least."""
         parts = self._parts
         start = parts[-1][1] if parts else 0
@@ -307,11 +307,11 @@ class KeptFacts:
             stop = self._count
             while parts and _SHARE * (stop - start) >= parts[-1][1] - parts[-1][0]:
                 start = parts.pop()[0]
-            parts.append((start, stop, Columns([column[start:stop] for column in self._rows])))
+            parts.append((start, stop, FactRows([column[start:stop] for column in self._rows])))
         return [each for _, _, each in parts]
 
 
-class BestKept(KeptFacts):
+class BestMaintained(MaintainedFacts):
     """Of each group the row with the best value, where a recursion goes through `min` or `max`.
 
     `place`: the value's column. `ranks`: numbers in the order of the values of codes, where the least is the best.
@@ -374,13 +374,15 @@ class BestKept(KeptFacts):
         self._put(self.all_holding())
 
 
-class KeptExtender:
+class MaintainedExtender:
     """A pattern with a variable in each place over a version of kept facts.
 
     Sorted parts propose, of rows that hold and rows that do not; where the last variable is bound the marks decide.
     """
 
-    def __init__(self, facts: KeptFacts, names: Sequence[str], version: Version, rank: dict[str, int]) -> None:
+    def __init__(
+        self, facts: MaintainedFacts, names: Sequence[str], version: Version, rank: dict[str, int]
+    ) -> None:
         self.facts = facts
         self.names = tuple(names)
         self.version = version

@@ -10,7 +10,7 @@ import numpy as np
 from adalog.datalog.ast import Find
 from adalog.executor.answer.result import Column as ResultColumn
 from adalog.executor.answer.result import Result, type_of
-from adalog.executor.follow.grouping import Key, Row
+from adalog.executor.follow.answer_groups import Key, Row
 from adalog.executor.follow.view import Change
 from adalog.executor.join.batch import Batch, Column
 from adalog.planner.maintenance.feeds import FEED
@@ -21,7 +21,7 @@ ONLY = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Showing:
+class ResultChanges:
     """What a find spec makes of rows whose codes are those of `values`, as of a transaction."""
 
     find: Find

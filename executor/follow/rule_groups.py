@@ -6,7 +6,7 @@ import numpy as np
 
 from adalog.datalog.ast import FindAggregate, FindVar, Var
 from adalog.executor.answer.aggregates import aggregated
-from adalog.executor.facts.kept import KeptFacts
+from adalog.executor.facts.maintained import MaintainedFacts
 from adalog.executor.follow.bodies import Joins, Step
 from adalog.executor.join.batch import Batch
 from adalog.planner.delta.rules import Joined
@@ -21,9 +21,9 @@ class RuleGroups:
     A group that a row came to or went from is aggregated again. `name`: the rows', for joins.
     """
 
-    def __init__(self, relation: Derived, result: KeptFacts, joins: Joins) -> None:
+    def __init__(self, relation: Derived, result: MaintainedFacts, joins: Joins) -> None:
         self.name = f"{relation.name} ungrouped"
-        self.rows = KeptFacts(relation.arity, joins.take)
+        self.rows = MaintainedFacts(relation.arity, joins.take)
         self.result = result
         self.joins = joins
         self.names = tuple(f"place·{i}" for i in range(relation.arity))

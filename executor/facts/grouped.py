@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from adalog.datalog.aggregates import merged
 from adalog.executor.bounds.budget import Held
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.facts.facts import MOST_ROWS, STRIDE, Columns, Store, check_size
+from adalog.executor.facts.facts import MOST_ROWS, STRIDE, FactRows, RowTable, check_size
 from adalog.executor.join.batch import Column, stack
 from adalog.executor.kernels import row_kernels
 from adalog.executor.kernels.seed import SEED
@@ -41,11 +41,11 @@ class BestFacts:
         self._sign = sign
         self._values = values
         self._doubles: bool | None = None
-        self._store = Store(arity + 1, arity - 1, cancel)
+        self._store = RowTable(arity + 1, arity - 1, cancel)
         self._current = np.zeros(self._store.rows.shape[1], np.bool_)
         self._from = 0
         self._recent_columns = self._of(0, 0)
-        self._whole: Columns | None = None
+        self._whole: FactRows | None = None
 
     def __len__(self) -> int:
         return int(self._current[: self._store.count].sum())
@@ -103,26 +103,26 @@ class BestFacts:
         self._current[:] = False
         self._current[: len(keep)] = True
 
-    def _of(self, start: int, stop: int) -> Columns:
+    def _of(self, start: int, stop: int) -> FactRows:
         """The rows of a range that are still the best of their groups."""
         which = start + np.flatnonzero(self._current[start:stop])
-        return Columns([self._store.rows[i][which] for i in self._back])
+        return FactRows([self._store.rows[i][which] for i in self._back])
 
     def turn(self) -> int:
         self._recent_columns = self._of(self._from, self._store.count)
         self._from = self._store.count
         return len(self._recent_columns)
 
-    def all(self) -> list[Columns]:
+    def all(self) -> list[FactRows]:
         return [self.whole()]
 
-    def older(self) -> list[Columns]:
+    def older(self) -> list[FactRows]:
         return self.all()
 
-    def recent(self) -> Columns:
+    def recent(self) -> FactRows:
         return self._recent_columns
 
-    def whole(self) -> Columns:
+    def whole(self) -> FactRows:
         if self._whole is None:
             self._whole = self._of(0, self._store.count)
         return self._whole
@@ -174,25 +174,25 @@ class MergedFacts:
         self._changed = {}
         return len(self._recent_columns)
 
-    def all(self) -> list[Columns]:
+    def all(self) -> list[FactRows]:
         return [self.whole()]
 
-    def older(self) -> list[Columns]:
+    def older(self) -> list[FactRows]:
         return self.all()
 
-    def recent(self) -> Columns:
+    def recent(self) -> FactRows:
         return self._recent_columns
 
-    def whole(self) -> Columns:
+    def whole(self) -> FactRows:
         return _columns_of(list(self._known.values()), self.arity)
 
 
-def _columns_of(rows: Sequence[tuple[int, ...]], arity: int) -> Columns:
+def _columns_of(rows: Sequence[tuple[int, ...]], arity: int) -> FactRows:
     table: NDArray[np.int64] = np.array(rows, np.int64).reshape(len(rows), arity)
-    return Columns([np.ascontiguousarray(table[:, i]) for i in range(arity)])
+    return FactRows([np.ascontiguousarray(table[:, i]) for i in range(arity)])
 
 
-class Aggregating:
+class GroupFacts:
     """A relation with aggregates in a recursion: longs or doubles by the compiled loop while nothing else comes."""
 
     def __init__(self, aggregates: Sequence[str | None], values: Scratch, cancel: Cancel) -> None:
@@ -227,14 +227,14 @@ class Aggregating:
     def turn(self) -> int:
         return self._facts.turn()
 
-    def all(self) -> list[Columns]:
+    def all(self) -> list[FactRows]:
         return self._facts.all()
 
-    def older(self) -> list[Columns]:
+    def older(self) -> list[FactRows]:
         return self._facts.older()
 
-    def recent(self) -> Columns:
+    def recent(self) -> FactRows:
         return self._facts.recent()
 
-    def whole(self) -> Columns:
+    def whole(self) -> FactRows:
         return self._facts.whole()

@@ -18,7 +18,7 @@ from adalog.executor.evaluation.bind import Binding, Held
 from adalog.executor.evaluation.fixpoint import derived
 from adalog.executor.extenders.changes import Moments
 from adalog.executor.extenders.patterns import Bound
-from adalog.executor.facts.kept import KeptExtender, KeptFacts
+from adalog.executor.facts.maintained import MaintainedExtender, MaintainedFacts
 from adalog.executor.join.extender import PairExtender
 from adalog.executor.join.generic_join import GenericJoin
 from adalog.planner.model.logical import DatomAtom, LevelPlan, Node, RelationAtom, Term
@@ -47,7 +47,7 @@ class _Binding(Binding):
     """
 
     pairs: list[PairExtender] = field(default_factory=list, init=False)
-    kept: list[KeptExtender] = field(default_factory=list, init=False)
+    kept: list[MaintainedExtender] = field(default_factory=list, init=False)
     names: dict[str, set[int]] = field(default_factory=dict, init=False)
     parts: int = field(default=0, init=False)
 
@@ -95,15 +95,15 @@ class _Binding(Binding):
             return lambda: self.moments[source].old.trie(id_, inverse=inverse)
         return lambda: self.moments[source].new.trie(id_, inverse=inverse)
 
-    def _kept(self, atom: RelationAtom, held: KeptFacts) -> Bound:
+    def _kept(self, atom: RelationAtom, held: MaintainedFacts) -> Bound:
         self.parts += 1
         bound = super()._kept(atom, held)
-        if isinstance(bound, KeptExtender):
+        if isinstance(bound, MaintainedExtender):
             self.kept.append(bound)
         return bound
 
 
-class Standing:
+class LastingJoins:
     """The joins of one program or query.
 
     `go` begins a step and `rest` ends it; in between `join` gives the joins of that step.

@@ -13,7 +13,7 @@ from adalog.datalog.values import EdnSet, Keyword, identity
 from adalog.executor.answer.result import Result
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.cache.reads import lookups_in
-from adalog.executor.engine import Engine
+from adalog.executor.engine import QueryEngine
 from adalog.executor.question.arguments import UNBOUND, Given, Matched, Moment, matched, settled
 from adalog.executor.question.question import Question
 from adalog.executor.question.request import Request
@@ -73,7 +73,7 @@ class UndatedQuestion:
             self.arguments_cost,
         )
 
-    def answer(self, engine: Engine, at: Snapshot, cancel: Cancel) -> Result:
+    def answer(self, engine: QueryEngine, at: Snapshot, cancel: Cancel) -> Result:
         """The answer at a moment, with its pulls."""
         return engine.run(self.at(at, cancel.check), cancel)
 

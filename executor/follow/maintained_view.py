@@ -24,14 +24,14 @@ from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import Keyword
 from adalog.executor.bounds.cancel import Cancel, StartAgain
 from adalog.executor.cache.reads import Reads, lookups_in, reads_of, touched_attributes
-from adalog.executor.engine import Engine
+from adalog.executor.engine import QueryEngine
 from adalog.executor.extenders.changes import Moments
 from adalog.executor.extenders.patterns import Patterns
-from adalog.executor.follow.asked import UndatedQuestion
-from adalog.executor.follow.compared import PASSING, changed
-from adalog.executor.follow.grouping import AnswerGroups
-from adalog.executor.follow.reacting import Reacting
-from adalog.executor.follow.showing import Showing
+from adalog.executor.follow.answer_groups import AnswerGroups
+from adalog.executor.follow.reaction_joins import ReactionJoins
+from adalog.executor.follow.recomputed import PASSING, changed
+from adalog.executor.follow.result_changes import ResultChanges
+from adalog.executor.follow.undated import UndatedQuestion
 from adalog.executor.follow.view import Change, Interest
 from adalog.executor.join.batch import Batch, Column
 from adalog.executor.question.inputs import Inputs, sizes_of
@@ -79,10 +79,10 @@ class _Feed:
     rows: int | None = None
 
 
-class Maintained:
+class MaintainedView:
     """`source`: the database that moves."""
 
-    def __init__(self, question: Question, engine: Engine, maintenance: Maintenance, source: str) -> None:
+    def __init__(self, question: Question, engine: QueryEngine, maintenance: Maintenance, source: str) -> None:
         self.maintenance = maintenance
         self.intact = True
         self._asked = UndatedQuestion.of(question)
@@ -97,7 +97,7 @@ class Maintained:
     def _plan(self, question: Question, maintenance: Maintenance) -> None:
         self.maintenance = maintenance
         self._weight = maintenance.weight
-        self._reacting = Reacting(question, self._engine, maintenance, self._source)
+        self._reacting = ReactionJoins(question, self._engine, maintenance, self._source)
         self._named = [leaf for leaf in self._leaves() if isinstance(leaf, DatomAtom) and _names(leaf)]
         # What a value means beside an attribute that is an argument, that attribute says.
         chosen = (place.kind is Kind.ATTRIBUTE for each in maintenance.places.variables.values() for place in each)
@@ -223,7 +223,7 @@ class Maintained:
         heads = self._reacting.heads(tick, run)
         if not heads:
             return {}
-        showing = Showing(self._asked.query.find, run.values, tick.new.t)
+        showing = ResultChanges(self._asked.query.find, run.values, tick.new.t)
         has_feeds = self.maintenance.fed.has_feeds
         if self._groups is None:
             found = showing.heads(heads.entered, heads.left)

@@ -19,9 +19,9 @@ from adalog.datalog.values import identity
 from adalog.executor.answer.result import Column, Pulled, Result, type_of
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.cache.reads import Reads, reads_of, touched_attributes
-from adalog.executor.engine import Engine
+from adalog.executor.engine import QueryEngine
 from adalog.executor.extenders.changes import Moments
-from adalog.executor.follow.asked import UndatedQuestion, is_limited
+from adalog.executor.follow.undated import UndatedQuestion, is_limited
 from adalog.executor.follow.view import Change, Interest
 from adalog.executor.join.batch import Column as Codes
 from adalog.executor.join.batch import stack
@@ -45,11 +45,11 @@ class _Feed:
 
 
 @dataclass(slots=True)
-class Compared:
+class RecomputedView:
     """Any question's: `asked` is that of whoever came first."""
 
     asked: UndatedQuestion
-    engine: Engine
+    engine: QueryEngine
     intact: bool = True
     _feeds: dict[int, _Feed] = field(default_factory=dict)
 

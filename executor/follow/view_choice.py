@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from adalog.datalog import ast
-from adalog.executor.engine import Engine
-from adalog.executor.follow.asked import UndatedQuestion
-from adalog.executor.follow.compared import RECOMPUTED, Compared
-from adalog.executor.follow.maintained import Maintained, maintenance_at, moving_source
-from adalog.executor.follow.view import View
+from adalog.executor.engine import QueryEngine
+from adalog.executor.follow.maintained_view import MaintainedView, maintenance_at, moving_source
+from adalog.executor.follow.recomputed import RECOMPUTED, RecomputedView
+from adalog.executor.follow.undated import UndatedQuestion
+from adalog.executor.follow.view import LiveView
 from adalog.executor.question.arguments import Moment, matched
 from adalog.executor.question.question import Question
 from adalog.planner.maintenance.maintenance import Maintenance
@@ -19,15 +19,15 @@ MAINTAINED: Final = "maintained"
 _MOST_LEAVES: Final = 4_000
 
 
-def view_of(question: Question, engine: Engine) -> View:
+def view_of(question: Question, engine: QueryEngine) -> LiveView:
     """The view for a question and all that have its key; nobody follows it yet.
 
     Raises what planning the question raises.
     """
     chosen = chosen_for(question)
     if isinstance(chosen, str):
-        return Compared(UndatedQuestion.of(question), engine)
-    return Maintained(question, engine, chosen, moving_source(question))
+        return RecomputedView(UndatedQuestion.of(question), engine)
+    return MaintainedView(question, engine, chosen, moving_source(question))
 
 
 def live_of(question: Question) -> dict[str, str | None]:

@@ -16,9 +16,9 @@ from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.answer.result import Result
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.run import Run
-from adalog.executor.engine import Engine
+from adalog.executor.engine import QueryEngine
 from adalog.executor.evaluation.local import run_join, shape_result
-from adalog.executor.follow.showing import by_feed
+from adalog.executor.follow.result_changes import by_feed
 from adalog.executor.join.batch import Batch, Column
 from adalog.executor.question.inputs import Inputs, bind_inputs, constant_codes, sizes_of
 from adalog.executor.question.question import Question
@@ -27,7 +27,7 @@ from adalog.planner.model.plan import Engine as Place
 from adalog.store.values.codes import Scratch
 
 
-def answers_together(engine: Engine, questions: Sequence[Question], cancel: Cancel) -> list[Result | None]:
+def answers_together(engine: QueryEngine, questions: Sequence[Question], cancel: Cancel) -> list[Result | None]:
     """The answers to questions that share a maintained view with arguments, at the one snapshot that all of them
     have; None for one that has more rows than it may.
 

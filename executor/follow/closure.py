@@ -1,7 +1,7 @@
 """A stratum that is one linear closure along a data pattern, kept by compiled loops.
 
-Its relation has a fact where a rule that does not recur derives it, or where it follows from another fact along an
-edge. The former are kept as those of any stratum; the edges are a graph that changes, in `executor.facts.walked`.
+Its relation has a fact where a rule without recursion derives it (an exit), or where it follows from another fact
+along an edge. Exits are maintained as those of any stratum; `executor.facts.closure_facts` has the changing graph.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from adalog.executor.extenders.patterns import Patterns
-from adalog.executor.facts.kept import KeptFacts
-from adalog.executor.facts.walked import Edges, WalkedFacts
+from adalog.executor.facts.closure_facts import ClosureFacts, Edges
+from adalog.executor.facts.maintained import MaintainedFacts
 from adalog.executor.follow.bodies import Changed, Step
-from adalog.executor.follow.stratum import KeptStratum, TooManyError
+from adalog.executor.follow.stratum import MaintainedStratum, TooManyError
 from adalog.executor.join.batch import Column
 from adalog.executor.join.extender import PairExtender
 from adalog.planner.delta.rules import Start
@@ -24,7 +24,7 @@ from adalog.store.tries.relation import Relation
 from adalog.store.tries.trie import EMPTY, Trie, distinct
 
 
-class ClosedStratum(KeptStratum):
+class ClosureStratum(MaintainedStratum):
     """The stratum of a `Closure` along a data pattern."""
 
     edges: Edges | None = None
@@ -35,8 +35,8 @@ class ClosedStratum(KeptStratum):
         assert self.stratum.closure is not None
         return self.stratum.closure
 
-    def _new(self, relation: Derived) -> KeptFacts:
-        self.facts = WalkedFacts(self._closure.fixed, self.joins.take)
+    def _new(self, relation: Derived) -> MaintainedFacts:
+        self.facts = ClosureFacts(self._closure.fixed, self.joins.take)
         self.edges = None
         self.exits = [rule for rule in self.rules if not rule.onward]
         step = self._closure.step

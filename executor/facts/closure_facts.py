@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.facts.kept import KeptFacts, Marks
+from adalog.executor.facts.maintained import MaintainedFacts, Marks
 from adalog.executor.join.batch import Column, Mask
 from adalog.executor.kernels import kept_kernels, walk_kernels
 from adalog.executor.kernels.range_kernels import Ints
@@ -90,7 +90,7 @@ class Edges:
             walk_kernels.link(self._heads[side], self._pairs[side], self._chains[side], start, self._count, SEED)
 
 
-class WalkedFacts(KeptFacts):
+class ClosureFacts(MaintainedFacts):
     """Facts of two columns, of which `fixed` is the one that stays the same along an edge."""
 
     def __init__(self, fixed: int, take: Callable[[int], None] | None = None) -> None:

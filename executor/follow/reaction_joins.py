@@ -15,14 +15,14 @@ from adalog.datalog import ast
 from adalog.datalog.ast import Const
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.run import Run
-from adalog.executor.engine import Engine
+from adalog.executor.engine import QueryEngine
 from adalog.executor.evaluation.bind import Binding, Held
 from adalog.executor.evaluation.fixpoint import derived
 from adalog.executor.evaluation.local import Collector, collector_for
 from adalog.executor.extenders.changes import Moments, fact_rows
 from adalog.executor.follow.arguments import Arguments, recoded
 from adalog.executor.follow.derivation import Derivation
-from adalog.executor.follow.standing import PLAN_BYTES, Standing
+from adalog.executor.follow.lasting_joins import PLAN_BYTES, LastingJoins
 from adalog.executor.join.batch import Batch
 from adalog.executor.join.driver import Driver
 from adalog.executor.join.generic_join import GenericJoin
@@ -54,10 +54,10 @@ class Heads:
         return bool(self.entered.size or self.left.size)
 
 
-class Reacting:
+class ReactionJoins:
     """`source`: the database that moves."""
 
-    def __init__(self, question: Question, engine: Engine, maintenance: Maintenance, source: str) -> None:
+    def __init__(self, question: Question, engine: QueryEngine, maintenance: Maintenance, source: str) -> None:
         query = question.query
         self.maintenance = maintenance
         self._engine = engine
@@ -87,7 +87,7 @@ class Reacting:
         }
         self._feeds = 0
         self._plans: dict[tuple[int, bool], ReactionPlan] = {}
-        self._standing = Standing(self._plan)
+        self._standing = LastingJoins(self._plan)
         self._group_plan: Plan | None = None
         self._group_bodies: dict[Version, AndNode] = {}
         moves = moving_database(source)

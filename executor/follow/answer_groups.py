@@ -1,4 +1,4 @@
-"""AnswerGroups of an aggregate, moved by the rows that enter and leave them.
+"""The groups of an aggregate, moved by the rows that enter and leave them.
 
 Counts, sums and averages of longs and doubles follow from numbers that a view keeps for a group from the first
 time it is touched: how many tuples, and their exact sums. Other aggregates, and groups that are told apart by
@@ -33,7 +33,7 @@ KEPT: Final = frozenset({"count", "sum", "avg"})
 
 # Doubles are whole multiples of 2 to the minus this.
 _SCALE: Final = 1074
-# AnswerGroups whose numbers are kept; beyond that all are forgotten, and asked when they are touched again.
+# Groups whose numbers are kept; beyond that all are forgotten, and asked when they are touched again.
 _MOST: Final = 1 << 18
 _BYTES: Final = 400
 # Sums of longs below this cannot wrap around.

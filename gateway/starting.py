@@ -31,7 +31,7 @@ from adalog.gateway.process import descriptors
 from adalog.gateway.settings.config import Settings
 from adalog.gateway.settings.origins import Origins
 from adalog.gateway.settings.shown import shown_data
-from adalog.schema.errors import describe
+from adalog.schema.request.errors import describe
 from adalog.store.files.folder import is_address
 from adalog.store.files.progress import OpeningStopped, Progress
 

@@ -237,11 +237,12 @@ class Database:
         nothing happens. Each waits for the next; `close()` ends it.
 
         resume: that of the last change that was seen. from_t: the transaction to start from. Raises what is wrong
-        with the query, and BACKEND_UNAVAILABLE where no `executor.live.hub.Hub` follows the database.
+        with the query, and BACKEND_UNAVAILABLE where no `executor.live.hub.hub.Hub` follows the database.
         """
         if self._follower is None:
             raise AdalogError(
-                Code.BACKEND_UNAVAILABLE, "nobody follows this database: make an executor.live.hub.Hub of its pool"
+                Code.BACKEND_UNAVAILABLE,
+                "nobody follows this database: make an executor.live.hub.hub.Hub of its pool",
             )
         return self._follower.live(query, args, resume, from_t)
 

@@ -43,7 +43,7 @@ from adalog.gateway.settings.kinds import (
     networks,
 )
 from adalog.gateway.settings.setting import PREFIX, SettingError
-from adalog.schema.limits import Limits
+from adalog.schema.request.limits import Limits
 from adalog.store.checkpoint.fold_memory import FOLD_BYTES
 from adalog.store.values.schema_policy import ATTRIBUTES
 

@@ -13,11 +13,11 @@ from typing import Final
 from adalog.datalog.errors import AdalogError
 from adalog.executor.bounds.cancel import StartAgain
 from adalog.executor.bounds.client import Client
-from adalog.executor.live.catching_up import Reading
-from adalog.executor.live.errands import Errand, Errands, Purpose
-from adalog.executor.live.event import Event, Kind, Position, failure
-from adalog.executor.live.feed import Feed
-from adalog.executor.live.work import Brief
+from adalog.executor.live.hub.catch_up import Reading
+from adalog.executor.live.hub.feed import Feed
+from adalog.executor.live.hub.pool_jobs import Errand, Errands, Purpose
+from adalog.executor.live.hub.view_update import Brief
+from adalog.executor.live.subscribers.event import Event, Kind, Position, failure
 from adalog.store.values.datom import TxReport
 
 # Datoms, counted once for each form, that are written on the hub's thread: one takes up to ten microseconds.

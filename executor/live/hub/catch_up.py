@@ -26,10 +26,10 @@ from adalog.executor.follow.shared_answers import answers_together
 from adalog.executor.follow.undated import UndatedQuestion
 from adalog.executor.follow.view import LiveView
 from adalog.executor.follow.view_choice import view_of
-from adalog.executor.live.event import Event, Form, Kind, Message, Position
-from adalog.executor.live.holding import Chunks, Holding, Holdings, Private
-from adalog.executor.live.interests import touching
+from adalog.executor.live.hub.interests import touching
+from adalog.executor.live.hub.memory import Chunks, Holding, Holdings, Private
 from adalog.executor.live.settings import LiveSettings
+from adalog.executor.live.subscribers.event import Event, Form, Kind, Message, Position
 from adalog.executor.pool import Pool
 from adalog.executor.question.request import Request
 from adalog.store.snapshot.snapshot import Snapshot

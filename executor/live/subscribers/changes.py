@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from adalog.executor.answer.result import Column, Result
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.live.event import Event, Kind, Message
-from adalog.executor.live.resume import Tokens
-from adalog.executor.live.subscription import BlockingSubscription
+from adalog.executor.live.subscribers.event import Event, Kind, Message
+from adalog.executor.live.subscribers.resume import Tokens
+from adalog.executor.live.subscribers.subscription import BlockingSubscription
 
 _ROW_BYTES: Final = 64
 _CELL_BYTES: Final = 64

@@ -14,9 +14,9 @@ from adalog.executor.engine import QueryEngine
 from adalog.executor.extenders.changes import Moments
 from adalog.executor.follow.view import LiveView
 from adalog.executor.follow.view_choice import view_of
-from adalog.executor.live.event import Event, Kind, Position, failure
-from adalog.executor.live.feed import BRIEF, Feed, Followed
-from adalog.executor.live.holding import FullError
+from adalog.executor.live.hub.feed import BRIEF, Feed, Followed
+from adalog.executor.live.hub.memory import FullError
+from adalog.executor.live.subscribers.event import Event, Kind, Position, failure
 from adalog.store.snapshot.snapshot import Snapshot
 
 # Transactions that are told one by one by work that has fallen behind, and the seconds for that.

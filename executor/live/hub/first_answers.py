@@ -17,13 +17,13 @@ from typing import Any, Final
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.bounds.client import Client
 from adalog.executor.follow.undated import UndatedQuestion
-from adalog.executor.live.catching_up import CatchingUp, snapshots_together
-from adalog.executor.live.errands import Errand, Errands
-from adalog.executor.live.event import Form
-from adalog.executor.live.feed import Feed, Followed
-from adalog.executor.live.holding import Chunks, Holdings
-from adalog.executor.live.in_turn import InTurn
+from adalog.executor.live.hub.catch_up import CatchingUp, snapshots_together
+from adalog.executor.live.hub.feed import Feed, Followed
+from adalog.executor.live.hub.memory import Chunks, Holdings
+from adalog.executor.live.hub.pool_jobs import Errand, Errands
+from adalog.executor.live.hub.principal_queue import InTurn
 from adalog.executor.live.settings import LiveSettings
+from adalog.executor.live.subscribers.event import Form
 from adalog.executor.pool import Pool
 from adalog.store.snapshot.snapshot import Snapshot
 

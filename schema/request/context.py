@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from adalog.datalog.diagnostics import MOST, Diagnostic
 from adalog.executor.bounds.client import ASKING
-from adalog.schema.cursor import Cursors
-from adalog.schema.limits import Limits
-from adalog.schema.writing.budget import Budget, Responses
+from adalog.schema.request.budget import Budget, Responses
+from adalog.schema.request.cursor import Cursors
+from adalog.schema.request.limits import Limits
 
 if TYPE_CHECKING:
     from graphql.pyutils import Path
 
-    from adalog.executor.live.hub import Hub
-    from adalog.executor.live.resume import Tokens
+    from adalog.executor.live.hub.hub import Hub
+    from adalog.executor.live.subscribers.resume import Tokens
     from adalog.executor.pool import Pool
     from adalog.store.database import Database
 

@@ -19,7 +19,7 @@ from typing import Any, Final, Generic, TypeVar
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.client import ASKING, Client
-from adalog.executor.live.holding import FullError
+from adalog.executor.live.hub.memory import FullError
 from adalog.executor.pool import Pool
 
 _LOGGER: Final = logging.getLogger("adalog.live")

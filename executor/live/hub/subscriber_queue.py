@@ -16,18 +16,18 @@ from weakref import WeakValueDictionary
 from adalog.datalog.errors import AdalogError
 from adalog.executor.bounds.cancel import Cancel, StartAgain
 from adalog.executor.bounds.client import Client
-from adalog.executor.live.catching_up import CatchingUp, Filling, OverError, Reading
-from adalog.executor.live.errands import Errand, Errands
-from adalog.executor.live.event import Event, Form, Message, Position, failure
-from adalog.executor.live.feed import Feed, Seat, Shared
-from adalog.executor.live.figures import Figures
-from adalog.executor.live.holding import Chunks, Holdings
-from adalog.executor.live.openings import Opening, Openings
-from adalog.executor.live.outlet import Channel, Outlet
+from adalog.executor.live.hub.catch_up import CatchingUp, Filling, OverError, Reading
+from adalog.executor.live.hub.feed import Feed, Seat, Shared
+from adalog.executor.live.hub.figures import Figures
+from adalog.executor.live.hub.first_answers import Opening, Openings
+from adalog.executor.live.hub.memory import Chunks, Holdings
+from adalog.executor.live.hub.pool_jobs import Errand, Errands
+from adalog.executor.live.hub.view_update import Brief
+from adalog.executor.live.hub.views import Views
 from adalog.executor.live.settings import LiveSettings
-from adalog.executor.live.subscription import Subscription
-from adalog.executor.live.views import Views
-from adalog.executor.live.work import Brief
+from adalog.executor.live.subscribers.delivery import Channel, Outlet
+from adalog.executor.live.subscribers.event import Event, Form, Message, Position, failure
+from adalog.executor.live.subscribers.subscription import Subscription
 from adalog.executor.pool import Pool
 from adalog.store.snapshot.snapshot import Snapshot
 

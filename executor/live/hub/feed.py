@@ -17,11 +17,11 @@ from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.client import Client
 from adalog.executor.follow.undated import UndatedQuestion
 from adalog.executor.follow.view import LiveView
-from adalog.executor.live.errands import Errand
-from adalog.executor.live.event import Event, Form, Message, Position, size_of
-from adalog.executor.live.holding import Holding, Private
-from adalog.executor.live.outlet import Channel, Outlet
-from adalog.executor.live.subscription import Subscription
+from adalog.executor.live.hub.memory import Holding, Private
+from adalog.executor.live.hub.pool_jobs import Errand
+from adalog.executor.live.subscribers.delivery import Channel, Outlet
+from adalog.executor.live.subscribers.event import Event, Form, Message, Position, size_of
+from adalog.executor.live.subscribers.subscription import Subscription
 from adalog.store.snapshot.snapshot import Snapshot
 
 # A step that computes for longer than this on the hub's thread is heavy from then on, in seconds; so many that were

@@ -28,9 +28,9 @@ from itertools import islice
 from typing import Final, Protocol
 
 from adalog.datalog.errors import AdalogError
-from adalog.executor.live.event import Kind, Message, Position
-from adalog.executor.live.outlet import Channel
 from adalog.executor.live.settings import LiveSettings
+from adalog.executor.live.subscribers.delivery import Channel
+from adalog.executor.live.subscribers.event import Kind, Message, Position
 
 Deliver = Callable[[Sequence[Message]], int]
 Ended = Callable[[AdalogError | None], None]

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, Final, Protocol
 
-from adalog.executor.live.event import Form, Message
+from adalog.executor.live.subscribers.event import Form, Message
 
 _LOGGER: Final = logging.getLogger("adalog.live")
 

@@ -36,19 +36,19 @@ from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.failure import emptied
 from adalog.executor.bounds.recent import Recent
-from adalog.executor.live.subscription import Subscription
+from adalog.executor.live.subscribers.subscription import Subscription
 from adalog.executor.question.cost import few
-from adalog.schema.background import elsewhere
-from adalog.schema.context import Context
-from adalog.schema.errors import describe, format_error
+from adalog.schema.documents.measure import introspected, parse_within
 from adalog.schema.fields.transacting import Transact, transact_in
-from adalog.schema.limits import Limits
+from adalog.schema.fields.types import warnings_of
 from adalog.schema.live.stream import RefusedError, Selected, hashable, subscribed, subscribed_at_once
 from adalog.schema.live.subscriptions import streamed
-from adalog.schema.measure import introspected, parse_within
-from adalog.schema.reaching import caught_up
-from adalog.schema.types import warnings_of
-from adalog.schema.writing.budget import Repeated, Written, assembled
+from adalog.schema.request.background import elsewhere
+from adalog.schema.request.budget import Repeated, Written, assembled
+from adalog.schema.request.context import Context
+from adalog.schema.request.errors import describe, format_error
+from adalog.schema.request.limits import Limits
+from adalog.schema.request.transaction_wait import caught_up
 from adalog.schema.writing.columnar import Columnar, Shape, Writing
 from adalog.store.files.gc_pause import uncollected
 
@@ -328,7 +328,7 @@ class Operations:
     ) -> Subscription:
         """The stream of a prepared subscription; its messages' payloads are the bytes of `{"data": …}`.
 
-        It is to be read, and closed, on the event loop that calls this (`executor.live.subscription` says how).
+        It is read and closed on the event loop that calls this (see `executor.live.subscribers.subscription`).
         `resume`: the last event's id that the transport knows, which counts instead of `resume`, `fromT` and
         `from`. Raises RefusedError.
         """

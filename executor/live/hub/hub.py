@@ -28,18 +28,18 @@ from adalog.executor.cache.reads import reads_of
 from adalog.executor.follow.recomputed import RecomputedView
 from adalog.executor.follow.undated import feed_key, view_key
 from adalog.executor.follow.view_choice import view_of
-from adalog.executor.live.changes import Changes, ValuesForm
-from adalog.executor.live.errands import Errands
-from adalog.executor.live.event import Form, Position, failure
-from adalog.executor.live.feed import Seat
-from adalog.executor.live.figures import Figures
-from adalog.executor.live.holding import Holdings
-from adalog.executor.live.outlet import LoopOutlet, Outlet, ThreadOutlet
-from adalog.executor.live.resume import Begin, Tokens, began, stream_name
-from adalog.executor.live.seats import Seats
+from adalog.executor.live.hub.feed import Seat
+from adalog.executor.live.hub.figures import Figures
+from adalog.executor.live.hub.memory import Holdings
+from adalog.executor.live.hub.pool_jobs import Errands
+from adalog.executor.live.hub.subscriber_queue import Seats
+from adalog.executor.live.hub.views import Commit, LiveQuestion, Views
 from adalog.executor.live.settings import LiveSettings
-from adalog.executor.live.subscription import BlockingSubscription, First, Subscription
-from adalog.executor.live.views import Commit, LiveQuestion, Views
+from adalog.executor.live.subscribers.changes import Changes, ValuesForm
+from adalog.executor.live.subscribers.delivery import LoopOutlet, Outlet, ThreadOutlet
+from adalog.executor.live.subscribers.event import Form, Position, failure
+from adalog.executor.live.subscribers.resume import Begin, Tokens, began, stream_name
+from adalog.executor.live.subscribers.subscription import BlockingSubscription, First, Subscription
 from adalog.executor.pool import Pool
 from adalog.executor.question.arguments import Moment
 from adalog.executor.question.question import Question

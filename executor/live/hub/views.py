@@ -23,17 +23,17 @@ from adalog.executor.bounds.failure import emptied
 from adalog.executor.extenders.changes import Moments
 from adalog.executor.follow.undated import UndatedQuestion
 from adalog.executor.follow.view import Interest, LiveView
-from adalog.executor.live.catching_up import Reading
-from adalog.executor.live.errands import Errand, Errands, Purpose
-from adalog.executor.live.event import Event, Kind, Position, failure
-from adalog.executor.live.feed import Feed, Followed, Recent
-from adalog.executor.live.figures import Figures
-from adalog.executor.live.holding import Holding, Holdings
-from adalog.executor.live.interests import Interests
-from adalog.executor.live.log import FollowedLog
-from adalog.executor.live.outlet import Channel
+from adalog.executor.live.hub.catch_up import Reading
+from adalog.executor.live.hub.feed import Feed, Followed, Recent
+from adalog.executor.live.hub.figures import Figures
+from adalog.executor.live.hub.interests import Interests
+from adalog.executor.live.hub.log import FollowedLog
+from adalog.executor.live.hub.memory import Holding, Holdings
+from adalog.executor.live.hub.pool_jobs import Errand, Errands, Purpose
+from adalog.executor.live.hub.view_update import Brief, Done, Work
 from adalog.executor.live.settings import LiveSettings
-from adalog.executor.live.work import Brief, Done, Work
+from adalog.executor.live.subscribers.delivery import Channel
+from adalog.executor.live.subscribers.event import Event, Kind, Position, failure
 from adalog.executor.pool import Pool
 from adalog.executor.question.question import Question
 from adalog.store.database import TxReport

@@ -16,7 +16,7 @@ import orjson
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.bounds.beside import NOBODY
-from adalog.schema.limits import exceeded
+from adalog.schema.request.limits import exceeded
 
 # No JSON that orjson writes has this byte.
 _PLACE: Final = b"\x00"

@@ -18,13 +18,13 @@ from adalog.datalog.watched import watching
 from adalog.executor.answer.result import Result
 from adalog.executor.bounds.budget import Held, Memory
 from adalog.executor.bounds.cancel import Cancel
-from adalog.schema.background import elsewhere
-from adalog.schema.context import Context
-from adalog.schema.scalars import JSON, SAFE, Long, write_long
-from adalog.schema.writing.budget import Prepaid, Written
+from adalog.schema.request.background import elsewhere
+from adalog.schema.request.budget import Prepaid, Written
+from adalog.schema.request.context import Context
 from adalog.schema.writing.columnar import Objects, Reading
 from adalog.schema.writing.encoding import Encoding, encode, iso
 from adalog.schema.writing.rows import PART_BYTES, Page
+from adalog.schema.writing.scalars import JSON, SAFE, Long, write_long
 from adalog.store.database import Datom as StoreDatom
 from adalog.store.database import TxReport as StoreReport
 from adalog.store.snapshot.index import Span

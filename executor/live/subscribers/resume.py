@@ -19,7 +19,7 @@ import orjson
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import stable_text
-from adalog.executor.live.event import Position
+from adalog.executor.live.subscribers.event import Position
 from adalog.store.database import Database
 from adalog.store.files.formats import RELEASE
 from adalog.store.snapshot.transaction_ids import check_moment

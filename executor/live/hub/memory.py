@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.bounds.beside import NOBODY
 from adalog.executor.follow.view import LiveView
-from adalog.executor.live.event import Message
+from adalog.executor.live.subscribers.event import Message
 from adalog.store.snapshot.snapshot import Snapshot
 
 

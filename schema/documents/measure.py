@@ -33,7 +33,7 @@ from graphql import (
 
 from adalog.datalog import edn
 from adalog.datalog.errors import AdalogError, Code
-from adalog.schema.limits import Limits, exceeded
+from adalog.schema.request.limits import Limits, exceeded
 
 _NAME: Final = 200
 # As many as EDN takes.

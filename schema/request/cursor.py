@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import orjson
 
 from adalog.datalog.errors import AdalogError, Code
-from adalog.executor.live.resume import Tokens
+from adalog.executor.live.subscribers.resume import Tokens
 from adalog.store.files.formats import RELEASE
 from adalog.store.snapshot.snapshot import Start
 

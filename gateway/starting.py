@@ -38,7 +38,7 @@ from adalog.store.files.progress import OpeningStopped, Progress
 if TYPE_CHECKING:
     from adalog.gateway.workers.workers import Workers
     from adalog.store.database import Database
-    from adalog.store.ground import Siblings
+    from adalog.store.storage import Siblings
 
 # A request that comes while the database is opened waits so long: that is what opening mostly takes.
 _PATIENCE_SECONDS: Final = 2.0

@@ -14,7 +14,7 @@ from adalog.datalog import ast
 from adalog.datalog.pull import PullAttribute, PullPattern
 from adalog.datalog.watched import look
 from adalog.executor.answer.result import place_of
-from adalog.store.files.wire import pack_as_written
+from adalog.store.files.packing import pack_as_written
 
 # A leaf is text; a variable is ("?", name); else (head, part …), parts in any order where the head begins with "*".
 Part = Any

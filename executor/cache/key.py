@@ -24,7 +24,7 @@ from adalog.executor.question.question import Question
 from adalog.planner.model.plan import Options
 from adalog.store.database import Database
 from adalog.store.files.formats import RELEASE
-from adalog.store.files.wire import pack_as_written
+from adalog.store.files.packing import pack_as_written
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.layout import tags_of
 

@@ -45,7 +45,7 @@ from adalog.gateway.settings.kinds import (
 from adalog.gateway.settings.setting import PREFIX, SettingError
 from adalog.schema.request.limits import RequestLimits
 from adalog.store.checkpoint.fold_memory import FOLD_BYTES
-from adalog.store.schema_policy import ATTRIBUTES
+from adalog.store.values.schema_policy import ATTRIBUTES
 
 __all__ = ["PREFIX", "SettingError", "Settings", "import_places", "is_loopback", "networks"]
 

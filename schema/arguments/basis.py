@@ -18,7 +18,7 @@ from adalog.datalog.hints import nearest
 from adalog.executor.question.arguments import BasisArgument, GivenArgument
 from adalog.schema.writing.encoding import iso
 from adalog.schema.writing.scalars import read_long
-from adalog.store.snapshot.moments import check_moment, is_future, number_of, numbered
+from adalog.store.snapshot.transaction_ids import check_moment, is_future, number_of, numbered
 
 if TYPE_CHECKING:
     from adalog.store.database import Database

@@ -15,7 +15,7 @@ from adalog.executor.question.arguments import GivenArgument
 from adalog.schema.arguments.basis import future, moment, read_instant, unwrapped
 from adalog.schema.writing.encoding import NestingError, TagError, decode
 from adalog.schema.writing.scalars import Long
-from adalog.store.snapshot.moments import check_moment
+from adalog.store.snapshot.transaction_ids import check_moment
 
 if TYPE_CHECKING:
     from adalog.store.database import Database

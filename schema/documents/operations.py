@@ -50,7 +50,7 @@ from adalog.schema.request.errors import describe, format_error
 from adalog.schema.request.limits import RequestLimits
 from adalog.schema.request.transaction_wait import caught_up
 from adalog.schema.writing.columnar import Columnar, ColumnarWriter, FieldShape
-from adalog.store.files.collecting import uncollected
+from adalog.store.files.gc_pause import uncollected
 
 _VALIDATION_ERRORS: Final = 20
 _COERCION_ERRORS: Final = 50

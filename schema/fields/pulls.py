@@ -19,7 +19,7 @@ from adalog.schema.arguments.speculation import read_snapshot
 from adalog.schema.request.budget import JsonChunks, RepeatedWork, ResponseBudget
 from adalog.schema.request.limits import exceeded
 from adalog.schema.writing.encoding import Encoding, MapWriter
-from adalog.store.files.collecting import uncollected
+from adalog.store.files.gc_pause import uncollected
 
 if TYPE_CHECKING:
     from adalog.schema.arguments.values import BasisInput

@@ -23,7 +23,7 @@ from adalog.executor.cache.codec import (
     stored,
 )
 from adalog.executor.question.request import QueryRequest
-from adalog.store.files.wire import pack_as_written, unpack
+from adalog.store.files.packing import pack_as_written, unpack
 from tests.datalog.strategies import values
 from tests.support import World
 

@@ -22,7 +22,7 @@ from adalog.datalog.values import stable_text
 from adalog.executor.live.subscribers.event import StreamPosition
 from adalog.store.database import Database
 from adalog.store.files.formats import RELEASE
-from adalog.store.snapshot.moments import check_moment
+from adalog.store.snapshot.transaction_ids import check_moment
 
 _OWNER_BYTES: Final = 6
 _SIGNATURE_BYTES: Final = 12

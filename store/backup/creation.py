@@ -28,14 +28,14 @@ from adalog.store.backup.catalogue import (
     withdrawn,
 )
 from adalog.store.backup.chunks import Chunk, kept, packed
-from adalog.store.backup.watching import UNWATCHED, Watching
+from adalog.store.backup.progress import UNWATCHED, Watching
 from adalog.store.checkpoint.checkpoint import Checkpoint
 from adalog.store.checkpoint.files import Files, segments_of, size_of
 from adalog.store.files.place import FOLDERS, PIECE, Folder, Place
 from adalog.store.files.segment import MAGIC_BYTES, DamagedSegment, Segment, check_magic
 from adalog.store.log.entry import Copied, chained
 from adalog.store.log.log import Log
-from adalog.store.reading import Source
+from adalog.store.sources import Source
 
 _TRAILER: Final = 4
 

@@ -10,8 +10,8 @@ from typing import Any, Final, Protocol
 
 from adalog.datalog import edn
 from adalog.datalog.errors import AdalogError, Code
-from adalog.store.schema_policy import SchemaMode, SchemaPolicy
 from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.values.schema_policy import SchemaMode, SchemaPolicy
 
 SECONDS: Final = 5.0
 WAITING: Final = 1024

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Final
 
 from adalog.datalog.errors import AdalogError
-from adalog.store.log.hints import Hint
+from adalog.store.log.notices import Hint
 
 _LOGGER: Final = logging.getLogger("adalog.store")
 # How long it waits before it asks again for hints that it could not have, in seconds.

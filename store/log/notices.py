@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, Protocol
 from uuid import uuid4
 
-from adalog.store.files.private import FOLDER_MODE
+from adalog.store.files.permissions import FOLDER_MODE
 
 _ENDING: Final = ".socket"
 _TOLD: Final = b"\n"

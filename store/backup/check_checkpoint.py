@@ -8,8 +8,8 @@ import numpy as np
 
 from adalog.datalog.errors import AdalogError
 from adalog.store.backup.findings import Findings, why
-from adalog.store.backup.soundness import block_faults, delta_faults, relation_faults, unknown_values
-from adalog.store.backup.watching import Watching
+from adalog.store.backup.integrity import block_faults, delta_faults, relation_faults, unknown_values
+from adalog.store.backup.progress import Watching
 from adalog.store.checkpoint.checkpoint import Checkpoint, OutdatedCheckpoint, restored
 from adalog.store.checkpoint.files import Files, size_of
 from adalog.store.files.formats import NewerFormat
@@ -21,7 +21,7 @@ from adalog.store.tries.attribute_data import NO_DATA
 from adalog.store.tries.base import Base
 from adalog.store.tries.columns import Columns, Int64s
 from adalog.store.tries.relation import Relation
-from adalog.store.tries.stored import block_of, load_base, load_deltas, load_run
+from adalog.store.tries.relation_files import block_of, load_base, load_deltas, load_run
 from adalog.store.tries.trie import distinct
 from adalog.store.values import layout
 from adalog.store.values.codes import Codes

@@ -15,10 +15,10 @@ from adalog.datalog.errors import AdalogError
 from adalog.datalog.values import EdnMap, Keyword
 from adalog.store.snapshot.free_ids import Interval
 from adalog.store.state.state import State
+from adalog.store.transact.column_assertions import PlainAdds, is_free
 from adalog.store.transact.declarations import unnamed
 from adalog.store.transact.operations import CURRENT_TX, Tempid, Term
-from adalog.store.transact.plain import reader_of
-from adalog.store.transact.plain_adds import PlainAdds, is_free
+from adalog.store.transact.plain_values import reader_of
 from adalog.store.values.attribute import SCHEMA_BASE, Attribute
 from adalog.store.values.changes import Effect
 

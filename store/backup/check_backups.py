@@ -7,12 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from adalog.datalog.errors import AdalogError, Code
-from adalog.store.backup import restoring
+from adalog.store.backup import restoration
 from adalog.store.backup.catalogue import OWNER, Backup, Catalogue, KeptFile, catalogue, owner
-from adalog.store.backup.checking import check_data
+from adalog.store.backup.check import check_data
 from adalog.store.backup.chunks import Chunk, DamagedBackup, read
 from adalog.store.backup.findings import Checked, Finding, Tell
-from adalog.store.backup.watching import UNWATCHED, Watching
+from adalog.store.backup.progress import UNWATCHED, Watching
 from adalog.store.files.place import FOLDERS, Place
 
 
@@ -108,7 +108,7 @@ class _Check:
 
     def _file(self, file: KeptFile) -> None:
         try:
-            for _ in restoring.verified_pieces(self._place, file):
+            for _ in restoration.verified_pieces(self._place, file):
                 pass
             self._count(file.size)
         except DamagedBackup as error:
@@ -142,7 +142,7 @@ class _Check:
         with tempfile.TemporaryDirectory(prefix="adalog-check-") as folder:
             path = Path(folder) / "restored"
             try:
-                restoring.restore(self._place, path, watching=self._watching)
+                restoration.restore(self._place, path, watching=self._watching)
                 inner = check_data(str(path), deep=True, watching=self._watching)
             except AdalogError as error:
                 if error.code is not Code.INTERNAL:

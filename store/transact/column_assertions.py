@@ -18,14 +18,14 @@ from adalog.datalog.values import Keyword
 from adalog.store.snapshot.free_ids import Interval
 from adalog.store.state.state import State
 from adalog.store.transact.operations import Term
-from adalog.store.transact.plain import reader_of
+from adalog.store.transact.plain_values import reader_of
 from adalog.store.tries.columns import Bools, Int64s
 from adalog.store.tries.trie import Trie, distinct
 from adalog.store.values.attribute import FIRST_OWN_IDENT, SCHEMA_BASE, Attribute
 from adalog.store.values.changes import Effect
 from adalog.store.values.schema import Schema
 
-# Fewer forms are not worth columns: `store.transact.few_adds` is for them.
+# Fewer forms are not worth columns: `store.transact.small_assertions` is for them.
 LEAST: Final = 256
 
 # The values of touched entities that are looked through for each assertion, at most.

@@ -19,8 +19,8 @@ from adalog.store.files.segment import Joined, Segment, open_segment, write_segm
 from adalog.store.tries.base import Base, Closed
 from adalog.store.tries.columns import Columns, Int64s
 from adalog.store.tries.relation import Relation
+from adalog.store.tries.relation_files import BASE
 from adalog.store.tries.signed import Signed
-from adalog.store.tries.stored import BASE
 from adalog.store.tries.trie import EMPTY, Csr, Size, Trie
 
 Pair = tuple[int, int]

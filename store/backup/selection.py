@@ -8,8 +8,8 @@ from datetime import datetime
 from adalog.datalog.errors import AdalogError, Code
 from adalog.store.backup.catalogue import Backup, Catalogue
 from adalog.store.backup.chunks import Chunk, read
+from adalog.store.files.packing import instant, milliseconds
 from adalog.store.files.place import Place
-from adalog.store.files.wire import instant, milliseconds
 
 
 def chosen(found: Catalogue, place: Place, moment: int | datetime | None, number: int | None) -> Backup:

@@ -23,8 +23,8 @@ import sqlalchemy as sa
 from adalog.datalog.errors import AdalogError, Code
 from adalog.store.checkpoint.checkpoint import Checkpoint
 from adalog.store.files.folder import Folder
+from adalog.store.files.permissions import FOLDER_MODE
 from adalog.store.files.place import Place
-from adalog.store.files.private import FOLDER_MODE
 from adalog.store.files.segment import Segment
 from adalog.store.files.shared_files import AT_ONCE, CHECKPOINTS, FILES, IMPORTED, fetch, pieces
 from adalog.store.log.publication import Publication, Published
@@ -37,7 +37,7 @@ _LEFT_SECONDS: Final = 3600.0
 
 
 class Sharing:
-    """A `store.checkpoint.folding.Folding`. folder: this gateway's copy. place: where all of them share."""
+    """A `store.checkpoint.coordination.Folding`. folder: this gateway's copy. place: where all of them share."""
 
     has_others = True
 

@@ -10,16 +10,16 @@ from contextlib import ExitStack
 from typing import Final
 
 from adalog.datalog.errors import AdalogError
-from adalog.store.backup.checking_checkpoints import CheckpointCheck, replayed
-from adalog.store.backup.checking_logs import LogCheck
+from adalog.store.backup.check_checkpoint import CheckpointCheck, replayed
+from adalog.store.backup.check_log import LogCheck
 from adalog.store.backup.findings import Checked, Findings, Remedies, Tell, said
-from adalog.store.backup.watching import UNWATCHED, Watching
+from adalog.store.backup.progress import UNWATCHED, Watching
 from adalog.store.checkpoint.files import Files, FolderFiles
 from adalog.store.files.folder import Layout, is_address
 from adalog.store.files.formats import NewerFormat
 from adalog.store.log.log import Log
 from adalog.store.log.server import shown_address
-from adalog.store.reading import held_folder, source_of
+from adalog.store.sources import held_folder, source_of
 
 _CURSOR_KEY_BYTES: Final = 32
 _FOLDER: Final = Remedies(

@@ -9,7 +9,7 @@ from typing import Final
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.store.snapshot.snapshot import Snapshot
-from adalog.store.state.setting import SECONDS, Evaluation, Rehearsal, Setting, Watch, overdue
+from adalog.store.state.settings import SECONDS, Evaluation, Rehearsal, Setting, Watch, overdue
 from adalog.store.state.speculation import Fork
 from adalog.store.transact.resolve import Transaction, resolve
 from adalog.store.writer.refusals import answering

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from adalog.datalog.errors import AdalogError
 from adalog.store.backup.findings import Findings, said, why
-from adalog.store.backup.watching import Watching
+from adalog.store.backup.progress import Watching
 from adalog.store.checkpoint.files import Files, size_of
 from adalog.store.files.formats import NewerFormat
 from adalog.store.files.segment import open_segment

@@ -19,13 +19,13 @@ from typing import Final
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.store.backup.catalogue import Backup, Catalogue, KeptFile, catalogue
-from adalog.store.backup.choosing import chosen, reached
 from adalog.store.backup.chunks import DamagedBackup, read
-from adalog.store.backup.watching import UNWATCHED, Watching
+from adalog.store.backup.progress import UNWATCHED, Watching
+from adalog.store.backup.selection import chosen, reached
 from adalog.store.database import Database
 from adalog.store.files.folder import Folder, Layout
+from adalog.store.files.permissions import FOLDER_MODE, opener
 from adalog.store.files.place import Place, place_of
-from adalog.store.files.private import FOLDER_MODE, opener
 from adalog.store.files.private_folder import PrivateFolder
 from adalog.store.files.segment import sync_folder, write_text
 from adalog.store.log.entry import Copied

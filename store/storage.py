@@ -10,11 +10,11 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from adalog.store.checkpoint.adoption import remove_unfinished
-from adalog.store.checkpoint.folding import Folding, Neighbours
-from adalog.store.checkpoint.sharing import Sharing
-from adalog.store.files.copies import copy_folder
+from adalog.store.checkpoint.coordination import Folding, Neighbours
+from adalog.store.checkpoint.shared_checkpoints import Sharing
+from adalog.store.files.copy_folder import copy_folder
 from adalog.store.files.folder import Folder, check_is_folder
-from adalog.store.files.known import check_folder
+from adalog.store.files.folder_check import check_folder
 from adalog.store.files.place import place_of
 from adalog.store.log.entry import KeyMemory
 from adalog.store.log.log import Log

@@ -16,7 +16,7 @@ from adalog.datalog.watched import in_order
 from adalog.executor.answer.decoding import decoded_distinct
 from adalog.executor.bounds.budget import Held
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.join.batch import ResultColumn as Codes
+from adalog.executor.join.batch import Column as Codes
 from adalog.planner.model.multiplicity import Dropped
 from adalog.store.values.codes import Coder, Scratch
 from adalog.store.values.layout import (

@@ -15,7 +15,7 @@ from adalog.cluster.cluster import Cluster
 from adalog.cluster.job import run_tasks
 from adalog.cluster.refusals import TaskRefusal
 from adalog.datalog.errors import AdalogError, Code
-from adalog.store.files.disk import disk_told
+from adalog.store.files.disk_errors import disk_told
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -22,7 +22,7 @@ from adalog.datalog import edn
 from adalog.datalog.edn.scalars import Malformed, uri
 from adalog.datalog.errors import AdalogError
 from adalog.datalog.values import BigInt, Keyword, Symbol, Uri, instant
-from adalog.store.files.wire import instant as instant_of_milliseconds
+from adalog.store.files.packing import instant as instant_of_milliseconds
 from adalog.store.values.coercion import coerced
 
 FIRST_MS: Final = -62_135_596_800_000

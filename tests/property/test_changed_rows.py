@@ -27,7 +27,6 @@ from adalog.planner.passes import plan_query
 from adalog.planner.rules.requirements import settled
 from adalog.planner.scope.tree import tree_of
 from adalog.store.database import Database
-from adalog.store.snapshot.difference import pairs_between
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.codes import Scratch
 from tests.property.generated import SCHEMA, transaction, transactions
@@ -69,8 +68,8 @@ class Asked:
 
     def changes(self) -> tuple[Batch, Batch]:
         """The rows that came and those that went."""
-        old, new = self.moments.old, self.moments.new
-        return self.moments.rows(self.atom, False, lambda attribute: pairs_between(old, new, attribute))
+        came, went = (self.moments.rows(self.atom, False, each) for each in (Version.CAME, Version.WENT))
+        return came, went
 
     def rows(self, version: Version) -> set[tuple[int, ...]]:
         """The rows that hold at a moment."""
@@ -90,6 +89,8 @@ class Asked:
 
 
 def rows_of(batch: Batch, names: Sequence[str]) -> list[tuple[int, ...]]:
+    if not batch.size:
+        return []
     columns = [batch.columns[name].tolist() for name in names]
     return list(zip(*columns, strict=True)) if columns else [()] * batch.size
 

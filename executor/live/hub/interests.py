@@ -1,0 +1,157 @@
+"""Which views a transaction can touch: an index by attribute, and where a view says so by entity or value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, Generic, TypeVar
+
+import numpy as np
+
+from adalog.executor.extenders.changes import Moments
+from adalog.executor.follow.view import Interest
+from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.tries.columns import Int64s
+from adalog.store.values.datom import TxReport
+
+V = TypeVar("V")
+
+# Datoms whose attributes are looked at one by one; of more, the attributes that somebody wants are asked.
+_FEW_DATOMS: Final = 512
+# Codes that are looked up one by one.
+_FEW_CODES: Final = 2_000
+
+
+class Interests(Generic[V]):
+    """Not thread-safe."""
+
+    def __init__(self) -> None:
+        self._all: dict[V, None] = {}
+        self._of: dict[int, _Attribute[V]] = {}
+        self._put: dict[V, Sequence[Interest]] = {}
+
+    def __len__(self) -> int:
+        return len(self._put)
+
+    def put(self, view: V, interests: Sequence[Interest]) -> None:
+        """What touches a view from now on."""
+        before = self._put.get(view)
+        if before is not None:
+            if list(before) == list(interests):
+                return
+            self.remove(view)
+        self._put[view] = interests
+        for each in interests:
+            if each.attribute is None:
+                self._all[view] = None
+            else:
+                self._of.setdefault(each.attribute, _Attribute()).put(view, each)
+
+    def remove(self, view: V) -> None:
+        """Nothing touches it any more."""
+        for each in self._put.pop(view, ()):
+            if each.attribute is None:
+                self._all.pop(view, None)
+            elif each.attribute in self._of and self._of[each.attribute].remove(view, each):
+                del self._of[each.attribute]
+
+    def attributes(self, reports: Sequence[TxReport], new: Snapshot) -> list[int]:
+        """The attributes that transactions touched, as far as anybody wants to know. `new`: after the last."""
+        if sum(len(report.datoms) for report in reports) <= _FEW_DATOMS:
+            found = []
+            for ident in {datom.a for report in reports for datom in report.datoms}:
+                attribute = new.attribute(ident)
+                if attribute is None:
+                    break
+                if attribute.id in self._of:
+                    found.append(attribute.id)
+            else:
+                return found
+        first = reports[0].t
+        return [each for each in self._of if new.data_of(each).last_touched(new.t) >= first]
+
+    def renames(self, view: V, attributes: Sequence[int]) -> bool:
+        """Whether a view's interests are others once these attributes were touched."""
+        return any(each.names and each.attribute in attributes for each in self._put.get(view, ()))
+
+    @property
+    def wants_all(self) -> bool:
+        return bool(self._all)
+
+    def touched(self, attributes: Iterable[int], tick: Moments) -> Iterator[V]:
+        """The views that a transaction may touch, each once."""
+        found = dict(self._all)
+        for attribute in attributes:
+            of = self._of.get(attribute)
+            if of is not None:
+                of.touched(attribute, tick, found)
+        return iter(found)
+
+
+class _Attribute(Generic[V]):
+    """Who wants to know of one attribute: of all its datoms, or of those with an entity or a value."""
+
+    def __init__(self) -> None:
+        self.all: dict[V, None] = {}
+        self.entity: dict[int, dict[V, None]] = {}
+        self.value: dict[int, dict[V, None]] = {}
+
+    def _place(self, each: Interest) -> tuple[dict[int, dict[V, None]], int] | None:
+        if each.entity is not None:
+            return self.entity, each.entity
+        return None if each.value is None else (self.value, each.value)
+
+    def put(self, view: V, each: Interest) -> None:
+        place = self._place(each)
+        if place is None:
+            self.all[view] = None
+        else:
+            place[0].setdefault(place[1], {})[view] = None
+
+    def remove(self, view: V, each: Interest) -> bool:
+        """Whether nobody is left."""
+        place = self._place(each)
+        if place is None:
+            self.all.pop(view, None)
+        else:
+            views = place[0].get(place[1], {})
+            views.pop(view, None)
+            if not views:
+                place[0].pop(place[1], None)
+        return not self.all and not self.entity and not self.value
+
+    def touched(self, attribute: int, tick: Moments, found: dict[V, None]) -> None:
+        found.update(self.all)
+        if not self.entity and not self.value:
+            return
+        change = tick.changed(attribute)
+        for place, wanted in ((0, self.entity), (1, self.value)):
+            if wanted:
+                codes = np.concatenate((change.added[place], change.removed[place]))
+                for code in _common(codes, wanted):
+                    found.update(wanted[code])
+
+
+def _common(codes: Int64s, wanted: dict[int, dict[V, None]]) -> Iterable[int]:
+    """Those of the codes that somebody wants."""
+    if len(codes) <= _FEW_CODES:
+        return {code for code in codes.tolist() if code in wanted}
+    keys = np.fromiter(wanted, np.int64, len(wanted))
+    return [int(each) for each in keys[np.isin(keys, codes)]]
+
+
+def touching(interests: Sequence[Interest], since: int, new: Snapshot) -> list[int] | None:
+    """The transactions after `since`, up to a moment, that touched any of the interests, in order; None: it may be
+    any of them."""
+    found = [np.empty(0, np.int64)]
+    for each in interests:
+        if each.attribute is None:
+            return None
+        events = new.data_of(each.attribute).changes(since, new.t)
+        kept = np.ones(len(events), np.bool_)
+        if each.entity is not None:
+            kept &= events.e == each.entity
+        if each.value is not None:
+            kept &= events.v == each.value
+        found.append(np.asarray(events.t[kept], np.int64))
+    times: list[int] = np.unique(np.concatenate(found)).tolist()
+    return times

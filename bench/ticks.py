@@ -20,9 +20,9 @@ from adalog.datalog.values import Keyword
 from adalog.examples.debian.load import load as load_debian
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.extenders.changes import Moments
-from adalog.executor.follow.asked import UndatedQuestion
-from adalog.executor.follow.choosing import view_of
+from adalog.executor.follow.undated import UndatedQuestion
 from adalog.executor.follow.view import Change
+from adalog.executor.follow.view_choice import view_of
 from adalog.executor.pool import Pool, PoolSettings
 from adalog.executor.question.request import Request
 from adalog.store.database import Database

@@ -13,8 +13,8 @@ from adalog.executor.bounds.run import Run
 from adalog.executor.evaluation.bind import Held
 from adalog.executor.extenders.changes import Moments
 from adalog.executor.extenders.patterns import Patterns
-from adalog.executor.facts.kept import ROW, KeptExtender, KeptFacts
-from adalog.executor.follow.standing import PLAN_BYTES, Standing
+from adalog.executor.facts.maintained import ROW, MaintainedExtender, MaintainedFacts
+from adalog.executor.follow.lasting_joins import PLAN_BYTES, LastingJoins
 from adalog.executor.join.batch import Batch, Column, Mask
 from adalog.executor.join.driver import Driver
 from adalog.planner.delta.rules import Joined, Start
@@ -44,7 +44,7 @@ class _Ready:
 
     joined: Joined
     plan: JoinPlan
-    probes: tuple[KeptExtender, ...]
+    probes: tuple[MaintainedExtender, ...]
 
     @property
     def is_probed(self) -> bool:
@@ -64,7 +64,7 @@ class Joins:
         self._sources = sources
         self._ready: dict[int, _Ready] = {}
         self._attributes: dict[int, tuple[int, int | None]] = {}
-        self._standing = Standing(plan)
+        self._standing = LastingJoins(plan)
         self._moments: Mapping[str, Moments] = {}
         self._relations: Mapping[str, Held] = {}
         self._run: Run | None = None
@@ -168,15 +168,15 @@ class Joins:
             known = self._ready[id(joined)] = _Ready(joined, plan, tuple(self._probes(joined, plan)))
         return known
 
-    def _probes(self, joined: Joined, plan: JoinPlan) -> Iterator[KeptExtender]:
+    def _probes(self, joined: Joined, plan: JoinPlan) -> Iterator[MaintainedExtender]:
         """The patterns over kept relations that the first batch binds a variable of."""
         rank = dict.fromkeys(joined.given, -1) | {level.variable: i for i, level in enumerate(plan.levels)}
         for item in plan.body.items:
             if isinstance(item, RelationAtom) and not rank.keys().isdisjoint(item.terms):
                 held = self._relations[item.relation]
                 names = [term for term in item.terms if isinstance(term, str)]
-                if isinstance(held, KeptFacts) and any(rank[name] < 0 for name in names):
-                    yield KeptExtender(held, names, item.version, rank)
+                if isinstance(held, MaintainedFacts) and any(rank[name] < 0 for name in names):
+                    yield MaintainedExtender(held, names, item.version, rank)
 
 
 def _is_of_pairs(atom: DatomAtom) -> bool:
@@ -202,7 +202,7 @@ class Changed:
     """What came and went of each atom, found when it is first asked for."""
 
     step: Step
-    kept: Mapping[str, KeptFacts]
+    kept: Mapping[str, MaintainedFacts]
     joins: Joins
     _found: dict[int, tuple[Batch, Batch]] = field(default_factory=dict)
 
@@ -228,7 +228,7 @@ class Changed:
         return moments.rows(atom, strict, Version.CAME), moments.rows(atom, strict, Version.WENT)
 
 
-def of_atom(atom: RelationAtom, kept: KeptFacts, rows: Column) -> Batch:
+def of_atom(atom: RelationAtom, kept: MaintainedFacts, rows: Column) -> Batch:
     names = [term for term in atom.terms if isinstance(term, str)]
     return Batch(len(rows), dict(zip(names, kept.columns_of(rows), strict=True)))
 

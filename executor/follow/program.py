@@ -22,10 +22,10 @@ from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.bounds.run import Run
 from adalog.executor.evaluation.bind import Held
 from adalog.executor.extenders.changes import Moments
-from adalog.executor.facts.kept import KeptFacts
+from adalog.executor.facts.maintained import MaintainedFacts
 from adalog.executor.follow.bodies import Changed, Joins, Step
-from adalog.executor.follow.closed import ClosedStratum
-from adalog.executor.follow.stratum import KeptStratum
+from adalog.executor.follow.closure import ClosureStratum
+from adalog.executor.follow.stratum import MaintainedStratum
 from adalog.executor.join.batch import Column, Mask
 from adalog.planner.delta.rules import Moving, refusal
 from adalog.planner.model.logical import DatomAtom
@@ -62,18 +62,18 @@ class MaintainedProgram:
         self.plan = plan
         self.relations: dict[str, Held] = {}
         self._inputs = dict(inputs or {})
-        self._kept: dict[str, KeptFacts] = {}
+        self._kept: dict[str, MaintainedFacts] = {}
         self._values: Scratch | None = None
         self._constants: dict[str, int] = {}
         self._refused = ""
         self._refusals = self._pause = 0
         self._joins = Joins(plan, sources)
-        self._strata: list[KeptStratum] = []
+        self._strata: list[MaintainedStratum] = []
         below = frozenset(self._inputs)
         for stratum in plan.program.strata:
             moving = Moving(sources, below)
             walked = stratum.closure is not None and isinstance(stratum.closure.step, DatomAtom)
-            kind = ClosedStratum if walked else KeptStratum
+            kind = ClosureStratum if walked else MaintainedStratum
             self._strata.append(kind(stratum, moving, self._kept, self._joins))
             below = below.union(each.name for each in stratum.relations)
 
@@ -159,7 +159,7 @@ class MaintainedProgram:
         self._joins.forget()
         self._values = None
         for name, width in self._inputs.items():
-            self._kept[name] = KeptFacts(width)
+            self._kept[name] = MaintainedFacts(width)
         for stratum in self._strata:
             stratum.renew()
         self.relations = {}

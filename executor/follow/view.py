@@ -10,7 +10,7 @@ from adalog.datalog.errors import AdalogError
 from adalog.executor.answer.result import Result
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.extenders.changes import Moments
-from adalog.executor.follow.asked import UndatedQuestion
+from adalog.executor.follow.undated import UndatedQuestion
 from adalog.store.snapshot.snapshot import Snapshot
 
 
@@ -34,7 +34,7 @@ class Interest:
     names: bool = False
 
 
-class View(Protocol):
+class LiveView(Protocol):
     """One question kept up to date for all who ask it, a feed for each tuple of arguments. One thread at a time."""
 
     @property

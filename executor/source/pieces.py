@@ -19,7 +19,7 @@ from adalog.executor.bounds.budget import Memory
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.recent import Recent
 from adalog.executor.bounds.run import Run
-from adalog.executor.engine import Engine, Means
+from adalog.executor.engine import Means, QueryEngine
 from adalog.executor.evaluation.bind import Binding
 from adalog.executor.evaluation.compile import Compiler
 from adalog.executor.evaluation.fixpoint import derived
@@ -58,7 +58,9 @@ class SourceQuery:
     def answered(self, snapshot: Snapshot) -> Result:
         """The whole answer."""
         cancel = Cancel()
-        return Engine(Means(1, None, strict=False), Memory(), _PLAN_BYTES).run(self.of(snapshot, cancel), cancel)
+        return QueryEngine(Means(1, None, strict=False), Memory(), _PLAN_BYTES).run(
+            self.of(snapshot, cancel), cancel
+        )
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from adalog.executor.prediction import ClusterCapacity
 if TYPE_CHECKING:
     from adalog.executor.answer.parquet import Output
     from adalog.executor.bounds.run import Run
-    from adalog.executor.evaluation.local import Ran
+    from adalog.executor.evaluation.local import JoinOutcome
     from adalog.executor.question.inputs import Inputs
     from adalog.planner.model.plan import Plan
 
@@ -36,4 +36,4 @@ class SparkBackend(Protocol):
         most: int | None,
         ordered: bool = False,
         output: Output | None = None,
-    ) -> Ran: ...
+    ) -> JoinOutcome: ...

@@ -30,7 +30,7 @@ from adalog.datalog.errors import AdalogError
 from adalog.executor.answer.parquet import Output, trimmed
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.run import Run
-from adalog.executor.evaluation.local import Ran
+from adalog.executor.evaluation.local import JoinOutcome
 from adalog.executor.kernels.loading import load_kernels
 from adalog.executor.prediction import ClusterCapacity
 from adalog.executor.question.inputs import Inputs
@@ -109,7 +109,7 @@ class SparkEngine:
         most: int | None,
         ordered: bool = False,
         output: Output | None = None,
-    ) -> Ran:
+    ) -> JoinOutcome:
         """As `run_join` in this process, of rows in an order or in groups only those that the answer can need.
 
         ordered: they are shown by the total order of values. output: where the tasks are to write the rows, if that
@@ -150,7 +150,9 @@ class SparkEngine:
             return gathered(plan, parts, tasks, run.values, most, cancel)
         return self._written(live, replace(job, output=output), parts, ways, run)
 
-    def _written(self, live: Cluster, job: Job, parts: SharedQuery, ways: Sequence[Exchange], run: Run) -> Ran:
+    def _written(
+        self, live: Cluster, job: Job, parts: SharedQuery, ways: Sequence[Exchange], run: Run
+    ) -> JoinOutcome:
         """A run whose answer is written by tasks: those of the join, or of as many jobs more as rows have ways to
         go."""
         plan, output, cancel = job.plan, job.output, run.cancel

@@ -8,7 +8,7 @@ from typing import Any, Final
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.answer.parquet import Part
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.evaluation.local import Ran, TaskCounts, collector_for
+from adalog.executor.evaluation.local import JoinOutcome, TaskCounts, collector_for
 from adalog.executor.join.batch import Batch
 from adalog.executor.join.generic_join import LevelCounts
 from adalog.executor.spark.exchange import ByOrder, Exchange, ExchangedRows
@@ -22,11 +22,15 @@ from adalog.store.values.codes import Scratch
 _ROWS_OF_A_TASK: Final = 1 << 17
 
 
-def nothing(plan: Plan, most: int | None, cancel: Cancel, divided: SharedQuery | None = None) -> Ran:
+def nothing(plan: Plan, most: int | None, cancel: Cancel, divided: SharedQuery | None = None) -> JoinOutcome:
     """A run of a query that comes to no rows, with what happened on the way."""
     counts = [LevelCounts() for _ in plan.levels] if divided is None else divided.counts
     rows = collector_for(plan, most, cancel).rows()
-    return Ran(rows, counts) if divided is None else Ran(rows, counts, divided.strata, dropped=divided.dropped)
+    return (
+        JoinOutcome(rows, counts)
+        if divided is None
+        else JoinOutcome(rows, counts, divided.strata, dropped=divided.dropped)
+    )
 
 
 def gathered(
@@ -36,7 +40,7 @@ def gathered(
     values: Scratch,
     most: int | None,
     cancel: Cancel,
-) -> Ran:
+) -> JoinOutcome:
     """The run that the tasks come to; without rows where they wrote them. Raises what was wrong in a task,
     unless another had enough rows for the whole answer.
     """
@@ -50,7 +54,7 @@ def gathered(
             if task.said["rows"] and not task.said["left"] and not collector(received(task, values)):
                 break
     done = [_count(*each) for each in zip(divided.shares, tasks, strict=True) if each[1].error is None]
-    return Ran(collector.rows(), divided.counts, divided.strata, done, dropped=divided.dropped)
+    return JoinOutcome(collector.rows(), divided.counts, divided.strata, done, dropped=divided.dropped)
 
 
 def parts_of(tasks: Sequence[TaskAnswer]) -> list[Part]:

@@ -23,7 +23,7 @@ from adalog.executor.bounds.budget import Memory
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.run import Run
 from adalog.executor.evaluation.fixpoint import StratumCounts
-from adalog.executor.evaluation.local import Ran, TaskCounts, collector_for
+from adalog.executor.evaluation.local import JoinOutcome, TaskCounts, collector_for
 from adalog.executor.join.batch import Batch, Column
 from adalog.executor.join.generic_join import LevelCounts
 from adalog.executor.prediction import ClusterCapacity
@@ -115,12 +115,12 @@ class RemoteSpark:
         most: int | None,
         ordered: bool = False,
         output: Output | None = None,
-    ) -> Ran:
+    ) -> JoinOutcome:
         """As `SparkEngine.run_join`."""
         values, cancel = run.values, run.cancel
         collector = collector_for(plan, most, cancel)
         if inputs.start is None:
-            return Ran(collector.rows(), [LevelCounts() for _ in plan.levels])
+            return JoinOutcome(collector.rows(), [LevelCounts() for _ in plan.levels])
         known = len(values.made())
         sent = RemoteJoin(
             plan,
@@ -139,7 +139,7 @@ class RemoteSpark:
         if back.rows.size:
             numbers = range(known, known + len(back.made))
             collector(translated(back.rows, numbers, back.made, values))
-        return Ran(
+        return JoinOutcome(
             collector.rows(),
             list(back.levels),
             list(back.strata),

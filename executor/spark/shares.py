@@ -50,7 +50,7 @@ class Share:
 @dataclass(frozen=True, eq=False)
 class SharedQuery:
     """A query divided among tasks. relations: those that every task is given. counts, strata, dropped: of what was
-    evaluated on the way, as `Ran` has them. No shares: there is no answer."""
+    evaluated on the way, as `JoinOutcome` has them. No shares: there is no answer."""
 
     shares: Sequence[Share]
     relations: Mapping[str, Sequence[Column]]

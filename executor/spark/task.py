@@ -26,7 +26,7 @@ from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.run import Run
 from adalog.executor.evaluation.bind import Binding
 from adalog.executor.evaluation.fixpoint import derived
-from adalog.executor.evaluation.local import Ran, answer_columns, collector_for, run_join
+from adalog.executor.evaluation.local import JoinOutcome, answer_columns, collector_for, run_join
 from adalog.executor.join.batch import Batch, Column
 from adalog.executor.join.driver import Driver
 from adalog.executor.join.generic_join import GenericJoin, LevelCounts
@@ -104,7 +104,7 @@ class _Bound:
     databases: Mapping[str, Snapshot]
     common: Run
 
-    def run(self, job: Job, prefixes: Batch, depth: int, number: int) -> tuple[Ran, bool]:
+    def run(self, job: Job, prefixes: Batch, depth: int, number: int) -> tuple[JoinOutcome, bool]:
         """The share's rows, each once, and no more of them than the answer can need; whether those are enough for
         the whole answer."""
         cancel, values = self.common.cancel, self.common.values
@@ -113,13 +113,13 @@ class _Bound:
             if job.in_order or job.plan.distinct or job.plan.weighted:
                 # Else sums of two tasks may be the same one.
                 rows = rows.distinct(cancel.check)
-            return Ran(rows, [LevelCounts() for _ in job.plan.levels]), False
+            return JoinOutcome(rows, [LevelCounts() for _ in job.plan.levels]), False
         enough = collector_for(job.plan, job.most, cancel).enough
         ran = self._run(job, prefixes, depth)
         rows = combined(job.plan, ran.rows, values, cancel, ordered=job.ordered)
         return replace(ran, rows=rows), enough is not None and ran.rows.size >= enough
 
-    def _run(self, job: Job, prefixes: Batch, depth: int) -> Ran:
+    def _run(self, job: Job, prefixes: Batch, depth: int) -> JoinOutcome:
         if self.join is None:
             relations = {name: list(columns) for name, columns in job.relations.items()}
             relations[SHARE] = list(prefixes.columns.values())
@@ -128,7 +128,7 @@ class _Bound:
         self.join.counts = [LevelCounts() for _ in self.join.levels]
         collector = collector_for(job.plan, job.most, self.common.cancel)
         Driver(self.join, collector, self.common.cancel).run(prefixes, depth)
-        return Ran(collector.rows(), self.join.counts)
+        return JoinOutcome(collector.rows(), self.join.counts)
 
 
 _memory = Memory()

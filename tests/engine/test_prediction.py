@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from adalog.executor.prediction import ClusterCapacity, Prediction, Work
+from adalog.executor.prediction import ClusterCapacity, EstimatedWork, Prediction
 from adalog.planner.model.plan import Engine as Place
 
 SIXTEEN = ClusterCapacity(cores=16, tasks=96, idle_seconds=0.35)
 QUERY = "[:find ?a ?b ?c :where …]"
 
 
-def work(cost: float, rows: float = 1.0, text: str = QUERY) -> Work:
-    return Work(text, cost, rows)
+def work(cost: float, rows: float = 1.0, text: str = QUERY) -> EstimatedWork:
+    return EstimatedWork(text, cost, rows)
 
 
 def test_little_work_stays_here() -> None:

@@ -20,9 +20,9 @@ from adalog.datalog.values import identity
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.evaluation.bind import Binding
 from adalog.executor.extenders.changes import Moments
-from adalog.executor.follow.asked import UndatedQuestion
-from adalog.executor.follow.choosing import view_of
-from adalog.executor.follow.maintained import Maintained
+from adalog.executor.follow.maintained_view import MaintainedView
+from adalog.executor.follow.undated import UndatedQuestion
+from adalog.executor.follow.view_choice import view_of
 from adalog.executor.question.request import Request
 from adalog.store.checkpoint import compactor
 from adalog.store.snapshot.snapshot import Snapshot
@@ -77,7 +77,7 @@ class Followed:
         self.world, self.query = world, query
         self.at = at or world.database.snapshot()
         view = view_of(world.pool.question(Request(query, [*map(read, args)])), world.pool.engine)
-        assert isinstance(view, Maintained)
+        assert isinstance(view, MaintainedView)
         self.view = view
         self.args: dict[int, list[Any]] = {}
         self.rows: dict[int, set[Any]] = {}

@@ -14,10 +14,10 @@ from adalog.datalog.errors import AdalogError
 from adalog.datalog.values import identity
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.extenders.changes import Moments
-from adalog.executor.follow.asked import UndatedQuestion
-from adalog.executor.follow.choosing import MAINTAINED, view_of
-from adalog.executor.follow.maintained import Maintained
+from adalog.executor.follow.maintained_view import MaintainedView
+from adalog.executor.follow.undated import UndatedQuestion
 from adalog.executor.follow.view import Change
+from adalog.executor.follow.view_choice import MAINTAINED, view_of
 from adalog.executor.question.arguments import Given
 from adalog.executor.question.request import Request
 from tests.support import World
@@ -36,7 +36,7 @@ class Live:
         self.request = Request(query, [*map(read, args), *(Given(each, json=True) for each in json)])
         question = db.pool.question(self.request)
         self.view = view_of(question, db.pool.engine)
-        assert isinstance(self.view, Maintained)
+        assert isinstance(self.view, MaintainedView)
         self.at = db.database.snapshot()
         self.view.add(0, UndatedQuestion.of(question), self.at, Cancel())
         self.rows = self.fresh()
@@ -324,7 +324,7 @@ def test_recursion_for_several_arguments(graph: World) -> None:
     text = "[:find ?b :in $ ?a :where (reach ?a ?b) :rules " + REACH + "]"
     graph.tx(edges((1, 2), (2, 3), (5, 6)))
     view = view_of(graph.pool.question(Request(text, [1])), graph.pool.engine)
-    assert isinstance(view, Maintained)
+    assert isinstance(view, MaintainedView)
     at = graph.database.snapshot()
     for feed in (1, 5):
         view.add(feed, UndatedQuestion.of(graph.pool.question(Request(text, [feed]))), at, Cancel())

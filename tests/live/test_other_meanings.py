@@ -14,11 +14,11 @@ from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import Keyword
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.extenders.changes import Moments
-from adalog.executor.follow.asked import UndatedQuestion
-from adalog.executor.follow.choosing import view_of
+from adalog.executor.follow.undated import UndatedQuestion
 from adalog.executor.follow.view import Change
-from adalog.executor.live.event import Kind
-from adalog.executor.live.views import LiveQuestion
+from adalog.executor.follow.view_choice import view_of
+from adalog.executor.live.hub.views import LiveQuestion
+from adalog.executor.live.subscribers.event import Kind
 from adalog.executor.pool import Pool
 from adalog.executor.question.request import Request
 from adalog.schema.arguments.values import read_arguments

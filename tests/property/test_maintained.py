@@ -16,10 +16,10 @@ from adalog.datalog.errors import AdalogError
 from adalog.datalog.values import identity
 from adalog.executor.bounds.cancel import Cancel, StartAgain
 from adalog.executor.extenders.changes import Moments
-from adalog.executor.follow.asked import UndatedQuestion
-from adalog.executor.follow.choosing import view_of
-from adalog.executor.follow.maintained import Maintained
-from adalog.executor.follow.view import Change, View
+from adalog.executor.follow.maintained_view import MaintainedView
+from adalog.executor.follow.undated import UndatedQuestion
+from adalog.executor.follow.view import Change, LiveView
+from adalog.executor.follow.view_choice import view_of
 from adalog.executor.pool import Pool
 from adalog.executor.question.question import Question
 from adalog.executor.question.request import Request
@@ -98,7 +98,7 @@ class Following:
         self.database, self.pool, self.asked, self.rng = database, pool, asked, rng
         self.feeds: dict[int, tuple[Question, Rows]] = {}
         self.at = database.snapshot()
-        self.view: View = view_of(self.question(list(asked.args)), pool.engine)
+        self.view: LiveView = view_of(self.question(list(asked.args)), pool.engine)
         self.next = 0
         self.changes = 0
 
@@ -232,5 +232,5 @@ def test_most_random_queries_are_maintained() -> None:
             database.transact(text)
         pool = Pool(database)
         views = [found for _ in range(30) if (found := followed(database, pool, rng))]
-        assert sum(isinstance(each.view, Maintained) for each in views) > len(views) // 3
+        assert sum(isinstance(each.view, MaintainedView) for each in views) > len(views) // 3
         pool.close()

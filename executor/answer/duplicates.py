@@ -34,7 +34,7 @@ class Counts(Protocol):
 def dropped(
     how: Multiplicity | None, levels: Sequence[Counts], rows: Batch, databases: Mapping[str, Snapshot]
 ) -> Dropped | None:
-    """What fell together into these rows, which are distinct; None where nothing did, or nobody knows."""
+    """How many equal rows became one of these, which are distinct; None if none did, or if that is unknown."""
     if how is None or not rows.size:
         return None
     if how.blank is not None:

@@ -47,14 +47,14 @@ _MARK_SECONDS: Final = 1.0
 # Entities whose pull's key is made on the event loop.
 _INLINE_ENTITIES: Final = 4_000
 _WATCH_SECONDS: Final = 0.05
-# What went wrong for another's reasons: his deadline, his leaving, his place in the queue.
+# Errors that concern only the request that computed: its deadline, its cancellation, its place in the queue.
 _LOST: Final = frozenset({Code.CANCELLED, Code.TIMEOUT, Code.RATE_LIMITED})
 # How much larger an answer may be here than as an entry of Redis, which is compressed.
 _UNFOLDED: Final = 8
 
 
 class AnswerEngine(Protocol):
-    """What computes answers, on the thread of whoever asks."""
+    """Computes answers, on the calling thread."""
 
     def run(self, question: Question, cancel: Cancel) -> Result:
         """The answer with its pulls."""
@@ -67,10 +67,10 @@ class AnswerEngine(Protocol):
 
 
 class WorkRunner(Protocol):
-    """What runs work on other threads, when there is a place; RATE_LIMITED where too many wait."""
+    """Runs work on other threads, when there is a slot; RATE_LIMITED if too many wait."""
 
     def submit(self, cancel: Cancel, work: Callable[[Cancel], T]) -> Future[T]:
-        """The outcome, for who does not wait for it."""
+        """The outcome as a future."""
 
     async def threaded(self, cancel: Cancel, work: Callable[[Cancel], T]) -> T:
         """The outcome; cancelling the task stops the work."""
@@ -367,7 +367,7 @@ class _LoopDriver:
         except asyncio.CancelledError:
             self.cache.flights.land(flight, _cancelled())
             raise
-        except Exception as error:  # noqa: BLE001 - goes to those who wait
+        except Exception as error:  # noqa: BLE001 - the waiters get it
             self.cache.flights.land(flight, error)
             return
         if value is None:
@@ -421,7 +421,7 @@ def _cancelled() -> AdalogError:
 
 
 def _connected(settings: RedisSettings, tally: Tally) -> RedisLayer:
-    # Where there is no Redis, nobody waits for redis-py to be imported.
+    # Without Redis, redis-py is not imported.
     from adalog.executor.cache.redis_layer import RedisLayer
 
     return RedisLayer(settings, tally)

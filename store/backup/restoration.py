@@ -193,7 +193,9 @@ def _clear(folder: Folder) -> None:
 
 
 def _moved(staging: FolderLayout, folder: Folder) -> None:
-    assert not staging.log.with_name(f"{FolderLayout.LOG}-wal").exists(), "the last to close the log leaves one file"
+    assert not staging.log.with_name(f"{FolderLayout.LOG}-wal").exists(), (
+        "the last to close the log leaves one file"
+    )
     for path in (staging.segments, staging.imported, staging.path):
         if path.is_dir():
             sync_folder(path)

@@ -37,7 +37,7 @@ _LEFT_SECONDS: Final = 3600.0
 
 
 class SharedCheckpoints:
-    """A `store.checkpoint.coordination.FoldCoordinator`. folder: this gateway's copy. place: where all of them share."""
+    """The fold coordinator of a gateway. folder: its copy. place: where all gateways share."""
 
     has_others = True
 

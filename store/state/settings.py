@@ -89,7 +89,7 @@ class TransactionSettings:
 class Evaluation:
     """One transaction's stored queries, which have some seconds together.
 
-    `brief`: seconds after which they raise Overran, where others wait for the end of it. `rehearsal`: what they are
+    `brief`: seconds after which they raise QueriesOverran, where others wait for the end of it. `rehearsal`: what they are
     known to give, and learn.
     """
 

@@ -19,8 +19,9 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from adalog.cluster.cluster import Cluster
 from adalog.cluster.job import run_tasks
-from adalog.cluster.session import Cluster, unchanged
+from adalog.cluster.session import unchanged
 from adalog.datalog.errors import AdalogError
 from adalog.executor.pool import Pool, PoolSettings
 from adalog.executor.question.request import Request

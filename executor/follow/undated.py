@@ -19,7 +19,7 @@ from adalog.executor.question.question import Question
 from adalog.executor.question.request import Request
 from adalog.planner.scope.outline import Outline
 from adalog.store.snapshot.snapshot import Snapshot
-from adalog.store.values.json_values import keyword
+from adalog.store.values.scalars import keyword
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from adalog.planner.scope.outline import Outline
 from adalog.planner.scope.readings import Fault, Held, Reading, expected, holding, shown
 from adalog.planner.scope.suspected import Suspected
 from adalog.store.snapshot.snapshot import Snapshot
-from adalog.store.values.json_values import keyword
+from adalog.store.values.scalars import keyword
 
 # Characters of a message about what is no value.
 _SHOWN: Final = 100

@@ -6,7 +6,7 @@ Whether it is one is for the query to say: where a `$source` asks for it. Anywhe
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from graphql import GraphQLError
@@ -19,6 +19,7 @@ from adalog.executor.question.arguments import Given, Moment
 from adalog.schema.writing.encoding import iso
 from adalog.schema.writing.scalars import read_long
 from adalog.store.snapshot.transaction_ids import check_moment, is_future, number_of, numbered
+from adalog.store.values.scalars import iso_instant
 
 if TYPE_CHECKING:
     from adalog.store.database import Database
@@ -110,14 +111,12 @@ def read_instant(text: str, place: str = "basis.asOf") -> datetime:
         value = edn.read(text)
         if isinstance(value, datetime):
             return value
-    try:
-        instant = datetime.fromisoformat(text.strip())
-        # The first and last hours of the calendar are in no year of UTC's where they have an offset.
-        return instant.replace(tzinfo=UTC) if instant.tzinfo is None else instant.astimezone(UTC)
-    except (ValueError, OverflowError):
+    instant = iso_instant(text)
+    if instant is None:
         raise AdalogError(
             Code.ARG_INVALID, f'{place} {quoted(text)} is no instant; write e.g. "2024-05-01T12:00:00Z"'
-        ) from None
+        )
+    return instant
 
 
 def _read(place: str, content: Any) -> dict[str, Any]:

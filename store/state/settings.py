@@ -89,8 +89,7 @@ class TransactionSettings:
 class Evaluation:
     """One transaction's stored queries, which have some seconds together.
 
-    `brief`: seconds after which they raise QueriesOverran, where others wait for the end of it. `rehearsal`: what they are
-    known to give, and learn.
+    brief: seconds after which they raise QueriesOverran, where others wait. rehearsal: results that are known.
     """
 
     def __init__(

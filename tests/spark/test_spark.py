@@ -21,7 +21,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from adalog.cluster.session import Cluster
+from adalog.cluster.cluster import Cluster
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import identity
 from adalog.executor.answer.result import Result

@@ -15,7 +15,7 @@ from adalog.cluster.shipping import Shipping
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.pool import Pool, PoolSettings
 from adalog.executor.question.request import Request
-from adalog.executor.spark.engine import SparkEngine
+from adalog.executor.spark.engine import SparkEngine, query_error
 from adalog.store.database import Database
 from adalog.store.files.segment import DamagedSegment
 
@@ -80,7 +80,7 @@ Caused by: java.io.EOFException"""
     ],
 )
 def test_a_failed_job_is_told_by_its_cause(error: Exception, session: Session, code: Code, says: str) -> None:
-    found = job_error(error, session)
+    found = job_error(error, session) or query_error(error)
     assert found.code is code
     assert says in found.message
     assert "o5379" not in found.message

@@ -19,7 +19,7 @@ SCALARS = "#in"
 
 
 @dataclass(frozen=True, slots=True)
-class Fed:
+class FedBody:
     """A body that reads its arguments from relations. `scalars`: the columns of SCALARS after FEED; None: there is
     no such relation. `collections`: the other relations of arguments. `fixed`: the variables that stand for
     constants of rule calls."""
@@ -39,7 +39,7 @@ class Fed:
         return (FEED, *shown) if self.has_feeds else shown
 
 
-def fed(query: ast.Query, tree: Tree) -> Fed:
+def fed(query: ast.Query, tree: Tree) -> FedBody:
     """The body of a query's tree with its arguments as relations."""
     scalars = tuple(name for name in tree.given if name not in tree.constants)
     fixed = tuple(name for name in tree.given if name in tree.constants)
@@ -58,4 +58,4 @@ def fed(query: ast.Query, tree: Tree) -> Fed:
     wanted = bool(scalars) or len(collections) < len(bindings)
     if wanted:
         items.insert(0, RelationAtom(SCALARS, (FEED, *scalars), given=True))
-    return Fed(AndNode(tuple(items)), scalars if wanted else None, tuple(collections), fixed)
+    return FedBody(AndNode(tuple(items)), scalars if wanted else None, tuple(collections), fixed)

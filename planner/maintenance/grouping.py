@@ -10,9 +10,9 @@ from adalog.planner.maintenance.maintenance import Maintenance
 from adalog.planner.model.plan import Options, Plan
 from adalog.planner.model.program import Program
 from adalog.planner.order.statistics import Statistics
-from adalog.planner.passes import order, setting_of, simplify
+from adalog.planner.passes import context_of, order, simplify
 from adalog.planner.scope.tree import Tree
-from adalog.planner.stages import Checked, Stratified
+from adalog.planner.stages import CheckedQuery, StratifiedQuery
 
 
 def keys_of(maintenance: Maintenance) -> tuple[str, ...]:
@@ -31,6 +31,6 @@ def plan_groups(maintenance: Maintenance, statistics: Statistics, options: Optio
     keys = keys_of(maintenance)
     given = (*keys, *(name for name in maintenance.fixed if name not in keys))
     tree = Tree(maintenance.body, given, maintenance.constants, (), {}, {}, {})
-    checked = Checked(query, tree, maintenance.head, maintenance.places)
-    setting = setting_of(statistics, frozenset(), options)
-    return order(simplify(Stratified(checked, tree.body, Program(), statistics), setting), setting)
+    checked = CheckedQuery(query, tree, maintenance.head, maintenance.places)
+    context = context_of(statistics, frozenset(), options)
+    return order(simplify(StratifiedQuery(checked, tree.body, Program(), statistics), context), context)

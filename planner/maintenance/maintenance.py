@@ -19,14 +19,14 @@ from adalog.planner.delta.reactions import (
 from adalog.planner.delta.refusals import refusal_of_body, refusal_of_find
 from adalog.planner.delta.rules import named
 from adalog.planner.delta.rules import refusal as refusal_of_rules
-from adalog.planner.maintenance.feeds import FEED, Fed, fed
+from adalog.planner.maintenance.feeds import FEED, FedBody, fed
 from adalog.planner.model.logical import AndNode, RelationAtom, everything
-from adalog.planner.model.places import Places
+from adalog.planner.model.places import VariablePlaces
 from adalog.planner.model.plan import Options, Plan
 from adalog.planner.order.joins import JoinPlan, plan_join
 from adalog.planner.order.projection import blank_singletons
 from adalog.planner.order.statistics import Statistics
-from adalog.planner.passes import check, order, scope, setting_of, simplify, stratify
+from adalog.planner.passes import check, context_of, order, scope, simplify, stratify
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +37,11 @@ class Maintenance:
     relations that the body reads, if there are any."""
 
     query: ast.Query
-    fed: Fed
+    fed: FedBody
     head: tuple[str, ...]
     reactions: tuple[Reaction, ...]
     constants: Mapping[str, Const | LookupRef]
-    places: Places
+    places: VariablePlaces
     entities: frozenset[str]
     rules: Plan | None = None
 
@@ -75,7 +75,7 @@ class ReactionPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class Unmaintained:
+class NotMaintainable:
     """`why`: half a sentence."""
 
     why: str
@@ -83,29 +83,29 @@ class Unmaintained:
 
 def maintenance_of(
     query: ast.Query, statistics: Statistics, relations: frozenset[str], options: Options, moving: str
-) -> Maintenance | Unmaintained:
+) -> Maintenance | NotMaintainable:
     """What to do when the database `moving` moves; or why that cannot be said of this query.
 
     Raises what planning the query raises.
     """
     why = refusal_of_find(query)
     if why is not None:
-        return Unmaintained(why)
-    setting = setting_of(statistics, relations, options)
-    checked = check(scope(query, setting), setting)
+        return NotMaintainable(why)
+    context = context_of(statistics, relations, options)
+    checked = check(scope(query, context), context)
     moves = moving_database(moving)
     why = refusal_of_body(checked.tree.body, moves)
     if why is not None:
-        return Unmaintained(why)
+        return NotMaintainable(why)
     made = fed(query, checked.tree)
     rules = None
     if checked.tree.predicates:
         tree = replace(checked.tree, body=made.body, given=made.fixed)
-        stratified = stratify(replace(checked, tree=tree), setting)
-        rules = order(simplify(stratified, setting), setting)
+        stratified = stratify(replace(checked, tree=tree), context)
+        rules = order(simplify(stratified, context), context)
         why = refusal_of_rules(rules, frozenset((moving,)))
         if why:
-            return Unmaintained(why)
+            return NotMaintainable(why)
         made = replace(made, body=named(stratified.body, is_derived))
         moves = with_derived(moves)
     aggregates = any(isinstance(element, ast.FindAggregate) for element in query.find.elements)
@@ -117,7 +117,7 @@ def maintenance_of(
     return Maintenance(query, made, head, found, checked.tree.constants, checked.places, entities, rules)
 
 
-def _reactions(made: Fed, head: tuple[str, ...], moves: Moves, statistics: Statistics) -> tuple[Reaction, ...]:
+def _reactions(made: FedBody, head: tuple[str, ...], moves: Moves, statistics: Statistics) -> tuple[Reaction, ...]:
     scalars = frozenset(made.scalars or ()) if FEED in head else frozenset[str]()
     dependencies = tuple(lasting_dependencies(made.body, moves, statistics))
     found = reactions(made.body, head, moves, frozenset(made.fixed), scalars, dependencies)

@@ -11,11 +11,11 @@ from adalog.datalog import ast
 from adalog.planner.maintenance.feeds import FEED, fed
 from adalog.planner.model.plan import Options, Plan
 from adalog.planner.order.statistics import Statistics
-from adalog.planner.passes import check, order, scope, setting_of, simplify, stratify
+from adalog.planner.passes import check, context_of, order, scope, simplify, stratify
 
 
 @dataclass(frozen=True, slots=True)
-class Together:
+class FeedsPlan:
     """`plan`: its rows show FEED before what the query shows. `scalars`: the columns of SCALARS after FEED; None:
     there is no such relation."""
 
@@ -25,18 +25,18 @@ class Together:
 
 def plan_together(
     query: ast.Query, statistics: Statistics, relations: frozenset[str], options: Options
-) -> Together:
+) -> FeedsPlan:
     """The plan of a query that is maintained and takes arguments. `statistics`: with the sizes of the relations of
     arguments.
 
     Raises what planning the query raises.
     """
-    setting = setting_of(statistics, relations, options)
-    checked = check(scope(query, setting), setting)
+    context = context_of(statistics, relations, options)
+    checked = check(scope(query, context), context)
     made = fed(query, checked.tree)
     assert made.has_feeds, "a query without arguments is asked once"
     # FEED is shown, so that it is no variable that an aggregate only counts.
     find = replace(query.find, elements=(ast.FindVar(ast.Var(FEED)), *query.find.elements))
     tree = replace(checked.tree, body=made.body, given=made.fixed)
     checked = replace(checked, query=replace(query, find=find), tree=tree, answer=made.head_of(checked.answer))
-    return Together(order(simplify(stratify(checked, setting), setting), setting), made.scalars)
+    return FeedsPlan(order(simplify(stratify(checked, context), context), context), made.scalars)

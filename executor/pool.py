@@ -31,7 +31,7 @@ from adalog.executor.turns.submission import Turns
 from adalog.planner.explain.explanation import text_of
 from adalog.planner.model.multiplicity import DroppedRows
 from adalog.planner.order.duplicates import diagnostics as dropped_duplicates
-from adalog.planner.scope.suspected import diagnostics_of
+from adalog.planner.scope.pending_warnings import diagnostics_of
 from adalog.planner.scope.unknown_names import in_entities, in_pattern
 from adalog.store.database import Database
 from adalog.store.snapshot.snapshot import Snapshot

@@ -17,8 +17,8 @@ from adalog.planner.rules.derive import plan_rules
 from adalog.planner.rules.requirements import check_safe, settled
 from adalog.planner.rules.sharing import shared_out
 from adalog.planner.scope.comparisons import in_pairs
-from adalog.planner.scope.standing import places_of
 from adalog.planner.scope.tree import tree_of
+from adalog.planner.scope.variable_places import places_of
 from adalog.planner.stages import (
     CheckedQuery,
     Passes,

@@ -1,6 +1,7 @@
 """What a query is between two passes of the planner: a type for each stage, so that none is left out or early.
 
-`ast.Query` → ScopedQuery → CheckedQuery → StratifiedQuery → SimplifiedQuery → Plan. mypy refuses passes in any other order.
+`ast.Query` → ScopedQuery → CheckedQuery → StratifiedQuery → SimplifiedQuery → Plan. mypy refuses any other order
+of the passes.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.recent import Recent, weight_of_text
 from adalog.executor.question.inputs import sizes_of
 from adalog.executor.question.question import Question
-from adalog.planner.maintenance.together import FeedsPlan, plan_together
+from adalog.planner.feeds import FeedsPlan, plan_together
 from adalog.planner.model.plan import Plan
 from adalog.planner.order.statistics import Statistics
 from adalog.planner.passes import plan_query

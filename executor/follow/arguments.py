@@ -16,7 +16,7 @@ import numpy as np
 from adalog.executor.facts.facts import DerivedRelation, FactRows
 from adalog.executor.join.batch import Batch, Column, Mask
 from adalog.executor.question.inputs import Inputs
-from adalog.planner.maintenance.feeds import SCALARS, FedBody
+from adalog.planner.feeds import SCALARS, FedBody
 from adalog.store.values.codes import Codes, Scratch
 from adalog.store.values.keys import spell
 from adalog.store.values.layout import code_of

@@ -37,8 +37,7 @@ from adalog.executor.join.batch import Batch, Column
 from adalog.executor.question.inputs import Inputs, sizes_of
 from adalog.executor.question.question import Question
 from adalog.planner.delta.reactions import Call, database_of, looked_up
-from adalog.planner.maintenance.grouping import keys_of
-from adalog.planner.maintenance.maintenance import Maintenance, NotMaintainable, maintenance_of
+from adalog.planner.maintenance import Maintenance, NotMaintainable, keys_of, maintenance_of
 from adalog.planner.model.logical import AndNode, DatomAtom, everything
 from adalog.planner.model.places import PlaceKind
 from adalog.planner.order.statistics import Statistics

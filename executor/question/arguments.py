@@ -20,9 +20,9 @@ from adalog.datalog.parsing.nested import input_name
 from adalog.datalog.values import EdnList, EdnSet, Keyword, NotAValueError, identity, stable_text
 from adalog.datalog.watched import WatchedList
 from adalog.planner.model.places import AttributeVariable, PlaceKind, VariablePlace
+from adalog.planner.scope.interpretation import Interpretation, PlaceContent, ValueFault, expected, holding, shown
 from adalog.planner.scope.outline import Outline
-from adalog.planner.scope.readings import Interpretation, PlaceContent, ValueFault, expected, holding, shown
-from adalog.planner.scope.suspected import PendingWarning
+from adalog.planner.scope.pending_warnings import PendingWarning
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.json_values import keyword
 

@@ -21,7 +21,7 @@ from adalog.executor.question.arguments import Moment, matched, relations_of, ru
 from adalog.executor.question.cost import arguments_cost, few
 from adalog.executor.question.request import Request
 from adalog.planner.scope.outline import Outline, outline_of
-from adalog.planner.scope.suspected import PendingWarning, diagnostics_of
+from adalog.planner.scope.pending_warnings import PendingWarning, diagnostics_of
 from adalog.planner.scope.suspicions import suspicions
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.bootstrap import IDENT

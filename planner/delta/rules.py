@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 
 from adalog.datalog.ast import Const, LookupRef
-from adalog.planner.delta.deltas import Atom, before_change, looks_elsewhere
+from adalog.planner.delta.bodies import Atom, before_change, looks_elsewhere
 from adalog.planner.delta.monotone import not_monotone
 from adalog.planner.model.logical import (
     AndNode,

@@ -2,7 +2,7 @@
 
 What an argument means depends on it: `":open"` from JSON is a keyword where an attribute of keywords is asked for
 it. Places name attributes as they are written, so they hold for every schema; `kind_in` says what a place holds in
-one. `planner.scope.standing` finds them.
+one. `planner.scope.variable_places` finds them.
 """
 
 from __future__ import annotations

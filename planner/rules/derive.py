@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from adalog.datalog.errors import AdalogError, Code
-from adalog.planner.delta.deltas import Atom, before_change, delta_bodies, occurrences
+from adalog.planner.delta.bodies import Atom, before_change, delta_bodies, occurrences
 from adalog.planner.model.logical import AndNode, DatomAtom, Node, NotNode, RelationAtom, leaves, variables
 from adalog.planner.model.plan import Options
 from adalog.planner.model.program import IDEMPOTENT, Branch, Program, RulePlan, RuleRelation, Stratum

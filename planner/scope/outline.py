@@ -13,8 +13,8 @@ from adalog.datalog import ast
 from adalog.planner.model.nested import planned_within
 from adalog.planner.model.places import VariablePlaces
 from adalog.planner.model.plan import Options, Plan
-from adalog.planner.scope.standing import places_of
 from adalog.planner.scope.tree import Tree, tree_of
+from adalog.planner.scope.variable_places import places_of
 from adalog.store.snapshot.snapshot import Snapshot
 
 

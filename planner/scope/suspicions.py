@@ -35,10 +35,10 @@ from adalog.planner.model.logical import (
 )
 from adalog.planner.model.names import names_in, targets
 from adalog.planner.model.places import PlaceKind, VariablePlace
+from adalog.planner.scope.interpretation import Interpretation, PlaceContent, expected, holding, meant, shown
 from adalog.planner.scope.outline import Outline
-from adalog.planner.scope.readings import Interpretation, PlaceContent, expected, holding, meant, shown
-from adalog.planner.scope.standing import COMPARISONS
-from adalog.planner.scope.suspected import PendingWarning, UnknownName, diagnostics_of
+from adalog.planner.scope.pending_warnings import PendingWarning, UnknownName, diagnostics_of
+from adalog.planner.scope.variable_places import COMPARISONS
 from adalog.store.snapshot.snapshot import Snapshot
 
 _EQUALITIES: Final = frozenset(("=", "not=", "!="))

@@ -15,8 +15,8 @@ from adalog.datalog.pull import DB_ID, PullAttribute, PullPattern
 from adalog.datalog.values import Keyword
 from adalog.datalog.watched import look
 from adalog.planner.model.places import PlaceKind, VariablePlace
-from adalog.planner.scope.readings import Interpretation, expected, holding, shown, unknown_entity
-from adalog.planner.scope.suspected import PendingWarning, UnknownName
+from adalog.planner.scope.interpretation import Interpretation, expected, holding, shown, unknown_entity
+from adalog.planner.scope.pending_warnings import PendingWarning, UnknownName
 from adalog.store.snapshot.snapshot import Snapshot
 
 _DATABASE: Final = "$"

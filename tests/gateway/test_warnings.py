@@ -15,7 +15,7 @@ from websockets.typing import Subprotocol
 
 from adalog.executor.cache.answers import ResultCache
 from adalog.executor.cache.settings import CacheSettings
-from adalog.planner.scope.suspected import Proposals, UnknownName
+from adalog.planner.scope.pending_warnings import Proposals, UnknownName
 from adalog.store.snapshot import moments
 from tests.gateway.support import FAMILY, SCHEMA, Gateway, gateway, served
 

@@ -15,7 +15,7 @@ from adalog.datalog.edn.writer import write
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import NUMERIC, EdnList, EdnMap, Keyword, identity, type_name
 from adalog.planner.model.places import PlaceKind, VariablePlace
-from adalog.planner.scope.suspected import UnknownName
+from adalog.planner.scope.pending_warnings import UnknownName
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.attribute import TX_BASE, Attribute
 from adalog.store.values.coercion import coerced
@@ -237,7 +237,8 @@ def entity_named(database: Snapshot, value: Any) -> Any:
         if probably is not None:
             hint = f"; did you mean {write(probably)}?"
         elif attribute is not None:
-            hint = f": {holding(PlaceKind.ENTITY if attribute.is_ref else attribute)}, {expected(attribute, json=False)}"
+            kind = PlaceKind.ENTITY if attribute.is_ref else attribute
+            hint = f": {holding(kind)}, {expected(attribute, json=False)}"
         else:
             hint = ""
         raise AdalogError(Code.ARG_INVALID, f"nothing can be named by {write(value)}{hint}")

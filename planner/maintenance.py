@@ -19,14 +19,17 @@ from adalog.planner.delta.reactions import (
 from adalog.planner.delta.refusals import refusal_of_body, refusal_of_find
 from adalog.planner.delta.rules import named
 from adalog.planner.delta.rules import refusal as refusal_of_rules
-from adalog.planner.maintenance.feeds import FEED, FedBody, fed
+from adalog.planner.feeds import FEED, FedBody, fed
 from adalog.planner.model.logical import AndNode, RelationAtom, everything
 from adalog.planner.model.places import VariablePlaces
 from adalog.planner.model.plan import Options, Plan
+from adalog.planner.model.program import Program
 from adalog.planner.order.joins import JoinPlan, plan_join
 from adalog.planner.order.projection import blank_singletons
 from adalog.planner.order.statistics import Statistics
 from adalog.planner.passes import check, context_of, order, scope, simplify, stratify
+from adalog.planner.scope.tree import Tree
+from adalog.planner.stages import CheckedQuery, StratifiedQuery
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,3 +155,27 @@ def _probes(body: AndNode, changed: tuple[str, ...]) -> Iterator[tuple[str, int,
             for place, term in enumerate(item.terms):
                 if isinstance(term, str) and term in changed:
                     yield item.relation, place, term
+
+
+# Groups of an aggregate, computed again
+
+
+def keys_of(maintenance: Maintenance) -> tuple[str, ...]:
+    """The variables that tell groups apart, FEED first where there are feeds."""
+    elements = maintenance.query.find.elements
+    plain = (each.var.name for each in elements if not isinstance(each, ast.FindAggregate))
+    feed = (FEED,) if maintenance.fed.has_feeds else ()
+    return tuple(dict.fromkeys((*feed, *plain)))
+
+
+def plan_groups(maintenance: Maintenance, statistics: Statistics, options: Options) -> Plan:
+    """A plan whose first batch binds the groups; its find spec shows FEED first where there are feeds."""
+    query, find = maintenance.query, maintenance.query.find
+    feed = (ast.FindVar(ast.Var(FEED)),) if maintenance.fed.has_feeds else ()
+    query = replace(query, find=replace(find, elements=(*feed, *find.elements)))
+    keys = keys_of(maintenance)
+    given = (*keys, *(name for name in maintenance.fixed if name not in keys))
+    tree = Tree(maintenance.body, given, maintenance.constants, (), {}, {}, {})
+    checked = CheckedQuery(query, tree, maintenance.head, maintenance.places)
+    context = context_of(statistics, frozenset(), options)
+    return order(simplify(StratifiedQuery(checked, tree.body, Program(), statistics), context), context)

@@ -1,4 +1,4 @@
-"""Runs the queries that a database stores, for its transactions: what `store.state.setting` calls an evaluator."""
+"""Runs the queries that a database stores, for its transactions: what `store.state.settings` calls an evaluator."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from adalog.executor.question.question import Question
 from adalog.executor.question.request import Request
 from adalog.store.database import Database
 from adalog.store.snapshot.snapshot import Snapshot
-from adalog.store.state.setting import Watch
+from adalog.store.state.settings import Watch
 
 T = TypeVar("T")
 

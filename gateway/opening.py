@@ -10,8 +10,8 @@ from adalog.executor.pool import Pool, PoolSettings
 from adalog.gateway.settings.config import Settings
 from adalog.store.database import Database
 from adalog.store.files.progress import Progress
-from adalog.store.ground import Siblings
 from adalog.store.log.entry import KeyMemory
+from adalog.store.storage import Siblings
 
 if TYPE_CHECKING:
     from adalog.gateway.workers.workers import Workers

@@ -33,7 +33,7 @@ from adalog.gateway.workers import channel
 if TYPE_CHECKING:
     from adalog.gateway.workers.post import Post
     from adalog.gateway.workers.workers import Workers
-    from adalog.store.ground import Siblings
+    from adalog.store.storage import Siblings
 
 # How long a thread keeps the interpreter from others that want it. Python's own 5 ms are counted for each change of
 # threads, and a light query has three of them.

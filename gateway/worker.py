@@ -13,7 +13,7 @@ from adalog.gateway.server import serve_as_worker
 from adalog.gateway.settings.config import SettingError, Settings
 from adalog.gateway.workers.board import Board
 from adalog.gateway.workers.post import Post
-from adalog.store.ground import Siblings
+from adalog.store.storage import Siblings
 
 
 def main(supervisor: int, number: int, alone: int, end: int, board: int, folder: int | None = None) -> None:

@@ -14,9 +14,9 @@ from adalog.cluster.session import Session
 from adalog.cluster.shipping import ShippedSnapshot
 from adalog.pipeline.importing.read.spark_runner import SparkRunner
 from adalog.store.checkpoint.compactor import Elsewhere, FoldJob
-from adalog.store.files.private import opener
+from adalog.store.files.permissions import opener
 from adalog.store.files.segment import Segment
-from adalog.store.tries.pieces import (
+from adalog.store.tries.fold_pieces import (
     Fold,
     Pair,
     join_pieces,

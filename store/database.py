@@ -18,37 +18,37 @@ from adalog.datalog.errors import AdalogError, Code
 from adalog.store.checkpoint.adoption import Adoption, Prepared, prepared, unfinished
 from adalog.store.checkpoint.checkpoint import Mapped
 from adalog.store.checkpoint.compactor import Compactor, Elsewhere, Folded, Moment
+from adalog.store.checkpoint.coordination import Alone
 from adalog.store.checkpoint.files import FolderFiles
 from adalog.store.checkpoint.fold_memory import FOLD_BYTES
-from adalog.store.checkpoint.folding import Alone
 from adalog.store.checkpoint.replay import opened
 from adalog.store.files.clock import Clock
-from adalog.store.files.collecting import put_off
 from adalog.store.files.folder import is_address
+from adalog.store.files.gc_pause import put_off
+from adalog.store.files.packing import instant
 from adalog.store.files.progress import Progress
-from adalog.store.files.wire import instant
-from adalog.store.ground import Ground, Siblings, in_folder, in_memory, on_server
 from adalog.store.log.entry import KeyMemory, now_ms
 from adalog.store.log.payload import Logged
 from adalog.store.log.report import report_of
 from adalog.store.log.server import ServerLog
-from adalog.store.reading import Source
-from adalog.store.schema_policy import ATTRIBUTES, SchemaMode, SchemaPolicy
-from adalog.store.snapshot.census import Census
-from adalog.store.snapshot.moments import check_moment, numbered
+from adalog.store.snapshot.entity_count import Census
 from adalog.store.snapshot.snapshot import Snapshot, Start
+from adalog.store.snapshot.transaction_ids import check_moment, numbered
+from adalog.store.sources import Source
 from adalog.store.state.head import Head
 from adalog.store.state.idempotency import check_key
-from adalog.store.state.setting import WAITING, Evaluation, Evaluator, Setting, Watch
+from adalog.store.state.settings import WAITING, Evaluation, Evaluator, Setting, Watch
 from adalog.store.state.speculation import Fork, instant_at, outcome
+from adalog.store.storage import Ground, Siblings, in_folder, in_memory, on_server
 from adalog.store.transact.bulk import BulkData
 from adalog.store.transact.resolve import Transaction, resolve
 from adalog.store.tries.columns import Columns
 from adalog.store.values.datom import Datom, TxReport
-from adalog.store.writer.following import Following
-from adalog.store.writer.hold import Hold
+from adalog.store.values.schema_policy import ATTRIBUTES, SchemaMode, SchemaPolicy
+from adalog.store.writer.basis_waiters import Waiting
+from adalog.store.writer.exclusive import Hold
+from adalog.store.writer.log_follower import Following
 from adalog.store.writer.request import AdoptionRequest, BulkRequest, Request
-from adalog.store.writer.waiting import Waiting
 from adalog.store.writer.writer import Writer
 
 Listener = Callable[[TxReport, Snapshot], None]
@@ -237,11 +237,12 @@ class Database:
         nothing happens. Each waits for the next; `close()` ends it.
 
         resume: that of the last change that was seen. from_t: the transaction to start from. Raises what is wrong
-        with the query, and BACKEND_UNAVAILABLE where no `executor.live.hub.Hub` follows the database.
+        with the query, and BACKEND_UNAVAILABLE where no `executor.live.hub.hub.Hub` follows the database.
         """
         if self._follower is None:
             raise AdalogError(
-                Code.BACKEND_UNAVAILABLE, "nobody follows this database: make an executor.live.hub.Hub of its pool"
+                Code.BACKEND_UNAVAILABLE,
+                "nobody follows this database: make an executor.live.hub.hub.Hub of its pool",
             )
         return self._follower.live(query, args, resume, from_t)
 

@@ -25,9 +25,9 @@ from adalog.executor.bounds.cancel import Cancel, arrived, timed_out
 from adalog.executor.bounds.client import ASKING
 from adalog.executor.bounds.meter import OverdrawnError
 from adalog.executor.bounds.recent import Recent
+from adalog.executor.cache.cached_value import Kept, fetched_maps, fetched_rows, kept_maps, kept_rows
 from adalog.executor.cache.codec import KEY_BYTES, Entry
 from adalog.executor.cache.flight import Flight, Flights
-from adalog.executor.cache.kept import Kept, fetched_maps, fetched_rows, kept_maps, kept_rows
 from adalog.executor.cache.key import Asked, Key, Keys
 from adalog.executor.cache.settings import CacheSettings
 from adalog.executor.cache.tally import Tally

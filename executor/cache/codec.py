@@ -21,7 +21,7 @@ import pyarrow as pa
 from adalog.datalog.values import BigInt, Float, Keyword, Symbol, Uri
 from adalog.executor.answer.result import Result, type_of
 from adalog.planner.model.multiplicity import DroppedRows
-from adalog.store.files.wire import instant, milliseconds, pack_as_written, unpack
+from adalog.store.files.packing import instant, milliseconds, pack_as_written, unpack
 from adalog.store.values.layout import tags_of
 
 VERSION: Final = 1

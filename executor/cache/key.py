@@ -14,8 +14,8 @@ from adalog.datalog import ast
 from adalog.datalog.values import Keyword
 from adalog.executor.answer.result import Result
 from adalog.executor.bounds.recent import Recent, weight_of_text
+from adalog.executor.cache.canonical_form import form_of, pattern_text
 from adalog.executor.cache.codec import KEY_BYTES, VERSION
-from adalog.executor.cache.form import form_of, pattern_text
 from adalog.executor.cache.reads import QueryReads, Reads, lookups_in, reads_of, token_of
 from adalog.executor.pull.find import pattern_of, window
 from adalog.executor.question.arguments import matched
@@ -24,7 +24,7 @@ from adalog.executor.question.question import Question
 from adalog.planner.model.plan import Options
 from adalog.store.database import Database
 from adalog.store.files.formats import RELEASE
-from adalog.store.files.wire import pack_as_written
+from adalog.store.files.packing import pack_as_written
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.layout import tags_of
 

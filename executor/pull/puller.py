@@ -33,7 +33,7 @@ from adalog.executor.pull.level import (
 )
 from adalog.executor.pull.paths import Paths
 from adalog.executor.pull.steps import Node, Resolver, Row, Step
-from adalog.store.files.collecting import uncollected
+from adalog.store.files.gc_pause import uncollected
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.tries.trie import distinct
 from adalog.store.values.layout import is_long

@@ -9,9 +9,9 @@ from typing import Final
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.store.files.folder import check_is_folder
-from adalog.store.reading import read_folder
-from adalog.store.snapshot.moments import is_future
 from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.snapshot.transaction_ids import is_future
+from adalog.store.sources import read_folder
 
 _LOGGER: Final = logging.getLogger("adalog.source")
 

@@ -16,7 +16,7 @@ from adalog.gateway.settings.config import Settings
 
 if TYPE_CHECKING:
     from adalog.datalog.diagnostics import Diagnostic
-    from adalog.schema.types import Warning
+    from adalog.schema.fields.types import Warning
 
 # How long Spark may take to start.
 _SPARK_SECONDS = 120.0
@@ -167,16 +167,16 @@ class Local:
     """A data folder, opened here for the time of one command."""
 
     def __init__(self, database: Any, pool: Any, settings: Settings) -> None:
-        from adalog.schema.context import Services
-        from adalog.schema.cursor import Cursors
-        from adalog.schema.execution import Operations
+        from adalog.schema.documents.operations import Operations
+        from adalog.schema.request.context import Services
+        from adalog.schema.request.cursor import Cursors
         from adalog.schema.surface import build_schema
 
         self._services = Services(database, pool, settings.limits, Cursors(secrets.token_bytes(32)))
         self._operations = Operations(build_schema(), settings.limits)
 
     def execute(self, document: str, variables: Mapping[str, Any]) -> Answer:
-        from adalog.schema.context import Context
+        from adalog.schema.request.context import Context
 
         _json(variables)
         pool = self._services.pool
@@ -195,7 +195,7 @@ class Local:
         from adalog.executor.question.request import Request
         from adalog.schema.arguments.speculation import read_snapshot
         from adalog.schema.arguments.values import BasisInput, read_arguments
-        from adalog.schema.types import warnings_of
+        from adalog.schema.fields.types import warnings_of
 
         services, basis = self._services, variables.get("basis")
         pool, database = services.pool, services.database

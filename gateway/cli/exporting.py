@@ -18,9 +18,9 @@ from adalog.pipeline.exporting.export import export
 from adalog.pipeline.exporting.target import check_target
 from adalog.pipeline.importing.read.spark_runner import SparkRunner
 from adalog.schema.arguments.basis import future, read_instant
-from adalog.store.reading import read_folder
-from adalog.store.snapshot.moments import check_moment
 from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.snapshot.transaction_ids import check_moment
+from adalog.store.sources import read_folder
 from adalog.store.values.attribute import TX_BASE
 
 _SPARK_SECONDS = 240.0

@@ -9,7 +9,7 @@ from typing import Any
 
 from adalog.gateway.jobs.jobs import Jobs
 from adalog.gateway.jobs.outbox import Outbox, Told
-from adalog.store.backup.taking import Taken, take
+from adalog.store.backup.creation import Taken, take
 from adalog.store.database import Database
 from adalog.store.files.place import place_of
 

@@ -22,7 +22,7 @@ from adalog.pipeline.importing.read.mapping import ImportPlan
 from adalog.pipeline.importing.read.runner import ImportRunner
 from adalog.pipeline.importing.read.spark_runner import JobProgress, SparkRunner
 from adalog.pipeline.importing.write.loading import load
-from adalog.schema.errors import describe, internal
+from adalog.schema.request.errors import describe, internal
 from adalog.store.database import Database
 
 _log = logging.getLogger("adalog.server")

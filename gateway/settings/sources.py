@@ -32,7 +32,7 @@ from adalog.datalog.errors import quoted, shown
 from adalog.gateway.settings.config import Settings
 from adalog.gateway.settings.kinds import MOST
 from adalog.gateway.settings.setting import PREFIX, SettingError, config_file
-from adalog.schema.limits import Limits
+from adalog.schema.request.limits import Limits
 from adalog.store.files.addresses import without_secrets
 
 # Set by Kubernetes for a Service of the name adalog, one of them under the name of a setting.

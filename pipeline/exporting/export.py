@@ -21,7 +21,7 @@ from adalog.pipeline.exporting.parts import ExportJob, ExportShare, write_shares
 from adalog.pipeline.exporting.schema import idents_of, schema_text
 from adalog.pipeline.exporting.target import ExportTarget, check_target, export_target
 from adalog.pipeline.exporting.value_columns import tags_of
-from adalog.store.files.private import FOLDER_MODE, opener
+from adalog.store.files.permissions import FOLDER_MODE, opener
 from adalog.store.snapshot.manifest import Manifest
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values import bootstrap

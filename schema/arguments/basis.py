@@ -16,9 +16,9 @@ from adalog.datalog.diagnostics import Diagnostic, Suspicion
 from adalog.datalog.errors import AdalogError, Code, quoted, shown
 from adalog.datalog.hints import nearest
 from adalog.executor.question.arguments import Given, Moment
-from adalog.schema.scalars import read_long
 from adalog.schema.writing.encoding import iso
-from adalog.store.snapshot.moments import check_moment, is_future, number_of, numbered
+from adalog.schema.writing.scalars import read_long
+from adalog.store.snapshot.transaction_ids import check_moment, is_future, number_of, numbered
 
 if TYPE_CHECKING:
     from adalog.store.database import Database

@@ -13,9 +13,9 @@ from adalog.datalog.diagnostics import Diagnostic
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.question.arguments import Given
 from adalog.schema.arguments.basis import future, moment, read_instant, unwrapped
-from adalog.schema.scalars import Long
 from adalog.schema.writing.encoding import NestingError, TagError, decode
-from adalog.store.snapshot.moments import check_moment
+from adalog.schema.writing.scalars import Long
+from adalog.store.snapshot.transaction_ids import check_moment
 
 if TYPE_CHECKING:
     from adalog.store.database import Database

@@ -18,21 +18,21 @@ from adalog.executor.question.cost import few
 from adalog.executor.question.request import Request
 from adalog.planner.scope.pending_warnings import diagnostics_of as described
 from adalog.planner.scope.unknown_names import in_components
-from adalog.schema import types
 from adalog.schema.arguments.speculation import With, at_cursor, cursor_on, read_snapshot
 from adalog.schema.arguments.values import BasisInput, describe_arguments, read_arguments
-from adalog.schema.background import elsewhere
-from adalog.schema.context import Context, Services
-from adalog.schema.cursor import question
+from adalog.schema.fields import types
 from adalog.schema.fields.pulls import pulled
 from adalog.schema.fields.transacting import transacted
-from adalog.schema.limits import exceeded
-from adalog.schema.reaching import reached
-from adalog.schema.scalars import EDN, JSON, Long
-from adalog.schema.writing.budget import Prepaid, Repeated, Written
+from adalog.schema.request.background import elsewhere
+from adalog.schema.request.budget import Prepaid, Repeated, Written
+from adalog.schema.request.context import Context, Services
+from adalog.schema.request.cursor import question
+from adalog.schema.request.limits import exceeded
+from adalog.schema.request.transaction_wait import reached
 from adalog.schema.writing.columnar import Objects
 from adalog.schema.writing.encoding import Encoding, iso
 from adalog.schema.writing.rows import Page
+from adalog.schema.writing.scalars import EDN, JSON, Long
 
 if TYPE_CHECKING:
     from adalog.store.snapshot.index import Span

@@ -16,14 +16,14 @@ from adalog.executor.pool import PullRequest
 from adalog.executor.question.cost import few
 from adalog.planner.scope.interpretation import entity_named
 from adalog.schema.arguments.speculation import read_snapshot
-from adalog.schema.limits import exceeded
-from adalog.schema.writing.budget import Budget, Repeated, Written
+from adalog.schema.request.budget import Budget, Repeated, Written
+from adalog.schema.request.limits import exceeded
 from adalog.schema.writing.encoding import Encoding, MapWriter
-from adalog.store.files.collecting import uncollected
+from adalog.store.files.gc_pause import uncollected
 
 if TYPE_CHECKING:
     from adalog.schema.arguments.values import BasisInput
-    from adalog.schema.context import Context
+    from adalog.schema.request.context import Context
     from adalog.store.snapshot.snapshot import Snapshot
 
 # Below these many values or texts the event loop is not worth leaving.

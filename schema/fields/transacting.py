@@ -32,11 +32,11 @@ from adalog.datalog import tracing
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.client import ASKING
 from adalog.executor.bounds.failure import emptied
-from adalog.schema.arrivals import arrived
-from adalog.schema.background import elsewhere
-from adalog.schema.context import Services
-from adalog.schema.errors import format_error
-from adalog.schema.types import OneReport
+from adalog.schema.fields.types import OneReport
+from adalog.schema.request.background import elsewhere
+from adalog.schema.request.context import Services
+from adalog.schema.request.errors import format_error
+from adalog.schema.request.thread_results import arrived
 from adalog.schema.writing.columnar import Shape, Writing
 from adalog.schema.writing.encoding import Encoding
 from adalog.store.values.datom import TxReport

@@ -17,26 +17,26 @@ from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.answer.result import Result
 from adalog.executor.bounds.budget import Memory
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.live.event import Event, Kind, Message
-from adalog.executor.live.resume import Begin, Tokens, began, stream_name
-from adalog.executor.live.subscription import Subscription
-from adalog.executor.live.views import LiveQuestion
+from adalog.executor.live.hub.views import LiveQuestion
+from adalog.executor.live.subscribers.event import Event, Kind, Message
+from adalog.executor.live.subscribers.resume import Begin, Tokens, began, stream_name
+from adalog.executor.live.subscribers.subscription import Subscription
 from adalog.executor.question.cost import few
 from adalog.executor.question.request import Request
-from adalog.schema import types
 from adalog.schema.arguments.values import describe_arguments, read_arguments
-from adalog.schema.errors import describe
-from adalog.schema.limits import exceeded
-from adalog.schema.reaching import reached
-from adalog.schema.scalars import write_long
-from adalog.schema.types import warnings_of
+from adalog.schema.fields import types
+from adalog.schema.fields.types import warnings_of
+from adalog.schema.request.errors import describe
+from adalog.schema.request.limits import exceeded
+from adalog.schema.request.transaction_wait import reached
 from adalog.schema.writing.columnar import Shape, Writing
 from adalog.schema.writing.encoding import Encoding, encode_rows
-from adalog.store.snapshot.moments import check_moment
+from adalog.schema.writing.scalars import write_long
+from adalog.store.snapshot.transaction_ids import check_moment
 
 if TYPE_CHECKING:
-    from adalog.executor.live.hub import Hub
-    from adalog.schema.context import Services
+    from adalog.executor.live.hub.hub import Hub
+    from adalog.schema.request.context import Services
 
 # Cells that are written between two looks at the flag.
 _SLICE: Final = 20_000

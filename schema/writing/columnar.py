@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final, Protocol
 import orjson
 
 from adalog.executor.bounds.cancel import Cancel
-from adalog.schema.writing.budget import Prepaid, Written
+from adalog.schema.request.budget import Prepaid, Written
 
 Reading = Mapping[str, Callable[[Any], Any]]
 

@@ -13,7 +13,7 @@ import orjson
 
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.question.cost import few
-from adalog.schema.writing.budget import Budget, Repeated, Written
+from adalog.schema.request.budget import Budget, Repeated, Written
 from adalog.schema.writing.encoding import Encoding, encode_column, encode_maps, encode_rows
 
 if TYPE_CHECKING:

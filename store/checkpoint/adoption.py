@@ -19,7 +19,7 @@ import numpy as np
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.store.files.folder import Folder
-from adalog.store.files.private import FOLDER_MODE
+from adalog.store.files.permissions import FOLDER_MODE
 from adalog.store.files.segment import Segment, open_segment, sync_folder
 from adalog.store.log.imported import LoggedFile
 from adalog.store.log.log import Log
@@ -27,13 +27,13 @@ from adalog.store.snapshot.free_ids import Interval
 from adalog.store.snapshot.manifest import Manifest
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.state.head import Head
-from adalog.store.state.setting import Evaluation, Setting
+from adalog.store.state.settings import Evaluation, Setting
 from adalog.store.transact.resolve import Transaction, resolve
 from adalog.store.tries.base import Base
 from adalog.store.tries.columns import Int64s
 from adalog.store.tries.relation import Relation
+from adalog.store.tries.relation_files import block_of, load_base, load_run
 from adalog.store.tries.run import Run
-from adalog.store.tries.stored import block_of, load_base, load_run
 from adalog.store.tries.trie import distinct
 from adalog.store.values.dictionary import Block
 from adalog.store.values.schema import Schema

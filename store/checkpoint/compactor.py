@@ -2,8 +2,7 @@
 
 Works from a snapshot, so nobody waits for it; the writer takes the result over between two groups. Readers keep the
 relations they have for as long as they hold their snapshots. Of several processes on one log one folds
-(`store.checkpoint.folding`); the others take over what it wrote, and fold in memory what has waited too long for
-it.
+(`store.checkpoint.coordination`); the others take over what it wrote, and fold in memory what has waited too long.
 """
 
 from __future__ import annotations
@@ -19,8 +18,8 @@ from typing import Final
 from adalog.datalog.errors import AdalogError
 from adalog.store.checkpoint.adoption import unfinished
 from adalog.store.checkpoint.checkpoint import Checkpoint, Mapped, mapped
+from adalog.store.checkpoint.coordination import Folding
 from adalog.store.checkpoint.fold_memory import FOLD_BYTES, PAIR_BYTES, pairs_in
-from adalog.store.checkpoint.folding import Folding
 from adalog.store.files.folder import Folder
 from adalog.store.files.leases import remove_unheld
 from adalog.store.files.segment import Segment, sync_folder
@@ -30,9 +29,9 @@ from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.state.head import Counters
 from adalog.store.tries.attribute_data import AttributeData
 from adalog.store.tries.columns import Columns
-from adalog.store.tries.pieces import Fold
+from adalog.store.tries.fold_pieces import Fold
 from adalog.store.tries.relation import Relation
-from adalog.store.tries.stored import load_base, save_blocks, save_deltas, save_relation
+from adalog.store.tries.relation_files import load_base, save_blocks, save_deltas, save_relation
 from adalog.store.values.dictionary import Block
 
 _LOGGER: Final = logging.getLogger("adalog.store")

@@ -17,8 +17,8 @@ from adalog.datalog.errors import AdalogError, Code
 from adalog.store.checkpoint.checkpoint import Checkpoint
 from adalog.store.files import leases
 from adalog.store.files.folder import Layout
+from adalog.store.files.permissions import FOLDER_MODE
 from adalog.store.files.place import Place
-from adalog.store.files.private import FOLDER_MODE
 from adalog.store.files.private_folder import PrivateFolder
 from adalog.store.files.segment import DamagedSegment, Segment
 from adalog.store.files.shared_files import CHECKPOINTS, FILES, IMPORTED, fetch

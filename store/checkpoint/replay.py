@@ -14,7 +14,7 @@ from typing import Final
 from adalog.datalog.errors import AdalogError, Code
 from adalog.store.checkpoint.checkpoint import Checkpoint, Mapped, restored
 from adalog.store.checkpoint.compactor import Compactor, Folded, Moment
-from adalog.store.checkpoint.folding import Alone
+from adalog.store.checkpoint.coordination import Alone
 from adalog.store.files.folder import Folder, Layout
 from adalog.store.files.progress import Progress
 from adalog.store.files.segment import DamagedSegment

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from adalog.datalog.errors import AdalogError, Code
-from adalog.store.files.private import FOLDER_MODE, close_to_others, opener
+from adalog.store.files.permissions import FOLDER_MODE, close_to_others, opener
 
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):/")
 

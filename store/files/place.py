@@ -18,7 +18,7 @@ from typing import Any, BinaryIO, Final
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.store.files.addresses import check_name, local_path, shown, without_secrets
-from adalog.store.files.private import FOLDER_MODE, opener
+from adalog.store.files.permissions import FOLDER_MODE, opener
 from adalog.store.files.segment import sync_folder
 
 PIECE: Final = 1 << 20

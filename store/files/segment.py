@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from adalog.datalog.errors import OUT_OF_FILES, AdalogError, Code
 from adalog.store.files import leases
 from adalog.store.files.formats import SEGMENT, check_format
-from adalog.store.files.private import opener
+from adalog.store.files.permissions import opener
 
 Arrays = Mapping[str, NDArray[Any]]
 

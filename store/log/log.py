@@ -24,8 +24,8 @@ from sqlalchemy.pool import StaticPool
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.store.log.entry import Copied, Entry, KeyMemory, UsedKey, chained, now_ms
-from adalog.store.log.hints import Hint
-from adalog.store.log.reading import END, PAGE, PIECE, LogReader, damaged
+from adalog.store.log.notices import Hint
+from adalog.store.log.reader import END, PAGE, PIECE, LogReader, damaged
 from adalog.store.log.sqlite import opened, opened_to_fill, opened_to_read, refused, wrote_nothing
 from adalog.store.log.tables import (
     FILES,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final, overload
 
 from adalog.datalog.values import Keyword
-from adalog.store.files.wire import instant
+from adalog.store.files.packing import instant
 from adalog.store.log.entry import Entry
 from adalog.store.log.payload import Logged
 from adalog.store.values.datom import Datom, Telling, TxReport, nothing_to_tell

@@ -25,8 +25,8 @@ from adalog.store.files.folder import as_libpq
 from adalog.store.files.formats import outgrown
 from adalog.store.log.entry import Entry, KeyMemory, UsedKey, now_ms
 from adalog.store.log.log import InDoubtError, Log, OvertakenError, Turn
-from adalog.store.log.patient import SILENT_SECONDS, PatientConnection, SilentError
-from adalog.store.log.reading import PAGE
+from adalog.store.log.reader import PAGE
+from adalog.store.log.server_connection import SILENT_SECONDS, PatientConnection, SilentError
 from adalog.store.log.server_faults import Told, is_lasting, reason, said
 from adalog.store.log.tables import (
     DICTIONARIES,

@@ -14,7 +14,7 @@ from typing import Final
 import psycopg
 import sqlalchemy as sa
 
-from adalog.store.log.patient import SilentError
+from adalog.store.log.server_connection import SilentError
 
 _LOGGER: Final = logging.getLogger("adalog.store")
 # The same is not logged more often, however many ask, in seconds.

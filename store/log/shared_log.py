@@ -14,9 +14,9 @@ import sqlalchemy as sa
 from adalog.datalog.errors import AdalogError, Code
 from adalog.store.files.formats import outgrown
 from adalog.store.log.entry import Entry, KeyMemory
-from adalog.store.log.hints import Hint, SocketHint
 from adalog.store.log.log import Log, Turn
-from adalog.store.log.reading import PAGE, ROW
+from adalog.store.log.notices import Hint, SocketHint
+from adalog.store.log.reader import PAGE, ROW
 from adalog.store.log.sqlite import WAIT_SECONDS, opened, refused
 from adalog.store.log.tables import DICTIONARIES, SECRETS, TRANSACTIONS, file_version, prepare_file, secret_in
 from adalog.store.values.dictionary import SECRET_BYTES

@@ -18,11 +18,11 @@ import numpy as np
 from adalog.datalog.edn.writer import write
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import Keyword
-from adalog.store.files.wire import milliseconds
+from adalog.store.files.packing import milliseconds
 from adalog.store.snapshot import index
+from adalog.store.snapshot.attribute_index import Finding
 from adalog.store.snapshot.free_ids import FreeIds
 from adalog.store.snapshot.manifest import Manifest, manifest_of, received
-from adalog.store.snapshot.mentions import Finding
 from adalog.store.tries.attribute_data import NO_DATA, AttributeData, AttributeStatistics, statistics_of
 from adalog.store.tries.columns import Columns, Int64s
 from adalog.store.tries.signed import runs

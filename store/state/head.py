@@ -15,8 +15,8 @@ import numpy as np
 
 from adalog.store.log.imported import LoggedFile, intern_together
 from adalog.store.log.payload import Logged
+from adalog.store.snapshot.attribute_index import MANY, Mentions
 from adalog.store.snapshot.free_ids import FreeIds, Int64s, after, ids_in, ids_in_columns
-from adalog.store.snapshot.mentions import MANY, Mentions
 from adalog.store.snapshot.snapshot import Origin, Snapshot
 from adalog.store.state.state import State
 from adalog.store.tries.attribute_data import NO_DATA, AttributeData

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from adalog.datalog.values import Keyword
-from adalog.store.files.wire import instant as instant_of
+from adalog.store.files.packing import instant as instant_of
+from adalog.store.snapshot.attribute_index import MentionsWith
 from adalog.store.snapshot.free_ids import FreeIds, Interval, after, ids_in
-from adalog.store.snapshot.mentions import MentionsWith
 from adalog.store.snapshot.overlay import Overlay
 from adalog.store.snapshot.snapshot import Origin, Snapshot, Start
 from adalog.store.state.state import Rows, State

@@ -15,10 +15,9 @@ from typing import Any, Literal, cast
 from adalog.datalog.edn.writer import write
 from adalog.datalog.errors import Code
 from adalog.datalog.values import LONG_MAX, LONG_MIN, EdnList, EdnMap, EdnSet, Keyword, type_name
-from adalog.store.schema_policy import SchemaPolicy
 from adalog.store.state.state import State
 from adalog.store.transact.operations import Add, Path, Refused, Tempid
-from adalog.store.transact.suspects import Suspects
+from adalog.store.transact.suspicions import Suspects
 from adalog.store.values import bootstrap
 from adalog.store.values.attribute import (
     FIRST_OWN_IDENT,
@@ -31,6 +30,7 @@ from adalog.store.values.attribute import (
     Uniqueness,
     shared,
 )
+from adalog.store.values.schema_policy import SchemaPolicy
 
 _DESCRIBING = {
     Keyword("db/valueType"),

@@ -14,6 +14,7 @@ from adalog.datalog.values import NUMERIC, EdnList, EdnMap, EdnSet, Keyword, Sym
 from adalog.store.state.state import State
 from adalog.store.transact.declarations import Declarations, unnamed
 from adalog.store.transact.functions import OPERATIONS, shown
+from adalog.store.transact.multiple_values import SeveralValues
 from adalog.store.transact.operations import (
     CURRENT_TX,
     Add,
@@ -28,8 +29,7 @@ from adalog.store.transact.operations import (
     Term,
     Update,
 )
-from adalog.store.transact.plain import Plain
-from adalog.store.transact.several_values import SeveralValues
+from adalog.store.transact.plain_values import Plain
 from adalog.store.values import bootstrap
 from adalog.store.values.attribute import SCHEMA_BASE, TX_BASE, VALUE_TYPES, Attribute
 from adalog.store.values.coercion import coerced, coerced_tuple

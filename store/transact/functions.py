@@ -16,10 +16,10 @@ from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.hints import nearest
 from adalog.datalog.parsing.parser import parse_query
 from adalog.datalog.values import EdnMap, Keyword
-from adalog.store.state.setting import Evaluation
+from adalog.store.state.settings import Evaluation
 from adalog.store.state.state import State
 from adalog.store.transact.operations import PRODUCED, Path, Refused
-from adalog.store.transact.suspects import Suspects
+from adalog.store.transact.suspicions import Suspects
 from adalog.store.values import bootstrap
 
 # What is built in: the least and the most arguments, and how a call looks.

@@ -16,7 +16,7 @@ from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.parsing.parser import parse_query
 from adalog.datalog.values import Keyword, Symbol
 from adalog.store.snapshot.snapshot import Snapshot
-from adalog.store.state.setting import Evaluation
+from adalog.store.state.settings import Evaluation
 from adalog.store.state.speculation import applied
 from adalog.store.state.state import State
 from adalog.store.transact.functions import check_query, shown

@@ -13,26 +13,26 @@ from adalog.datalog import edn
 from adalog.datalog.edn.writer import write
 from adalog.datalog.errors import AdalogError, Code, Position
 from adalog.datalog.values import EdnMap, EdnSet, type_name
-from adalog.store.files.wire import instant as instant_of
-from adalog.store.files.wire import pack
-from adalog.store.schema_policy import SchemaPolicy
-from adalog.store.state.setting import Evaluation
+from adalog.store.files.packing import instant as instant_of
+from adalog.store.files.packing import pack
+from adalog.store.state.settings import Evaluation
 from adalog.store.state.state import State
 from adalog.store.transact import predicates, schema_changes
+from adalog.store.transact.column_assertions import LEAST, plain_adds
 from adalog.store.transact.composites import Composites
 from adalog.store.transact.declarations import Declarations
 from adalog.store.transact.effects import Effects
 from adalog.store.transact.expand import Expansion
-from adalog.store.transact.few_adds import few_adds
 from adalog.store.transact.functions import expanded
 from adalog.store.transact.operations import PRODUCED, Operation, Path, Refused
-from adalog.store.transact.plain_adds import LEAST, plain_adds
-from adalog.store.transact.suspects import Suspects
+from adalog.store.transact.small_assertions import few_adds
+from adalog.store.transact.suspicions import Suspects
 from adalog.store.transact.tempids import resolved
 from adalog.store.values import bootstrap, layout
 from adalog.store.values.attribute import TX_BASE
 from adalog.store.values.changes import Effect, Resolved
 from adalog.store.values.datom import nothing_to_tell
+from adalog.store.values.schema_policy import SchemaPolicy
 
 # Operations between two looks at whether to go on.
 _CHECK_EVERY: Final = 256

@@ -8,7 +8,6 @@ import numpy as np
 
 from adalog.datalog.errors import Code
 from adalog.datalog.values import Keyword
-from adalog.store.schema_policy import SchemaMode, SchemaPolicy
 from adalog.store.state.speculation import ChangedValues
 from adalog.store.state.state import State
 from adalog.store.transact.declarations import too_many_at_once
@@ -18,6 +17,7 @@ from adalog.store.values import bootstrap
 from adalog.store.values.attribute import Attribute
 from adalog.store.values.changes import Effect
 from adalog.store.values.schema import Schema, attribute_from
+from adalog.store.values.schema_policy import SchemaMode, SchemaPolicy
 
 # Where an effect's (attribute, entity, value code) was written.
 Paths = Callable[[tuple[int, int, int]], Path]

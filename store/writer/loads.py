@@ -19,8 +19,8 @@ from adalog.store.state.head import Head, Mark
 from adalog.store.transact import bulk
 from adalog.store.values.changes import BulkColumn
 from adalog.store.values.datom import TxReport
-from adalog.store.writer.doubt import Doubt
 from adalog.store.writer.group import MOST_OVERTAKEN, Group
+from adalog.store.writer.in_doubt import Doubt
 from adalog.store.writer.refusals import answering, in_doubt, overtaken
 from adalog.store.writer.request import AdoptionRequest, BulkRequest, Request
 

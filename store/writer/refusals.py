@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from adalog.datalog.errors import AdalogError, Code
-from adalog.store.files.disk import refused_by_disk
+from adalog.store.files.disk_errors import refused_by_disk
 from adalog.store.log.entry import UsedKey
 from adalog.store.transact.resolve import digest_of
 from adalog.store.values.datom import TxReport

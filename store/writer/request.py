@@ -11,7 +11,7 @@ from typing import Any
 from adalog.store.checkpoint.adoption import Adoption
 from adalog.store.files.folder import Folder
 from adalog.store.log.entry import UsedKey
-from adalog.store.state.setting import Rehearsal
+from adalog.store.state.settings import Rehearsal
 from adalog.store.transact.bulk import BulkData
 from adalog.store.transact.resolve import digest_of
 from adalog.store.values.datom import TxReport

@@ -20,23 +20,23 @@ from typing import Final
 
 from adalog.datalog import tracing
 from adalog.datalog.errors import AdalogError, Code
-from adalog.store.files.collecting import put_off
+from adalog.store.files.gc_pause import put_off
 from adalog.store.log.entry import Entry
 from adalog.store.log.log import InDoubtError, Log, OvertakenError, Turn
 from adalog.store.log.payload import Logged
-from adalog.store.log.reading import PAGE
+from adalog.store.log.reader import PAGE
 from adalog.store.log.report import report_of
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.state.head import Head
-from adalog.store.state.setting import Evaluation, Overran, Setting
+from adalog.store.state.settings import Evaluation, Overran, Setting
 from adalog.store.transact.resolve import Transaction, resolve
 from adalog.store.values.datom import TxReport
-from adalog.store.writer.aside import Aside
-from adalog.store.writer.doubt import Doubt
+from adalog.store.writer.exclusive import Hold
 from adalog.store.writer.group import MOST_OVERTAKEN, Group
-from adalog.store.writer.hold import Hold
+from adalog.store.writer.in_doubt import Doubt
 from adalog.store.writer.loads import Loads
 from adalog.store.writer.refusals import answering, check_same, overtaken, read_only, refusal
+from adalog.store.writer.rehearsal import Aside
 from adalog.store.writer.request import AdoptionRequest, BulkRequest, Request
 
 _GROUP: Final = 256

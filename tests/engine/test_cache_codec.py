@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from adalog.datalog.edn import write
 from adalog.datalog.values import Float, Keyword, identity
+from adalog.executor.cache.cached_value import fetched_rows, kept_rows
 from adalog.executor.cache.codec import (
     KEY_BYTES,
     UNSIGNED,
@@ -21,9 +22,8 @@ from adalog.executor.cache.codec import (
     entry_of,
     stored,
 )
-from adalog.executor.cache.kept import fetched_rows, kept_rows
 from adalog.executor.question.request import Request
-from adalog.store.files.wire import pack_as_written, unpack
+from adalog.store.files.packing import pack_as_written, unpack
 from tests.datalog.strategies import values
 from tests.support import World
 

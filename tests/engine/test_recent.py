@@ -7,8 +7,8 @@ from adalog.executor.evaluation.compile import Compiler
 from adalog.executor.pool import Pool, PoolSettings
 from adalog.executor.question.question import Questions
 from adalog.executor.question.request import Request
-from adalog.schema.execution import Operations
-from adalog.schema.limits import Limits
+from adalog.schema.documents.operations import Operations
+from adalog.schema.request.limits import Limits
 from adalog.schema.surface import build_schema
 from adalog.store.database import Database
 

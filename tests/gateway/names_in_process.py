@@ -15,15 +15,15 @@ import orjson
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.recent import Recent
 from adalog.executor.cache.key import Keys
-from adalog.executor.live.hub import Hub
+from adalog.executor.live.hub.hub import Hub
 from adalog.executor.pool import Pool
 from adalog.executor.question.request import Request
 from adalog.schema.arguments.values import read_arguments
-from adalog.schema.context import Context, Services
-from adalog.schema.cursor import Cursors
-from adalog.schema.execution import Operations
-from adalog.schema.limits import Limits
+from adalog.schema.documents.operations import Operations
 from adalog.schema.live.stream import RefusedError
+from adalog.schema.request.context import Context, Services
+from adalog.schema.request.cursor import Cursors
+from adalog.schema.request.limits import Limits
 from adalog.schema.surface import build_schema
 from adalog.store.database import Database
 from tests.live.following import QUICK

@@ -15,7 +15,7 @@ import pytest
 from graphql import get_introspection_query
 
 from adalog.gateway.settings.config import Settings
-from adalog.schema.limits import Limits
+from adalog.schema.request.limits import Limits
 from tests.gateway.process.watchdog import watched_turns
 from tests.gateway.support import FAMILY, SCHEMA, Gateway, gateway
 

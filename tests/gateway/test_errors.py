@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from adalog.gateway.settings.config import Settings
-from adalog.schema.limits import Limits
+from adalog.schema.request.limits import Limits
 from tests.gateway.support import Gateway, gateway
 
 ASK = "query($query: EDN!, $args: [JSON!], $ms: Int) { q(query: $query, args: $args, timeoutMs: $ms) { rows } }"

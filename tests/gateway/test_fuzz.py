@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from adalog.datalog.errors import Code
 from adalog.gateway.process.trimming import heap_trimmer, resident
 from adalog.gateway.settings.config import Settings
-from adalog.schema.limits import Limits
+from adalog.schema.request.limits import Limits
 from tests.gateway.support import FAMILY, SCHEMA, Gateway, gateway
 from tests.property.model import examples
 

@@ -12,7 +12,7 @@ import pytest
 from adalog.executor.pool import Pool
 from adalog.gateway.app import create_app
 from adalog.gateway.settings.config import Settings
-from adalog.schema.limits import Limits
+from adalog.schema.request.limits import Limits
 from adalog.store.database import Database
 from tests.gateway.connections.test_events import asked
 from tests.gateway.connections.test_websocket import client_of, until

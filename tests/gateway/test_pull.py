@@ -12,7 +12,7 @@ from adalog.datalog.edn import read
 from adalog.gateway.cli.output.console import Terminal
 from adalog.gateway.cli.output.formats import Relation, csv_text, edn_text, json_text, print_table, write_arrow
 from adalog.gateway.settings.config import Settings
-from adalog.schema.limits import Limits
+from adalog.schema.request.limits import Limits
 from adalog.schema.writing.encoding import decode
 from tests.gateway.support import FAMILY, SCHEMA, Gateway, gateway
 

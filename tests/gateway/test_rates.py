@@ -23,7 +23,7 @@ from adalog.executor.question.request import Request
 from adalog.gateway.opening import open_database, start_pool
 from adalog.gateway.settings.checking import checked
 from adalog.gateway.settings.config import Settings
-from adalog.schema.limits import Limits
+from adalog.schema.request.limits import Limits
 from adalog.store.database import Database
 from tests.gateway.support import FAMILY, SCHEMA, Gateway, gateway, served
 

@@ -6,8 +6,8 @@ import random
 
 import pytest
 
+from adalog.executor.cache.cached_value import fetched_rows
 from adalog.executor.cache.codec import NotAnEntryError, decode, encode, entry_of
-from adalog.executor.cache.kept import fetched_rows
 from adalog.executor.cache.settings import CacheSettings
 from adalog.executor.pool import Pool
 from adalog.executor.question.request import Request

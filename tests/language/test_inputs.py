@@ -7,7 +7,7 @@ from contextlib import closing
 import pytest
 
 from adalog.datalog.errors import AdalogError, Code
-from adalog.executor.live.hub import Hub
+from adalog.executor.live.hub.hub import Hub
 from adalog.executor.pool import Pool
 from adalog.executor.question.request import Request
 

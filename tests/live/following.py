@@ -14,10 +14,10 @@ from typing import Any, TypeVar
 from adalog.datalog.errors import AdalogError
 from adalog.datalog.values import identity
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.live.changes import Changes, LiveChange
-from adalog.executor.live.event import Kind
-from adalog.executor.live.hub import Hub
+from adalog.executor.live.hub.hub import Hub
 from adalog.executor.live.settings import LiveSettings
+from adalog.executor.live.subscribers.changes import Changes, LiveChange
+from adalog.executor.live.subscribers.event import Kind
 from adalog.executor.pool import Pool
 from adalog.executor.question.request import Request
 from adalog.store.database import Database

@@ -10,8 +10,8 @@ import pytest
 
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.client import ASKING, Client
-from adalog.executor.live.errands import Errand, Errands, Purpose
-from adalog.executor.live.event import Kind
+from adalog.executor.live.hub.pool_jobs import Errand, Errands, Purpose
+from adalog.executor.live.subscribers.event import Kind
 from adalog.store.database import Database
 from tests.live.following import HeldPool, Reader, eventually, hub_over, is_cancelled, on_hub
 

@@ -10,11 +10,11 @@ import pytest
 
 from adalog.datalog.errors import AdalogError
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.live import outlet
-from adalog.executor.live.changes import LiveChange, ValuesForm
-from adalog.executor.live.event import Kind, Message
-from adalog.executor.live.hub import Hub
-from adalog.executor.live.resume import Begin
+from adalog.executor.live.hub.hub import Hub
+from adalog.executor.live.subscribers import delivery as outlet
+from adalog.executor.live.subscribers.changes import LiveChange, ValuesForm
+from adalog.executor.live.subscribers.event import Kind, Message
+from adalog.executor.live.subscribers.resume import Begin
 from adalog.executor.question.request import Request
 from adalog.store.database import Database
 from tests.live.following import eventually, hub_over

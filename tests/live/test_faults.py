@@ -18,12 +18,12 @@ from adalog.executor.follow.maintained_view import MaintainedView
 from adalog.executor.follow.undated import UndatedQuestion
 from adalog.executor.follow.view import Change, Interest, LiveView
 from adalog.executor.follow.view_choice import live_of, view_of
-from adalog.executor.live import hub as hub_module
-from adalog.executor.live import work as work_module
-from adalog.executor.live.event import Kind
-from adalog.executor.live.feed import Seat
-from adalog.executor.live.seats import Seats
-from adalog.executor.live.views import Views
+from adalog.executor.live.hub import hub as hub_module
+from adalog.executor.live.hub import view_update
+from adalog.executor.live.hub.feed import Seat
+from adalog.executor.live.hub.subscriber_queue import Seats
+from adalog.executor.live.hub.views import Views
+from adalog.executor.live.subscribers.event import Kind
 from adalog.executor.question.question import Question
 from adalog.executor.question.request import Request
 from adalog.store.database import Database
@@ -227,7 +227,7 @@ def test_a_step_that_leaves_the_hubs_thread_takes_the_view_along(
         for reader in readers:
             reader.until(1)
         # Now no step is short enough for the hub.
-        monkeypatch.setattr(work_module, "BRIEF", -1.0)
+        monkeypatch.setattr(view_update, "BRIEF", -1.0)
         for t in (2, 3, 4):
             database.transact(f'[{{:name "{t}" :age {10 * t}}}]')
             for reader in readers:
@@ -279,7 +279,7 @@ def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[threading.Event, thr
         view = view_of(question, engine)
         return Gated(view, opened, begun) if question.text == NAMES else view
 
-    for module in (hub_module, work_module):
+    for module in (hub_module, view_update):
         monkeypatch.setattr(module, "view_of", gated)
     yield opened, begun
     opened.set()

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from adalog.datalog.errors import AdalogError, Code
-from adalog.executor.live.event import Kind
-from adalog.executor.live.hub import Hub
+from adalog.executor.live.hub.hub import Hub
+from adalog.executor.live.subscribers.event import Kind
 from adalog.store.database import Database
 from tests.live.following import Reader, hub_over, together
 

@@ -12,13 +12,13 @@ import pytest
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.bounds.cancel import StartAgain
-from adalog.executor.live import seats as seats_module
-from adalog.executor.live.event import Kind, Message
-from adalog.executor.live.hub import Hub
-from adalog.executor.live.subscription import Subscription
-from adalog.executor.live.work import Brief
-from adalog.schema.limits import Limits
+from adalog.executor.live.hub import subscriber_queue
+from adalog.executor.live.hub.hub import Hub
+from adalog.executor.live.hub.view_update import Brief
+from adalog.executor.live.subscribers.event import Kind, Message
+from adalog.executor.live.subscribers.subscription import Subscription
 from adalog.schema.live.stream import LiveForm, LogForm
+from adalog.schema.request.limits import Limits
 from adalog.store.database import Database
 from tests.live.following import HeldPool, eventually, hub_over, is_cancelled, on_hub
 from tests.live.test_graphql import Asking, told
@@ -311,7 +311,7 @@ def test_what_is_long_to_write_for_who_joins_is_written_by_the_pool(
         def check(self) -> None:
             raise StartAgain
 
-    monkeypatch.setattr(seats_module, "Brief", NoTime, raising=False)
+    monkeypatch.setattr(subscriber_queue, "Brief", NoTime, raising=False)
     with hub_over(database) as hub:
         join_behind(hub, database, 3)
     assert ("late", "adalog-live") not in changes_written

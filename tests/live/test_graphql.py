@@ -9,13 +9,13 @@ from typing import Any
 import orjson
 import pytest
 
-from adalog.executor.live.hub import Hub
-from adalog.executor.live.subscription import Subscription
-from adalog.schema.context import Context, Services
-from adalog.schema.cursor import Cursors
-from adalog.schema.execution import Operations
-from adalog.schema.limits import Limits
+from adalog.executor.live.hub.hub import Hub
+from adalog.executor.live.subscribers.subscription import Subscription
+from adalog.schema.documents.operations import Operations
 from adalog.schema.live.stream import RefusedError
+from adalog.schema.request.context import Context, Services
+from adalog.schema.request.cursor import Cursors
+from adalog.schema.request.limits import Limits
 from adalog.schema.surface import build_schema
 from adalog.store.database import Database
 from tests.live.following import hub_over

@@ -16,10 +16,10 @@ from adalog.executor.bounds.cancel import Cancel, StartAgain
 from adalog.executor.extenders.changes import Moments
 from adalog.executor.follow.maintained_view import MaintainedView
 from adalog.executor.follow.view import Change, Interest
-from adalog.executor.live.changes import ValuesForm
-from adalog.executor.live.hub import Hub
-from adalog.executor.live.resume import Begin
-from adalog.executor.live.subscription import BlockingSubscription
+from adalog.executor.live.hub.hub import Hub
+from adalog.executor.live.subscribers.changes import ValuesForm
+from adalog.executor.live.subscribers.resume import Begin
+from adalog.executor.live.subscribers.subscription import BlockingSubscription
 from adalog.executor.question.request import Request
 from adalog.store.database import Database
 from adalog.store.snapshot.snapshot import Snapshot

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from adalog.datalog.errors import AdalogError, Code
-from adalog.executor.live import outlet
-from adalog.executor.live.event import Event, Form, Kind, Message, Position
-from adalog.executor.live.holding import Holding, Holdings
-from adalog.executor.live.outlet import Channel, LoopOutlet, ThreadOutlet
+from adalog.executor.live.hub.memory import Holding, Holdings
 from adalog.executor.live.settings import LiveSettings
-from adalog.executor.live.subscription import Subscription
+from adalog.executor.live.subscribers import delivery as outlet
+from adalog.executor.live.subscribers.delivery import Channel, LoopOutlet, ThreadOutlet
+from adalog.executor.live.subscribers.event import Event, Form, Kind, Message, Position
+from adalog.executor.live.subscribers.subscription import Subscription
 
 SETTINGS = LiveSettings(mailbox_events=3, mailbox_bytes=100)
 

@@ -14,13 +14,13 @@ from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.answer.result import Result
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.client import ASKING, Client
-from adalog.executor.live import catching_up
-from adalog.executor.live.changes import ValuesForm
-from adalog.executor.live.event import Kind
-from adalog.executor.live.hub import Hub
-from adalog.executor.live.in_turn import InTurn
-from adalog.executor.live.resume import Begin
-from adalog.executor.live.subscription import BlockingSubscription
+from adalog.executor.live.hub import catch_up
+from adalog.executor.live.hub.hub import Hub
+from adalog.executor.live.hub.principal_queue import InTurn
+from adalog.executor.live.subscribers.changes import ValuesForm
+from adalog.executor.live.subscribers.event import Kind
+from adalog.executor.live.subscribers.resume import Begin
+from adalog.executor.live.subscribers.subscription import BlockingSubscription
 from adalog.executor.question.question import Question
 from adalog.executor.question.request import Request
 from adalog.store.database import Database
@@ -60,8 +60,8 @@ class Evaluations:
 
 @pytest.fixture
 def evaluations(monkeypatch: pytest.MonkeyPatch) -> Evaluations:
-    counted = Evaluations(catching_up.answers_together)
-    monkeypatch.setattr(catching_up, "answers_together", counted)
+    counted = Evaluations(catch_up.answers_together)
+    monkeypatch.setattr(catch_up, "answers_together", counted)
     return counted
 
 

@@ -17,8 +17,8 @@ from adalog.executor.extenders.changes import Moments
 from adalog.executor.follow.undated import UndatedQuestion
 from adalog.executor.follow.view import Change
 from adalog.executor.follow.view_choice import view_of
-from adalog.executor.live.event import Kind
-from adalog.executor.live.views import LiveQuestion
+from adalog.executor.live.hub.views import LiveQuestion
+from adalog.executor.live.subscribers.event import Kind
 from adalog.executor.pool import Pool
 from adalog.executor.question.request import Request
 from adalog.schema.arguments.values import read_arguments

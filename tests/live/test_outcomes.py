@@ -11,8 +11,8 @@ import pytest
 
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.client import ASKING
-from adalog.executor.live import errands
-from adalog.executor.live.errands import Errand, Errands
+from adalog.executor.live.hub import pool_jobs
+from adalog.executor.live.hub.pool_jobs import Errand, Errands
 from adalog.executor.pool import Pool
 
 
@@ -28,7 +28,7 @@ class AtOnce:
 def test_an_outcome_that_cannot_be_handed_on_holds_up_nobody(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(errands, "_AT_ONCE", 1)
+    monkeypatch.setattr(pool_jobs, "_AT_ONCE", 1)
     jobs: list[Callable[[], None]] = []
     of_the_hub = Errands(cast(Pool, AtOnce()), jobs.append, 1_000)
     got = []

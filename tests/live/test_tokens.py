@@ -13,9 +13,9 @@ import pytest
 import sqlalchemy as sa
 
 from adalog.datalog.errors import AdalogError, Code
-from adalog.executor.live.changes import ValuesForm
-from adalog.executor.live.event import Kind
-from adalog.executor.live.feed import Feed
+from adalog.executor.live.hub.feed import Feed
+from adalog.executor.live.subscribers.changes import ValuesForm
+from adalog.executor.live.subscribers.event import Kind
 from adalog.store.database import Database
 from adalog.store.log.log import Log
 from tests.live.following import Reader, hub_over, on_hub

@@ -13,7 +13,7 @@ from adalog.datalog.edn import read
 from adalog.datalog.errors import AdalogError
 from adalog.datalog.watched import watching
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.cache.form import form_of
+from adalog.executor.cache.canonical_form import form_of
 from adalog.executor.evaluation.compile import Compiler
 from adalog.executor.pool import Pool
 from adalog.executor.question.question import Questions

@@ -16,10 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adalog.datalog.errors import AdalogError
-from adalog.store.backup.checking import check_data
+from adalog.store.backup.check import check_data
 from adalog.store.database import Database, TxReport
 from adalog.store.snapshot.snapshot import Snapshot
-from adalog.store.writer.hold import Hold
+from adalog.store.writer.exclusive import Hold
 from tests.pipeline import pipeline_in_process
 from tests.pipeline.pipeline_in_process import InProcess, imported
 from tests.property.model import examples

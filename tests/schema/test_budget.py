@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from adalog.datalog.errors import AdalogError, Code
-from adalog.schema.writing.budget import Budget, Prepaid, Repeated, Responses, Written, assembled
+from adalog.schema.request.budget import Budget, Prepaid, Repeated, Responses, Written, assembled
 
 
 def test_fields_draw_from_one_budget() -> None:

@@ -11,10 +11,10 @@ from contextlib import suppress
 import pytest
 
 from adalog.executor.pool import Pool
-from adalog.schema.context import Context, Services
-from adalog.schema.cursor import Cursors
-from adalog.schema.execution import Operations
-from adalog.schema.limits import Limits
+from adalog.schema.documents.operations import Operations
+from adalog.schema.request.context import Context, Services
+from adalog.schema.request.cursor import Cursors
+from adalog.schema.request.limits import Limits
 from adalog.schema.surface import build_schema
 from adalog.store.database import Database
 

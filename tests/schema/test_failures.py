@@ -6,8 +6,8 @@ import gc
 from typing import Any
 
 from adalog.gateway.settings.config import Settings
-from adalog.schema.limits import Limits
-from adalog.schema.writing.budget import Written
+from adalog.schema.request.budget import Written
+from adalog.schema.request.limits import Limits
 from tests.gateway.support import gateway
 
 NUMBERS = "[" + " ".join(f"[:db/add {i} :n/value {i}]" for i in range(1, 3001)) + "]"

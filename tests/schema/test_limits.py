@@ -9,8 +9,8 @@ import pytest
 from graphql import GraphQLError, get_introspection_query
 
 from adalog.datalog.errors import AdalogError, Code
-from adalog.schema.limits import Limits
-from adalog.schema.measure import introspected, parse_within
+from adalog.schema.documents.measure import introspected, parse_within
+from adalog.schema.request.limits import Limits
 from adalog.schema.surface import build_schema
 
 LIMITS = Limits(query_tokens=200, query_depth=5, query_aliases=3, query_fields=20)

@@ -7,8 +7,8 @@ from graphql import GraphQLSyntaxError, Source
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adalog.schema.limits import Limits
-from adalog.schema.measure import _Text, parse_within
+from adalog.schema.documents.measure import _Text, parse_within
+from adalog.schema.request.limits import Limits
 
 
 @given(st.text("a \n\r\t", max_size=40))

@@ -11,14 +11,14 @@ import pytest
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.bounds.budget import Memory
-from adalog.executor.live.holding import Holding, Holdings
+from adalog.executor.live.hub.memory import Holding, Holdings
 from adalog.executor.pool import Pool
 from adalog.gateway.app import create_app
 from adalog.gateway.connections.wire import Wire
 from adalog.gateway.settings.config import Settings
 from adalog.gateway.workers.board import AMOUNTS, Board
 from adalog.gateway.workers.workers import Workers
-from adalog.schema.writing.budget import Responses
+from adalog.schema.request.budget import Responses
 from adalog.store.database import Database
 from tests.gateway.support import InProcess
 

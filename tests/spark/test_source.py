@@ -36,7 +36,7 @@ from adalog.executor.source.answers import _types
 from adalog.executor.source.arrow_types import EDN
 from adalog.executor.source.data_source import FilteredSource
 from adalog.store.database import Database
-from adalog.store.reading import read_folder
+from adalog.store.sources import read_folder
 from pyspark_adalog import DefaultSource
 
 SCHEMA = """[

@@ -18,7 +18,7 @@ from adalog.datalog.values import identity
 from adalog.executor.pool import Pool
 from adalog.store.checkpoint import compactor
 from adalog.store.database import Database
-from adalog.store.files.wire import milliseconds
+from adalog.store.files.packing import milliseconds
 from adalog.store.snapshot.snapshot import Snapshot, Start
 from adalog.store.tries import relation
 from adalog.store.values import layout

@@ -33,7 +33,7 @@ from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values import bootstrap
 from adalog.store.values.attribute import SCHEMA_BASE, TX_BASE, Attribute
 from adalog.store.values.schema import Schema
-from adalog.store.writer.hold import Hold
+from adalog.store.writer.exclusive import Hold
 
 _ID: Final = Keyword("db/id")
 _IDENT: Final = Keyword("db/ident")

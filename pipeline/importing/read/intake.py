@@ -11,7 +11,7 @@ from adalog.cluster.shipping import ShippedSnapshot
 from adalog.pipeline.importing.read.chunks import ColumnPlan, RowChunk, SourceJob
 from adalog.pipeline.importing.read.ids import Ids
 from adalog.store.checkpoint.adoption import Prepared
-from adalog.store.writer.hold import Hold
+from adalog.store.writer.exclusive import Hold
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from adalog.store.checkpoint.adoption import Prepared
 from adalog.store.database import Database
 from adalog.store.values.attribute import FIRST_OWN_IDENT, Attribute
 from adalog.store.values.schema import Schema
-from adalog.store.writer.hold import Hold
+from adalog.store.writer.exclusive import Hold
 
 _ID: Final = Keyword("db/ident")
 _TYPE: Final = Keyword("db/valueType")

@@ -27,8 +27,8 @@ from adalog.pipeline.importing.read.line_numbers import LineNumbers
 from adalog.pipeline.importing.read.mapping import AnySource, DatomSource, RowSource
 from adalog.pipeline.importing.read.runner import Reasons, RejectedRows
 from adalog.pipeline.importing.read.source_frames import SourceFrame, exactly, source_frame, unreadable, wrong_of
-from adalog.store.files.disk import disk_told
-from adalog.store.files.private import opener
+from adalog.store.files.disk_errors import disk_told
+from adalog.store.files.permissions import opener
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

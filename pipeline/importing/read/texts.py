@@ -16,7 +16,7 @@ from adalog.datalog import edn
 from adalog.datalog.edn.scalars import Malformed, uri
 from adalog.datalog.errors import AdalogError
 from adalog.datalog.values import BigInt, Keyword, Symbol, Uri, instant
-from adalog.store.files.wire import instant as instant_of
+from adalog.store.files.packing import instant as instant_of
 from adalog.store.values.coercion import coerced
 
 _WHOLE: Final = re.compile(r"[+-]?[0-9]{1,400}")

@@ -27,8 +27,8 @@ from adalog.pipeline.importing.read.typed_columns import INLINE, Int64s
 from adalog.store.checkpoint.adoption import Prepared
 from adalog.store.files.segment import open_segment
 from adalog.store.snapshot.snapshot import Snapshot
-from adalog.store.tries.shifting import Moved, Shift, shifted
-from adalog.store.tries.stored import block_of
+from adalog.store.tries.relation_files import block_of
+from adalog.store.tries.renumbering import Moved, Shift, shifted
 from adalog.store.tries.trie import distinct
 from adalog.store.values import bootstrap, layout
 from adalog.store.values.attribute import FIRST_OWN_IDENT

@@ -23,8 +23,8 @@ from adalog.pipeline.importing.read.row_intake import RowIntake, check_alone
 from adalog.pipeline.importing.read.runner import ImportRunner
 from adalog.pipeline.importing.write.fitting import fitted
 from adalog.store.database import Database
-from adalog.store.files.disk import disk_told
-from adalog.store.writer.hold import Hold
+from adalog.store.files.disk_errors import disk_told
+from adalog.store.writer.exclusive import Hold
 
 HOLD_SECONDS: Final = 60.0
 """For how long an import may keep transactions waiting."""

@@ -13,7 +13,7 @@ import pytest
 
 from adalog.datalog.errors import AdalogError
 from adalog.gateway.settings.config import Settings
-from adalog.schema.limits import Limits
+from adalog.schema.request.limits import Limits
 from adalog.store.snapshot.snapshot import Snapshot
 from tests.gateway.support import Gateway, gateway, served
 

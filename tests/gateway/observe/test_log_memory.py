@@ -6,7 +6,7 @@ import pytest
 
 from adalog.executor.bounds.budget import Memory
 from adalog.gateway.settings.config import Settings
-from adalog.schema.limits import Limits
+from adalog.schema.request.limits import Limits
 from adalog.store.log.payload import Logged
 from tests.gateway.support import gateway
 

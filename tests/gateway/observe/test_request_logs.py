@@ -21,7 +21,7 @@ from adalog.gateway.observe.logs import JsonLines, TextLines
 from adalog.gateway.opening import open_database, start_pool
 from adalog.gateway.settings.checking import checked
 from adalog.gateway.settings.config import Settings
-from adalog.schema.limits import Limits
+from adalog.schema.request.limits import Limits
 from tests.gateway.support import FAMILY, SCHEMA, Gateway, gateway, served
 
 Q = "query ($query: EDN!, $args: [JSON!]) { q(query: $query, args: $args) { rows } }"

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from adalog.datalog.errors import AdalogError, Code
-from adalog.store.backup.checking import check_data
+from adalog.store.backup.check import check_data
 from adalog.store.database import Database
 from adalog.store.files.formats import LOG, RELEASE, NewerFormat
 from adalog.store.files.place import Folder
-from adalog.store.reading import read_folder
+from adalog.store.sources import read_folder
 from tests.postgres_servers import PostgresServer, until
 from tests.several.log.logs import caught_up, server_opening, together
 from tests.store.backup.support import back_up, held_in

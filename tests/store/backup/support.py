@@ -10,10 +10,10 @@ import pytest
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import Keyword
-from adalog.store.backup.taking import Taken, take
+from adalog.store.backup.creation import Taken, take
 from adalog.store.database import Database
 from adalog.store.files.place import Folder, Place
-from adalog.store.reading import source_of
+from adalog.store.sources import source_of
 
 PEOPLE = pa.table({"id": ["a", "b"], "name": ["Ada", "Bob"]})
 N = Keyword("n")

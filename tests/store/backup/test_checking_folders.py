@@ -11,20 +11,20 @@ import pytest
 import sqlalchemy as sa
 
 from adalog.datalog.errors import Code
-from adalog.store.backup import soundness
+from adalog.store.backup import integrity
 from adalog.store.backup.catalogue import catalogue
-from adalog.store.backup.checking import check_data
-from adalog.store.backup.checking_backups import check_backups
+from adalog.store.backup.check import check_data
+from adalog.store.backup.check_backups import check_backups
 from adalog.store.backup.findings import Checked
-from adalog.store.backup.restoring import restore
+from adalog.store.backup.restoration import restore
 from adalog.store.checkpoint.checkpoint import Checkpoint
 from adalog.store.database import Database
 from adalog.store.files.folder import Layout
 from adalog.store.files.place import Folder
 from adalog.store.tries.base import Base
 from adalog.store.tries.relation import Relation
+from adalog.store.tries.relation_files import load_base, save_relation
 from adalog.store.tries.run import Run
-from adalog.store.tries.stored import load_base, save_relation
 from adalog.store.tries.trie import Csr
 from tests.store.backup.support import FAULTS, back_up, flipped, held, refused, unreadable
 
@@ -206,9 +206,9 @@ def test_runs_are_differences() -> None:
 
     events = Columns(_ids(1, 3), _ids(5, 7), _ids(2, 2), np.array([False, True]))
     run = Run.of(events, 2, (below.ev, below.ve))
-    assert list(soundness.relation_faults(Relation(below.base, (run,)))) == []
+    assert list(integrity.relation_faults(Relation(below.base, (run,)))) == []
     other = Relation(Base())
-    faults = [fault for _, fault in soundness.relation_faults(Relation(other.base, (run,)))]
+    faults = [fault for _, fault in integrity.relation_faults(Relation(other.base, (run,)))]
     assert any("retracts what did not" in fault for fault in faults), faults
 
 

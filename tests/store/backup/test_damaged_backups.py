@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from adalog.datalog.errors import AdalogError, Code
-from adalog.store.backup import chunks, restoring
+from adalog.store.backup import chunks, restoration
 from adalog.store.backup.catalogue import OWNER, Backup, KeptFile, catalogue, owner
-from adalog.store.backup.checking_backups import check_backups
+from adalog.store.backup.check_backups import check_backups
 from adalog.store.backup.chunks import Chunk, DamagedBackup
-from adalog.store.backup.restoring import restore
-from adalog.store.backup.taking import prune
+from adalog.store.backup.creation import prune
+from adalog.store.backup.restoration import restore
 from adalog.store.database import Database
 from adalog.store.files.place import Folder
 from tests.store.backup.support import FAULTS, back_up, files, flipped, grow, held, missing, refused, unreadable
@@ -178,5 +178,5 @@ def test_a_deep_check_without_room_is_no_damage(data: Path, place: Folder, monke
     def full(*_: Any, **__: Any) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(restoring, "write_text", full)
+    monkeypatch.setattr(restoration, "write_text", full)
     refused(lambda: check_backups(place, deep=True), Code.BACKEND_UNAVAILABLE, "No space left")

@@ -10,8 +10,8 @@ import pytest
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.store.backup.catalogue import catalogue
-from adalog.store.backup.checking_backups import check_backups
-from adalog.store.backup.restoring import restore
+from adalog.store.backup.check_backups import check_backups
+from adalog.store.backup.restoration import restore
 from adalog.store.files import place as places
 from adalog.store.files.place import Folder, Store, place_of
 from tests.store.backup.support import back_up, held, refused

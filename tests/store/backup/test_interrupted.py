@@ -13,10 +13,10 @@ from hypothesis import settings
 
 from adalog.datalog.errors import Code
 from adalog.store.backup.catalogue import catalogue
-from adalog.store.backup.checking import check_data
-from adalog.store.backup.checking_backups import check_backups
-from adalog.store.backup.restoring import restore
-from adalog.store.backup.taking import Taken
+from adalog.store.backup.check import check_data
+from adalog.store.backup.check_backups import check_backups
+from adalog.store.backup.creation import Taken
+from adalog.store.backup.restoration import restore
 from adalog.store.database import Database
 from adalog.store.files.place import Folder
 from tests.store.backup.support import back_up, files, grow, held, refused
@@ -71,8 +71,8 @@ import os, shutil, sys
 from pathlib import Path
 from adalog.store import database
 from adalog.store.files import place
-from adalog.store.backup import restoring, taking
-from adalog.store.reading import source_of
+from adalog.store.backup import creation, restoration
+from adalog.store.sources import source_of
 
 what, data, out, apart = sys.argv[1:]
 
@@ -95,9 +95,9 @@ def work(at):
     killing(at)
     if what == "backup":
         with source_of(data) as source:
-            taking.take(source, place.place_of(f"{out}-{at}"))
+            creation.take(source, place.place_of(f"{out}-{at}"))
     else:
-        restoring.restore(place.place_of(out), Path(f"{data}-{at}"))
+        restoration.restore(place.place_of(out), Path(f"{data}-{at}"))
 
 for at in range(0, 300, int(apart)):
     if what == "backup":

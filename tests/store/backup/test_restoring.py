@@ -11,10 +11,10 @@ import pytest
 import sqlalchemy as sa
 
 from adalog.datalog.errors import AdalogError, Code
-from adalog.store.backup import restoring
+from adalog.store.backup import restoration
 from adalog.store.backup.catalogue import catalogue
-from adalog.store.backup.restoring import restore
-from adalog.store.backup.taking import take
+from adalog.store.backup.creation import take
+from adalog.store.backup.restoration import restore
 from adalog.store.checkpoint import compactor
 from adalog.store.checkpoint.checkpoint import Checkpoint
 from adalog.store.database import Database
@@ -139,7 +139,7 @@ def test_a_restore_that_fails_leaves_the_folder_as_it_was(
     def full(path: Path, t: int) -> int:
         raise AdalogError(Code.BACKEND_UNAVAILABLE, "no room")
 
-    monkeypatch.setattr(restoring, "_opened", full)
+    monkeypatch.setattr(restoration, "_opened", full)
     empty = tmp_path / "empty"
     empty.mkdir()
     refused(lambda: restore(place, empty), Code.BACKEND_UNAVAILABLE)
@@ -161,7 +161,7 @@ def test_two_restores_into_one_folder(
             restore(place, path, moment=9)
         return LockedFolder(where)
 
-    monkeypatch.setattr(restoring, "Folder", locked)
+    monkeypatch.setattr(restoration, "Folder", locked)
     refused(lambda: restore(place, path), Code.ARG_INVALID, "is not empty")
     assert held(path)[0] == 9
 
@@ -182,7 +182,7 @@ def test_a_restore_whose_end_fails_leaves_the_folder_as_it_was(
                 raise OSError(errno.EIO, "Input/output error")
 
     path.mkdir()
-    monkeypatch.setattr(restoring, "sync_folder", sync)
+    monkeypatch.setattr(restoration, "sync_folder", sync)
     refused(lambda: restore(place, path), Code.BACKEND_UNAVAILABLE, "Input/output error")
     assert list(path.iterdir()) == []
     assert restore(place, path).t == 11

@@ -11,12 +11,12 @@ import psycopg
 import pytest
 
 from adalog.datalog.errors import Code
-from adalog.store.backup import chunks, restoring
+from adalog.store.backup import chunks, restoration
 from adalog.store.backup.catalogue import catalogue
-from adalog.store.backup.checking import check_data
-from adalog.store.backup.checking_backups import check_backups
-from adalog.store.backup.restoring import restore, restore_to_server
-from adalog.store.backup.taking import take
+from adalog.store.backup.check import check_data
+from adalog.store.backup.check_backups import check_backups
+from adalog.store.backup.creation import take
+from adalog.store.backup.restoration import restore, restore_to_server
 from adalog.store.database import Database
 from adalog.store.files.place import Folder
 from adalog.store.state.head import Head
@@ -183,6 +183,6 @@ def test_a_restore_without_room_leaves_the_server_empty(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(restoring, "write_text", full)
+        patch.setattr(restoration, "write_text", full)
         refused(lambda: restore_to_server(place, address, segments=segments), Code.BACKEND_UNAVAILABLE, "No space")
     assert restore_to_server(place, address, segments=segments).t == 11

@@ -10,13 +10,13 @@ import pytest
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.store.backup.catalogue import catalogue
-from adalog.store.backup.checking import check_data
-from adalog.store.backup.checking_backups import check_backups
-from adalog.store.backup.restoring import restore
-from adalog.store.backup.taking import take
+from adalog.store.backup.check import check_data
+from adalog.store.backup.check_backups import check_backups
+from adalog.store.backup.creation import take
+from adalog.store.backup.restoration import restore
 from adalog.store.database import Database
 from adalog.store.files.place import Folder, place_of
-from adalog.store.reading import source_of
+from adalog.store.sources import source_of
 from tests.gateway.cli.command_line import adalog
 from tests.store.backup.support import back_up, files, grow, held, held_in, refused
 

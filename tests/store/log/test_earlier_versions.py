@@ -16,16 +16,16 @@ from typing import Any
 import pytest
 
 from adalog.datalog.errors import AdalogError, Code
-from adalog.store.backup.checking import check_data
-from adalog.store.backup.checking_backups import check_backups
-from adalog.store.backup.restoring import restore
+from adalog.store.backup.check import check_data
+from adalog.store.backup.check_backups import check_backups
+from adalog.store.backup.restoration import restore
 from adalog.store.database import Database
 from adalog.store.files.formats import LOG, RELEASE
 from adalog.store.files.place import Folder
 from adalog.store.log.entry import KeyMemory
 from adalog.store.log.log import Log
 from adalog.store.log.sqlite import opened_to_read
-from adalog.store.reading import read_folder
+from adalog.store.sources import read_folder
 from tests.store.backup.support import back_up
 from tests.store.log.folders.make import KEYS, digest, lines, told
 

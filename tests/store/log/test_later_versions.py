@@ -15,15 +15,15 @@ import pytest
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.store.backup.catalogue import OWNER, catalogue
-from adalog.store.backup.checking import check_data
-from adalog.store.backup.checking_backups import check_backups
-from adalog.store.backup.restoring import restore
+from adalog.store.backup.check import check_data
+from adalog.store.backup.check_backups import check_backups
+from adalog.store.backup.restoration import restore
 from adalog.store.database import Database
 from adalog.store.files import segment
 from adalog.store.files.formats import CHECKPOINT, RELEASE, Format, NewerFormat, check_format
 from adalog.store.files.place import Folder
 from adalog.store.log import payload
-from adalog.store.reading import read_folder
+from adalog.store.sources import read_folder
 from tests.pipeline.pipeline_in_process import imported
 from tests.store.backup.support import back_up
 from tests.store.log.folders.make import MAPPING, SCHEMA

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from adalog.datalog.errors import AdalogError
 from adalog.datalog.values import Keyword
 from adalog.store.database import Database
-from adalog.store.state.setting import Evaluation
+from adalog.store.state.settings import Evaluation
 from adalog.store.state.speculation import Fork
-from adalog.store.transact import plain_adds, resolve
+from adalog.store.transact import column_assertions, resolve
 from adalog.store.transact.resolve import Transaction
 
 SCHEMA = """[
@@ -146,7 +146,7 @@ def test_a_long_load_takes_the_short_way(monkeypatch: pytest.MonkeyPatch) -> Non
     taken = []
 
     def watched(forms: Any, state: Any) -> Any:
-        found = plain_adds.plain_adds(forms, state)
+        found = column_assertions.plain_adds(forms, state)
         taken.append(found is not None)
         return found
 

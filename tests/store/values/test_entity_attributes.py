@@ -14,8 +14,8 @@ from adalog.datalog.values import EdnMap, Keyword
 from adalog.executor.pool import Pool
 from adalog.executor.question.request import Request
 from adalog.store.database import Database
-from adalog.store.snapshot import mentions, snapshot
-from adalog.store.snapshot.mentions import Mentions
+from adalog.store.snapshot import attribute_index, snapshot
+from adalog.store.snapshot.attribute_index import Mentions
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.tries.delta import Delta
 from tests.store.values.test_many_attributes import calls
@@ -28,7 +28,7 @@ ENTITIES = 5
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """The index is used from the first attribute on, sorted often, and left by attributes soon."""
     monkeypatch.setattr(snapshot, "_FEW_ATTRIBUTES", 0)
-    monkeypatch.setattr(mentions, "_YOUNG", 4)
+    monkeypatch.setattr(attribute_index, "_YOUNG", 4)
     monkeypatch.setattr("adalog.store.state.head.MANY", 6)
 
 
@@ -117,7 +117,7 @@ def test_the_work_on_an_entity_does_not_grow_with_the_attributes() -> None:
 
 
 def test_the_index_finds_what_was_added(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mentions, "_YOUNG", 3)
+    monkeypatch.setattr(attribute_index, "_YOUNG", 3)
     dice, index, model = random.Random(5), Mentions(), dict[int, set[int]]()
     left: set[int] = set()
     for number in range(2000):

@@ -11,9 +11,8 @@ import numpy as np
 from adalog.datalog.ast import FindAggregate, FindPull
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.answer.aggregates import aggregated
-from adalog.executor.answer.parquet import Part
-from adalog.executor.answer.result import Column as ResultColumn
-from adalog.executor.answer.result import Result, place_of, sorted_rows, type_of
+from adalog.executor.answer.parquet import ParquetPart
+from adalog.executor.answer.result import Result, ResultColumn, place_of, sorted_rows, type_of
 from adalog.executor.bounds.budget import Held
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.run import Run
@@ -128,7 +127,7 @@ class JoinOutcome:
     levels: list[LevelCounts]
     strata: list[StratumCounts] = field(default_factory=list)
     tasks: list[TaskCounts] = field(default_factory=list)
-    parts: list[Part] | None = None
+    parts: list[ParquetPart] | None = None
     dropped: Mapping[str, DroppedRows] = field(default_factory=dict)
 
 

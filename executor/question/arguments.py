@@ -24,7 +24,7 @@ from adalog.planner.scope.interpretation import Interpretation, PlaceContent, Va
 from adalog.planner.scope.outline import Outline
 from adalog.planner.scope.pending_warnings import PendingWarning
 from adalog.store.snapshot.snapshot import Snapshot
-from adalog.store.values.json_values import keyword
+from adalog.store.values.scalars import keyword
 
 # Characters of a message about what is no value.
 _SHOWN: Final = 100
@@ -42,7 +42,7 @@ UNBOUND: Final = _Unbound()
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class BasisArgument:
     """An argument that names a database value: where a source is asked for it is that, elsewhere it is `value`.
 
     `open` is given the snapshot that `$` is. `value` None: it can be nothing but a source. `key`: what tells it
@@ -51,7 +51,7 @@ class Moment:
 
     key: str
     open: Callable[[Snapshot], Snapshot]
-    value: Given | None = None
+    value: GivenArgument | None = None
     # The transaction that has to be reached before, if it is named by its number.
     t: int | None = None
     # As `open`, but what has yet to come is never ahead of `$`.
@@ -59,13 +59,13 @@ class Moment:
     # What is suspicious about it where it is a source.
     suspicions: Callable[[], Iterable[Diagnostic]] = tuple
 
-    def followed(self) -> Moment:
+    def followed(self) -> BasisArgument:
         """The same for whoever follows `$`: an instant still to come is reached with `$`, not before it."""
         return self if self.beside is None else replace(self, open=self.beside)
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class GivenArgument:
     """An argument and what it came as: JSON, or the EDN `text` that places in messages about rules refer to."""
 
     value: Any
@@ -101,12 +101,12 @@ def rules_text(pairs: Matched) -> str | None:
     for each, value in pairs:
         if not isinstance(each, ast.RulesInput):
             continue
-        if isinstance(value, Moment):
+        if isinstance(value, BasisArgument):
             value = value.value
         if value is None or isinstance(value, Snapshot):
             raise AdalogError(Code.ARG_INVALID, "% takes rules, but was given a basis", each.position)
         text = None
-        if isinstance(value, Given):
+        if isinstance(value, GivenArgument):
             text, value = value.text, value.value
         # A string is the text of the rules.
         return value if isinstance(value, str) else text if text is not None else write(value)
@@ -118,12 +118,12 @@ def relations_of(pairs: Matched) -> frozenset[str]:
     return frozenset(
         each.name
         for each, value in pairs[1:]
-        if isinstance(each, ast.SourceInput) and not isinstance(value, Snapshot | Moment)
+        if isinstance(each, ast.SourceInput) and not isinstance(value, Snapshot | BasisArgument)
     )
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class SettledArguments:
     """`args`: values of the language, snapshots for database sources, None for rules. `databases`: by their
     names."""
 
@@ -134,7 +134,7 @@ class Settled:
 
 def settled(
     outline: Outline, pairs: Matched, snapshot: Snapshot, check: Callable[[], None] = lambda: None
-) -> Settled:
+) -> SettledArguments:
     """The arguments as the places in which their variables stand want them.
 
     `outline` is that of the query with the rules given for `%`. `check` is called now and then, and may raise.
@@ -149,7 +149,7 @@ def settled(
     }
     settling = _Settling(outline, databases, _chosen(outline, opened), check)
     for each, value in pairs[1:]:
-        if isinstance(value, Moment) and isinstance(each, ast.SourceInput):
+        if isinstance(value, BasisArgument) and isinstance(each, ast.SourceInput):
             settling.suspected += (
                 PendingWarning(found.code, found.message, each.position) for found in value.suspicions()
             )
@@ -157,7 +157,7 @@ def settled(
     for place, (each, value) in enumerate(opened, 1):
         with refusing(each):
             made.append(settling.argument(place, each, value))
-    return Settled(tuple(made), databases, tuple(settling.suspected))
+    return SettledArguments(tuple(made), databases, tuple(settling.suspected))
 
 
 @contextmanager
@@ -173,17 +173,17 @@ def refusing(each: ast.Input) -> Iterator[None]:
 
 def _opened(each: ast.Input, value: Any, snapshot: Snapshot) -> Any:
     """A moment as the snapshot or the value that its input wants."""
-    if isinstance(value, Given):
+    if isinstance(value, GivenArgument):
         return value
     if isinstance(each, ast.SourceInput):
-        return value.open(snapshot) if isinstance(value, Moment) else value
-    if isinstance(value, Snapshot) or (isinstance(value, Moment) and value.value is None):
+        return value.open(snapshot) if isinstance(value, BasisArgument) else value
+    if isinstance(value, Snapshot) or (isinstance(value, BasisArgument) and value.value is None):
         raise AdalogError(
             Code.ARG_INVALID,
             f"{input_name(each)} takes a value, but was given a basis, which is for a source such as $old",
             each.position,
         )
-    return value.value if isinstance(value, Moment) else value
+    return value.value if isinstance(value, BasisArgument) else value
 
 
 @dataclass
@@ -197,8 +197,8 @@ class _Settling:
     def argument(self, place: int, each: ast.Input, given: Any) -> Any:
         if given is UNBOUND:
             return given
-        json = isinstance(given, Given) and given.json
-        value = given.value if isinstance(given, Given) else given
+        json = isinstance(given, GivenArgument) and given.json
+        value = given.value if isinstance(given, GivenArgument) else given
         if isinstance(each, ast.BindingInput):
             return self._bound(place, each.binding, value, json)
         if isinstance(each, ast.RulesInput):
@@ -355,8 +355,8 @@ def _chosen(outline: Outline, opened: Matched) -> dict[str, Keyword]:
     """The attributes that arguments name, by the variables that have one value."""
     chosen: dict[str, Keyword] = {}
     for each, given in opened:
-        json = isinstance(given, Given) and given.json
-        value = given.value if isinstance(given, Given) else given
+        json = isinstance(given, GivenArgument) and given.json
+        value = given.value if isinstance(given, GivenArgument) else given
         match each.binding if isinstance(each, ast.BindingInput) else None:
             case ast.ScalarBinding(target=target):
                 pairs: list[tuple[ast.Var | ast.Blank, Any]] = [(target, value)]

@@ -17,9 +17,9 @@ from adalog.datalog.parsing.parser import parse_query
 from adalog.datalog.watched import watching
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.recent import Recent, weight_of_text
-from adalog.executor.question.arguments import Moment, matched, relations_of, rules_text, settled
+from adalog.executor.question.arguments import BasisArgument, matched, relations_of, rules_text, settled
 from adalog.executor.question.cost import arguments_cost, few
-from adalog.executor.question.request import Request
+from adalog.executor.question.request import QueryRequest
 from adalog.planner.scope.outline import Outline, outline_of
 from adalog.planner.scope.pending_warnings import PendingWarning, diagnostics_of
 from adalog.planner.scope.suspicions import suspicions
@@ -44,7 +44,7 @@ class Question:
     `time.monotonic()`.
     """
 
-    request: Request
+    request: QueryRequest
     rules: str | None
     outline: Outline
     args: tuple[Any, ...]
@@ -83,17 +83,17 @@ class Questions:
         self._outlines = Recent(self.nbytes // 4)
         self._found = Recent(self.nbytes // 4)
 
-    def knows(self, request: Request) -> bool:
+    def knows(self, request: QueryRequest) -> bool:
         """Whether the question is made in no time: the text was asked before, without `%` and with few
         arguments, none of which is a database."""
         query = self._queries.get(request.query)
         if query is None or any(isinstance(each, ast.RulesInput) for each in query.inputs):
             return False
-        if any(isinstance(each, Moment) for each in request.args):
+        if any(isinstance(each, BasisArgument) for each in request.args):
             return False
         return len(request.query) <= _SHORT and few(request.args, _FEW)
 
-    def of(self, request: Request, snapshot: Snapshot, cancel: Cancel) -> Question:
+    def of(self, request: QueryRequest, snapshot: Snapshot, cancel: Cancel) -> Question:
         """The question of a request; `snapshot` is read where the request names none.
 
         Raises what is wrong with the text, the rules or the arguments.
@@ -101,7 +101,7 @@ class Questions:
         with tracing.span("adalog.parse"):
             return self._of(request, snapshot, cancel)
 
-    def _of(self, request: Request, snapshot: Snapshot, cancel: Cancel) -> Question:
+    def _of(self, request: QueryRequest, snapshot: Snapshot, cancel: Cancel) -> Question:
         started, arrived = time.perf_counter(), time.monotonic()
         cost = arguments_cost(request.args)
         cancel.expect(_CHARACTER_COST * len(request.query) + cost)

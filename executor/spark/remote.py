@@ -18,7 +18,7 @@ from typing import Any, Final
 from adalog.cluster.shipping import Shipping
 from adalog.cluster.status import SessionStatus
 from adalog.datalog.errors import AdalogError, Code
-from adalog.executor.answer.parquet import Output, Part
+from adalog.executor.answer.parquet import Output, ParquetPart
 from adalog.executor.bounds.budget import Memory
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.run import Run
@@ -66,7 +66,7 @@ class RemoteAnswer:
     levels: Sequence[LevelCounts]
     strata: Sequence[StratumCounts]
     tasks: Sequence[TaskCounts]
-    parts: Sequence[Part] | None
+    parts: Sequence[ParquetPart] | None
     made: Sequence[Any]
     dropped: Mapping[str, DroppedRows] = field(default_factory=dict)
 

@@ -19,7 +19,7 @@ from adalog.planner.scope.pending_warnings import UnknownName
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.attribute import TX_BASE, Attribute
 from adalog.store.values.coercion import coerced
-from adalog.store.values.json_values import WRITTEN, from_json, integer, keyword
+from adalog.store.values.scalars import WRITTEN, from_json, integer, keyword
 
 PlaceContent = Attribute | PlaceKind
 """What a place holds: the values of an attribute, or entities, attributes, transactions."""

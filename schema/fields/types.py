@@ -19,7 +19,7 @@ from adalog.executor.answer.result import Result
 from adalog.executor.bounds.budget import Held, Memory
 from adalog.executor.bounds.cancel import Cancel
 from adalog.schema.request.background import elsewhere
-from adalog.schema.request.budget import Prepaid, Written
+from adalog.schema.request.budget import JsonChunks, Prepaid
 from adalog.schema.request.context import Context
 from adalog.schema.writing.columnar import Objects, Reading
 from adalog.schema.writing.encoding import Encoding, encode, iso
@@ -303,7 +303,7 @@ class TxReport:
     async def tempids(self) -> JSON:
         if len(self.report.tempids) <= _FEW_DATOMS:
             return JSON(_tempids(self.report))
-        return JSON(await elsewhere(lambda _: Written((orjson.dumps(_tempids(self.report)),))))
+        return JSON(await elsewhere(lambda _: JsonChunks((orjson.dumps(_tempids(self.report)),))))
 
     @strawberry.field
     def datoms(self) -> list[Datom]:
@@ -416,6 +416,6 @@ class Database:
     entity_count: Long
 
 
-def written(value: Any) -> Written:
+def written(value: Any) -> JsonChunks:
     """Any JSON value, written out now."""
-    return Written((orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY),))
+    return JsonChunks((orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY),))

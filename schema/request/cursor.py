@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import orjson
 
 from adalog.datalog.errors import AdalogError, Code
-from adalog.executor.live.subscribers.resume import Tokens
+from adalog.executor.live.subscribers.resume import ResumeTokens
 from adalog.store.files.formats import RELEASE
 from adalog.store.snapshot.snapshot import Start
 
@@ -49,9 +49,9 @@ class Cursors:
     def __init__(self, key: bytes) -> None:
         self._key = key
 
-    def tokens(self, database: Database) -> Tokens:
+    def tokens(self, database: Database) -> ResumeTokens:
         """The resume tokens of live queries, under the same key."""
-        return Tokens(database, self._key)
+        return ResumeTokens(database, self._key)
 
     def write(self, cursor: Cursor) -> str:
         view = (cursor.t, cursor.since, cursor.history)

@@ -33,7 +33,7 @@ from adalog.store.transact.plain_values import Plain
 from adalog.store.values import bootstrap
 from adalog.store.values.attribute import SCHEMA_BASE, TX_BASE, VALUE_TYPES, Attribute
 from adalog.store.values.coercion import coerced, coerced_tuple
-from adalog.store.values.json_values import WRITTEN, from_json
+from adalog.store.values.scalars import WRITTEN, from_json
 from adalog.store.values.schema import item_types
 
 _ID: Final = Keyword("db/id")

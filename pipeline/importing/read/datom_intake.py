@@ -26,12 +26,12 @@ from adalog.pipeline.importing.read.ids import IDS, Ids
 from adalog.pipeline.importing.read.intake import ImportBasis
 from adalog.pipeline.importing.read.mapping import DatomSource
 from adalog.pipeline.importing.read.runner import ImportRunner, rejected_rows
-from adalog.pipeline.importing.read.texts import keyword
 from adalog.store.checkpoint.adoption import Prepared
 from adalog.store.database import Database
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values import bootstrap
 from adalog.store.values.attribute import SCHEMA_BASE, TX_BASE, Attribute
+from adalog.store.values.scalars import keyword_named
 from adalog.store.values.schema import Schema
 from adalog.store.writer.exclusive import Hold
 
@@ -124,7 +124,7 @@ class DatomIntake:
         here: dict[Keyword, int] = {}
         chosen: dict[Keyword, int] = {}
         for name, id_ in sorted(idents.items(), key=lambda item: item[1]):
-            ident = keyword(name)
+            ident = keyword_named(name)
             known = snapshot.entid(ident)
             if known is not None:
                 here[ident] = known
@@ -133,7 +133,7 @@ class DatomIntake:
             else:
                 here[ident] = chosen[ident] = next_ident
                 next_ident += 1
-        pairs = sorted((id_, here[keyword(name)]) for name, id_ in idents.items())
+        pairs = sorted((id_, here[keyword_named(name)]) for name, id_ in idents.items())
         table = tuple(id_ for id_, _ in pairs), tuple(entity for _, entity in pairs)
         return _Placed(tuple(self._form(form, chosen) for form in self._exported.forms), next_ident, 0, table)
 
@@ -274,7 +274,7 @@ def _implied(named: Mapping[str, set[str]], schema: Schema) -> list[EdnMap]:
         if name == IGNORED or (known is not None and known.value_type is not None):
             continue
         try:
-            ident = keyword(name)
+            ident = keyword_named(name)
         except Malformed:
             continue
         if ident.namespace is not None and (ident.namespace == "db" or ident.namespace.startswith("db.")):

@@ -35,7 +35,7 @@ from adalog.schema.writing.rows import Page
 from adalog.schema.writing.scalars import EDN, JSON, Long
 
 if TYPE_CHECKING:
-    from adalog.store.snapshot.index import Span
+    from adalog.store.snapshot.index import DatomSpan
     from adalog.store.snapshot.snapshot import Snapshot
 
 Info = strawberry.Info[Context, None]
@@ -287,7 +287,7 @@ class Query:
             snapshot, start = await at_cursor(services, cursor, with_, within.deadline, told), cursor.offset
         held = RepeatedWork(prepaid.add)
 
-        def find(cancel: Cancel) -> tuple[list[Span], tuple[Diagnostic, ...]]:
+        def find(cancel: Cancel) -> tuple[list[DatomSpan], tuple[Diagnostic, ...]]:
             held.begin()
             leading = tuple(_component(number, text) for number, text in enumerate(components or ()))
             found = []

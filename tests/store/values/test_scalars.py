@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from adalog.datalog.values import identity, type_name
 from adalog.schema.writing.encoding import Encoding, decode, encode
 from adalog.store.values.attribute import VALUE_TYPES
-from adalog.store.values.json_values import from_json
+from adalog.store.values.scalars import from_json
 from tests.datalog.strategies import scalars
 
 JSON = st.recursive(

@@ -16,7 +16,7 @@ from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.question.arguments import BasisArgument
 from adalog.executor.question.cost import few
 from adalog.executor.question.request import QueryRequest
-from adalog.planner.scope.suspected import told as described
+from adalog.planner.scope.pending_warnings import diagnostics_of as described
 from adalog.planner.scope.unknown_names import in_components
 from adalog.schema.arguments.speculation import With, at_cursor, cursor_on, read_snapshot
 from adalog.schema.arguments.values import BasisInput, describe_arguments, read_arguments

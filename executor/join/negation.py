@@ -37,7 +37,7 @@ class NotExtender(Check):
         return variable == self.level
 
     def intersect(self, batch: Batch, variable: str) -> Batch:
-        shared = batch.only(frozenset(self.shared))
+        shared = Batch(batch.size, {name: batch.columns[name] for name in self.shared})
         if not self.distinct:
             return batch.keep(~self.matches(shared))
         group, first = group_kernels.group_rows(stack(shared.columns.values()), self.check)

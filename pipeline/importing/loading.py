@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from adalog.datalog import edn
 from adalog.datalog.errors import AdalogError, Code
@@ -24,10 +24,7 @@ from adalog.pipeline.importing.read.row_intake import RowIntake, check_alone
 from adalog.pipeline.importing.read.runner import Runner
 from adalog.store.database import Database
 from adalog.store.files.disk import disk_told
-from adalog.store.writer.hold import Hold
-
-HOLD_SECONDS: Final = 60.0
-"""For how long an import may keep transactions waiting."""
+from adalog.store.writer.hold import HOLD_SECONDS, Hold
 
 
 @dataclass(frozen=True, slots=True)

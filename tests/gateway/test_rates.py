@@ -23,7 +23,6 @@ from adalog.executor.question.request import Request
 from adalog.gateway.opening import open_database, start_pool
 from adalog.gateway.settings.checking import checked
 from adalog.gateway.settings.config import Settings
-from adalog.schema.limits import Limits
 from adalog.store.database import Database
 from tests.gateway.support import FAMILY, SCHEMA, Gateway, gateway, served
 
@@ -240,7 +239,7 @@ def test_one_who_has_no_units_spoils_nothing_for_those_who_ask_the_same(monkeypa
 
 def test_waiting_for_a_turn_costs_nothing() -> None:
     """What a query waits for its turn costs nothing: of ten at once each pays for itself."""
-    settings = Settings(data=":memory:", rate_units=RATE, rate_burst_units=1e12, limits=Limits(timeout_ms=60_000))
+    settings = Settings(data=":memory:", rate_units=RATE, rate_burst_units=1e12, timeout_ms=60_000)
     with gateway(settings, SCHEMA, NUMBERS) as opened:
         opened.post(Q, query=HEAVY)
         one = 1e12 - level(opened)

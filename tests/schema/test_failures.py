@@ -6,7 +6,6 @@ import gc
 from typing import Any
 
 from adalog.gateway.settings.config import Settings
-from adalog.schema.limits import Limits
 from adalog.schema.writing.budget import Written
 from tests.gateway.support import gateway
 
@@ -19,7 +18,7 @@ def alive() -> list[Any]:
 
 
 def test_a_response_that_passes_its_budget_leaves_nothing() -> None:
-    settings = Settings(data=":memory:", limits=Limits(result_bytes=200_000))
+    settings = Settings(data=":memory:", result_bytes=200_000)
     with gateway(settings, NUMBERS) as small:
         assert small.post("{" + FIELDS + "}").json()["errors"][0]["extensions"]["code"] == "LIMIT_EXCEEDED"
         gc.collect()

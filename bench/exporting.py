@@ -17,9 +17,9 @@ from pathlib import Path
 
 from adalog.cluster.session import Session
 from adalog.pipeline.exporting.export import export
-from adalog.pipeline.importing.loading import load
 from adalog.pipeline.importing.read.mapping import read_mapping
-from adalog.pipeline.importing.read.reading import SparkRunner
+from adalog.pipeline.importing.read.spark_runner import SparkRunner
+from adalog.pipeline.importing.write.loading import load
 from adalog.store.database import Database
 from adalog.store.reading import read_folder
 from adalog.store.snapshot.snapshot import Snapshot

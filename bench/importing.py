@@ -24,9 +24,9 @@ import pyarrow.parquet as pq
 
 from adalog.cluster.session import Session
 from adalog.datalog.values import EdnMap, Keyword
-from adalog.pipeline.importing.loading import Outcome, load
 from adalog.pipeline.importing.read.mapping import read_mapping
-from adalog.pipeline.importing.read.reading import SparkRunner
+from adalog.pipeline.importing.read.spark_runner import SparkRunner
+from adalog.pipeline.importing.write.loading import ImportOutcome, load
 from adalog.store.database import Database
 
 SCHEMA: Final = """[
@@ -126,7 +126,7 @@ def _import(database: Database, session: Session, folder: Path, name: str, into:
     plan = read_mapping(folder / "mapping.yaml", {"people": str(folder / f"{name}.parquet")})
     live = session.live()
     stages, before, cpu = Stages(), memory(), cpu_seconds(live.process.pid)
-    outcome: Outcome = load(database, SparkRunner(live, stages), plan)
+    outcome: ImportOutcome = load(database, SparkRunner(live, stages), plan)
     stages.stage("")
     cpu = cpu_seconds(live.process.pid) - cpu
     rate = outcome.datoms / outcome.seconds

@@ -19,8 +19,8 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from adalog.cluster.job import each_in_a_task
-from adalog.cluster.session import Live, unchanged
+from adalog.cluster.job import run_tasks
+from adalog.cluster.session import Cluster, unchanged
 from adalog.datalog.errors import AdalogError
 from adalog.executor.pool import Pool, PoolSettings
 from adalog.executor.question.request import Request
@@ -116,11 +116,11 @@ def _workers(edges: Graph) -> None:
 
 
 def _empty_jobs(engine: SparkEngine) -> None:
-    live: Live = engine.session.live()
+    live: Cluster = engine.session.live()
     least = {}
     for tasks in _TASKS:
         values = pa.array([b""] * tasks, pa.binary())
-        least[tasks] = _least(lambda values=values: each_in_a_task(live.spark, values, unchanged))  # type: ignore[misc]
+        least[tasks] = _least(lambda values=values: run_tasks(live.spark, values, unchanged))  # type: ignore[misc]
         print(f"an empty job of {tasks:2} tasks   {least[tasks] * 1000:7.1f} ms")
     further = (least[_TASKS[-1]] - least[_TASKS[0]]) / (_TASKS[-1] - _TASKS[0])
     print(f"each further task           {further * 1000:7.1f} ms")

@@ -19,9 +19,10 @@ from adalog.datalog.errors import AdalogError
 from adalog.datalog.values import Keyword
 from adalog.examples.debian.load import load as load_debian
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.follow.asked import UndatedQuestion
-from adalog.executor.follow.choosing import view_of
-from adalog.executor.follow.view import Change, Tick
+from adalog.executor.extenders.changes import Moments
+from adalog.executor.follow.undated import UndatedQuestion
+from adalog.executor.follow.view import Change
+from adalog.executor.follow.view_choice import view_of
 from adalog.executor.pool import Pool, PoolSettings
 from adalog.executor.question.request import Request
 from adalog.store.database import Database
@@ -194,7 +195,7 @@ def _run(case: _Case, database: Database, steps: Iterator[_Step]) -> _Figures:
         for number, step in enumerate(steps):
             old = database.snapshot()
             database.transact(step.tx)
-            tick = Tick(old, database.snapshot())
+            tick = Moments(old, database.snapshot())
             began = time.perf_counter()
             changes = view.step(tick, Cancel())
             seconds = time.perf_counter() - began

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pyarrow import fs
 
 _ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
-__all__ = ["SCHEMES", "check_address", "is_address", "opened", "reached", "shown"]
+__all__ = ["SCHEMES", "check_address", "file_system_at", "is_address", "reporting_errors", "shown"]
 
 SCHEMES: Final = ("s3", "gs", "gcs", "abfs", "abfss", "hdfs", "viewfs", "file")
 """Of the file systems that PyArrow has."""
@@ -39,7 +39,7 @@ def check_address(address: str) -> None:
         )
 
 
-def opened(address: str) -> tuple[fs.FileSystem, str]:
+def file_system_at(address: str) -> tuple[fs.FileSystem, str]:
     """The file system of an address, and the path there. Raises ARG_INVALID."""
     from pyarrow import fs
 
@@ -58,7 +58,7 @@ def opened(address: str) -> tuple[fs.FileSystem, str]:
 
 
 @contextmanager
-def reached(address: str) -> Iterator[None]:
+def reporting_errors(address: str) -> Iterator[None]:
     """Says of what the file system refuses where that was."""
     try:
         yield

@@ -25,7 +25,7 @@ from uuid import uuid4
 
 from pyarrow import fs
 
-from adalog.cluster.addresses import opened, reached, shown
+from adalog.cluster.addresses import file_system_at, reporting_errors, shown
 from adalog.datalog.errors import AdalogError, Code
 from adalog.store.files.leases import hold, remove_unheld
 from adalog.store.files.private import FOLDER_MODE, opener
@@ -86,11 +86,11 @@ class Depot:
 
     def _run(self, segment: Segment, put: _Put) -> None:
         try:
-            with self._turns, reached(self.address):
+            with self._turns, reporting_errors(self.address):
                 name = self._names.get(segment)
                 if name is None:
                     name = self._names[segment] = _name_of(Path(segment.path))
-                system, folder = opened(self.address)
+                system, folder = file_system_at(self.address)
                 size = os.stat(segment.path).st_size
                 found = system.get_file_info(f"{folder}/{name}")
                 if found.type != fs.FileType.File or found.size != size:
@@ -148,7 +148,7 @@ class _Put:
         return self.done.done() and time.monotonic() - self.at >= _KNOWN_SECONDS
 
 
-def taken(address: str, segment: Segment) -> Segment:
+def fetched(address: str, segment: Segment) -> Segment:
     """A segment that was put at an address, as a file of this machine.
 
     Raises BACKEND_UNAVAILABLE where it cannot be read, DamagedSegment where it is not what was put there.
@@ -157,10 +157,10 @@ def taken(address: str, segment: Segment) -> Segment:
     folder = _folder()
     path = folder / name
     if not path.exists():
-        system, place = opened(address)
+        system, place = file_system_at(address)
         temporary = folder / f".{name}.{uuid4().hex}"
         try:
-            with reached(address), system.open_input_stream(f"{place}/{name}") as stream:
+            with reporting_errors(address), system.open_input_stream(f"{place}/{name}") as stream:
                 found = system.get_file_info(f"{place}/{name}")
                 _make_room(folder, found.size or 0)
                 with open(temporary, "wb", opener=opener) as file:
@@ -175,7 +175,7 @@ def taken(address: str, segment: Segment) -> Segment:
     return Segment(str(path), segment.checksum)
 
 
-def dropped(segment: Segment) -> None:
+def discard(segment: Segment) -> None:
     """Has it taken anew: the file here is gone, or damaged."""
     (_folder() / Path(segment.path).name).unlink(missing_ok=True)
 

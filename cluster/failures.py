@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final, Protocol
 
-from adalog.cluster.refusals import refusal
+from adalog.cluster.refusals import refusal_in
 from adalog.datalog.errors import AdalogError, Code
 
 _log = logging.getLogger("adalog.spark")
@@ -23,7 +23,7 @@ _DIED: Final = re.compile(r"Python worker exited unexpectedly|ExecutorLostFailur
 _PYTHON_ERROR: Final = re.compile(r"[A-Za-z_.]*(Error|Exception|Warning)\b.*:")
 
 
-class Running(Protocol):
+class SessionHealth(Protocol):
     """A session."""
 
     @property
@@ -33,7 +33,7 @@ class Running(Protocol):
         """Whether it can still run jobs."""
 
 
-def not_started(error: Exception, said: Path | None, folders: Iterable[Path]) -> AdalogError:
+def start_error(error: Exception, said: Path | None, folders: Iterable[Path]) -> AdalogError:
     """Why a session did not start. said: the file with what Java said. folders: where it writes."""
     if is_out_of_space(error) or any(map(is_full, folders)):
         return out_of_space()
@@ -47,23 +47,23 @@ def not_started(error: Exception, said: Path | None, folders: Iterable[Path]) ->
     return AdalogError(Code.BACKEND_UNAVAILABLE, " ".join(["Spark did not start:", *first, *last]))
 
 
-def gone() -> AdalogError:
+def session_ended() -> AdalogError:
     """What is answered to a query whose session ended."""
     return AdalogError(
         Code.BACKEND_UNAVAILABLE, "the Spark session ended while the query ran; another is being started, try again"
     )
 
 
-def told(error: Exception, live: Running) -> AdalogError:
+def job_error(error: Exception, live: SessionHealth) -> AdalogError:
     """What a failed job comes to for whoever asked."""
     text = str(error)
-    refused = refusal(text)
+    refused = refusal_in(text)
     if refused is not None:
         return refused
     if is_out_of_space(error) or live.disk_is_full:
         return out_of_space()
     if not live.usable():
-        return gone()
+        return session_ended()
     if "spark.driver.maxResultSize" in text:
         return AdalogError(
             Code.LIMIT_EXCEEDED,

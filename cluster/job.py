@@ -10,10 +10,10 @@ import pyarrow as pa
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-Work = Callable[[Iterator[pa.Array]], Iterator[pa.Array]]
+ArrowWork = Callable[[Iterator[pa.Array]], Iterator[pa.Array]]
 
 
-def each_in_a_task(spark: SparkSession, values: pa.Array, work: Work) -> list[pa.Buffer]:
+def run_tasks(spark: SparkSession, values: pa.Array, work: ArrowWork) -> list[pa.Buffer]:
     """What `work` makes of each value, in the values' order. Blocks; raises what Spark raises."""
     from pyspark.sql.pandas.functions import arrow_udf
     from pyspark.sql.types import BinaryType, StructField, StructType

@@ -11,20 +11,20 @@ from adalog.datalog.errors import AdalogError, Code, Position
 from adalog.store.files.wire import pack, unpack
 
 
-class Refused(Exception):
+class TaskRefusal(Exception):
     """An AdalogError on its way through Java, which keeps nothing but a text."""
 
     def __init__(self, error: AdalogError) -> None:
-        super().__init__(f"adalog<{base64.b64encode(pack(said_of(error))).decode()}>")
+        super().__init__(f"adalog<{base64.b64encode(pack(error_values(error))).decode()}>")
 
 
-def refusal(text: str) -> AdalogError | None:
+def refusal_in(text: str) -> AdalogError | None:
     """The AdalogError that a text tells of, if any."""
     found = re.search(r"adalog<([A-Za-z0-9+/=]+)>", text)
     return None if found is None else error_of(unpack(base64.b64decode(found[1])))
 
 
-def said_of(error: AdalogError) -> dict[str, Any]:
+def error_values(error: AdalogError) -> dict[str, Any]:
     """An AdalogError as values for `error_of`."""
     at = None if error.position is None else [error.position.line, error.position.column, error.position.origin]
     return {"code": str(error.code), "message": error.message, "at": at, "retryable": error.retryable}

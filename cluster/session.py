@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 
+from adalog.cluster.cancellation import CancellationServer, cancellation_server
 from adalog.cluster.configuration import configuration, is_local, nothing, python_of, set_environment
-from adalog.cluster.failures import is_full, not_started
+from adalog.cluster.failures import is_full, start_error
 from adalog.cluster.java import java_home
-from adalog.cluster.job import each_in_a_task
-from adalog.cluster.line import Switchboard, switchboard
+from adalog.cluster.job import run_tasks
 from adalog.cluster.processes import end_process, end_with
 from adalog.cluster.properties import spark_defaults, written
 from adalog.datalog.errors import AdalogError, Code
@@ -58,7 +58,7 @@ _PY4J = (os.path.join("py4j", "clientserver.py"), os.path.join("py4j", "java_gat
 T = TypeVar("T")
 
 
-class Live:
+class Cluster:
     """A running session, its Java process, the threads that speak with it, and what it writes.
 
     `cores`: tasks that run at once, as far as workers have said that they are there. `idle_seconds`: what a job
@@ -70,12 +70,12 @@ class Live:
         spark: SparkSession,
         process: subprocess.Popen[bytes],
         folders: Sequence[PrivateFolder],
-        switchboard: Switchboard,
+        cancellation_server: CancellationServer,
     ) -> None:
         self.spark = spark
         self.process = process
         self.folder = folders[0].path
-        self.switchboard = switchboard
+        self.switchboard = cancellation_server
         self.cores = 1
         self.idle_seconds = 0.0
         self._folders = folders
@@ -187,7 +187,7 @@ class Live:
 
 
 class Session:
-    """Holds a `Live` session, or the reason why there is none. Thread-safe."""
+    """Holds a `Cluster` session, or the reason why there is none. Thread-safe."""
 
     def __init__(
         self,
@@ -201,7 +201,7 @@ class Session:
         self.properties = properties or {}
         self._changed = threading.Condition()
         self._state = "starting"
-        self._live: Live | None = None
+        self._live: Cluster | None = None
         self._reason: AdalogError | None = None
         self._closing = threading.Event()
         self._thread: threading.Thread | None = None
@@ -241,7 +241,7 @@ class Session:
             self._changed.wait_for(lambda: self.state != "starting" or self._closing.is_set(), timeout)
             return self.state == "ready"
 
-    def live(self) -> Live:
+    def live(self) -> Cluster:
         """The session. Raises BACKEND_UNAVAILABLE where there is none."""
         live = self._live
         if live is None or not live.alive:
@@ -277,7 +277,7 @@ class Session:
                 _give_way(self._process)
             return self._process
 
-    def _become(self, state: str, live: Live | None, reason: AdalogError | None = None) -> None:
+    def _become(self, state: str, live: Cluster | None, reason: AdalogError | None = None) -> None:
         with self._changed:
             self._state, self._live, self._reason = state, live, reason
             self._changed.notify_all()
@@ -313,7 +313,7 @@ def start_session(
     properties: Mapping[str, str] | None = None,
     launch: Callable[..., subprocess.Popen[bytes]] = subprocess.Popen,
     warm_up: Callable[[], None] = nothing,
-) -> Live:
+) -> Cluster:
     """Starts Java, with `launch`, and a session in it; takes seconds. Raises where that fails, leaving nothing
     behind. Java ends with the thread that this is called on."""
     home = java_home()
@@ -326,7 +326,7 @@ def start_session(
     logging.getLogger().addFilter(_is_not_py4j)
     folders: list[PrivateFolder] = []
     process: subprocess.Popen[bytes] | None = None
-    switchboard: Switchboard | None = None
+    cancellation_server: CancellationServer | None = None
     said: Path | None = None
     try:
         folders.append(PrivateFolder(_FOLDERS))
@@ -349,14 +349,14 @@ def start_session(
         context = SparkContext(gateway=gateway, conf=conf)
         # When Java ends this server has a traceback to print; that the session ended is said once, by us.
         context._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign]
-        switchboard = _switchboard(master, folder, context)
-        live = Live(SparkSession.builder.config(conf=conf).getOrCreate(), process, folders, switchboard)
+        cancellation_server = _switchboard(master, folder, context)
+        live = Cluster(SparkSession.builder.config(conf=conf).getOrCreate(), process, folders, cancellation_server)
         _warm_up(live)
         return live
     except Exception as error:
-        reason = not_started(error, said, [each.path for each in folders])
-        if switchboard is not None:
-            switchboard.stop()
+        reason = start_error(error, said, [each.path for each in folders])
+        if cancellation_server is not None:
+            cancellation_server.stop()
         if process is not None:
             end_process(process)
         forget_session()
@@ -396,11 +396,11 @@ def _ending_with_us(
     return launched
 
 
-def _switchboard(master: str, folder: Path, context: SparkContext) -> Switchboard:
+def _switchboard(master: str, folder: Path, context: SparkContext) -> CancellationServer:
     if is_local(master):
-        return switchboard(str(folder), None, None, 0)
+        return cancellation_server(str(folder), None, None, 0)
     conf = context.getConf()
-    return switchboard(
+    return cancellation_server(
         str(folder),
         conf.get("spark.driver.host"),
         conf.get("spark.driver.bindAddress"),
@@ -413,12 +413,12 @@ def _is_not_py4j(record: logging.LogRecord) -> bool:
     return not record.pathname.endswith(_PY4J)
 
 
-def _warm_up(live: Live) -> None:
+def _warm_up(live: Cluster) -> None:
     """Jobs that do nothing, on every core: have Java load its classes, and the workers' parents started."""
     live.usable()
     for tasks in (1, TASKS_PER_CORE):
         began = time.perf_counter()
-        each_in_a_task(live.spark, pa.array([b""] * (tasks * live.cores), pa.binary()), unchanged)
+        run_tasks(live.spark, pa.array([b""] * (tasks * live.cores), pa.binary()), unchanged)
         live.idle_seconds = time.perf_counter() - began
     live.usable()
 

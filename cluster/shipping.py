@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from adalog.cluster.depot import Depot, dropped, taken
+from adalog.cluster.depot import Depot, discard, fetched
 from adalog.datalog.errors import AdalogError, Code
 from adalog.store.files.segment import DamagedSegment
 from adalog.store.snapshot.manifest import Manifest
@@ -31,7 +31,7 @@ _SMALL: Final = 1 << 14
 
 
 @dataclass(frozen=True, slots=True)
-class Shipped:
+class ShippedSnapshot:
     """A pickled manifest, or where it is. The key tells it from every other. `afar`: workers may be on other
     machines. `depot`: the address that its segments were put to."""
 
@@ -60,12 +60,12 @@ class Shipped:
         depot = self.depot
         if depot is not None:
             try:
-                return Snapshot.from_manifest(manifest.placed(lambda segment: taken(depot, segment)))
+                return Snapshot.from_manifest(manifest.placed(lambda segment: fetched(depot, segment)))
             except DamagedSegment:
                 # Another worker made room on the disk, or a file there is not what it was.
                 for each in manifest.segments():
-                    dropped(each)
-                return Snapshot.from_manifest(manifest.placed(lambda segment: taken(depot, segment)))
+                    discard(each)
+                return Snapshot.from_manifest(manifest.placed(lambda segment: fetched(depot, segment)))
         try:
             return Snapshot.from_manifest(manifest)
         except DamagedSegment:
@@ -90,11 +90,11 @@ class Shipping:
     def __init__(self, folder: Path | None, depot: Depot | None = None) -> None:
         self._folder = folder
         self._depot = depot
-        self._known: weakref.WeakKeyDictionary[Snapshot, Shipped] = weakref.WeakKeyDictionary()
+        self._known: weakref.WeakKeyDictionary[Snapshot, ShippedSnapshot] = weakref.WeakKeyDictionary()
         self._manifests: weakref.WeakKeyDictionary[Snapshot, Manifest] = weakref.WeakKeyDictionary()
         self._lock = threading.Lock()
 
-    def ship(self, snapshot: Snapshot, check: Callable[[], None] = _unwatched) -> Shipped:
+    def ship(self, snapshot: Snapshot, check: Callable[[], None] = _unwatched) -> ShippedSnapshot:
         """What a job carries for the snapshot. check: called while its segments are on their way to a depot.
 
         Raises what `check` raises, and BACKEND_UNAVAILABLE where a segment cannot be put there.
@@ -119,18 +119,18 @@ class Shipping:
                 found = self._known[snapshot] = self._made(snapshot, placed, self._depot.address)
             return found
 
-    def _made(self, snapshot: Snapshot, manifest: Manifest, address: str | None) -> Shipped:
+    def _made(self, snapshot: Snapshot, manifest: Manifest, address: str | None) -> ShippedSnapshot:
         if address is None and self._folder is None:
             manifest = manifest.located()
         payload = pickle.dumps(manifest, protocol=5)
         key = hashlib.blake2b(payload, digest_size=16).hexdigest()
         if self._folder is None or len(payload) < _SMALL:
-            return Shipped(key, payload, None, self._folder is None, address)
+            return ShippedSnapshot(key, payload, None, self._folder is None, address)
         # Not by key alone: two views may be equal, and the file goes with the snapshot it was made for.
         path = self._folder / f"snapshot-{key}-{uuid.uuid4().hex}"
         path.write_bytes(payload)
         weakref.finalize(snapshot, _removed, path)
-        return Shipped(key, None, str(path), depot=address)
+        return ShippedSnapshot(key, None, str(path), depot=address)
 
 
 def _unseen(path: str) -> AdalogError:

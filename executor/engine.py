@@ -25,8 +25,8 @@ from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.recent import Recent
 from adalog.executor.bounds.run import Run
 from adalog.executor.evaluation.compile import Compiler
-from adalog.executor.evaluation.local import Ran, TaskCounts, run_join, shape_result
-from adalog.executor.prediction import Prediction, Work
+from adalog.executor.evaluation.local import JoinOutcome, TaskCounts, run_join, shape_result
+from adalog.executor.prediction import EstimatedWork, Prediction
 from adalog.executor.pull.find import pull_shown, pulled_column
 from adalog.executor.pull.puller import Puller
 from adalog.executor.question.inputs import bind_inputs
@@ -41,7 +41,7 @@ from adalog.store.values.codes import Scratch
 
 if TYPE_CHECKING:
     from adalog.executor.slow_queries import SlowQueries
-    from adalog.executor.spark.second import SecondEngine
+    from adalog.executor.spark.backend import SparkBackend
 
 
 # For the plan of a query that took long; it was planned before, and plans are remembered.
@@ -54,7 +54,7 @@ class Means:
     refused; `slow`: hears of queries that took long."""
 
     threads: int
-    spark: SecondEngine | None
+    spark: SparkBackend | None
     strict: bool
     slow: SlowQueries | None = None
 
@@ -65,7 +65,7 @@ class _Joined:
 
     result: Result
     plan: Plan
-    ran: Ran
+    ran: JoinOutcome
     reason: str
 
 
@@ -77,11 +77,11 @@ class _Ran:
     place: Place
     reason: str
     values: Scratch
-    ran: Ran
+    ran: JoinOutcome
     started: float
 
 
-class Engine:
+class QueryEngine:
     """Thread-safe."""
 
     def __init__(self, means: Means, memory: Memory, plan_bytes: int) -> None:
@@ -175,7 +175,7 @@ class Engine:
             return Place.LOCAL, f"about {self.prediction.here(work):,.2f} s here, and {why}"
         return self.prediction.choose(work, spark.cluster)
 
-    def _learn(self, place: Place, work: Work, seconds: float, tasks: Sequence[TaskCounts] = ()) -> None:
+    def _learn(self, place: Place, work: EstimatedWork, seconds: float, tasks: Sequence[TaskCounts] = ()) -> None:
         spark = self.means.spark
         if place is Place.LOCAL or spark is None:
             self.prediction.learn(place, work, seconds)
@@ -302,14 +302,14 @@ class Engine:
         return result
 
 
-def _work(request: Request, plan: Plan) -> Work:
+def _work(request: Request, plan: Plan) -> EstimatedWork:
     find, limit = plan.query.find, plan.query.limit
     rows = plan.rows
     if all(isinstance(element, FindAggregate) for element in find.elements):
         rows = 1.0
     elif limit is not None:
         rows = min(rows, plan.query.offset + limit)
-    return Work(request.query, plan.cost, rows)
+    return EstimatedWork(request.query, plan.cost, rows)
 
 
 def _computing(tasks: Sequence[TaskCounts], cores: int) -> float | None:

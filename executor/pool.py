@@ -18,8 +18,8 @@ from adalog.executor.bounds.budget import MEMORY_BYTES, Memory
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.cache.answers import ResultCache
 from adalog.executor.cache.settings import CacheSettings
-from adalog.executor.engine import Engine, Means
-from adalog.executor.follow.choosing import live_of
+from adalog.executor.engine import Means, QueryEngine
+from adalog.executor.follow.view_choice import live_of
 from adalog.executor.pull.find import given_patterns, takes_patterns
 from adalog.executor.question.question import Question, Questions
 from adalog.executor.question.request import Request
@@ -37,7 +37,7 @@ from adalog.store.database import Database
 from adalog.store.snapshot.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from adalog.executor.spark.second import SecondEngine
+    from adalog.executor.spark.backend import SparkBackend
 
 T = TypeVar("T")
 
@@ -90,7 +90,7 @@ class Pool:
         self,
         database: Database,
         settings: PoolSettings | None = None,
-        spark: SecondEngine | None = None,
+        spark: SparkBackend | None = None,
         cache: CacheSettings | None = None,
     ) -> None:
         """`cache`: keep answers; None: compute each."""
@@ -101,7 +101,7 @@ class Pool:
         slow = SlowQueries(self.settings.slow_seconds) if self.settings.slow_seconds else None
         means = Means(self.settings.threads, spark, database.schema == "strict", slow)
         self.questions = Questions(self.settings.plan_bytes // 2)
-        self.engine = Engine(means, self.memory, self.settings.plan_bytes // 2)
+        self.engine = QueryEngine(means, self.memory, self.settings.plan_bytes // 2)
         self.scheduler = Scheduler(
             Places(
                 light=self.settings.running,

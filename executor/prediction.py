@@ -22,7 +22,7 @@ _UNIT_SECONDS: Final = 1e-7
 _UNEVEN: Final = 1.15
 # Of a row on its way from a task to the driver.
 _ROW_SECONDS: Final = 1.5e-7
-# Work below this is not worth any way there; and what is to be won must be worth being wrong.
+# EstimatedWork below this is not worth any way there; and what is to be won must be worth being wrong.
 _WORTH_SECONDS: Final = 0.3
 _WINS: Final = 0.8
 
@@ -36,7 +36,7 @@ _KEPT: Final = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class EstimatedWork:
     """A query as the planner sees it: its text, its cost, and the rows that it comes to."""
 
     text: str
@@ -45,7 +45,7 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True)
-class Cluster:
+class ClusterCapacity:
     """Spark as it is now: tasks at once, tasks of a job, and the seconds of a job of so many that do nothing."""
 
     cores: int
@@ -73,19 +73,19 @@ class Prediction:
         self._own: OrderedDict[tuple[Place, int], _Seen] = OrderedDict()
         self._lock = threading.Lock()
 
-    def here(self, work: Work) -> float:
+    def here(self, work: EstimatedWork) -> float:
         """Seconds in this process."""
         return self._here(work.cost) * self._multiple(Place.LOCAL, work.text)
 
-    def units(self, work: Work) -> float:
+    def units(self, work: EstimatedWork) -> float:
         """The cost, corrected by what runs really took."""
         return work.cost * self._multiple(Place.LOCAL, work.text)
 
-    def on_spark(self, work: Work, cluster: Cluster) -> float:
+    def on_spark(self, work: EstimatedWork, cluster: ClusterCapacity) -> float:
         """Seconds on Spark, from the question to its rows."""
         return sum(self._parts(work, cluster))
 
-    def choose(self, work: Work, cluster: Cluster) -> tuple[Place, str]:
+    def choose(self, work: EstimatedWork, cluster: ClusterCapacity) -> tuple[Place, str]:
         """(where to run a query that both may run, why)."""
         here, parts = self.here(work), self._parts(work, cluster)
         there = sum(parts)
@@ -97,7 +97,7 @@ class Prediction:
         )
         return Place.SPARK if there < _WINS * here else Place.LOCAL, compared
 
-    def small(self, work: Work) -> str | None:
+    def small(self, work: EstimatedWork) -> str | None:
         """Why a query stays here whatever Spark is like; None where it may not."""
         here = self.here(work)
         if here >= _WORTH_SECONDS:
@@ -107,9 +107,9 @@ class Prediction:
     def learn(
         self,
         place: Place,
-        work: Work,
+        work: EstimatedWork,
         seconds: float,
-        cluster: Cluster | None = None,
+        cluster: ClusterCapacity | None = None,
         computing: float | None = None,
     ) -> None:
         """Takes in what a run took. cluster: where it was on Spark. computing: how much of it tasks computed, of
@@ -147,7 +147,9 @@ class Prediction:
     def _here(self, cost: float) -> float:
         return cost * _UNIT_SECONDS / self.threads
 
-    def _parts(self, work: Work, cluster: Cluster, *, plain: bool = False) -> tuple[float, float, float]:
+    def _parts(
+        self, work: EstimatedWork, cluster: ClusterCapacity, *, plain: bool = False
+    ) -> tuple[float, float, float]:
         """Seconds for a job that does nothing, for the computing, for the rows."""
         computing = work.cost * _UNIT_SECONDS * _UNEVEN / max(cluster.cores, 1)
         way = 1.0

@@ -11,8 +11,8 @@ from typing import Protocol, TypeVar
 from uuid import uuid4
 
 from adalog.cluster.session import Session
-from adalog.cluster.shipping import Shipped
-from adalog.pipeline.importing.read.reading import SparkRunner
+from adalog.cluster.shipping import ShippedSnapshot
+from adalog.pipeline.importing.read.spark_runner import SparkRunner
 from adalog.store.checkpoint.compactor import Elsewhere, FoldJob
 from adalog.store.files.private import opener
 from adalog.store.files.segment import Segment
@@ -57,7 +57,7 @@ def fold(runner: Runner, job: FoldJob) -> Segment:
     with open(path, "wb", opener=opener) as file:
         # Elsewhere the attribute need not have a schema, and its values are but numbers.
         pickle.dump(replace(job.manifest, blocks={}, young={}), file, protocol=5)
-    shipped = Shipped(uuid4().hex, None, str(path))
+    shipped = ShippedSnapshot(uuid4().hex, None, str(path))
     pieces = runner.each("folding", partial(_piece, job.fold, shipped), tasks)
     last = max(job.relation.last, int(job.events.t.max(initial=0)))
     forwards = sum(not task.inverse for task in tasks)
@@ -78,7 +78,7 @@ class _Unwatched:
         """Nobody looks."""
 
 
-def _piece(fold: Fold, database: Shipped, task: _Task) -> Segment:
+def _piece(fold: Fold, database: ShippedSnapshot, task: _Task) -> Segment:
     relation, young = database.open().data_of(fold.attribute).shipped(fold.t)
     name = uuid4().hex
     events = within(young, task.low, task.high, inverse=task.inverse)

@@ -79,7 +79,6 @@ def _aggregated(rows: Batch, elements: Sequence[FindElement], values: Scratch, c
     made: list[Column] = []
     for element in elements:
         cancel.check()
-        assert weight is None or _signed(element) or weight.min() > 0, "of a change only sums and counts are known"
         if not isinstance(element, FindAggregate):
             made.append(rows.columns[element.var.name][first])
         elif element.name == "count":
@@ -87,11 +86,6 @@ def _aggregated(rows: Batch, elements: Sequence[FindElement], values: Scratch, c
         else:
             made.append(_one(element, rows.columns[element.var.name], groups))
     return made
-
-
-def _signed(element: FindElement) -> bool:
-    """Whether weights below one make sense to it: what it is of a sum of lists is the sum of what it is of each."""
-    return not isinstance(element, FindAggregate) or element.name in ("count", "sum")
 
 
 def _count(groups: Groups) -> Column:
@@ -129,7 +123,7 @@ def _on_longs(element: FindAggregate, codes: Column, groups: Groups) -> Column |
         return None
     if element.name in ("min", "max"):
         return group_kernels.best_by_group(group, codes, groups.count, 1 if element.name == "min" else -1)
-    if max(abs(low), abs(high)) * int(np.abs(weight).sum()) >= _EXACT:
+    if max(abs(low), abs(high)) * int(weight.sum()) >= _EXACT:
         return None
     total = group_kernels.sum_by_group(group, codes * weight, groups.count)
     if element.name == "sum":

@@ -17,16 +17,16 @@ from adalog.datalog.builtins import BUILTINS
 from adalog.datalog.edn import write
 from adalog.datalog.errors import AdalogError, Code, Position
 from adalog.executor.bounds.run import Run
-from adalog.executor.evaluation.apart import TiedJoin
 from adalog.executor.evaluation.nested import SEED, Derive, NestedCall
+from adalog.executor.evaluation.tied_negation import TiedJoin
 from adalog.executor.extenders.changes import Moments
 from adalog.executor.extenders.comparisons import ComparisonExtender, EqualityExtender
 from adalog.executor.extenders.database_access import SnapshotAccess
 from adalog.executor.extenders.functions import Call, FilterExtender, FunctionExtender, UnnestExtender
 from adalog.executor.extenders.patterns import DEAD, HOLDS, Bound, Patterns, rows_extender
 from adalog.executor.extenders.relation import RelationExtender, UnionExtender
-from adalog.executor.facts.facts import Columns, Parts
-from adalog.executor.facts.kept import KeptExtender, KeptFacts
+from adalog.executor.facts.facts import DerivedRelation, FactRows
+from adalog.executor.facts.maintained import MaintainedExtender, MaintainedFacts
 from adalog.executor.join.batch import Batch, Column, Mask
 from adalog.executor.join.connectives import Branch, Conjunction, Nest, NotExtender, OrExtender
 from adalog.executor.join.driver import Driver
@@ -57,12 +57,12 @@ from adalog.planner.scope.resolve import plain_value
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.codes import Scratch
 
-Held = Sequence[Column] | Parts | KeptFacts
+Held = Sequence[Column] | DerivedRelation | MaintainedFacts
 """The rows of a relation: of an input, of what rules derived, of what is kept from moment to moment."""
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class RecentReader:
     """An extender over the one part of a derived relation, which can be given another part in the next round."""
 
     relation: str
@@ -85,7 +85,7 @@ class Binding:
     run: Run
     moments: Mapping[str, Moments] = field(default_factory=dict)
     rank: dict[str, int] = field(default_factory=dict)
-    readers: list[Reader] = field(default_factory=list)
+    readers: list[RecentReader] = field(default_factory=list)
     lasting: bool = field(default=True, init=False)
     derive: Derive = field(kw_only=True)
     _nest: Nest | None = field(default=None, init=False)
@@ -180,9 +180,9 @@ class Binding:
             columns: Sequence[Column] = self._nested(atom.subquery, atom.subquery.given, atom.position).rows()
         else:
             held = self.relations[atom.relation]
-            if isinstance(held, KeptFacts):
+            if isinstance(held, MaintainedFacts):
                 return self._kept(atom, held)
-            if isinstance(held, Parts):
+            if isinstance(held, DerivedRelation):
                 return self._derived(atom, held)
             columns = held
         terms = [self._code(t) if isinstance(t, Const | LookupRef) else t for t in atom.terms]
@@ -198,14 +198,14 @@ class Binding:
             return len(columns[0]) > 0 if columns else DEAD
         return rows_extender(terms, columns, self.rank)
 
-    def _kept(self, atom: RelationAtom, held: KeptFacts) -> Bound:
+    def _kept(self, atom: RelationAtom, held: MaintainedFacts) -> Bound:
         terms = [term if isinstance(term, str) else None for term in atom.terms]
         bound = held.extender(terms, atom.version, self.rank)
-        if not isinstance(bound, KeptExtender):
+        if not isinstance(bound, MaintainedExtender):
             self.lasting = False
         return bound
 
-    def _derived(self, atom: RelationAtom, held: Parts) -> Bound:
+    def _derived(self, atom: RelationAtom, held: DerivedRelation) -> Bound:
         """A pattern over what rules derived: the sorted parts as they are, where it names only variables."""
         terms = [term if isinstance(term, str) else None for term in atom.terms]
         names = [term for term in terms if term is not None]
@@ -222,11 +222,13 @@ class Binding:
                 found.append(bound)
         if len(found) == 1:
             if plain:
-                self.readers.append(Reader(atom.relation, atom.version, found[0], self._places(found[0], terms)))
+                self.readers.append(
+                    RecentReader(atom.relation, atom.version, found[0], self._places(found[0], terms))
+                )
             return found[0]
         return UnionExtender(found) if found else DEAD
 
-    def _levels(self, atom: RelationAtom, terms: Sequence[str | None], part: Columns) -> RelationExtender:
+    def _levels(self, atom: RelationAtom, terms: Sequence[str | None], part: FactRows) -> RelationExtender:
         order = sorted(filter(None, terms), key=self.rank.__getitem__)
         levels = part.levels(tuple(terms.index(name) for name in order))
         return RelationExtender(order, levels, self.rank)
@@ -291,11 +293,15 @@ class Binding:
         self.lasting = False
         databases = {name: self.databases[outer] for name, outer in inner.sources if outer in self.databases}
         lists = {name: self.relations[outer] for name, outer in inner.sources if outer in self.relations}
-        given = {name: list(held) for name, held in lists.items() if not isinstance(held, Parts | KeptFacts)}
+        given = {
+            name: list(held)
+            for name, held in lists.items()
+            if not isinstance(held, DerivedRelation | MaintainedFacts)
+        }
 
         plan = inner_plan(inner)
 
-        def bind(relations: Mapping[str, Sequence[Column] | Parts]) -> GenericJoin | None:
+        def bind(relations: Mapping[str, Sequence[Column] | DerivedRelation]) -> GenericJoin | None:
             binding = Binding(plan, databases, relations, self.run, derive=self.derive)
             return binding.join(seeded=True)
 

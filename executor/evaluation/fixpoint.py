@@ -20,11 +20,11 @@ from adalog.executor.answer.duplicates import dropped
 from adalog.executor.bounds.budget import Held
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.run import Run
-from adalog.executor.evaluation.bind import Binding, Reader
+from adalog.executor.evaluation.bind import Binding, RecentReader
 from adalog.executor.extenders.patterns import DEAD
 from adalog.executor.extenders.relation import RelationExtender
-from adalog.executor.facts.aggregating import Aggregating
-from adalog.executor.facts.facts import Columns, Facts, Parts, RowFacts, check_size
+from adalog.executor.facts.facts import DerivedRelation, FactRows, Facts, RowFacts, check_size
+from adalog.executor.facts.grouped import GroupFacts
 from adalog.executor.join.batch import Batch, Column
 from adalog.executor.join.driver import Driver
 from adalog.executor.join.extender import PairExtender
@@ -65,7 +65,7 @@ class Fixpoint:
     inputs: Inputs
     start: Batch
     run: Run
-    relations: dict[str, Sequence[Column] | Parts] = field(init=False)
+    relations: dict[str, Sequence[Column] | DerivedRelation] = field(init=False)
     counts: list[StratumCounts] = field(default_factory=list)
     dropped: dict[str, Dropped] = field(default_factory=dict)
     """By rules with aggregates, how many equal values fell together."""
@@ -73,7 +73,7 @@ class Fixpoint:
     def __post_init__(self) -> None:
         self.relations = dict(self.inputs.relations)
 
-    def relations_read(self) -> Mapping[str, Sequence[Column] | Parts]:
+    def relations_read(self) -> Mapping[str, Sequence[Column] | DerivedRelation]:
         """The relations that the query's join reads: its inputs and what the rules derive."""
         for stratum in self.plan.program.strata:
             began = time.perf_counter()
@@ -96,7 +96,7 @@ class Fixpoint:
                     rules = [rule for rule in once if rule.plan.target == relation.name]
                     self._count_dropped(relation, held, rules)
                     held = self._aggregated(relation, held)
-                self.relations[relation.name] = Parts.of([held] if len(held) else [])
+                self.relations[relation.name] = DerivedRelation.of([held] if len(held) else [])
                 self.counts[-1].rows[relation.name] = len(held)
             self.counts[-1].seconds = time.perf_counter() - began
         return self.relations
@@ -131,7 +131,7 @@ class Fixpoint:
 
     def _facts(self, relation: Derived, stratum: Stratum) -> Facts:
         if relation.aggregates and stratum.recursive:
-            return Aggregating(relation.aggregates, self.run.values, self.run.cancel)
+            return GroupFacts(relation.aggregates, self.run.values, self.run.cancel)
         return RowFacts(relation.arity, self.run.cancel)
 
     def _rounds(self, plans: Sequence[RulePlan], stratum: Stratum, facts: Mapping[str, Facts]) -> None:
@@ -146,12 +146,12 @@ class Fixpoint:
         while added:
             self.run.cancel.check()
             for name, each in facts.items():
-                versions: dict[Version, Sequence[Columns]] = {Version.RECENT: [each.recent()]}
+                versions: dict[Version, Sequence[FactRows]] = {Version.RECENT: [each.recent()]}
                 if (name, Version.ALL) in read:
                     versions[Version.ALL] = each.all()
                 if (name, Version.OLDER) in read:
                     versions[Version.OLDER] = each.older()
-                self.relations[name] = Parts(versions)
+                self.relations[name] = DerivedRelation(versions)
             for rule in rules:
                 if rule.plan.delta is None or len(facts[rule.plan.delta].recent()):
                     rule.run()
@@ -168,7 +168,7 @@ class Fixpoint:
             return {}
         fresh = {name: RowFacts(facts[name].arity, self.run.cancel) for name in plain}
         for name, each in facts.items():
-            self.relations[name] = Parts.of(
+            self.relations[name] = DerivedRelation.of(
                 [RowFacts(each.arity, self.run.cancel).recent() if name in plain else each.whole()],
                 *(Version.ALL, Version.OLDER, Version.RECENT),
             )
@@ -180,7 +180,7 @@ class Fixpoint:
             self._rounds(again, stratum, fresh)
         return fresh
 
-    def _aggregated(self, relation: Derived, rows: Columns) -> Columns:
+    def _aggregated(self, relation: Derived, rows: FactRows) -> FactRows:
         """The aggregates of a head over the distinct tuples of its variables."""
         names = [str(i) for i in range(relation.arity)]
         elements = [
@@ -188,9 +188,9 @@ class Fixpoint:
             for name, aggregate in zip(names, relation.aggregates, strict=True)
         ]
         batch = Batch(len(rows), dict(zip(names, rows.columns, strict=True)))
-        return Columns(aggregated(batch, elements, self.run.values, self.run.cancel))
+        return FactRows(aggregated(batch, elements, self.run.values, self.run.cancel))
 
-    def _count_dropped(self, relation: Derived, rows: Columns, rules: Sequence[_Rule]) -> None:
+    def _count_dropped(self, relation: Derived, rows: FactRows, rules: Sequence[_Rule]) -> None:
         """Notes how many values fell together into the rows of a relation that one rule derives."""
         if len(rules) != 1 or rules[0].plan.multiplicity is None:
             return
@@ -242,7 +242,7 @@ class Fixpoint:
                 return Trie(EMPTY)
 
 
-def derived(plan: Plan, inputs: Inputs, start: Batch, run: Run) -> Mapping[str, Sequence[Column] | Parts]:
+def derived(plan: Plan, inputs: Inputs, start: Batch, run: Run) -> Mapping[str, Sequence[Column] | DerivedRelation]:
     """The relations that a plan's join reads, its rules evaluated for a first batch."""
     return Fixpoint(plan, inputs, start, run.on_one_thread).relations_read()
 
@@ -289,7 +289,7 @@ class _Rule:
         self.plan = plan
         self.add = add
         self._lasting = stratum is not None and _reads_only_recent(stratum, plan)
-        self._bound: tuple[GenericJoin | None, list[Reader]] | None = None
+        self._bound: tuple[GenericJoin | None, list[RecentReader]] | None = None
         self.counts: Sequence[LevelCounts] = ()
 
     def run(self) -> None:
@@ -314,7 +314,7 @@ class _Rule:
             join, readers = self._bound
             for reader in readers:
                 held = self.fixpoint.relations[reader.relation]
-                assert isinstance(held, Parts)
+                assert isinstance(held, DerivedRelation)
                 reader.extender.levels = held.versions[reader.version][0].levels(reader.places)
             return join
         join = binding.join_of(self.plan.body.items, self.plan.given, self.plan.levels, False)

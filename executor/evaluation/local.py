@@ -19,7 +19,7 @@ from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.run import Run
 from adalog.executor.evaluation.bind import Binding
 from adalog.executor.evaluation.fixpoint import Fixpoint, StratumCounts, derived
-from adalog.executor.facts.facts import Parts
+from adalog.executor.facts.facts import DerivedRelation
 from adalog.executor.join.batch import Batch, Column, concatenate
 from adalog.executor.join.driver import Driver
 from adalog.executor.join.generic_join import LevelCounts
@@ -118,7 +118,7 @@ class TaskCounts:
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class JoinOutcome:
     """`rows`: the distinct tuples of the answer's variables, or where the plan says so the same with weights, some
     repeatedly. What happened at each level of the join, in each stratum of the rules before it, and in each task
     where it was many. `parts`: the files that the tasks wrote in place of rows. `dropped`: by rules with
@@ -132,12 +132,12 @@ class Ran:
     dropped: Mapping[str, Dropped] = field(default_factory=dict)
 
 
-def run_join(plan: Plan, inputs: Inputs, run: Run, *, most: int | None) -> Ran:
+def run_join(plan: Plan, inputs: Inputs, run: Run, *, most: int | None) -> JoinOutcome:
     """Derives what the plan's rules say, then runs its join over that."""
     collector = collector_for(plan, most, run.cancel)
     if inputs.start is None:
-        return Ran(collector.rows(), [LevelCounts() for _ in plan.levels])
-    relations: Mapping[str, Sequence[Column] | Parts] = inputs.relations
+        return JoinOutcome(collector.rows(), [LevelCounts() for _ in plan.levels])
+    relations: Mapping[str, Sequence[Column] | DerivedRelation] = inputs.relations
     strata: list[StratumCounts] = []
     fallen: Mapping[str, Dropped] = {}
     if plan.program.strata:
@@ -145,12 +145,12 @@ def run_join(plan: Plan, inputs: Inputs, run: Run, *, most: int | None) -> Ran:
         relations, strata, fallen = fixpoint.relations_read(), fixpoint.counts, fixpoint.dropped
     join = Binding(plan, inputs.databases, relations, run, derive=derived).join()
     if join is None:
-        return Ran(collector.rows(), [LevelCounts() for _ in plan.levels], strata, dropped=fallen)
+        return JoinOutcome(collector.rows(), [LevelCounts() for _ in plan.levels], strata, dropped=fallen)
     try:
         Driver(join, collector, run.cancel, run.threads).run(inputs.start)
     finally:
         forget_scratch()
-    return Ran(collector.rows(), join.counts, strata, dropped=fallen)
+    return JoinOutcome(collector.rows(), join.counts, strata, dropped=fallen)
 
 
 def collector_for(plan: Plan, most: int | None, cancel: Cancel) -> Collector:

@@ -35,7 +35,7 @@ from adalog.executor.answer.result import Result, place_of, sorted_rows
 from adalog.executor.bounds.budget import Held
 from adalog.executor.bounds.run import Run
 from adalog.executor.extenders.functions import Argument
-from adalog.executor.facts.facts import Parts
+from adalog.executor.facts.facts import DerivedRelation
 from adalog.executor.join.batch import Batch, Column, concatenate, stack
 from adalog.executor.join.driver import Driver
 from adalog.executor.join.generic_join import GenericJoin
@@ -100,7 +100,7 @@ class Derive(Protocol):
 
     def __call__(
         self, plan: Plan, inputs: Inputs, start: Batch, run: Run
-    ) -> Mapping[str, Sequence[Column] | Parts]:
+    ) -> Mapping[str, Sequence[Column] | DerivedRelation]:
         """The relations that the plan's join reads: its inputs and what its rules derive for a first batch."""
 
 
@@ -114,7 +114,7 @@ class NestedCall:
 
     subquery: Subquery
     arguments: tuple[Argument, ...]
-    bind: Callable[[Mapping[str, Sequence[Column] | Parts]], GenericJoin | None]
+    bind: Callable[[Mapping[str, Sequence[Column] | DerivedRelation]], GenericJoin | None]
     inputs: Inputs
     run: Run
     position: Position | None

@@ -52,20 +52,20 @@ class Facts(Protocol):
     def turn(self) -> int:
         """Ends a round: the rows taken since the last turn become the recent ones. How many they are."""
 
-    def all(self) -> list[Columns]:
+    def all(self) -> list[FactRows]:
         """What is known, in parts."""
 
-    def older(self) -> list[Columns]:
+    def older(self) -> list[FactRows]:
         """What was known before the last round."""
 
-    def recent(self) -> Columns:
+    def recent(self) -> FactRows:
         """What the last round added."""
 
-    def whole(self) -> Columns:
+    def whole(self) -> FactRows:
         """What is known, in one part."""
 
 
-class Columns:
+class FactRows:
     """Equally long columns, with their sorted levels for each order of columns that was asked for."""
 
     def __init__(self, columns: Sequence[Column]) -> None:
@@ -88,23 +88,23 @@ class Columns:
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class DerivedRelation:
     """A derived relation, as joins read it: the rows of each version that there is, in disjoint parts."""
 
-    versions: Mapping[Version, Sequence[Columns]]
+    versions: Mapping[Version, Sequence[FactRows]]
 
     @staticmethod
-    def of(parts: Sequence[Columns], *versions: Version) -> Parts:
+    def of(parts: Sequence[FactRows], *versions: Version) -> DerivedRelation:
         """The same rows for some versions; without any, for ALL."""
-        return Parts(dict.fromkeys(versions or (Version.ALL,), parts))
+        return DerivedRelation(dict.fromkeys(versions or (Version.ALL,), parts))
 
     def __len__(self) -> int:
         return sum(map(len, self.versions[Version.ALL]))
 
 
-def whole(held: Sequence[Column] | Parts) -> list[Column]:
+def whole(held: Sequence[Column] | DerivedRelation) -> list[Column]:
     """The columns of a relation, of a derived one in one piece."""
-    if not isinstance(held, Parts):
+    if not isinstance(held, DerivedRelation):
         return list(held)
     return [
         np.concatenate(columns)
@@ -121,7 +121,7 @@ def check_size(rows: int) -> None:
         )
 
 
-class Store:
+class RowTable:
     """Rows in growing columns, found by a hash of their first `keys` columns; of the query's budget."""
 
     def __init__(self, arity: int, keys: int, cancel: Cancel) -> None:
@@ -181,13 +181,13 @@ class RowFacts:
     def __init__(self, arity: int, cancel: Cancel) -> None:
         self.arity = arity
         self._cancel = cancel
-        self._store = Store(arity, arity, cancel)
+        self._store = RowTable(arity, arity, cancel)
         self._bits = Held(cancel.budget)
         # Known rows as bits, where these take less room than the store's table, which is then not kept up.
         self._dense: DenseRows | None = None
-        self._older: list[tuple[Run, Columns]] = []
+        self._older: list[tuple[Run, FactRows]] = []
         self._recent = (0, 0)
-        self._recent_columns = Columns(self._store.range(0, 0))
+        self._recent_columns = FactRows(self._store.range(0, 0))
 
     def __len__(self) -> int:
         return self._store.count
@@ -222,25 +222,25 @@ class RowFacts:
         while len(self._older) > 1 and 2 * _length(self._older[-1]) >= _length(self._older[-2]):
             (_, stop), _ = self._older.pop()
             (start, _), _ = self._older.pop()
-            self._older.append(((start, stop), Columns(self._store.range(start, stop))))
+            self._older.append(((start, stop), FactRows(self._store.range(start, stop))))
         self._recent = (self._recent[1], self._store.count)
-        self._recent_columns = Columns(self._store.range(*self._recent))
+        self._recent_columns = FactRows(self._store.range(*self._recent))
         return self._recent[1] - self._recent[0]
 
-    def all(self) -> list[Columns]:
+    def all(self) -> list[FactRows]:
         return [*self.older(), self._recent_columns] if len(self._recent_columns) else self.older()
 
-    def older(self) -> list[Columns]:
+    def older(self) -> list[FactRows]:
         return [columns for _, columns in self._older]
 
-    def recent(self) -> Columns:
+    def recent(self) -> FactRows:
         return self._recent_columns
 
-    def whole(self) -> Columns:
+    def whole(self) -> FactRows:
         """Every row, in one part."""
         if len(self._older) == 1 and not len(self._recent_columns):
             return self._older[0][1]
-        return Columns(self._store.range(0, self._store.count))
+        return FactRows(self._store.range(0, self._store.count))
 
     def follow(self, step: Trie, moving: int, at_once: int) -> None:
         """Closes pairs along a step: whatever (x, y) there is, (x, z) for every step from y to z."""
@@ -285,11 +285,11 @@ class RowFacts:
 
     def replace(self, columns: Sequence[Column]) -> None:
         """Takes rows that are distinct and contain all that is known, in its place. Nothing can be added after."""
-        self._older = [((0, len(columns[0])), Columns(columns))]
+        self._older = [((0, len(columns[0])), FactRows(columns))]
         self._store.count = len(columns[0])
         self._recent = (self._store.count, self._store.count)
-        self._recent_columns = Columns([column[:0] for column in columns])
+        self._recent_columns = FactRows([column[:0] for column in columns])
 
 
-def _length(part: tuple[Run, Columns]) -> int:
+def _length(part: tuple[Run, FactRows]) -> int:
     return part[0][1] - part[0][0]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from adalog.executor.facts.facts import Columns, Parts
+from adalog.executor.facts.facts import DerivedRelation, FactRows
 from adalog.executor.join.batch import Batch, Column, Mask
 from adalog.executor.question.inputs import Inputs
 from adalog.planner.maintenance.feeds import SCALARS, Fed
@@ -32,8 +32,8 @@ class _Rows:
     follows: bool
     young: list[array[int]] = field(init=False)
     dropped: set[int] = field(default_factory=set)
-    columns: Columns | None = None
-    parts: Parts | None = None
+    columns: FactRows | None = None
+    parts: DerivedRelation | None = None
     came: list[Sequence[Column]] = field(default_factory=list)
     went: list[Sequence[Column]] = field(default_factory=list)
 
@@ -54,7 +54,7 @@ class _Rows:
     def drop(self, feed: int) -> None:
         self.dropped.add(feed)
 
-    def settled(self) -> Columns:
+    def settled(self) -> FactRows:
         known = self.columns
         if known is not None and not self.young[0] and not self.dropped:
             return known
@@ -71,14 +71,14 @@ class _Rows:
                 self.came = [[column[stays] for column in came]]
             whole = [column[~gone] for column in whole]
         self.young, self.dropped = self._none(), set()
-        self.columns, self.parts = Columns(whole), None
+        self.columns, self.parts = FactRows(whole), None
         return self.columns
 
-    def read(self) -> Parts:
+    def read(self) -> DerivedRelation:
         """The rows as joins read them: the same object as long as they are the same."""
         columns = self.settled()
         if self.parts is None:
-            self.parts = Parts.of([columns])
+            self.parts = DerivedRelation.of([columns])
         return self.parts
 
     def taken(self) -> tuple[list[Column], list[Column]]:
@@ -92,7 +92,7 @@ class _Rows:
 
     def recode(self, learned: dict[int, int]) -> None:
         columns = self.settled()
-        self.columns, self.parts = Columns(_recoded_rows(columns.columns, learned)), None
+        self.columns, self.parts = FactRows(_recoded_rows(columns.columns, learned)), None
         self.came = [_recoded_rows(part, learned) for part in self.came]
         self.went = [_recoded_rows(part, learned) for part in self.went]
 
@@ -171,7 +171,7 @@ class Arguments:
                 rows.recode(learned)
         return learned
 
-    def relations(self) -> dict[str, Parts]:
+    def relations(self) -> dict[str, DerivedRelation]:
         """The relations by their names."""
         return {name: rows.read() for name, rows in self._rows.items()}
 

@@ -13,20 +13,17 @@ from adalog.executor.bounds.run import Run
 from adalog.executor.evaluation.bind import Held
 from adalog.executor.extenders.changes import Moments
 from adalog.executor.extenders.patterns import Patterns
-from adalog.executor.facts.kept import ROW, KeptExtender, KeptFacts
-from adalog.executor.follow.standing import PLAN_BYTES, Standing
+from adalog.executor.facts.maintained import ROW, MaintainedExtender, MaintainedFacts
+from adalog.executor.follow.lasting_joins import PLAN_BYTES, LastingJoins
 from adalog.executor.join.batch import Batch, Column, Mask
 from adalog.executor.join.driver import Driver
 from adalog.planner.delta.rules import Joined, Start
 from adalog.planner.model.logical import DatomAtom, RelationAtom
 from adalog.planner.model.plan import Plan
+from adalog.planner.model.version import Version
 from adalog.planner.order.joins import JoinPlan
 from adalog.planner.order.statistics import Statistics
-from adalog.store.snapshot.difference import Difference
 from adalog.store.values.codes import Scratch
-
-Between = Callable[[str, int], Difference]
-"""What came and went of an attribute of a source."""
 
 _NONE: Final = np.empty(0, np.int64)
 _NO_ROWS: Final = (Batch(0, {}), Batch(0, {}))
@@ -34,12 +31,11 @@ _NO_ROWS: Final = (Batch(0, {}), Batch(0, {}))
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The way from one moment to another. `moments`: of every database; `between`: what differs."""
+    """The way from one moment to another. `moments`: of every database."""
 
     moments: Mapping[str, Moments]
     run: Run
     constants: Mapping[str, int]
-    between: Between
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +44,7 @@ class _Ready:
 
     joined: Joined
     plan: JoinPlan
-    probes: tuple[KeptExtender, ...]
+    probes: tuple[MaintainedExtender, ...]
 
     @property
     def is_probed(self) -> bool:
@@ -68,7 +64,7 @@ class Joins:
         self._sources = sources
         self._ready: dict[int, _Ready] = {}
         self._attributes: dict[int, tuple[int, int | None]] = {}
-        self._standing = Standing(plan)
+        self._standing = LastingJoins(plan)
         self._moments: Mapping[str, Moments] = {}
         self._relations: Mapping[str, Held] = {}
         self._run: Run | None = None
@@ -172,15 +168,15 @@ class Joins:
             known = self._ready[id(joined)] = _Ready(joined, plan, tuple(self._probes(joined, plan)))
         return known
 
-    def _probes(self, joined: Joined, plan: JoinPlan) -> Iterator[KeptExtender]:
+    def _probes(self, joined: Joined, plan: JoinPlan) -> Iterator[MaintainedExtender]:
         """The patterns over kept relations that the first batch binds a variable of."""
         rank = dict.fromkeys(joined.given, -1) | {level.variable: i for i, level in enumerate(plan.levels)}
         for item in plan.body.items:
             if isinstance(item, RelationAtom) and not rank.keys().isdisjoint(item.terms):
                 held = self._relations[item.relation]
                 names = [term for term in item.terms if isinstance(term, str)]
-                if isinstance(held, KeptFacts) and any(rank[name] < 0 for name in names):
-                    yield KeptExtender(held, names, item.version, rank)
+                if isinstance(held, MaintainedFacts) and any(rank[name] < 0 for name in names):
+                    yield MaintainedExtender(held, names, item.version, rank)
 
 
 def _is_of_pairs(atom: DatomAtom) -> bool:
@@ -206,10 +202,9 @@ class Changed:
     """What came and went of each atom, found when it is first asked for."""
 
     step: Step
-    kept: Mapping[str, KeptFacts]
+    kept: Mapping[str, MaintainedFacts]
     joins: Joins
     _found: dict[int, tuple[Batch, Batch]] = field(default_factory=dict)
-    _differences: dict[tuple[str, int], Difference] = field(default_factory=dict)
 
     def rows(self, start: Start) -> Batch:
         """The rows that a body begins with."""
@@ -229,35 +224,11 @@ class Changed:
             if not kept.is_touched:
                 return _NO_ROWS
             return of_atom(atom, kept, kept.came()), of_atom(atom, kept, kept.went())
-        step = self.step
-        moments = step.moments[atom.source]
-        attribute = self.joins.attribute_of(atom, moments, step.run.strict)
-        if attribute is not None:
-            found = self._between(atom.source, attribute)
-            if not len(found.added[0]) and not len(found.removed[0]):
-                return _NO_ROWS
-            return _pairs(atom, found.added), _pairs(atom, found.removed)
-        came, went = moments.rows(atom, step.run.strict, lambda id_: self._between(atom.source, id_))
-        return came.distinct(), went.distinct()
-
-    def _between(self, source: str, attribute: int) -> Difference:
-        key = source, attribute
-        found = self._differences.get(key)
-        if found is None:
-            found = self._differences[key] = self.step.between(source, attribute)
-        return found
+        moments, strict = self.step.moments[atom.source], self.step.run.strict
+        return moments.rows(atom, strict, Version.CAME), moments.rows(atom, strict, Version.WENT)
 
 
-def _pairs(atom: DatomAtom, columns: Sequence[Column]) -> Batch:
-    """Pairs of an attribute as rows of a pattern without constants."""
-    named = {
-        term: column for term, column in zip((atom.entity, atom.value), columns, strict=True) if term is not None
-    }
-    batch = Batch(len(columns[0]), named)  # type: ignore[arg-type]
-    return batch.distinct() if len(named) < 2 else batch
-
-
-def of_atom(atom: RelationAtom, kept: KeptFacts, rows: Column) -> Batch:
+def of_atom(atom: RelationAtom, kept: MaintainedFacts, rows: Column) -> Batch:
     names = [term for term in atom.terms if isinstance(term, str)]
     return Batch(len(rows), dict(zip(names, kept.columns_of(rows), strict=True)))
 

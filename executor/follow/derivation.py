@@ -13,13 +13,11 @@ from adalog.executor.evaluation.bind import Held
 from adalog.executor.extenders.changes import Moments
 from adalog.executor.follow.arguments import Arguments
 from adalog.executor.follow.program import MaintainedProgram
-from adalog.executor.follow.view import Tick
 from adalog.executor.join.batch import Column
 from adalog.planner.delta.reactions import is_derived
 from adalog.planner.model.logical import AndNode, Leaf, Node, RelationAtom, in_body
 from adalog.planner.model.plan import Plan
 from adalog.planner.model.version import Version
-from adalog.store.snapshot.difference import Difference, pairs_between
 from adalog.store.snapshot.snapshot import Snapshot
 
 
@@ -31,11 +29,11 @@ class Derivation:
         self._source = source
         self._program = MaintainedProgram(plan, inputs=arguments.widths(), sources=frozenset((source,)))
         self._begun = False
-        self._tick: Tick | None = None
+        self._tick: Moments | None = None
 
     def go(
         self,
-        tick: Tick,
+        tick: Moments,
         databases: Mapping[str, Snapshot],
         lists: Mapping[str, Sequence[Column]],
         run: Run,
@@ -51,14 +49,7 @@ class Derivation:
         elif came or went:
             self._program.step(still, run, constants, came, went)
         if tick.old is not tick.new:
-            moments = {**still, self._source: Moments(tick.old, tick.new)}
-
-            def between(source: str, attribute: int) -> Difference:
-                if source == self._source:
-                    return tick.changed(attribute)
-                return pairs_between(moments[source].old, moments[source].new, attribute)
-
-            self._program.step(moments, run, constants, between=between)
+            self._program.step({**still, self._source: tick}, run, constants)
         self._begun = True
 
     def rest(self) -> None:

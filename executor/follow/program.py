@@ -22,16 +22,15 @@ from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.bounds.run import Run
 from adalog.executor.evaluation.bind import Held
 from adalog.executor.extenders.changes import Moments
-from adalog.executor.facts.kept import KeptFacts
-from adalog.executor.follow.bodies import Between, Changed, Joins, Step
-from adalog.executor.follow.closed import ClosedStratum
-from adalog.executor.follow.stratum import KeptStratum
+from adalog.executor.facts.maintained import MaintainedFacts
+from adalog.executor.follow.bodies import Changed, Joins, Step
+from adalog.executor.follow.closure import ClosureStratum
+from adalog.executor.follow.stratum import MaintainedStratum
 from adalog.executor.join.batch import Column, Mask
 from adalog.planner.delta.rules import Moving, refusal
 from adalog.planner.model.logical import DatomAtom
 from adalog.planner.model.plan import Plan
 from adalog.planner.model.version import Version
-from adalog.store.snapshot.difference import Difference, pairs_between
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.codes import Scratch
 
@@ -63,18 +62,18 @@ class MaintainedProgram:
         self.plan = plan
         self.relations: dict[str, Held] = {}
         self._inputs = dict(inputs or {})
-        self._kept: dict[str, KeptFacts] = {}
+        self._kept: dict[str, MaintainedFacts] = {}
         self._values: Scratch | None = None
         self._constants: dict[str, int] = {}
         self._refused = ""
         self._refusals = self._pause = 0
         self._joins = Joins(plan, sources)
-        self._strata: list[KeptStratum] = []
+        self._strata: list[MaintainedStratum] = []
         below = frozenset(self._inputs)
         for stratum in plan.program.strata:
             moving = Moving(sources, below)
             walked = stratum.closure is not None and isinstance(stratum.closure.step, DatomAtom)
-            kind = ClosedStratum if walked else KeptStratum
+            kind = ClosureStratum if walked else MaintainedStratum
             self._strata.append(kind(stratum, moving, self._kept, self._joins))
             below = below.union(each.name for each in stratum.relations)
 
@@ -149,7 +148,7 @@ class MaintainedProgram:
                 self._kept[name].add(given, 0)
         self.relations = {**relations, **self._kept}
         moments = {name: Moments(each, each) for name, each in databases.items()}
-        step = self._step(moments, run, constants, _nothing_between)
+        step = self._step(moments, run, constants)
         for each in self._strata:
             each.afresh(step)
         self._settle()
@@ -160,7 +159,7 @@ class MaintainedProgram:
         self._joins.forget()
         self._values = None
         for name, width in self._inputs.items():
-            self._kept[name] = KeptFacts(width)
+            self._kept[name] = MaintainedFacts(width)
         for stratum in self._strata:
             stratum.renew()
         self.relations = {}
@@ -172,16 +171,12 @@ class MaintainedProgram:
         constants: Mapping[str, int],
         came: Mapping[str, Rows] | None = None,
         went: Mapping[str, Rows] | None = None,
-        between: Between | None = None,
     ) -> None:
         """Goes from one moment to another. `came`, `went`: rows of the relations that are named in `inputs`.
 
         `run` is used by all that reads the relations until the next step: codes of values that the database does
         not hold are those of its Scratch.
         """
-
-        def compared(source: str, attribute: int) -> Difference:
-            return pairs_between(moments[source].old, moments[source].new, attribute)
 
         self._settle()
         self._recode(run.values)
@@ -193,7 +188,7 @@ class MaintainedProgram:
             if len(rows[0]):
                 self._kept[name].add(rows, 0)
         moved = dict(constants) != self._constants
-        step = self._step(moments, run, constants, between or compared)
+        step = self._step(moments, run, constants)
         changed = Changed(step, self._kept, self._joins)
         for each in self._strata:
             if moved:
@@ -205,13 +200,11 @@ class MaintainedProgram:
         """Lets go of the moments of the last step, of which no more will be asked but what came and went."""
         self._joins.rest()
 
-    def _step(
-        self, moments: Mapping[str, Moments], run: Run, constants: Mapping[str, int], between: Between
-    ) -> Step:
+    def _step(self, moments: Mapping[str, Moments], run: Run, constants: Mapping[str, int]) -> Step:
         self._values = run.values
         self._constants = dict(constants)
         self._joins.prepare(moments, self.relations, run)
-        return Step(moments, run, constants, between)
+        return Step(moments, run, constants)
 
     def _settle(self) -> None:
         for each in self._kept.values():
@@ -234,7 +227,3 @@ class MaintainedProgram:
             kept.recode(is_own, change)
         own = {name: code for name, code in self._constants.items() if is_own(np.array([code]))[0]}
         self._constants |= {name: int(change(np.array([code]))[0]) for name, code in own.items()}
-
-
-def _nothing_between(source: str, attribute: int) -> Difference:
-    raise AssertionError("there is one moment only")

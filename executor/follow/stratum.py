@@ -12,9 +12,9 @@ from typing import Final
 import numpy as np
 
 from adalog.datalog.values import sort_key
-from adalog.executor.facts.kept import BestKept, KeptFacts
+from adalog.executor.facts.maintained import BestMaintained, MaintainedFacts
 from adalog.executor.follow.bodies import Changed, Joins, Step, of_atom, with_constants
-from adalog.executor.follow.groups import RuleGroups
+from adalog.executor.follow.rule_groups import RuleGroups
 from adalog.executor.join.batch import Batch, Column, Mask
 from adalog.planner.delta.rules import Joined, Moving, RuleBodies, Start, bodies_of
 from adalog.planner.model.logical import RelationAtom
@@ -29,7 +29,7 @@ _MOST, _LEAST = 1 / 2, 1 / 16
 _FEW: Final = 1000
 
 
-class Found:
+class RowsByRelation:
     """Rows by number, of several relations."""
 
     def __init__(self) -> None:
@@ -52,10 +52,10 @@ class TooManyError(Exception):
     """So much would be taken away that it is better to derive everything afresh."""
 
 
-class KeptStratum:
+class MaintainedStratum:
     """The relations of one stratum, and what its rules do when something below it changed."""
 
-    def __init__(self, stratum: Stratum, below: Moving, kept: dict[str, KeptFacts], joins: Joins) -> None:
+    def __init__(self, stratum: Stratum, below: Moving, kept: dict[str, MaintainedFacts], joins: Joins) -> None:
         self.stratum = stratum
         self.joins = joins
         self.rules = bodies_of(stratum, below)
@@ -69,7 +69,7 @@ class KeptStratum:
                 assert isinstance(start.atom, RelationAtom)
                 self.onward[start.atom.relation].append((rule, start))
         self._kept = kept
-        self._facts: dict[str, KeptFacts] = {}
+        self._facts: dict[str, MaintainedFacts] = {}
         self._groups: dict[str, RuleGroups] = {}
         self._time = 0
         self._share = _MOST
@@ -88,12 +88,12 @@ class KeptStratum:
         """Bytes kept beside the facts."""
         return 0
 
-    def _new(self, relation: Derived) -> KeptFacts:
+    def _new(self, relation: Derived) -> MaintainedFacts:
         if not relation.aggregates or not self.stratum.recursive:
-            return KeptFacts(relation.arity, self.joins.take)
+            return MaintainedFacts(relation.arity, self.joins.take)
         place = next(i for i, name in enumerate(relation.aggregates) if name is not None)
         sign = 1 if relation.aggregates[place] == "min" else -1
-        return BestKept(
+        return BestMaintained(
             relation.arity, place, lambda codes: sign * _ranked(codes, self.joins.values), self.joins.take
         )
 
@@ -104,7 +104,7 @@ class KeptStratum:
         for facts in self._facts.values():
             facts.clear()
         self._left = None
-        added, displaced = Found(), Found()
+        added, displaced = RowsByRelation(), RowsByRelation()
         for rule in self.rules:
             if rule.once is not None:
                 self._take(rule, self.joins.once(rule.once, step), added, displaced)
@@ -125,7 +125,7 @@ class KeptStratum:
             self.afresh(step)
 
     def _step(self, step: Step, changed: Changed) -> None:
-        pending, added, displaced = Found(), Found(), Found()
+        pending, added, displaced = RowsByRelation(), RowsByRelation(), RowsByRelation()
         for rule in self.rules:
             facts = self._facts[rule.target]
             for start in rule.leaving:
@@ -142,7 +142,7 @@ class KeptStratum:
         self._again(step, gone, added, displaced)
         self._complete(step, added, displaced)
 
-    def _complete(self, step: Step, added: Found, displaced: Found) -> None:
+    def _complete(self, step: Step, added: RowsByRelation, displaced: RowsByRelation) -> None:
         """Follows what was added, until nothing follows that is not known.
 
         What was derived from values that better ones have displaced is asked for another derivation.
@@ -150,7 +150,7 @@ class KeptStratum:
         while True:
             while added:
                 step.run.cancel.check()
-                recent, added = added, Found()
+                recent, added = added, RowsByRelation()
                 for name, rows in recent.items():
                     for rule, start in self.onward[name]:
                         assert isinstance(start.atom, RelationAtom)
@@ -159,7 +159,7 @@ class KeptStratum:
             if not displaced:
                 break
             gone = self._taken_away(step, self._followers(step, displaced))
-            displaced = Found()
+            displaced = RowsByRelation()
             self._again(step, gone, added, displaced)
         for groups in self._groups.values():
             groups.group(step)
@@ -167,7 +167,9 @@ class KeptStratum:
     def _joined(self, start: Start, batch: Batch, step: Step) -> list[Column]:
         return self.joins.rows(start.joined, with_constants(batch, start.joined, step))
 
-    def _take(self, rule: RuleBodies, columns: Sequence[Column], added: Found, displaced: Found) -> None:
+    def _take(
+        self, rule: RuleBodies, columns: Sequence[Column], added: RowsByRelation, displaced: RowsByRelation
+    ) -> None:
         """Has derived rows hold, from a time on that is later than that of all they can have been derived from."""
         if len(columns[0]):
             self._time += 1
@@ -175,13 +177,13 @@ class KeptStratum:
             added.add(rule.target, rows)
             displaced.add(rule.target, worse)
 
-    def _taken_away(self, step: Step, pending: Found) -> Found:
+    def _taken_away(self, step: Step, pending: RowsByRelation) -> RowsByRelation:
         """Takes away those of the facts that are not derived from earlier ones, and what so loses its ground. All
         that went."""
-        gone = Found()
+        gone = RowsByRelation()
         while pending:
             step.run.cancel.check()
-            lost = Found()
+            lost = RowsByRelation()
             for name, rows in pending.items():
                 lost.add(name, rows[~self._held(step, name, rows)])
             for name, rows in lost.items():
@@ -194,9 +196,9 @@ class KeptStratum:
             pending = self._followers(step, lost)
         return gone
 
-    def _followers(self, step: Step, lost: Found) -> Found:
+    def _followers(self, step: Step, lost: RowsByRelation) -> RowsByRelation:
         """The facts that hold and have a derivation from some that do not any more."""
-        found = Found()
+        found = RowsByRelation()
         for name, rows in lost.items():
             self._facts[name].leave(rows)
         for name, rows in lost.items():
@@ -242,12 +244,12 @@ class KeptStratum:
                 each.since(limits)
         held[left] = self.joins.holds(joined, with_constants(batch, joined, step))
 
-    def _again(self, step: Step, gone: Found, added: Found, displaced: Found) -> None:
+    def _again(self, step: Step, gone: RowsByRelation, added: RowsByRelation, displaced: RowsByRelation) -> None:
         """Has those hold again of what went that facts of any time derive; of a group that lost its value the best
         there is."""
         for name, rows in gone.items():
             facts = self._facts[name]
-            if isinstance(facts, BestKept):
+            if isinstance(facts, BestMaintained):
                 for rule in self.rules_of[name]:
                     groups = self._groups_lost(step, rule, rows)
                     if groups.size:

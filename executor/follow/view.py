@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 from adalog.datalog.errors import AdalogError
 from adalog.executor.answer.result import Result
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.follow.asked import UndatedQuestion
-from adalog.store.snapshot.difference import Difference, pairs_between, rows_between
+from adalog.executor.extenders.changes import Moments
+from adalog.executor.follow.undated import UndatedQuestion
 from adalog.store.snapshot.snapshot import Snapshot
 
 
@@ -34,34 +34,7 @@ class Interest:
     names: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Tick:
-    """Two moments of a database, and what lies between them, found once for all views that look."""
-
-    old: Snapshot
-    new: Snapshot
-    _found: dict[tuple[int, bool], Difference] = field(default_factory=dict)
-
-    def changed(self, attribute: int) -> Difference:
-        """The pairs of an attribute that came and went."""
-        found = self._found.get((attribute, False))
-        if found is None:
-            found = self._found[attribute, False] = pairs_between(self.old, self.new, attribute)
-        return found
-
-    def restamped(self, attribute: int) -> Difference:
-        """Its rows with their transactions that came and went."""
-        found = self._found.get((attribute, True))
-        if found is None:
-            found = self._found[attribute, True] = rows_between(self.old, self.new, attribute)
-        return found
-
-    def touches(self, attribute: int) -> bool:
-        """Whether something of the attribute was written in between."""
-        return self.new.data_of(attribute).last_touched(self.new.t) > self.old.t
-
-
-class View(Protocol):
+class LiveView(Protocol):
     """One question kept up to date for all who ask it, a feed for each tuple of arguments. One thread at a time."""
 
     @property
@@ -78,7 +51,7 @@ class View(Protocol):
     def drop(self, feed: int) -> None:
         """Frees what is kept for a feed."""
 
-    def step(self, tick: Tick, cancel: Cancel) -> Mapping[int, Change | AdalogError]:
+    def step(self, tick: Moments, cancel: Cancel) -> Mapping[int, Change | AdalogError]:
         """What became of each feed's answer between two moments, where it changed or can no longer be told.
 
         A view is at the first moment: what was written since its last step does not touch it.

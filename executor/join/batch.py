@@ -87,7 +87,7 @@ class Batch:
         return Batch(self.size, {name: column for name, column in self.columns.items() if name not in names})
 
     def distinct(self, check: Callable[[], None] | None = None) -> Batch:
-        """Each row once; weights of equal rows are summed, and a row whose weights come to nothing is none.
+        """Each row once; weights of equal rows are summed.
 
         `check` is called now and then, and may raise.
         """
@@ -102,24 +102,18 @@ class Batch:
             return self if len(first) == self.size else self.take(first)
         check_total(weight)
         if not names:
-            return Batch(1, {WEIGHT: weight.sum(keepdims=True)}).weighing()
+            return Batch(1, {WEIGHT: weight.sum(keepdims=True)})
         group, first = group_kernels.group_rows(stack(self.columns[name] for name in names), check)
         if len(first) == self.size:
             return self
         columns = {name: self.columns[name][first] for name in names}
         columns[WEIGHT] = group_kernels.sum_by_group(group, weight, len(first))
-        return Batch(len(first), columns).weighing()
-
-    def weighing(self) -> Batch:
-        """The rows whose weight is not zero."""
-        weight = self.columns[WEIGHT]
-        return self if weight.all() else self.take(np.flatnonzero(weight))
+        return Batch(len(first), columns)
 
 
 def check_total(weight: Column, times: Column | None = None) -> None:
-    """Refuses weights (or weights by times) whose magnitudes' sum might not fit 64 bits: a count must never wrap
-    around."""
-    numbers = np.abs(weight.astype(np.float64))
+    """Refuses weights (or weights by times) whose sum might not fit 64 bits: a count must never wrap around."""
+    numbers = weight.astype(np.float64)
     total = float((numbers if times is None else numbers * times).sum())
     if total >= _MOST:
         raise AdalogError(

@@ -20,11 +20,12 @@ from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.answer.result import Result
 from adalog.executor.bounds.budget import Held
 from adalog.executor.bounds.cancel import Cancel, Part
-from adalog.executor.follow.asked import UndatedQuestion
-from adalog.executor.follow.choosing import view_of
-from adalog.executor.follow.compared import distinct
-from adalog.executor.follow.together import answers_together
-from adalog.executor.follow.view import Tick, View
+from adalog.executor.extenders.changes import Moments
+from adalog.executor.follow.recomputed import distinct
+from adalog.executor.follow.shared_answers import answers_together
+from adalog.executor.follow.undated import UndatedQuestion
+from adalog.executor.follow.view import LiveView
+from adalog.executor.follow.view_choice import view_of
 from adalog.executor.live.event import Event, Form, Kind, Message, Position
 from adalog.executor.live.holding import Chunks, Holding, Holdings, Private
 from adalog.executor.live.interests import touching
@@ -116,14 +117,14 @@ class CatchingUp:
             return self._net(private, now, form, cancel)
         return self._replayed(private, times, now, form, cancel)
 
-    def _view(self, at: Snapshot, now: Snapshot, cancel: Cancel) -> View:
+    def _view(self, at: Snapshot, now: Snapshot, cancel: Cancel) -> LiveView:
         """A view of one's own that may begin at a moment."""
         if at.schema_key == now.schema_key and not self.question.names_moments():
             # What is planned for now is as good there, and others have planned it already.
             at = now
         return view_of(self.question.unbound_at(at, cancel.check), self.pool.engine)
 
-    def _times(self, view: View, at: Snapshot, now: Snapshot) -> list[int] | None:
+    def _times(self, view: LiveView, at: Snapshot, now: Snapshot) -> list[int] | None:
         interests = view.interests(now)
         named = [each.attribute for each in interests if each.names and each.attribute is not None]
         if max([now.schema_touched, *(now.data_of(each).last_touched(now.t) for each in named)]) > at.t:
@@ -131,7 +132,7 @@ class CatchingUp:
             return None
         return touching(interests, at.t, now)
 
-    def _check_remembered(self, view: View, at: Snapshot, now: Snapshot) -> None:
+    def _check_remembered(self, view: LiveView, at: Snapshot, now: Snapshot) -> None:
         forgetful = now.origin.forgetful
         if not forgetful:
             return
@@ -168,7 +169,7 @@ class CatchingUp:
 
     def _step(self, private: Private, to: Snapshot, form: Form, cancel: Cancel) -> Message | None:
         with self.pool.memory.lent(cancel):
-            found = private.view.step(Tick(private.at, to), cancel).get(_FEED)
+            found = private.view.step(Moments(private.at, to), cancel).get(_FEED)
             private.at = to
             if isinstance(found, AdalogError):
                 raise found

@@ -15,8 +15,8 @@ from typing import Any, Final, Protocol
 from adalog.datalog.errors import AdalogError
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.client import Client
-from adalog.executor.follow.asked import UndatedQuestion
-from adalog.executor.follow.view import View
+from adalog.executor.follow.undated import UndatedQuestion
+from adalog.executor.follow.view import LiveView
 from adalog.executor.live.errands import Errand
 from adalog.executor.live.event import Event, Form, Message, Position, size_of
 from adalog.executor.live.holding import Holding, Private
@@ -128,7 +128,7 @@ class Followed:
 
     key: Hashable
     question: UndatedQuestion
-    view: View | None
+    view: LiveView | None
     holding: Holding
     client: Client
     feeds: dict[int, Feed] = field(default_factory=dict)
@@ -175,7 +175,7 @@ class Followed:
         """The same after the first work on it."""
         self.heavy = seconds > BRIEF
 
-    def weigh(self, view: View) -> None:
+    def weigh(self, view: LiveView) -> None:
         """Has what it holds counted, now and then, and whenever it keeps more or less joins. Where there is no room
         for these they go. Raises LIMIT_EXCEEDED and RATE_LIMITED."""
         spare = view.spare()
@@ -189,7 +189,7 @@ class Followed:
         self.spare = view.spare()
         self._works += 1
 
-    def lighten(self, view: View) -> None:
+    def lighten(self, view: LiveView) -> None:
         """Has the view let go of what it can make again. Raises likewise."""
         view.lighten()
         self.spare = view.spare()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.bounds.beside import NOBODY
-from adalog.executor.follow.view import View
+from adalog.executor.follow.view import LiveView
 from adalog.executor.live.event import Message
 from adalog.store.snapshot.snapshot import Snapshot
 
@@ -85,6 +85,6 @@ class Chunks:
 class Private:
     """A view of one's own, at a moment, paid for as long as it is there."""
 
-    view: View
+    view: LiveView
     at: Snapshot
     holding: Holding

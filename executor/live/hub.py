@@ -25,9 +25,9 @@ from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.bounds.cancel import Cancel, stopping
 from adalog.executor.bounds.client import ASKING, Client
 from adalog.executor.cache.reads import reads_of
-from adalog.executor.follow.asked import feed_key, view_key
-from adalog.executor.follow.choosing import view_of
-from adalog.executor.follow.compared import Compared
+from adalog.executor.follow.recomputed import RecomputedView
+from adalog.executor.follow.undated import feed_key, view_key
+from adalog.executor.follow.view_choice import view_of
 from adalog.executor.live.changes import Changes, ValuesForm
 from adalog.executor.live.errands import Errands
 from adalog.executor.live.event import Form, Position, failure
@@ -107,7 +107,7 @@ class Hub:
         key = feed_key(question, shared)
         self.pool.engine.compiler.compile(question, cancel=cancel)
         view = view_of(question, self.pool.engine)
-        if isinstance(view, Compared):
+        if isinstance(view, RecomputedView):
             # What is asked anew is asked for each feed, whose errors and time are its own.
             if len(self._apart) >= _APART:
                 self._apart.clear()

@@ -7,7 +7,8 @@ from typing import Final, Generic, TypeVar
 
 import numpy as np
 
-from adalog.executor.follow.view import Interest, Tick
+from adalog.executor.extenders.changes import Moments
+from adalog.executor.follow.view import Interest
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.tries.columns import Int64s
 from adalog.store.values.datom import TxReport
@@ -76,7 +77,7 @@ class Interests(Generic[V]):
     def wants_all(self) -> bool:
         return bool(self._all)
 
-    def touched(self, attributes: Iterable[int], tick: Tick) -> Iterator[V]:
+    def touched(self, attributes: Iterable[int], tick: Moments) -> Iterator[V]:
         """The views that a transaction may touch, each once."""
         found = dict(self._all)
         for attribute in attributes:
@@ -118,7 +119,7 @@ class _Attribute(Generic[V]):
                 place[0].pop(place[1], None)
         return not self.all and not self.entity and not self.value
 
-    def touched(self, attribute: int, tick: Tick, found: dict[V, None]) -> None:
+    def touched(self, attribute: int, tick: Moments, found: dict[V, None]) -> None:
         found.update(self.all)
         if not self.entity and not self.value:
             return

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.bounds.client import Client
-from adalog.executor.follow.asked import UndatedQuestion
+from adalog.executor.follow.undated import UndatedQuestion
 from adalog.executor.live.catching_up import CatchingUp, snapshots_together
 from adalog.executor.live.errands import Errand, Errands
 from adalog.executor.live.event import Form

@@ -20,8 +20,9 @@ from adalog.datalog.errors import AdalogError
 from adalog.executor.bounds.cancel import Cancel, StartAgain
 from adalog.executor.bounds.client import Client
 from adalog.executor.bounds.failure import emptied
-from adalog.executor.follow.asked import UndatedQuestion
-from adalog.executor.follow.view import Interest, Tick, View
+from adalog.executor.extenders.changes import Moments
+from adalog.executor.follow.undated import UndatedQuestion
+from adalog.executor.follow.view import Interest, LiveView
 from adalog.executor.live.catching_up import Reading
 from adalog.executor.live.errands import Errand, Errands, Purpose
 from adalog.executor.live.event import Event, Kind, Position, failure
@@ -64,7 +65,7 @@ class LiveQuestion:
     question: Question
     key: Hashable
     view_key: Hashable
-    view: View | None
+    view: LiveView | None
 
 
 class Views:
@@ -312,7 +313,7 @@ class Views:
             # Nobody wants to know: to the views the next moment is as near.
             return False
         new = snapshot.as_of(last)
-        tick = Tick(self.now, new)
+        tick = Moments(self.now, new)
         touched: Iterable[Followed] = list(self._interests.touched(attributes, tick))
         # What is an attribute, and which entity a keyword names, decides what can touch a view.
         anew = new_schema or IDENT in attributes
@@ -333,7 +334,7 @@ class Views:
 
     # Work
 
-    def _work(self, followed: Followed, tick: Tick | None = None) -> None:
+    def _work(self, followed: Followed, tick: Moments | None = None) -> None:
         """Brings a view to the newest moment, with the feeds that wait to be added, here or elsewhere. Where that
         fails, it is this view's feeds that end."""
         try:
@@ -341,7 +342,7 @@ class Views:
         except Exception as error:  # noqa: BLE001 - whatever it is, the other views never notice
             self._end_feeds(followed, error)
 
-    def _bring(self, followed: Followed, tick: Tick | None) -> None:
+    def _bring(self, followed: Followed, tick: Moments | None) -> None:
         now = self.now
         if followed.busy or self.known.get(followed.key) is not followed or now is None:
             return

@@ -10,9 +10,10 @@ from typing import Final
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.bounds.budget import Memory
 from adalog.executor.bounds.cancel import Cancel, StartAgain
-from adalog.executor.engine import Engine
-from adalog.executor.follow.choosing import view_of
-from adalog.executor.follow.view import Tick, View
+from adalog.executor.engine import QueryEngine
+from adalog.executor.extenders.changes import Moments
+from adalog.executor.follow.view import LiveView
+from adalog.executor.follow.view_choice import view_of
 from adalog.executor.live.event import Event, Kind, Position, failure
 from adalog.executor.live.feed import BRIEF, Feed, Followed
 from adalog.executor.live.holding import FullError
@@ -63,15 +64,15 @@ class Work:
     """
 
     followed: Followed
-    engine: Engine
+    engine: QueryEngine
     memory: Memory
     at: Snapshot
     to: Snapshot
     times: list[int]
     adding: list[Feed]
-    tick: Tick | None = None
+    tick: Moments | None = None
     # The view once it knows all feeds but the new ones, and whether it has moved.
-    _known: View | None = field(init=False, default=None)
+    _known: LiveView | None = field(init=False, default=None)
     _stepped: bool = field(init=False, default=False)
 
     def do(self, cancel: Cancel) -> Done:
@@ -118,7 +119,7 @@ class Work:
                 view.drop(feed.number)
             self.followed.view = view
 
-    def _steps(self, view: View, cancel: Cancel, done: Done) -> int:
+    def _steps(self, view: LiveView, cancel: Cancel, done: Done) -> int:
         """Makes them; how many there were."""
         if not self.times:
             return 0
@@ -136,11 +137,11 @@ class Work:
                 left.clear()
             else:
                 new = self.to.as_of(t)
-            self._step(view, Tick(old, new), cancel, done, since)
+            self._step(view, Moments(old, new), cancel, done, since)
             old, steps = new, steps + 1
         return steps
 
-    def _step(self, view: View, tick: Tick, cancel: Cancel, done: Done, since: int) -> None:
+    def _step(self, view: LiveView, tick: Moments, cancel: Cancel, done: Done, since: int) -> None:
         """One step, of what was written after transaction `since`."""
         if tick.new.t - since > 1:
             done.leaps.append((since, tick.new.t))
@@ -159,7 +160,7 @@ class Work:
             done.events.append((feed, event))
 
 
-def _add(view: View, feed: Feed, at: Snapshot, cancel: Cancel, done: Done) -> None:
+def _add(view: LiveView, feed: Feed, at: Snapshot, cancel: Cancel, done: Done) -> None:
     assert feed.question is not None, "the log has no view"
     try:
         view.add(feed.number, feed.question, at, cancel)

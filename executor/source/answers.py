@@ -20,16 +20,16 @@ from adalog.datalog.parsing.parser import parse_query
 from adalog.datalog.terms import Const, Var
 from adalog.datalog.values import Keyword
 from adalog.executor.answer.result import Result
-from adalog.executor.source.dividing import Asked, Piece, pieces
-from adalog.executor.source.kinds import EDN, arrow_column, spark_type
-from adalog.executor.source.opened import Place
+from adalog.executor.source.arrow_types import EDN, arrow_column, spark_type
+from adalog.executor.source.data_folder import DataFolder
+from adalog.executor.source.pieces import AnswerPiece, SourceQuery, pieces
 from adalog.store.snapshot.snapshot import Snapshot
 
 _BATCH: Final = 1 << 16
 _ENTITY, _ATTRIBUTE, _VALUE, _TRANSACTION, _ADDED = range(5)
 
 
-def schema_of(place: Place, query: str) -> types.StructType:
+def schema_of(place: DataFolder, query: str) -> types.StructType:
     """The columns of a query's answer. Raises what is wrong with its text."""
     found = _types(parse_query(query), place.open())
     return types.StructType([types.StructField(name, spark_type(kind)) for name, kind in found])
@@ -101,10 +101,10 @@ def _is_ident(value: Any) -> bool:
 class AnswerReader(DataSourceReader):
     """`args`: EDN text of a vector of arguments. `rows`: of a partition, more or less."""
 
-    def __init__(self, place: Place, query: str, args: str, schema: types.StructType, rows: int) -> None:
+    def __init__(self, place: DataFolder, query: str, args: str, schema: types.StructType, rows: int) -> None:
         self._place = place
         self._query = query
-        self._asked = Asked(query, args)
+        self._asked = SourceQuery(query, args)
         self._schema = schema
         self._rows = rows
         known = schema_of(place, query).fieldNames()
@@ -117,7 +117,7 @@ class AnswerReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         snapshot = self._place.open()
-        piece: Piece | None = partition.value
+        piece: AnswerPiece | None = partition.value
         result = self._asked.answered(snapshot) if piece is None else piece.answered(self._asked, snapshot)
         kinds = to_arrow_schema(self._schema, timezone="UTC")
         found = _types(parse_query(self._query), snapshot)

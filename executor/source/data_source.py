@@ -14,7 +14,7 @@ from adalog.datalog import edn
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import Keyword
 from adalog.executor.source import answers, datoms
-from adalog.executor.source.opened import Place, moment
+from adalog.executor.source.data_folder import DataFolder, moment
 
 _KNOWN: Final = ("data", "query", "args", "asof", "attribute", "history", "rowsperpartition")
 _SHOWN: Final = "data, query, args, asOf, attribute, history, rowsPerPartition"
@@ -39,7 +39,7 @@ class AdalogSource(DataSource):
             return answers.AnswerReader(place, query, self.options.get("args", "[]"), schema, self._rows())
         return self.datoms_reader(place, self._attribute(), schema, self._rows())
 
-    def _place(self) -> Place:
+    def _place(self) -> DataFolder:
         """The folder, as of one moment for all who read this data frame."""
         unknown = [name for name in self.options if name.lower() not in _KNOWN]
         if unknown:
@@ -51,7 +51,7 @@ class AdalogSource(DataSource):
         if as_of is None or not as_of.isdecimal():
             # What is newest now is meant when it is read later, too.
             as_of = self.options["asOf"] = str(moment(data, as_of))
-        return Place(data, int(as_of), self.options.get("history", "false").lower() == "true")
+        return DataFolder(data, int(as_of), self.options.get("history", "false").lower() == "true")
 
     def _attribute(self) -> Keyword | None:
         text = self.options.get("attribute")

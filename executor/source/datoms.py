@@ -15,9 +15,9 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import Keyword
-from adalog.executor.source.kinds import EDN, arrow_column, spark_type
-from adalog.executor.source.opened import Place
-from adalog.executor.source.wanted import Wanted
+from adalog.executor.source.arrow_types import EDN, arrow_column, spark_type
+from adalog.executor.source.data_folder import DataFolder
+from adalog.executor.source.filters import DatomFilter
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.tries.columns import Columns
 from adalog.store.tries.trie import distinct
@@ -29,7 +29,7 @@ ROWS: Final = 1_000_000
 """Rows of a partition, more or less."""
 
 
-def schema_of(place: Place, ident: Keyword | None) -> types.StructType:
+def schema_of(place: DataFolder, ident: Keyword | None) -> types.StructType:
     """The columns of all datoms, or of one attribute's, whose values then have its type."""
     v = types.StringType() if ident is None else spark_type(type_of(named(place.open(), ident)))
     columns: list[tuple[str, types.DataType]] = [("e", types.LongType())]
@@ -53,7 +53,7 @@ def type_of(attribute: Attribute) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class EntityRange:
     """An attribute's datoms with `first` <= e <= `last`."""
 
     attribute: int
@@ -61,10 +61,10 @@ class Part:
     last: int
 
 
-class Parts(InputPartition):
+class DatomPartition(InputPartition):
     """What one task reads."""
 
-    def __init__(self, parts: tuple[Part, ...]) -> None:
+    def __init__(self, parts: tuple[EntityRange, ...]) -> None:
         super().__init__(parts)
         self.parts = parts
 
@@ -72,12 +72,12 @@ class Parts(InputPartition):
 class DatomsReader(DataSourceReader):
     """`attribute`: only its datoms. `rows`: of a partition, more or less."""
 
-    def __init__(self, place: Place, attribute: Keyword | None, schema: types.StructType, rows: int) -> None:
+    def __init__(self, place: DataFolder, attribute: Keyword | None, schema: types.StructType, rows: int) -> None:
         self._place = place
         self._attribute = attribute
         self._schema = schema
         self._rows = rows
-        self._wanted = Wanted()
+        self._wanted = DatomFilter()
         known = schema_of(place, attribute).fieldNames()
         for name in schema.fieldNames():
             if name not in known:
@@ -87,7 +87,7 @@ class DatomsReader(DataSourceReader):
         """Large attributes in several, small ones together."""
         snapshot = self._place.open()
         made: list[InputPartition] = []
-        held: list[Part] = []
+        held: list[EntityRange] = []
         size = 0
         for attribute in self._attributes(snapshot):
             count = snapshot.statistics(attribute).count
@@ -97,19 +97,19 @@ class DatomsReader(DataSourceReader):
                 held.append(part)
                 size += min(count, self._rows)
                 if size >= self._rows:
-                    made.append(Parts(tuple(held)))
+                    made.append(DatomPartition(tuple(held)))
                     held, size = [], 0
-        return [*made, Parts(tuple(held))] if held or not made else made
+        return [*made, DatomPartition(tuple(held))] if held or not made else made
 
     def _attributes(self, snapshot: Snapshot) -> list[Attribute]:
         if self._attribute is not None:
             return [named(snapshot, self._attribute)]
         return [each for each in snapshot.attributes() if self._wanted.takes(each.ident)]
 
-    def _cut(self, snapshot: Snapshot, attribute: Attribute, pieces: int) -> Iterator[Part]:
+    def _cut(self, snapshot: Snapshot, attribute: Attribute, pieces: int) -> Iterator[EntityRange]:
         first, last = self._wanted.entities.first, self._wanted.entities.last
         if pieces == 1:
-            yield Part(attribute.id, first, last)
+            yield EntityRange(attribute.id, first, last)
             return
         keys = snapshot.trie(attribute.id, inverse=False).keys
         if snapshot.is_history:
@@ -120,13 +120,13 @@ class DatomsReader(DataSourceReader):
         for start, stop in pairwise([*starts, None]):
             end = last if stop is None else stop - 1
             if start <= end:
-                yield Part(attribute.id, start, end)
+                yield EntityRange(attribute.id, start, end)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The datoms of a partition."""
         snapshot = self._place.open()
         kinds = to_arrow_schema(self._schema, timezone="UTC")
-        parts = partition.parts if isinstance(partition, Parts) else ()
+        parts = partition.parts if isinstance(partition, DatomPartition) else ()
         for part in parts:
             attribute = snapshot.attribute(part.attribute)
             assert attribute is not None, "it was there when the partitions were made"
@@ -169,7 +169,7 @@ class FilteredReader(DatomsReader):
                 self._wanted = narrowed
 
 
-def _read(snapshot: Snapshot, part: Part) -> Iterator[Columns]:
+def _read(snapshot: Snapshot, part: EntityRange) -> Iterator[Columns]:
     """The datoms of a part, some entities at a time where that costs what these have."""
     if snapshot.is_plain and snapshot.t >= snapshot.data_of(part.attribute).relation.last:
         keys = snapshot.trie(part.attribute, inverse=False).keys

@@ -22,22 +22,22 @@ import pyarrow as pa
 
 from adalog.cluster.configuration import is_local
 from adalog.cluster.depot import Depot
-from adalog.cluster.failures import gone, is_out_of_space, out_of_space, told
-from adalog.cluster.job import each_in_a_task
-from adalog.cluster.session import TASKS_PER_CORE, Live, Session
+from adalog.cluster.failures import is_out_of_space, job_error, out_of_space, session_ended
+from adalog.cluster.job import run_tasks
+from adalog.cluster.session import TASKS_PER_CORE, Cluster, Session
 from adalog.cluster.shipping import Shipping
 from adalog.datalog.errors import AdalogError
 from adalog.executor.answer.parquet import Output, trimmed
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.run import Run
-from adalog.executor.evaluation.local import Ran
+from adalog.executor.evaluation.local import JoinOutcome
 from adalog.executor.kernels.loading import load_kernels
-from adalog.executor.prediction import Cluster
+from adalog.executor.prediction import ClusterCapacity
 from adalog.executor.question.inputs import Inputs
 from adalog.executor.spark.exchange import Exchange, exchanges, remove
 from adalog.executor.spark.gathering import arrived_of, gathered, nothing, parts_of
-from adalog.executor.spark.shares import Divided, Share, are_apart, divided
-from adalog.executor.spark.task import Answered, Job, answered, runner
+from adalog.executor.spark.shares import Share, SharedQuery, are_apart, divided
+from adalog.executor.spark.task import Job, TaskAnswer, answered, runner
 from adalog.executor.spark.wire import column_of, to_bytes
 from adalog.planner.model.plan import Plan
 
@@ -68,7 +68,7 @@ class SparkEngine:
         """
         self._depot = None if segments is None else Depot(segments)
         self.session = Session(master, properties, load_kernels)
-        self._shipping: weakref.WeakKeyDictionary[Live, Shipping] = weakref.WeakKeyDictionary()
+        self._shipping: weakref.WeakKeyDictionary[Cluster, Shipping] = weakref.WeakKeyDictionary()
         self._lock = threading.Lock()
         if start:
             self.session.start()
@@ -84,10 +84,10 @@ class SparkEngine:
         return self.session.cores
 
     @property
-    def cluster(self) -> Cluster:
+    def cluster(self) -> ClusterCapacity:
         """What it is like now, for predictions."""
         cores = max(1, self.session.cores)
-        return Cluster(cores, cores * _SHARES_PER_CORE, self.session.idle_seconds)
+        return ClusterCapacity(cores, cores * _SHARES_PER_CORE, self.session.idle_seconds)
 
     def wait_ready(self, timeout: float | None = None) -> bool:
         """Waits until the session is ready or has failed; whether it is ready."""
@@ -109,7 +109,7 @@ class SparkEngine:
         most: int | None,
         ordered: bool = False,
         output: Output | None = None,
-    ) -> Ran:
+    ) -> JoinOutcome:
         """As `run_join` in this process, of rows in an order or in groups only those that the answer can need.
 
         ordered: they are shown by the total order of values. output: where the tasks are to write the rows, if that
@@ -150,7 +150,9 @@ class SparkEngine:
             return gathered(plan, parts, tasks, run.values, most, cancel)
         return self._written(live, replace(job, output=output), parts, ways, run)
 
-    def _written(self, live: Live, job: Job, parts: Divided, ways: Sequence[Exchange], run: Run) -> Ran:
+    def _written(
+        self, live: Cluster, job: Job, parts: SharedQuery, ways: Sequence[Exchange], run: Run
+    ) -> JoinOutcome:
         """A run whose answer is written by tasks: those of the join, or of as many jobs more as rows have ways to
         go."""
         plan, output, cancel = job.plan, job.output, run.cancel
@@ -175,10 +177,10 @@ class SparkEngine:
         stop = None if query.limit is None else query.offset + query.limit
         return replace(ran, parts=trimmed(output, parts_of(tasks), query.offset, stop))
 
-    def _tasks(self, live: Live, job: Job, shares: Sequence[Share], cancel: Cancel) -> list[Answered]:
+    def _tasks(self, live: Cluster, job: Job, shares: Sequence[Share], cancel: Cancel) -> list[TaskAnswer]:
         return [answered(answer) for answer in self._run(live, job, shares, cancel)]
 
-    def _ready(self, cancel: Cancel) -> Live:
+    def _ready(self, cancel: Cancel) -> Cluster:
         """The session, waited for while it starts."""
         self.session.start()
         until = monotonic() + _START_SECONDS
@@ -188,7 +190,7 @@ class SparkEngine:
                 self.session.wait(0.1)
         return self.session.live()
 
-    def _ships(self, live: Live) -> Shipping:
+    def _ships(self, live: Cluster) -> Shipping:
         with self._lock:
             shipping = self._shipping.get(live)
             if shipping is None:
@@ -196,7 +198,7 @@ class SparkEngine:
                 self._shipping[live] = shipping
             return shipping
 
-    def _run(self, live: Live, job: Job, shares: Sequence[Share], cancel: Cancel) -> list[pa.Buffer]:
+    def _run(self, live: Cluster, job: Job, shares: Sequence[Share], cancel: Cancel) -> list[pa.Buffer]:
         """The shares' answers. Waits, looking at the cancel flag and at the session; no task is left running."""
         values = column_of(
             [
@@ -206,10 +208,10 @@ class SparkEngine:
         )
         live.switchboard.open(job.key)
         try:
-            running = live.submit(job.key, lambda spark: each_in_a_task(spark, values, runner(job)))
+            running = live.submit(job.key, lambda spark: run_tasks(spark, values, runner(job)))
         except RuntimeError:
             # It ended while the shares were made.
-            raise gone() from None
+            raise session_ended() from None
         try:
             with cancel.away():
                 while True:
@@ -218,7 +220,7 @@ class SparkEngine:
                     except NotYet:
                         cancel.check()
                         if not live.alive:
-                            raise gone() from None
+                            raise session_ended() from None
         except AdalogError:
             live.switchboard.close(job.key)
             live.interrupt(job.key, running, _PATIENCE_SECONDS)
@@ -227,16 +229,16 @@ class SparkEngine:
                 wait([running], _ENDING_SECONDS)
             raise
         except CancelledError:
-            raise gone() from None
+            raise session_ended() from None
         except Exception as error:
             cancel.check()
-            raise told(error, live) from error
+            raise job_error(error, live) from error
         finally:
             live.switchboard.close(job.key)
 
 
 @contextmanager
-def _scratch_errors(live: Live) -> Iterator[None]:
+def _scratch_errors(live: Cluster) -> Iterator[None]:
     """Says of what cannot be written for workers that the disk is full, or the session gone, where it is."""
     try:
         yield
@@ -244,5 +246,5 @@ def _scratch_errors(live: Live) -> Iterator[None]:
         if is_out_of_space(error):
             raise out_of_space() from error
         if not live.alive:
-            raise gone() from None
+            raise session_ended() from None
         raise

@@ -21,14 +21,14 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from adalog.cluster.staged import read_staged, write_staged
+from adalog.cluster.array_files import read_arrays, write_arrays
 from adalog.datalog.ast import FindAggregate
 from adalog.datalog.values import sort_key
 from adalog.executor.answer.parquet import Output
 from adalog.executor.answer.result import place_of, sorted_rows
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.join.batch import Batch, Column, concatenate
-from adalog.executor.spark.made import made_up, translated
+from adalog.executor.spark.made_values import made_up, translated
 from adalog.planner.model.plan import Plan
 from adalog.store.files.wire import pack, unpack
 from adalog.store.values.codes import Scratch
@@ -127,14 +127,14 @@ def sent(
     arrays |= {f"{_COLUMN}{each}": column for each, column in rows.columns.items()}
     numbers, made = made_up(rows, values, known)
     said = np.frombuffer(pack([numbers, made]), np.uint8)
-    path = write_staged(output.folder, f"{_stem(output)}{name}", {**arrays, _MADE: said})
+    path = write_arrays(output.folder, f"{_stem(output)}{name}", {**arrays, _MADE: said})
     if isinstance(exchange, ByHash):
         return path, Batch(0, {})
     return path, rows.take(np.linspace(0, rows.size - 1, min(rows.size, _SAMPLE)).astype(np.int64))
 
 
 @dataclass(frozen=True)
-class Arrived:
+class ExchangedRows:
     """Rows that were sent: the files, how, and the number of tasks that take them. edges: where they come by an
     order, the first row of each task's but the first one's."""
 
@@ -174,7 +174,7 @@ class _File:
     """What a task left."""
 
     def __init__(self, path: str) -> None:
-        self.arrays = read_staged(path)
+        self.arrays = read_arrays(path)
         self._columns = {
             name.removeprefix(_COLUMN): column for name, column in self.arrays.items() if name.startswith(_COLUMN)
         }

@@ -8,13 +8,13 @@ from typing import Any, Final
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.answer.parquet import Part
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.evaluation.local import Ran, TaskCounts, collector_for
+from adalog.executor.evaluation.local import JoinOutcome, TaskCounts, collector_for
 from adalog.executor.join.batch import Batch
 from adalog.executor.join.generic_join import LevelCounts
-from adalog.executor.spark.exchange import Arrived, ByOrder, Exchange
-from adalog.executor.spark.made import translated
-from adalog.executor.spark.shares import Divided, Share
-from adalog.executor.spark.task import Answered
+from adalog.executor.spark.exchange import ByOrder, Exchange, ExchangedRows
+from adalog.executor.spark.made_values import translated
+from adalog.executor.spark.shares import Share, SharedQuery
+from adalog.executor.spark.task import TaskAnswer
 from adalog.planner.model.plan import Plan
 from adalog.store.values.codes import Scratch
 
@@ -22,21 +22,25 @@ from adalog.store.values.codes import Scratch
 _ROWS_OF_A_TASK: Final = 1 << 17
 
 
-def nothing(plan: Plan, most: int | None, cancel: Cancel, divided: Divided | None = None) -> Ran:
+def nothing(plan: Plan, most: int | None, cancel: Cancel, divided: SharedQuery | None = None) -> JoinOutcome:
     """A run of a query that comes to no rows, with what happened on the way."""
     counts = [LevelCounts() for _ in plan.levels] if divided is None else divided.counts
     rows = collector_for(plan, most, cancel).rows()
-    return Ran(rows, counts) if divided is None else Ran(rows, counts, divided.strata, dropped=divided.dropped)
+    return (
+        JoinOutcome(rows, counts)
+        if divided is None
+        else JoinOutcome(rows, counts, divided.strata, dropped=divided.dropped)
+    )
 
 
 def gathered(
     plan: Plan,
-    divided: Divided,
-    tasks: Sequence[Answered],
+    divided: SharedQuery,
+    tasks: Sequence[TaskAnswer],
     values: Scratch,
     most: int | None,
     cancel: Cancel,
-) -> Ran:
+) -> JoinOutcome:
     """The run that the tasks come to; without rows where they wrote them. Raises what was wrong in a task,
     unless another had enough rows for the whole answer.
     """
@@ -50,18 +54,18 @@ def gathered(
             if task.said["rows"] and not task.said["left"] and not collector(received(task, values)):
                 break
     done = [_count(*each) for each in zip(divided.shares, tasks, strict=True) if each[1].error is None]
-    return Ran(collector.rows(), divided.counts, divided.strata, done, dropped=divided.dropped)
+    return JoinOutcome(collector.rows(), divided.counts, divided.strata, done, dropped=divided.dropped)
 
 
-def parts_of(tasks: Sequence[Answered]) -> list[Part]:
+def parts_of(tasks: Sequence[TaskAnswer]) -> list[Part]:
     """The files that tasks wrote. Raises what was wrong in one."""
     _check(tasks)
     return [Part(*part) for part in _said(tasks, "part")]
 
 
 def arrived_of(
-    tasks: Sequence[Answered], exchange: Exchange, most: int, values: Scratch, cancel: Cancel
-) -> Arrived:
+    tasks: Sequence[TaskAnswer], exchange: Exchange, most: int, values: Scratch, cancel: Cancel
+) -> ExchangedRows:
     """The rows that tasks left for those of a later job, of which there are at most `most`. Raises what was wrong
     in a task."""
     _check(tasks)
@@ -72,21 +76,21 @@ def arrived_of(
         some = [(received(task, values), task.said["left"]) for task in tasks if task.said.get("left")]
         edges = exchange.edges(some, number, values, cancel)
         number = edges.size + 1
-    return Arrived(list(_said(tasks, "file")), exchange, number, edges)
+    return ExchangedRows(list(_said(tasks, "file")), exchange, number, edges)
 
 
-def received(task: Answered, values: Scratch) -> Batch:
+def received(task: TaskAnswer, values: Scratch) -> Batch:
     """The rows that a task sent, with codes of this process."""
     return translated(task.rows(), task.said["numbers"], task.said["made"], values)
 
 
-def _said(tasks: Sequence[Answered], name: str) -> Iterator[Any]:
+def _said(tasks: Sequence[TaskAnswer], name: str) -> Iterator[Any]:
     for task in tasks:
         if task.said.get(name):
             yield task.said[name]
 
 
-def _check(tasks: Sequence[Answered]) -> None:
+def _check(tasks: Sequence[TaskAnswer]) -> None:
     errors = [task.error for task in tasks if task.error is not None]
     if not errors or any(task.said.get("enough") for task in tasks):
         return
@@ -99,7 +103,7 @@ def _check(tasks: Sequence[Answered]) -> None:
     )
 
 
-def _count(share: Share, task: Answered) -> TaskCounts:
+def _count(share: Share, task: TaskAnswer) -> TaskCounts:
     return TaskCounts(share.work, task.said["seconds"], task.said["rows"], task.said["worker"])
 
 

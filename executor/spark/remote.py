@@ -15,21 +15,21 @@ from dataclasses import dataclass, field
 from threading import Event
 from typing import Any, Final
 
-from adalog.cluster.seen import Seen
 from adalog.cluster.shipping import Shipping
+from adalog.cluster.status import SessionStatus
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.answer.parquet import Output, Part
 from adalog.executor.bounds.budget import Memory
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.run import Run
 from adalog.executor.evaluation.fixpoint import StratumCounts
-from adalog.executor.evaluation.local import Ran, TaskCounts, collector_for
+from adalog.executor.evaluation.local import JoinOutcome, TaskCounts, collector_for
 from adalog.executor.join.batch import Batch, Column
 from adalog.executor.join.generic_join import LevelCounts
-from adalog.executor.prediction import Cluster
+from adalog.executor.prediction import ClusterCapacity
 from adalog.executor.question.inputs import Inputs
 from adalog.executor.spark.engine import SparkEngine
-from adalog.executor.spark.made import translated
+from adalog.executor.spark.made_values import translated
 from adalog.planner.model.multiplicity import Dropped
 from adalog.planner.model.plan import Plan
 from adalog.store.snapshot.snapshot import Snapshot
@@ -41,7 +41,7 @@ _REST_SECONDS: Final = 2.0
 
 
 @dataclass(frozen=True)
-class Sent:
+class RemoteJoin:
     """A join on its way. `databases`: manifests, pickled. `made`: the values that the sender's Scratch has made up
     so far."""
 
@@ -59,7 +59,7 @@ class Sent:
 
 
 @dataclass(frozen=True)
-class Back:
+class RemoteAnswer:
     """What came of it. `made`: the values made up there, after those that were sent."""
 
     rows: Batch
@@ -71,14 +71,14 @@ class Back:
     dropped: Mapping[str, Dropped] = field(default_factory=dict)
 
 
-Ask = Callable[[Sent], Generator[Back | None]]
+SendJoin = Callable[[RemoteJoin], Generator[RemoteAnswer | None]]
 """Sends a join. What comes is None again and again while it runs, then the rows; closing the iterator ends it."""
 
 
 class RemoteSpark:
     """The engine for `engine: SPARK` where another process has the session. Thread-safe."""
 
-    def __init__(self, ask: Ask, look: Callable[[], Seen]) -> None:
+    def __init__(self, ask: SendJoin, look: Callable[[], SessionStatus]) -> None:
         self._ask = ask
         self._look = look
         self._shipping = Shipping(None)
@@ -90,10 +90,10 @@ class RemoteSpark:
         return "starting" if time.monotonic() < self._away_until else self._look().state
 
     @property
-    def cluster(self) -> Cluster:
+    def cluster(self) -> ClusterCapacity:
         """What it is like now, for predictions."""
         seen = self._look()
-        return Cluster(max(1, seen.cores), max(1, seen.tasks), seen.idle_seconds)
+        return ClusterCapacity(max(1, seen.cores), max(1, seen.tasks), seen.idle_seconds)
 
     def wait_ready(self, timeout: float | None = None) -> bool:
         """Waits until the session is ready or has failed; whether it is ready."""
@@ -115,14 +115,14 @@ class RemoteSpark:
         most: int | None,
         ordered: bool = False,
         output: Output | None = None,
-    ) -> Ran:
+    ) -> JoinOutcome:
         """As `SparkEngine.run_join`."""
         values, cancel = run.values, run.cancel
         collector = collector_for(plan, most, cancel)
         if inputs.start is None:
-            return Ran(collector.rows(), [LevelCounts() for _ in plan.levels])
+            return JoinOutcome(collector.rows(), [LevelCounts() for _ in plan.levels])
         known = len(values.made())
-        sent = Sent(
+        sent = RemoteJoin(
             plan,
             {name: self._manifest(snapshot) for name, snapshot in inputs.databases.items()},
             inputs.relations,
@@ -139,7 +139,7 @@ class RemoteSpark:
         if back.rows.size:
             numbers = range(known, known + len(back.made))
             collector(translated(back.rows, numbers, back.made, values))
-        return Ran(
+        return JoinOutcome(
             collector.rows(),
             list(back.levels),
             list(back.strata),
@@ -153,7 +153,7 @@ class RemoteSpark:
         assert payload is not None, "it is shipped to no folder"
         return payload
 
-    def _back(self, sent: Sent, cancel: Cancel) -> Back:
+    def _back(self, sent: RemoteJoin, cancel: Cancel) -> RemoteAnswer:
         try:
             with cancel.away(), closing(self._ask(sent)) as answers:
                 for back in answers:
@@ -183,7 +183,7 @@ class _Watched(Cancel):
         super().check_flag(now)
 
 
-def run_sent(engine: SparkEngine, memory: Memory, sent: Sent, gone: Callable[[], bool]) -> Back:
+def run_sent(engine: SparkEngine, memory: Memory, sent: RemoteJoin, gone: Callable[[], bool]) -> RemoteAnswer:
     """Runs a join that another process sent. gone: whether nobody waits for it any more."""
     cancel = _Watched(sent.timeout_ms, gone)
     with memory.lent(cancel):
@@ -204,4 +204,4 @@ def run_sent(engine: SparkEngine, memory: Memory, sent: Sent, gone: Callable[[],
             output=sent.output,
         )
         made = values.made()[len(sent.made) :]
-        return Back(ran.rows, ran.levels, ran.strata, ran.tasks, ran.parts, made, ran.dropped)
+        return RemoteAnswer(ran.rows, ran.levels, ran.strata, ran.tasks, ran.parts, made, ran.dropped)

@@ -48,9 +48,9 @@ class Share:
 
 
 @dataclass(frozen=True, eq=False)
-class Divided:
+class SharedQuery:
     """A query divided among tasks. relations: those that every task is given. counts, strata, dropped: of what was
-    evaluated on the way, as `Ran` has them. No shares: there is no answer."""
+    evaluated on the way, as `JoinOutcome` has them. No shares: there is no answer."""
 
     shares: Sequence[Share]
     relations: Mapping[str, Sequence[Column]]
@@ -59,7 +59,7 @@ class Divided:
     dropped: Mapping[str, Dropped] = field(default_factory=dict)
 
 
-def divided(plan: Plan, inputs: Inputs, start: Batch, run: Run, wanted: int) -> Divided:
+def divided(plan: Plan, inputs: Inputs, start: Batch, run: Run, wanted: int) -> SharedQuery:
     """Divides a query into about `wanted` shares. start: the first batch.
 
     With a variable to share out the rules run in the tasks, each for its share of the variable's values; otherwise
@@ -70,15 +70,15 @@ def divided(plan: Plan, inputs: Inputs, start: Batch, run: Run, wanted: int) -> 
         fixpoint = Fixpoint(plan, inputs, start, run.on_one_thread)
         values = fixpoint.domain(plan.sharing)
         shares = dealt(plan.sharing.variable, values, fixpoint.work(plan.sharing, values), wanted)
-        return Divided(shares, inputs.relations, nothing, [])
+        return SharedQuery(shares, inputs.relations, nothing, [])
     fixpoint = Fixpoint(plan, inputs, start, run)
     facts = fixpoint.relations_read()
     join = Binding(plan, inputs.databases, facts, run, derive=derived).join()
     if join is None:
-        return Divided([], {}, nothing, fixpoint.counts, fixpoint.dropped)
+        return SharedQuery([], {}, nothing, fixpoint.counts, fixpoint.dropped)
     shares = split(join, start, wanted, run.cancel)
     relations = {name: whole(held) for name, held in facts.items()}
-    return Divided(shares, relations, join.counts, fixpoint.counts, fixpoint.dropped)
+    return SharedQuery(shares, relations, join.counts, fixpoint.counts, fixpoint.dropped)
 
 
 def is_rows(plan: Plan) -> bool:

@@ -16,9 +16,9 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from adalog.cluster.line import Address, Line
-from adalog.cluster.refusals import Refused, error_of, said_of
-from adalog.cluster.shipping import Shipped
+from adalog.cluster.cancellation import Address, CancellationChannel
+from adalog.cluster.refusals import TaskRefusal, error_of, error_values
+from adalog.cluster.shipping import ShippedSnapshot
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.answer.parquet import Output, Part, write_part
 from adalog.executor.bounds.budget import Memory
@@ -26,14 +26,14 @@ from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.run import Run
 from adalog.executor.evaluation.bind import Binding
 from adalog.executor.evaluation.fixpoint import derived
-from adalog.executor.evaluation.local import Ran, answer_columns, collector_for, run_join
+from adalog.executor.evaluation.local import JoinOutcome, answer_columns, collector_for, run_join
 from adalog.executor.join.batch import Batch, Column
 from adalog.executor.join.driver import Driver
 from adalog.executor.join.generic_join import GenericJoin, LevelCounts
 from adalog.executor.question.inputs import Inputs
 from adalog.executor.spark.combining import combined
-from adalog.executor.spark.exchange import Arrived, ByHash, ByOrder, Exchange, sent
-from adalog.executor.spark.made import made_up
+from adalog.executor.spark.exchange import ByHash, ByOrder, Exchange, ExchangedRows, sent
+from adalog.executor.spark.made_values import made_up
 from adalog.executor.spark.wire import column_of, from_bytes, said_in, to_bytes
 from adalog.planner.model.plan import Plan
 from adalog.planner.rules.sharing import SHARE
@@ -59,7 +59,7 @@ class Job:
 
     key: str
     plan: Plan
-    databases: Mapping[str, Shipped]
+    databases: Mapping[str, ShippedSnapshot]
     relations: Mapping[str, Sequence[Column]]
     start: Batch
     made: Sequence[Any]
@@ -69,7 +69,7 @@ class Job:
     line: Address
     ordered: bool = False
     output: Output | None = None
-    arrived: Arrived | None = None
+    arrived: ExchangedRows | None = None
     exchange: Exchange | None = None
     round: int = 0
 
@@ -79,10 +79,10 @@ class Job:
         return self.arrived is not None and isinstance(self.arrived.exchange, ByOrder)
 
 
-class Watched(Cancel):
+class JobCancel(Cancel):
     """Stops, too, once the driver says that the job is over: Spark itself takes seconds to end a task's worker."""
 
-    def __init__(self, timeout_ms: int | None, line: Line) -> None:
+    def __init__(self, timeout_ms: int | None, line: CancellationChannel) -> None:
         super().__init__(None if timeout_ms is None else monotonic() + timeout_ms / 1000)
         self.line = line
         self.looked = 0.0
@@ -104,7 +104,7 @@ class _Bound:
     databases: Mapping[str, Snapshot]
     common: Run
 
-    def run(self, job: Job, prefixes: Batch, depth: int, number: int) -> tuple[Ran, bool]:
+    def run(self, job: Job, prefixes: Batch, depth: int, number: int) -> tuple[JoinOutcome, bool]:
         """The share's rows, each once, and no more of them than the answer can need; whether those are enough for
         the whole answer."""
         cancel, values = self.common.cancel, self.common.values
@@ -113,13 +113,13 @@ class _Bound:
             if job.in_order or job.plan.distinct or job.plan.weighted:
                 # Else sums of two tasks may be the same one.
                 rows = rows.distinct(cancel.check)
-            return Ran(rows, [LevelCounts() for _ in job.plan.levels]), False
+            return JoinOutcome(rows, [LevelCounts() for _ in job.plan.levels]), False
         enough = collector_for(job.plan, job.most, cancel).enough
         ran = self._run(job, prefixes, depth)
         rows = combined(job.plan, ran.rows, values, cancel, ordered=job.ordered)
         return replace(ran, rows=rows), enough is not None and ran.rows.size >= enough
 
-    def _run(self, job: Job, prefixes: Batch, depth: int) -> Ran:
+    def _run(self, job: Job, prefixes: Batch, depth: int) -> JoinOutcome:
         if self.join is None:
             relations = {name: list(columns) for name, columns in job.relations.items()}
             relations[SHARE] = list(prefixes.columns.values())
@@ -128,11 +128,11 @@ class _Bound:
         self.join.counts = [LevelCounts() for _ in self.join.levels]
         collector = collector_for(job.plan, job.most, self.common.cancel)
         Driver(self.join, collector, self.common.cancel).run(prefixes, depth)
-        return Ran(collector.rows(), self.join.counts)
+        return JoinOutcome(collector.rows(), self.join.counts)
 
 
 _memory = Memory()
-_watched: OrderedDict[str, Watched] = OrderedDict()
+_watched: OrderedDict[str, JobCancel] = OrderedDict()
 _bound: OrderedDict[str, _Bound] = OrderedDict()
 _WORKER: Final = socket.gethostname()
 
@@ -186,8 +186,8 @@ def run_share(job: Job, share: pa.Buffer) -> pa.Buffer:
     except AdalogError as error:
         if not cancel.line.connected:
             # The others would go on to their end before anybody heard of it.
-            raise Refused(error) from None
-        answer, enough = to_bytes(Batch(0, {}), {"error": said_of(error)}), error.code is not Code.CANCELLED
+            raise TaskRefusal(error) from None
+        answer, enough = to_bytes(Batch(0, {}), {"error": error_values(error)}), error.code is not Code.CANCELLED
     if enough:
         cancel.line.end_for_all()
     return answer
@@ -233,7 +233,7 @@ def _writing(output: Output) -> Iterator[None]:
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class TaskAnswer:
     """One task's answer. `said`: what it says beside its rows. `error`: what was wrong in place of rows."""
 
     answer: pa.Buffer
@@ -245,17 +245,17 @@ class Answered:
         return from_bytes(self.answer)[0]
 
 
-def answered(answer: pa.Buffer) -> Answered:
+def answered(answer: pa.Buffer) -> TaskAnswer:
     """What `run_share` made."""
     said = said_in(answer)
-    return Answered(answer, said, error_of(said["error"]) if "error" in said else None)
+    return TaskAnswer(answer, said, error_of(said["error"]) if "error" in said else None)
 
 
-def _watching(job: Job) -> Watched:
+def _watching(job: Job) -> JobCancel:
     """The job's flag in this worker, which hears the driver; looked at anew by each task."""
     found = _watched.get(job.key)
     if found is None:
-        found = _watched[job.key] = Watched(job.timeout_ms, Line(job.line, job.key))
+        found = _watched[job.key] = JobCancel(job.timeout_ms, CancellationChannel(job.line, job.key))
         while len(_watched) > _KEPT_BOUND:
             _, oldest = _watched.popitem(last=False)
             oldest.line.hang_up()
@@ -264,7 +264,7 @@ def _watching(job: Job) -> Watched:
     return found
 
 
-def _bind(job: Job, cancel: Watched) -> _Bound:
+def _bind(job: Job, cancel: JobCancel) -> _Bound:
     """The job's join, bound by the first of its tasks that this worker gets and kept for the others."""
     found = _bound.get(job.key)
     if found is None or found.common.cancel is not cancel:

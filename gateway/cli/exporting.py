@@ -15,8 +15,8 @@ from adalog.gateway.cli.output.formats import Warned, print_warnings
 from adalog.gateway.cli.output.stages import Shown, bar_on
 from adalog.gateway.settings.config import Settings
 from adalog.pipeline.exporting.export import export
-from adalog.pipeline.exporting.target import check
-from adalog.pipeline.importing.read.reading import SparkRunner
+from adalog.pipeline.exporting.target import check_target
+from adalog.pipeline.importing.read.spark_runner import SparkRunner
 from adalog.schema.arguments.basis import future, read_instant
 from adalog.store.reading import read_folder
 from adalog.store.snapshot.moments import check_moment
@@ -31,7 +31,7 @@ def run_export(
 ) -> None:
     """Exports, and prints what was written. Raises AdalogError as `export` does."""
     moment = None if as_of is None else _moment(as_of)
-    check(to)
+    check_target(to)
     # Without the folder's lock: whoever has it, or wants it, is not disturbed.
     newest = read_folder(settings.data)
     view = _view(newest, moment)

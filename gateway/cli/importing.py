@@ -16,9 +16,9 @@ from adalog.gateway.cli.output.stages import Shown, bar_on
 from adalog.gateway.opening import open_database
 from adalog.gateway.settings.config import Settings
 from adalog.pipeline.folding import folding_on
-from adalog.pipeline.importing.loading import Outcome, load
-from adalog.pipeline.importing.read.mapping import Plan, mapping_of, mapping_text
-from adalog.pipeline.importing.read.reading import SparkRunner
+from adalog.pipeline.importing.read.mapping import ImportPlan, mapping_of, mapping_text
+from adalog.pipeline.importing.read.spark_runner import SparkRunner
+from adalog.pipeline.importing.write.loading import ImportOutcome, load
 
 _SPARK_SECONDS = 240.0
 # A server says something more often than this.
@@ -27,7 +27,7 @@ _SILENCE_SECONDS = 120.0
 
 def run_import(
     settings: Settings,
-    plan: Plan,
+    plan: ImportPlan,
     out: Console,
     err: Console,
     *,
@@ -82,7 +82,7 @@ def ask_for_import(
             elif kind == "rejected":
                 rejected.write(said["file"], said["text"])
             elif kind == "done":
-                outcome = Outcome(**said)
+                outcome = ImportOutcome(**said)
     assert outcome is not None, "it comes last, or an error was raised"
     _say(outcome, out, err, quarantine, max_errors, dry_run=dry_run)
     return outcome.accepted
@@ -118,7 +118,9 @@ class Rejected:
         self._begun.add(path.name)
 
 
-def _say(outcome: Outcome, out: Console, err: Console, quarantine: str, max_errors: int, *, dry_run: bool) -> None:
+def _say(
+    outcome: ImportOutcome, out: Console, err: Console, quarantine: str, max_errors: int, *, dry_run: bool
+) -> None:
     if outcome.rejected:
         where = f"{outcome.rejected:,} rows were rejected; {quarantine} has them, with reasons"
         end = "" if outcome.accepted else f". More than {max_errors:,} are too many: nothing was imported"

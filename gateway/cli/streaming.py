@@ -11,17 +11,17 @@ from typing import Final
 import orjson
 from rich.console import Console
 
-from adalog.cluster.session import Live, Session
+from adalog.cluster.session import Cluster, Session
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.kernels.loading import load_kernels
 from adalog.gateway.cli.backend import Remote
 from adalog.gateway.cli.importing import Rejected, wish_of
 from adalog.gateway.opening import open_database
 from adalog.gateway.settings.config import Settings
-from adalog.pipeline.importing.loading import Outcome, load
-from adalog.pipeline.importing.read.mapping import Plan
-from adalog.pipeline.importing.read.reading import SparkRunner
-from adalog.pipeline.importing.streaming import Sink, Streaming
+from adalog.pipeline.importing.read.mapping import ImportPlan
+from adalog.pipeline.importing.read.spark_runner import SparkRunner
+from adalog.pipeline.importing.write.loading import ImportOutcome, load
+from adalog.pipeline.importing.write.streaming import Sink, Streaming
 from adalog.store.database import Database
 
 _SPARK_SECONDS: Final = 240.0
@@ -42,7 +42,7 @@ class Chosen:
 
 
 def run_stream(
-    place: Remote | Settings, settings: Settings, plan: Plan, chosen: Chosen, out: Console, err: Console
+    place: Remote | Settings, settings: Settings, plan: ImportPlan, chosen: Chosen, out: Console, err: Console
 ) -> None:
     """Imports what appears, until it is interrupted; a line of JSON for each batch. Raises what a batch was refused
     with. `settings`: those of Spark count."""
@@ -60,7 +60,7 @@ def run_stream(
         def stopped() -> bool:
             return any(stream.stopped for stream in streams)
 
-        def tell(source: str, number: int, came: Outcome | AdalogError) -> None:
+        def tell(source: str, number: int, came: ImportOutcome | AdalogError) -> None:
             if isinstance(came, AdalogError):
                 err.print(
                     f"batch {number} of {source} is tried again: {came.message}", markup=False, soft_wrap=True
@@ -79,7 +79,7 @@ def run_stream(
 
 
 @contextmanager
-def _sink(place: Remote | Settings, live: Live, chosen: Chosen, stopped: Callable[[], bool]) -> Iterator[Sink]:
+def _sink(place: Remote | Settings, live: Cluster, chosen: Chosen, stopped: Callable[[], bool]) -> Iterator[Sink]:
     if isinstance(place, Remote):
         yield _Server(place, chosen, stopped)
         return
@@ -90,13 +90,13 @@ def _sink(place: Remote | Settings, live: Live, chosen: Chosen, stopped: Callabl
 class _Folder:
     """Batches into a folder that this process has."""
 
-    def __init__(self, database: Database, live: Live, chosen: Chosen, stopped: Callable[[], bool]) -> None:
+    def __init__(self, database: Database, live: Cluster, chosen: Chosen, stopped: Callable[[], bool]) -> None:
         self._database = database
         self._live = live
         self._chosen = chosen
         self._told = _Stoppable(stopped)
 
-    def imported(self, plan: Plan, key: str, quarantine: Path) -> Outcome:
+    def imported(self, plan: ImportPlan, key: str, quarantine: Path) -> ImportOutcome:
         runner = SparkRunner(self._live, self._told)
         most = self._chosen.max_errors
         return _accepted(
@@ -112,7 +112,7 @@ class _Server:
         self._chosen = chosen
         self._told = _Stoppable(stopped)
 
-    def imported(self, plan: Plan, key: str, quarantine: Path) -> Outcome:
+    def imported(self, plan: ImportPlan, key: str, quarantine: Path) -> ImportOutcome:
         [source] = plan.sources
         wish = wish_of(self._chosen.mapping, {}, max_errors=self._chosen.max_errors, dry_run=False)
         wish |= {"files": {source.name: list(source.files)}, "idempotencyKey": key}
@@ -122,11 +122,11 @@ class _Server:
             if kind == "rejected":
                 rejected.write(said["file"], said["text"])
             elif kind == "done":
-                return _accepted(Outcome(**said), quarantine)
+                return _accepted(ImportOutcome(**said), quarantine)
         raise AssertionError("done comes last, or an error was raised")
 
 
-def _accepted(outcome: Outcome, quarantine: Path) -> Outcome:
+def _accepted(outcome: ImportOutcome, quarantine: Path) -> ImportOutcome:
     if not outcome.accepted:
         raise AdalogError(
             Code.ARG_INVALID,

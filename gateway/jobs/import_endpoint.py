@@ -21,8 +21,8 @@ from adalog.gateway.jobs.job_endpoint import Kind, asks_as_owner, members
 from adalog.gateway.jobs.outbox import Outbox
 from adalog.gateway.settings.config import Settings
 from adalog.gateway.settings.kinds import import_places
+from adalog.pipeline.importing.read.import_folders import ImportFolders
 from adalog.pipeline.importing.read.mapping import mapping_of
-from adalog.pipeline.importing.read.places import Places
 from adalog.schema.background import elsewhere
 
 # `file`: the mapping's absolute path where the client is, to which its paths are relative. `schema`: the
@@ -51,7 +51,7 @@ def imports_asked_for(imports: Imports, settings: Settings) -> Kind:
     return Kind("import", "nothing was imported", check_import, begin)
 
 
-def _wish(text: bytes, places: Places) -> Wish:
+def _wish(text: bytes, places: ImportFolders) -> Wish:
     """The import that a request asks for. Raises what is wrong with it."""
     said = _members(text)
     plan = mapping_of(said["mapping"], Path(said.get("file", "/mapping.yaml")), said.get("paths", {}))
@@ -75,9 +75,9 @@ def _members(text: bytes) -> dict[str, Any]:
     return given
 
 
-def _places(settings: Settings, principal: Principal, scope: Scope) -> Places:
+def _places(settings: Settings, principal: Principal, scope: Scope) -> ImportFolders:
     """Where sources may lie; without a setting nowhere, unless the server's own user asks."""
     named = settings.import_folders
     if named is not None:
         return import_places(named)
-    return Places.anywhere() if asks_as_owner(principal, scope) else Places()
+    return ImportFolders.anywhere() if asks_as_owner(principal, scope) else ImportFolders()

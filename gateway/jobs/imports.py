@@ -18,10 +18,10 @@ from adalog.executor.spark.engine import SparkEngine
 from adalog.gateway.jobs.jobs import AnyOutbox, Jobs
 from adalog.gateway.jobs.outbox import LAST, Event, Outbox, ThreadsOutbox, Told
 from adalog.gateway.settings.config import Settings
-from adalog.pipeline.importing.loading import load
-from adalog.pipeline.importing.read.mapping import Plan
-from adalog.pipeline.importing.read.reading import SparkRunner, Watching
-from adalog.pipeline.importing.read.runner import Runner
+from adalog.pipeline.importing.read.mapping import ImportPlan
+from adalog.pipeline.importing.read.runner import ImportRunner
+from adalog.pipeline.importing.read.spark_runner import JobProgress, SparkRunner
+from adalog.pipeline.importing.write.loading import load
 from adalog.schema.errors import describe, internal
 from adalog.store.database import Database
 
@@ -41,7 +41,7 @@ Elsewhere = Callable[["Wish"], Generator[Event | None]]
 class Wish:
     """An import that is asked for, whose places were checked."""
 
-    plan: Plan
+    plan: ImportPlan
     max_errors: int
     dry_run: bool
     key: str | None = None
@@ -55,7 +55,7 @@ class Imports:
         database: Database,
         pool: Pool,
         settings: Settings,
-        runner: Callable[[Watching], Runner] | None = None,
+        runner: Callable[[JobProgress], ImportRunner] | None = None,
         elsewhere: Elsewhere | None = None,
     ) -> None:
         """elsewhere: has another process do them, which says first that one has begun, and None now and then."""
@@ -122,7 +122,7 @@ class Imports:
                 _tell_rejected(rejected, outbox)
             return asdict(outcome)
 
-    def _spark_runner(self, told: Watching) -> Runner:
+    def _spark_runner(self, told: JobProgress) -> ImportRunner:
         spark = self._pool.spark
         assert isinstance(spark, SparkEngine), "looked at before"
         until = time.monotonic() + _SPARK_SECONDS

@@ -26,15 +26,15 @@ _ABOVE: Final = """\
 The setting `ADALOG_IDLE_SECONDS` is the option `--idle-seconds` of `adalog serve`, and the key `idle_seconds` of a
 settings file. The command line goes before the environment, then the folder of secrets, then the file, then the
 default. `adalog settings` prints every setting with its value and its source. A wrong value ends the start; an
-unknown name is reported. Secrets are not taken from the command line, where other users of the machine can read them.
+unknown name is reported. Secrets are not taken from the command line, which other users of the machine can read.
 
 A list is separated by commas; in a file it may be a list. A setting that is on or off is written so.
 """
 _BELOW: Final = """
 ## Former settings
 
-These are constants now, or follow from other settings. One that is still set has no effect, and is named in a warning
-at the start: {retired}.
+These are constants now, or follow from other settings. One that is still set has no effect; a warning at the start
+names it: {retired}.
 """
 
 

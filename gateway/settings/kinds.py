@@ -20,7 +20,7 @@ from adalog.cluster.addresses import check_address
 from adalog.cluster.properties import parsed
 from adalog.datalog.errors import AdalogError, quoted
 from adalog.gateway.settings.backup_places import BackupPlaces
-from adalog.pipeline.importing.read.places import Places
+from adalog.pipeline.importing.read.import_folders import ImportFolders
 from adalog.store.files.addresses import check_name, shown, without_secrets
 from adalog.store.files.folder import check_is_folder, is_address
 
@@ -44,9 +44,9 @@ _REDIS_SCHEMES = ("redis://", "rediss://", "unix://")
 _SECRET_LETTERS = 32
 
 
-def import_places(text: str) -> Places:
+def import_places(text: str) -> ImportFolders:
     """Folders and addresses separated by commas, or `off`. Raises ValueError for anything else."""
-    return Places() if text == "off" else _wrong_as_value(Places.of)(text)
+    return ImportFolders() if text == "off" else _wrong_as_value(ImportFolders.of)(text)
 
 
 def _wrong_as_value(read: Callable[[str], T]) -> Callable[[str], T]:

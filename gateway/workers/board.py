@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from adalog.cluster.seen import STATES, Seen
+from adalog.cluster.status import STATES, SessionStatus
 from adalog.executor.bounds.beside import Beside
 from adalog.gateway.workers.fills import SharedFills
 
@@ -60,16 +60,16 @@ class Board:
         """For the supervisor to say."""
         self._numbers[_READY], self._numbers[_RESTARTS] = ready, restarts
 
-    def tell_spark(self, seen: Seen) -> None:
+    def tell_spark(self, seen: SessionStatus) -> None:
         """For the worker to say that has the session."""
         told = STATES.index(seen.state), seen.cores, seen.tasks, int(1e6 * seen.idle_seconds)
         self._numbers[_SPARK : _SPARK + len(told)] = told
 
     @property
-    def spark(self) -> Seen:
+    def spark(self) -> SessionStatus:
         """What that worker said last."""
         state, cores, tasks, micros = self._numbers[_SPARK : _SPARK + 4].tolist()
-        return Seen(STATES[state], cores, tasks, micros / 1e6)
+        return SessionStatus(STATES[state], cores, tasks, micros / 1e6)
 
     def wrote(self, worker: int, t: int) -> None:
         """A worker's transaction is on disk, and is about to be answered."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from prometheus_client.metrics_core import Metric
 
-from adalog.cluster.seen import Seen
+from adalog.cluster.status import SessionStatus
 from adalog.executor.bounds.beside import Beside
 from adalog.gateway.observe.metrics import Metrics
 from adalog.gateway.workers.calls import Calls, Gone, Service
@@ -18,7 +18,7 @@ from adalog.gateway.workers.post import Post
 if TYPE_CHECKING:
     from adalog.executor.bounds.budget import Memory
     from adalog.executor.spark.engine import SparkEngine
-    from adalog.executor.spark.remote import Back, RemoteSpark, Sent
+    from adalog.executor.spark.remote import RemoteAnswer, RemoteJoin, RemoteSpark
 
 _WITH_SPARK: Final = 0
 _JOIN, _IMPORT = "join", "import"
@@ -82,15 +82,17 @@ class Workers:
         """Runs what the others send, and says how it stands with the session."""
         from adalog.executor.spark.remote import run_sent
 
-        def joined(gone: Gone, sent: Sent) -> Iterator[Back]:
+        def joined(gone: Gone, sent: RemoteJoin) -> Iterator[RemoteAnswer]:
             yield run_sent(engine, memory, sent, gone)
 
         def tell() -> None:
             while not self._ended.wait(_TELL_SECONDS):
                 cluster = engine.cluster
-                self.board.tell_spark(Seen(engine.state, engine.cores, cluster.tasks, cluster.idle_seconds))
+                self.board.tell_spark(
+                    SessionStatus(engine.state, engine.cores, cluster.tasks, cluster.idle_seconds)
+                )
 
-        self.board.tell_spark(Seen("starting", 0, 0, 0.0))
+        self.board.tell_spark(SessionStatus("starting", 0, 0, 0.0))
         self._services[_JOIN] = joined
         threading.Thread(target=tell, name="adalog-spark-told", daemon=True).start()
 
@@ -98,7 +100,7 @@ class Workers:
         """The session of the worker that has it."""
         from adalog.executor.spark.remote import RemoteSpark
 
-        def ask(sent: Sent) -> Generator[Back | None]:
+        def ask(sent: RemoteJoin) -> Generator[RemoteAnswer | None]:
             return self._calls.ask(_WITH_SPARK, _JOIN, sent, tick=_LOOK_SECONDS)
 
         return RemoteSpark(ask, lambda: self.board.spark)

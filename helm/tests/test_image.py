@@ -47,7 +47,9 @@ def test_what_is_copied_is_there_and_is_sent() -> None:
 
 def test_every_package_is_copied() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    packages = {each.removesuffix("*") for each in project["tool"]["setuptools"]["packages"]["find"]["include"]}
+    (sources,) = project["tool"]["setuptools"]["packages"]["find"]["where"]
+    links = [path for path in ROOT.joinpath(sources, "adalog").iterdir() if path.is_symlink()]
+    packages = {sources, *(link.readlink().name for link in links)}
     copied = {word for each in instructions() if each.name == "COPY" for word in each.words[:-1]}
     assert packages <= copied
     assert {project["project"]["readme"], *project["project"]["license-files"]} <= copied

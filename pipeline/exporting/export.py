@@ -15,12 +15,12 @@ from typing import Final, Protocol, TypeVar
 from uuid import uuid4
 
 from adalog.cluster.addresses import is_address
-from adalog.cluster.shipping import Shipped
+from adalog.cluster.shipping import ShippedSnapshot
 from adalog.pipeline.exporting.folder import MANIFEST, SCHEMA, ExportedAttribute, File, Listing, folder_names
-from adalog.pipeline.exporting.parts import ExportJob, Share, write_shares
+from adalog.pipeline.exporting.parts import ExportJob, ExportShare, write_shares
 from adalog.pipeline.exporting.schema import idents_of, schema_text
-from adalog.pipeline.exporting.target import Writing, check, writing
-from adalog.pipeline.exporting.values import tags_of
+from adalog.pipeline.exporting.target import ExportTarget, check_target, export_target
+from adalog.pipeline.exporting.value_columns import tags_of
 from adalog.store.files.private import FOLDER_MODE, opener
 from adalog.store.snapshot.manifest import Manifest
 from adalog.store.snapshot.snapshot import Snapshot
@@ -46,7 +46,7 @@ class Runner(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ExportOutcome:
     """What an export wrote. bytes: of the attributes' files."""
 
     t: int
@@ -57,15 +57,15 @@ class Outcome:
     seconds: float
 
 
-def export(snapshot: Snapshot, runner: Runner, to: Path | str, form: str, rows: int = ROWS) -> Outcome:
+def export(snapshot: Snapshot, runner: Runner, to: Path | str, form: str, rows: int = ROWS) -> ExportOutcome:
     """Writes a view, which may be a history, into a folder or to an address where nothing is yet.
 
     Raises ARG_INVALID for a folder with something in it.
     """
     began = time.monotonic()
     to = str(to)
-    check(to)
-    with writing(to) as place, _database_folder(place) as database:
+    check_target(to)
+    with export_target(to) as place, _database_folder(place) as database:
         attributes = _exported(snapshot)
         names = folder_names(each.ident for each in attributes)
         for name in names.values():
@@ -99,7 +99,7 @@ def export(snapshot: Snapshot, runner: Runner, to: Path | str, form: str, rows: 
         with place.file(MANIFEST) as stream:
             stream.write(Listing(form, snapshot.t, snapshot.is_history, exported, named).written())
     every = [file for each in exported for file in each.files]
-    return Outcome(
+    return ExportOutcome(
         snapshot.t,
         sum(file.datoms for file in every),
         len(exported),
@@ -121,7 +121,7 @@ def _exported(snapshot: Snapshot) -> list[Attribute]:
 
 
 @contextmanager
-def _database_folder(place: Writing) -> Iterator[Path | None]:
+def _database_folder(place: ExportTarget) -> Iterator[Path | None]:
     """Where tasks find what they need of the database: beside what they write; None: it goes with them."""
     if is_address(place.place):
         yield None
@@ -132,7 +132,7 @@ def _database_folder(place: Writing) -> Iterator[Path | None]:
     shutil.rmtree(path)
 
 
-def _shipped(manifest: Manifest, attribute: Attribute, folder: Path | None) -> Shipped:
+def _shipped(manifest: Manifest, attribute: Attribute, folder: Path | None) -> ShippedSnapshot:
     """What an attribute's tasks need of the database: a worker checks what it opens, and need not check all."""
     # Once it may have been of another type.
     tags = set(manifest.blocks) if manifest.history else tags_of(str(attribute.value_type))
@@ -145,27 +145,29 @@ def _shipped(manifest: Manifest, attribute: Attribute, folder: Path | None) -> S
         young={tag: each for tag, each in manifest.young.items() if tag in tags},
     )
     if folder is None:
-        return Shipped(uuid4().hex, pickle.dumps(own.located(), protocol=5), None, afar=True)
+        return ShippedSnapshot(uuid4().hex, pickle.dumps(own.located(), protocol=5), None, afar=True)
     path = folder / str(attribute.id)
     with open(path, "wb", opener=opener) as file:
         pickle.dump(own, file, protocol=5)
-    return Shipped(uuid4().hex, None, str(path))
+    return ShippedSnapshot(uuid4().hex, None, str(path))
 
 
-def _shares(snapshot: Snapshot, attribute: Attribute, database: Shipped, folder: str, rows: int) -> Iterator[Share]:
+def _shares(
+    snapshot: Snapshot, attribute: Attribute, database: ShippedSnapshot, folder: str, rows: int
+) -> Iterator[ExportShare]:
     bounds = [_LEAST, *snapshot.data_of(attribute.id).cuts(rows), _MOST]
     for number, (low, high) in enumerate(pairwise(bounds)):
         ident, value_type = str(attribute.ident), str(attribute.value_type)
-        yield Share(database, attribute.id, ident, value_type, folder, number, low, high)
+        yield ExportShare(database, attribute.id, ident, value_type, folder, number, low, high)
 
 
-def _tasks(snapshot: Snapshot, shares: Sequence[Share], rows: int) -> list[tuple[Share, ...]]:
+def _tasks(snapshot: Snapshot, shares: Sequence[ExportShare], rows: int) -> list[tuple[ExportShare, ...]]:
     """The shares of each task: small ones together."""
     parts: dict[int, int] = {}
     for share in shares:
         parts[share.attribute] = parts.get(share.attribute, 0) + 1
-    tasks: list[tuple[Share, ...]] = []
-    held: list[Share] = []
+    tasks: list[tuple[ExportShare, ...]] = []
+    held: list[ExportShare] = []
     size = 0
     for share in shares:
         data = snapshot.data_of(share.attribute)

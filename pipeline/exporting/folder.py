@@ -20,7 +20,7 @@ import orjson
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import Keyword
-from adalog.pipeline.exporting.origin import Origin
+from adalog.pipeline.exporting.origin import ExportOrigin
 from adalog.store.files.formats import EXPORT, check_format
 from adalog.store.files.private import FOLDER_MODE
 
@@ -74,7 +74,7 @@ class Listing:
         return orjson.dumps({"version": EXPORT.newest, **asdict(self)}, option=orjson.OPT_INDENT_2) + b"\n"
 
 
-def read_manifest(origin: Origin) -> Listing:
+def read_manifest(origin: ExportOrigin) -> Listing:
     """What a place says that it holds. Raises ARG_INVALID where it is no export, or not a whole one."""
     path = origin.told(MANIFEST)
     try:
@@ -105,7 +105,7 @@ def read_manifest(origin: Origin) -> Listing:
     return manifest
 
 
-def _check_there(origin: Origin, name: str, file: File) -> None:
+def _check_there(origin: ExportOrigin, name: str, file: File) -> None:
     path = origin.told(name)
     try:
         size = origin.size(name)
@@ -158,7 +158,7 @@ def _encoded(part: str, *, capitals: bool) -> str:
 # Writing
 
 
-def check_target(to: Path) -> None:
+def check_folder(to: Path) -> None:
     """Raises ARG_INVALID unless a folder can be made there: nothing is there, or an empty one."""
     if to.is_dir():
         if any(to.iterdir()):
@@ -170,7 +170,7 @@ def check_target(to: Path) -> None:
 
 
 @contextmanager
-def unfinished(to: Path) -> Iterator[Path]:
+def unfinished_folder(to: Path) -> Iterator[Path]:
     """A folder beside `to` that becomes it at the end; where that is not reached, it goes with what is in it."""
     path = to.parent / f".{to.name}.{uuid4().hex[:12]}.partial"
     try:

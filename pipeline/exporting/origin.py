@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from adalog.cluster.addresses import is_address, opened, reached, shown
+from adalog.cluster.addresses import file_system_at, is_address, reporting_errors, shown
 
 
-class Origin:
+class ExportOrigin:
     """A place that is read from, by this process and by tasks. Pickles."""
 
     def __init__(self, place: str) -> None:
@@ -28,8 +28,8 @@ class Origin:
         cannot be used."""
         if not is_address(self.place):
             return Path(self.place, name).stat().st_size
-        system, path = opened(self.place)
-        with reached(self.place):
+        system, path = file_system_at(self.place)
+        with reporting_errors(self.place):
             [found] = system.get_file_info([f"{path}/{name}"])
         if not found.is_file:
             raise FileNotFoundError(2, "there is no such file")
@@ -49,6 +49,6 @@ class Origin:
             with Path(self.place, name).open("rb") as file:
                 yield file
             return
-        system, path = opened(self.place)
-        with reached(self.place), system.open_input_file(f"{path}/{name}") as stream:
+        system, path = file_system_at(self.place)
+        with reporting_errors(self.place), system.open_input_file(f"{path}/{name}") as stream:
             yield stream

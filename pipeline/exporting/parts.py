@@ -11,13 +11,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from adalog.cluster.shipping import Shipped
+from adalog.cluster.shipping import ShippedSnapshot
 from adalog.datalog.edn.writer import write
 from adalog.datalog.errors import AdalogError, Code
+from adalog.pipeline.exporting.edn_columns import lines_of, texts_of
 from adalog.pipeline.exporting.folder import File
-from adalog.pipeline.exporting.target import Writing
-from adalog.pipeline.exporting.texts import lines_of, texts_of
-from adalog.pipeline.exporting.values import OtherType, TooLarge, column_of, type_of
+from adalog.pipeline.exporting.target import ExportTarget
+from adalog.pipeline.exporting.value_columns import OtherType, TooLarge, column_of, type_of
 from adalog.store.tries.columns import Columns
 from adalog.store.values.codes import Codes
 
@@ -34,16 +34,16 @@ _NO_DICTIONARY: Final = frozenset({"long", "ref", "double", "float", "instant", 
 class ExportJob:
     """What the tasks of an export share."""
 
-    to: Writing
+    to: ExportTarget
     format: str
     history: bool
 
 
-class Share(NamedTuple):
+class ExportShare(NamedTuple):
     """The datoms of an attribute of the entities from `low` to before `high`: one file. database: the part of it
     that is needed. number: among the attribute's files."""
 
-    database: Shipped
+    database: ShippedSnapshot
     attribute: int
     ident: str
     type: str
@@ -53,7 +53,7 @@ class Share(NamedTuple):
     high: int
 
 
-def write_shares(job: ExportJob, shares: Sequence[Share]) -> list[tuple[int, File]]:
+def write_shares(job: ExportJob, shares: Sequence[ExportShare]) -> list[tuple[int, File]]:
     """The files of some shares, with their attributes."""
     written = []
     for share in shares:
@@ -71,7 +71,7 @@ def write_shares(job: ExportJob, shares: Sequence[Share]) -> list[tuple[int, Fil
     return written
 
 
-def _write_parquet(file: BinaryIO, job: ExportJob, share: Share, rows: Columns, codes: Codes) -> None:
+def _write_parquet(file: BinaryIO, job: ExportJob, share: ExportShare, rows: Columns, codes: Codes) -> None:
     kind = type_of(share.type)
     is_text = share.type not in _NO_DICTIONARY
     fields = [
@@ -99,7 +99,7 @@ def _write_parquet(file: BinaryIO, job: ExportJob, share: Share, rows: Columns, 
                 writer.write_batch(pa.record_batch(columns, schema=schema), row_group_size=len(piece))
 
 
-def _parquet_columns(rows: Columns, share: Share, history: bool, codes: Codes) -> Iterator[list[pa.Array]]:
+def _parquet_columns(rows: Columns, share: ExportShare, history: bool, codes: Codes) -> Iterator[list[pa.Array]]:
     """The columns of a row group, or of several, where the values are large."""
     try:
         v = column_of(codes, rows.v, share.type)
@@ -116,7 +116,7 @@ def _parquet_columns(rows: Columns, share: Share, history: bool, codes: Codes) -
     yield [pa.array(rows.e), v, pa.array(rows.t), *([pa.array(rows.added)] if history else [])]
 
 
-def _write_edn(file: BinaryIO, share: Share, rows: Columns, codes: Codes) -> None:
+def _write_edn(file: BinaryIO, share: ExportShare, rows: Columns, codes: Codes) -> None:
     for piece in _pieces(rows, _GROUP["edn"]):
         for lines in _lines(piece, share, codes):
             ends = np.frombuffer(lines.buffers()[1], np.int64)
@@ -125,7 +125,7 @@ def _write_edn(file: BinaryIO, share: Share, rows: Columns, codes: Codes) -> Non
             )
 
 
-def _lines(rows: Columns, share: Share, codes: Codes) -> Iterator[pa.Array]:
+def _lines(rows: Columns, share: ExportShare, codes: Codes) -> Iterator[pa.Array]:
     try:
         v = texts_of(codes, rows.v, share.type)
     except TooLarge:

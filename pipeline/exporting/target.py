@@ -10,13 +10,13 @@ from typing import BinaryIO
 
 from pyarrow import fs
 
-from adalog.cluster.addresses import is_address, opened, reached, shown
+from adalog.cluster.addresses import file_system_at, is_address, reporting_errors, shown
 from adalog.datalog.errors import AdalogError, Code
-from adalog.pipeline.exporting.folder import check_target, unfinished
+from adalog.pipeline.exporting.folder import check_folder, unfinished_folder
 from adalog.store.files.private import FOLDER_MODE, opener
 
 
-class Writing:
+class ExportTarget:
     """A place that is written to, by this process and by tasks: a folder, or an address. Pickles."""
 
     def __init__(self, place: str) -> None:
@@ -31,8 +31,8 @@ class Writing:
     def file(self, name: str) -> Iterator[BinaryIO]:
         """A new file, whole and on disk after the block."""
         if is_address(self.place):
-            system, path = opened(self.place)
-            with reached(self.place), system.open_output_stream(f"{path}/{name}") as stream:
+            system, path = file_system_at(self.place)
+            with reporting_errors(self.place), system.open_output_stream(f"{path}/{name}") as stream:
                 yield stream
             return
         with open(Path(self.place, name), "wb", opener=opener) as file:
@@ -47,20 +47,20 @@ class Writing:
                 if own.name not in named:
                     own.unlink()
             return
-        system, path = opened(self.place)
-        with reached(self.place):
+        system, path = file_system_at(self.place)
+        with reporting_errors(self.place):
             for found in system.get_file_info(fs.FileSelector(f"{path}/{folder}", allow_not_found=True)):
                 if found.base_name not in named:
                     system.delete_file(found.path)
 
 
-def check(to: str) -> None:
+def check_target(to: str) -> None:
     """Raises ARG_INVALID unless nothing is there: no folder, or an empty one."""
     if not is_address(to):
-        check_target(Path(to))
+        check_folder(Path(to))
         return
-    system, path = opened(to)
-    with reached(to):
+    system, path = file_system_at(to)
+    with reporting_errors(to):
         found = system.get_file_info(fs.FileSelector(path, allow_not_found=True))
     if found:
         raise AdalogError(
@@ -69,17 +69,17 @@ def check(to: str) -> None:
 
 
 @contextmanager
-def writing(to: str) -> Iterator[Writing]:
+def export_target(to: str) -> Iterator[ExportTarget]:
     """A place for the export. A folder gets its name at the end; at an address files are seen as they are written,
     and are an export once the manifest is there. Where the end is not reached, what was written goes."""
     if not is_address(to):
-        with unfinished(Path(to).absolute()) as folder:
-            yield Writing(str(folder))
+        with unfinished_folder(Path(to).absolute()) as folder:
+            yield ExportTarget(str(folder))
         return
     try:
-        yield Writing(to)
+        yield ExportTarget(to)
     except BaseException:
-        system, path = opened(to)
+        system, path = file_system_at(to)
         with suppress(OSError):
             system.delete_dir_contents(path, missing_dir_ok=True)
         raise

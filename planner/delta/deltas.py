@@ -1,18 +1,15 @@
 """What a change makes of a conjunction: a body for each atom that reads what changed, that atom reading the change.
 
-Of the other atoms those before it read what there is after the change and those after it what there was before, so
-that the bodies together give each new combination of rows once (the product rule). A recursion evaluates them round
-by round, and whoever maintains an answer transaction by transaction.
+Atoms before it read the state after the change and atoms after it the state before, so the bodies together give
+each new combination of rows once (the product rule). A recursion evaluates them in rounds.
 
-Source: Bancilhon, "Naive evaluation of recursively defined relations", 1986, for rounds; Gupta, Mumick and
-Subrahmanian, "Maintaining views incrementally", 1993, for counts that may also fall.
+Source: Bancilhon, "Naive evaluation of recursively defined relations", 1986.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from itertools import product
 
 from adalog.datalog.ast import Source
 from adalog.datalog.builtins import BUILTINS
@@ -22,7 +19,6 @@ from adalog.planner.model.logical import (
     FunctionAtom,
     Leaf,
     Node,
-    NotNode,
     OrNode,
     PredicateAtom,
     RelationAtom,
@@ -30,7 +26,7 @@ from adalog.planner.model.logical import (
     leaves,
     rewritten,
 )
-from adalog.planner.model.version import STEP, Split
+from adalog.planner.model.version import Split
 
 Atom = DatomAtom | RelationAtom
 
@@ -40,17 +36,10 @@ SplitOf = Callable[[Atom], Split | None]
 
 @dataclass(frozen=True, slots=True)
 class DeltaBody:
-    """`changed`: the atom that reads the change, or the `not` whose rows come and go, as it stood. `sign`: what the
-    weights of the body's rows are multiplied by."""
+    """`changed`: the atom that reads the change, as it stood."""
 
-    changed: Atom | NotNode
+    changed: Atom
     body: AndNode
-    sign: int = 1
-
-
-def of_databases(sources: frozenset[str]) -> SplitOf:
-    """Some databases go from one moment to the next; everything else stays as it is."""
-    return lambda atom: STEP if isinstance(atom, DatomAtom) and atom.source in sources else None
 
 
 def occurrences(node: Node, split: SplitOf) -> int:
@@ -59,10 +48,10 @@ def occurrences(node: Node, split: SplitOf) -> int:
 
 
 def delta_bodies(body: AndNode, split: SplitOf) -> Iterator[DeltaBody]:
-    """A body for each occurrence of an atom that reads what changes, and two for each such `not`.
+    """A body for each occurrence of an atom that reads what changes, none of them in a `not`.
 
-    Of an `or` only the branch with the occurrence is left: what the other branches derive is not new, or another
-    body derives it. As many rows as derivations, that is, so where they are counted `alternatives` comes first.
+    Of an `or` only the branch with the occurrence is left: rows of the other branches are not new, or another body
+    derives them.
     """
     for place, item in enumerate(body.items):
         before = tuple(_all_as(each, split, after=False) for each in body.items[:place])
@@ -83,13 +72,6 @@ def _changes(node: Node, split: SplitOf) -> Iterator[DeltaBody]:
         case OrNode():
             for branch in node.branches:
                 yield from delta_bodies(branch, split)
-        case NotNode() if any(isinstance(leaf, Atom) and split(leaf) is not None for leaf in everything(node)):
-            # Every row of the rest is asked whether the `not` held before and after: one of them holds alone.
-            new, old = (_all_as(node, split, after=after) for after in (False, True))
-            assert isinstance(new, NotNode)
-            assert isinstance(old, NotNode)
-            yield DeltaBody(node, AndNode((new, NotNode((old,), node.shared))))
-            yield DeltaBody(node, AndNode((old, NotNode((new,), node.shared))), -1)
         case _:
             pass
 
@@ -129,23 +111,6 @@ def before_change(body: AndNode, split: SplitOf) -> AndNode | None:
             return None
         items.append(left)
     return AndNode(tuple(items))
-
-
-def alternatives(body: AndNode) -> Iterator[AndNode]:
-    """A conjunction for each choice of branches of the body's `or`s; a row of the body is one of some of them."""
-    choices = [_choices(item) for item in body.items]
-    for chosen in product(*choices):
-        yield AndNode(tuple(item for items in chosen for item in items))
-
-
-def _choices(node: Node) -> list[tuple[Node, ...]]:
-    match node:
-        case AndNode():
-            return [each.items for each in alternatives(node)]
-        case OrNode():
-            return [each.items for branch in node.branches for each in alternatives(branch)]
-        case _:
-            return [(node,)]
 
 
 def looks_elsewhere(body: AndNode, sources: frozenset[str]) -> Leaf | None:

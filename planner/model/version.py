@@ -13,8 +13,8 @@ class Version(StrEnum):
     """ALL: whatever there is, of a database the snapshot that the query runs on.
 
     OLDER, RECENT: what a relation held before the last round, and what that round added; together they are ALL.
-    OLD, NEW: a database at the first and at the second of two moments. DELTA: what lies between them, each row with
-    the weight 1 if it was added and -1 if it was removed. CAME, WENT: the added and the removed ones by themselves.
+    OLD, NEW: a database at the first and at the second of two moments. CAME, WENT: the rows added and removed
+    between them.
     What rules derive has OLD and NEW too where it is kept from moment to moment, and EARLIER: what of NEW was
     derived before the fact that is looked at.
     """
@@ -24,7 +24,6 @@ class Version(StrEnum):
     RECENT = "recent"
     OLD = "old"
     NEW = "new"
-    DELTA = "delta"
     CAME = "came"
     WENT = "went"
     EARLIER = "earlier"
@@ -32,7 +31,7 @@ class Version(StrEnum):
     @property
     def is_change(self) -> bool:
         """Whether it holds only what is different: few rows, as a rule."""
-        return self in (Version.RECENT, Version.DELTA, Version.CAME, Version.WENT)
+        return self in (Version.RECENT, Version.CAME, Version.WENT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +46,6 @@ class Split:
 
 ROUND = Split(Version.ALL, Version.RECENT, Version.OLDER)
 """Of a round of a recursion: each combination of rows that has a recent one is found once."""
-
-STEP = Split(Version.NEW, Version.DELTA, Version.OLD)
-"""Of a database's way from one moment to another: A'B' - AB = dA B + A' dB."""
 
 APPEARS = Split(Version.NEW, Version.CAME, Version.NEW)
 """Of what holds at the second moment by a row that came: each such combination of rows is found."""

@@ -11,7 +11,7 @@ import pytest
 
 from adalog.datalog.values import BigInt, identity, sort_key
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.facts.aggregating import Aggregating, BestFacts
+from adalog.executor.facts.grouped import BestFacts, GroupFacts
 from adalog.store.database import Database
 from adalog.store.values.codes import Scratch
 
@@ -56,7 +56,7 @@ def test_the_best_of_each_group_round_by_round(
     values: Scratch, kinds: list[list[Any]], place: int, name: str
 ) -> None:
     rng = random.Random(place)
-    facts = Aggregating([name if i == place else None for i in range(3)], values, Cancel())
+    facts = GroupFacts([name if i == place else None for i in range(3)], values, Cancel())
     best: dict[tuple[int, ...], Any] = {}
     better = min if name == "min" else max
     for kind in kinds:
@@ -94,7 +94,7 @@ def test_what_was_bettered_makes_room(values: Scratch) -> None:
 
 
 def test_a_single_group(values: Scratch) -> None:
-    facts = Aggregating(["max"], values, Cancel())
+    facts = GroupFacts(["max"], values, Cancel())
     for value in (3, 1, 7, 7):
         facts.add([np.array([value])])
         facts.turn()
@@ -103,7 +103,7 @@ def test_a_single_group(values: Scratch) -> None:
 
 
 def test_idempotent_aggregates_beside_each_other(values: Scratch) -> None:
-    facts = Aggregating([None, "min", "or"], values, Cancel())
+    facts = GroupFacts([None, "min", "or"], values, Cancel())
     for rows in ([(1, 5, False), (2, 9, False)], [(1, 3, False), (2, 11, True)], [(1, 4, False)]):
         facts.add([np.array([values.intern(x) for x in column]) for column in zip(*rows, strict=True)])
         facts.turn()

@@ -9,9 +9,10 @@ import pytest
 from adalog.datalog.edn import read, write
 from adalog.datalog.errors import AdalogError
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.follow.asked import UndatedQuestion, feed_key, view_key
-from adalog.executor.follow.compared import Compared
-from adalog.executor.follow.view import Change, Interest, Tick
+from adalog.executor.extenders.changes import Moments
+from adalog.executor.follow.recomputed import RecomputedView
+from adalog.executor.follow.undated import UndatedQuestion, feed_key, view_key
+from adalog.executor.follow.view import Change, Interest
 from adalog.executor.question.arguments import Moment
 from adalog.executor.question.request import Request
 from adalog.store.values.bootstrap import IDENT
@@ -25,7 +26,7 @@ class Followed:
         self.db = db
         request = Request(query, [read(each) if isinstance(each, str) else each for each in args], **more)
         self.question = db.pool.question(request)
-        self.view = Compared(UndatedQuestion.of(self.question), db.pool.engine)
+        self.view = RecomputedView(UndatedQuestion.of(self.question), db.pool.engine)
         self.at = db.database.snapshot()
         self.view.add(7, UndatedQuestion.of(self.question), self.at, Cancel())
 
@@ -35,7 +36,7 @@ class Followed:
 
     def stepped(self) -> str:
         new = self.db.database.snapshot()
-        changes = self.view.step(Tick(self.at, new), Cancel())
+        changes = self.view.step(Moments(self.at, new), Cancel())
         self.at = new
         if not changes:
             return "nothing"

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from adalog.datalog.errors import AdalogError
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.facts.facts import Columns, RowFacts
+from adalog.executor.facts.facts import FactRows, RowFacts
 from adalog.store.tries.trie import Csr, Trie
 
 _CLOSE, _WIDER, _FAR = (0, 90), (-40, 300), (-(1 << 62), 1 << 62)
@@ -61,7 +61,7 @@ def test_rows_past_a_stride_are_kept_once() -> None:
     assert facts.turn() == 3 << 19
 
 
-def _rows(columns: Columns) -> set[tuple[int, ...]]:
+def _rows(columns: FactRows) -> set[tuple[int, ...]]:
     return set(zip(*(column.tolist() for column in columns.columns), strict=True))
 
 

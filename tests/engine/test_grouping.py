@@ -9,7 +9,7 @@ import pytest
 
 from adalog.datalog.ast import FindAggregate, Var
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.follow.grouping import AnswerGroups
+from adalog.executor.follow.answer_groups import AnswerGroups
 from adalog.executor.join.batch import Batch
 from adalog.planner.maintenance.feeds import FEED
 from adalog.store.database import Database

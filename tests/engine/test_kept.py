@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.facts.kept import BestKept, KeptExtender, KeptFacts
-from adalog.executor.facts.walked import Edges, WalkedFacts
+from adalog.executor.facts.closure_facts import ClosureFacts, Edges
+from adalog.executor.facts.maintained import BestMaintained, MaintainedExtender, MaintainedFacts
 from adalog.executor.join.batch import Batch
 from adalog.planner.model.version import Version
 from adalog.store.tries.trie import Csr, Trie
@@ -26,10 +26,10 @@ def rows_of(columns: Sequence[np.ndarray]) -> set[Row]:
     return set(zip(*(column.tolist() for column in columns), strict=True))
 
 
-def read(facts: KeptFacts, width: int, version: Version) -> set[Row]:
+def read(facts: MaintainedFacts, width: int, version: Version) -> set[Row]:
     """The rows, found variable by variable."""
     names = [f"?{i}" for i in range(width)]
-    extender = KeptExtender(facts, names[::-1], version, {name: i for i, name in enumerate(names)})
+    extender = MaintainedExtender(facts, names[::-1], version, {name: i for i, name in enumerate(names)})
     batch = Batch(1, {})
     for name in names:
         batch = extender.propose(batch, name)
@@ -40,9 +40,11 @@ def read(facts: KeptFacts, width: int, version: Version) -> set[Row]:
 @pytest.mark.parametrize("most", [8, 3_000])
 def test_rows_that_come_and_go(width: int, most: int) -> None:
     rng = random.Random(width)
-    facts = KeptFacts(width)
+    facts = MaintainedFacts(width)
     now: set[Row] = set()
-    asked = KeptExtender(facts, [f"?{i}" for i in range(width)], Version.NEW, {f"?{i}": -1 for i in range(width)})
+    asked = MaintainedExtender(
+        facts, [f"?{i}" for i in range(width)], Version.NEW, {f"?{i}": -1 for i in range(width)}
+    )
     for _ in range(12):
         before = set(now)
         facts.settle()
@@ -65,17 +67,17 @@ def test_rows_that_come_and_go(width: int, most: int) -> None:
 
 
 def test_earlier_rows_alone() -> None:
-    facts = KeptFacts(1)
+    facts = MaintainedFacts(1)
     for time in range(5):
         facts.add([np.array([time])], time)
     facts.since(np.array([3, 0]))
-    extender = KeptExtender(facts, ["?x"], Version.EARLIER, {"?x": -1})
+    extender = MaintainedExtender(facts, ["?x"], Version.EARLIER, {"?x": -1})
     batch = Batch(4, {"?x": np.array([2, 3, 0, 9]), "#seed": np.array([0, 0, 1, 0])})
     assert extender.known(batch).columns["?x"].tolist() == [2]
 
 
 def test_rows_that_leave_are_read_until_they_are_forgotten() -> None:
-    facts = KeptFacts(1)
+    facts = MaintainedFacts(1)
     facts.add([np.arange(3)], 0)
     gone = facts.find([np.array([1])])
     facts.remove(gone)
@@ -87,9 +89,9 @@ def test_rows_that_leave_are_read_until_they_are_forgotten() -> None:
 
 @pytest.mark.parametrize("best", [False, True])
 def test_values_with_other_codes(best: bool) -> None:
-    facts = BestKept(2, 1, lambda codes: codes) if best else KeptFacts(2)
+    facts = BestMaintained(2, 1, lambda codes: codes) if best else MaintainedFacts(2)
     facts.add([np.arange(10), np.arange(100, 110)], 0)
-    extender = KeptExtender(facts, ["?x", "?y"], Version.NEW, {"?x": -1, "?y": 0})
+    extender = MaintainedExtender(facts, ["?x", "?y"], Version.NEW, {"?x": -1, "?y": 0})
     first = Batch(1, {"?x": np.array([3])})
     assert extender.propose(first, "?y").columns["?y"].tolist() == [103]
     facts.settle()
@@ -103,7 +105,7 @@ def test_values_with_other_codes(best: bool) -> None:
 
 def test_the_best_of_each_group() -> None:
     rng = random.Random(1)
-    facts = BestKept(3, 1, lambda codes: -codes)
+    facts = BestMaintained(3, 1, lambda codes: -codes)
     now: dict[tuple[int, int], int] = {}
     for _ in range(30):
         facts.settle()
@@ -123,7 +125,7 @@ def test_the_best_of_each_group() -> None:
 
 
 def test_the_best_of_all() -> None:
-    facts = BestKept(1, 0, lambda codes: codes)
+    facts = BestMaintained(1, 0, lambda codes: codes)
     facts.add([np.array([7, 5, 9])], 1)
     facts.add([np.array([6])], 2)
     assert rows_of(facts.columns_at(Version.NEW)) == {(5,)}
@@ -140,7 +142,7 @@ def test_edges_that_differ_from_a_trie() -> None:
         back = back.advanced(np.array([b]), np.array([a]), added)
         pairs ^= {(a, b)}
     edges = Edges(trie, back)
-    facts = WalkedFacts(0)
+    facts = ClosureFacts(0)
     time = 0
     exits: set[Row] = set()
     for _ in range(60):

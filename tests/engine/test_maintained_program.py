@@ -18,7 +18,7 @@ from adalog.executor.evaluation.compile import Compiler
 from adalog.executor.evaluation.fixpoint import Fixpoint
 from adalog.executor.extenders.changes import Moments
 from adalog.executor.facts.facts import whole
-from adalog.executor.follow.closed import ClosedStratum
+from adalog.executor.follow.closure import ClosureStratum
 from adalog.executor.follow.program import MaintainedProgram, UnmaintainableError
 from adalog.executor.question.inputs import Inputs, bind_inputs
 from adalog.executor.question.question import Questions
@@ -241,7 +241,7 @@ def test_a_closure_lets_go_of_tries_that_were_folded(tmp_path: Path, monkeypatch
         database.compact()
         kept = Followed(database, PATH, "?a ?b")
         (stratum,) = kept.program._strata
-        assert isinstance(stratum, ClosedStratum)
+        assert isinstance(stratum, ClosureStratum)
         before = stratum.edges
         kept.transact(edges((3, 4)))
         assert stratum.edges is before

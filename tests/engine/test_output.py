@@ -22,7 +22,7 @@ from adalog.executor.question.request import Request
 from adalog.executor.spark import engine as engines
 from adalog.executor.spark import exchange, gathering
 from adalog.executor.spark import task as tasks
-from adalog.executor.spark.shares import Divided, Share
+from adalog.executor.spark.shares import Share, SharedQuery
 from adalog.store.database import Database
 from tests.spark.spark_in_process import spark_in_process
 
@@ -154,7 +154,7 @@ def test_sums_of_tasks_that_are_the_same_are_two(
     pool.database.transact("[" + " ".join(f"{{:c/code {i} :c/kind :k/only}}" for i in range(1, 9)) + "]")
     divided = engines.divided
 
-    def in_two(*args: Any) -> Divided:
+    def in_two(*args: Any) -> SharedQuery:
         parts = divided(*args)
         whole = concatenate([share.prefixes for share in parts.shares])
         whole = whole.take(np.argsort(next(iter(whole.columns.values()))))

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from adalog.executor.prediction import Cluster, Prediction, Work
+from adalog.executor.prediction import ClusterCapacity, EstimatedWork, Prediction
 from adalog.planner.model.plan import Engine as Place
 
-SIXTEEN = Cluster(cores=16, tasks=96, idle_seconds=0.35)
+SIXTEEN = ClusterCapacity(cores=16, tasks=96, idle_seconds=0.35)
 QUERY = "[:find ?a ?b ?c :where …]"
 
 
-def work(cost: float, rows: float = 1.0, text: str = QUERY) -> Work:
-    return Work(text, cost, rows)
+def work(cost: float, rows: float = 1.0, text: str = QUERY) -> EstimatedWork:
+    return EstimatedWork(text, cost, rows)
 
 
 def test_little_work_stays_here() -> None:
@@ -28,13 +28,15 @@ def test_little_work_stays_here() -> None:
     [
         (1e9, 1, SIXTEEN, Place.SPARK),
         (1e7, 1, SIXTEEN, Place.LOCAL),
-        (1e9, 1, Cluster(2, 12, 0.1), Place.LOCAL),
-        (1e9, 1, Cluster(3, 18, 60.0), Place.LOCAL),
+        (1e9, 1, ClusterCapacity(2, 12, 0.1), Place.LOCAL),
+        (1e9, 1, ClusterCapacity(3, 18, 60.0), Place.LOCAL),
         # What is computed there has to come back.
         (1e9, 5e8, SIXTEEN, Place.LOCAL),
     ],
 )
-def test_cores_the_way_there_and_the_rows_decide(cost: float, rows: float, cluster: Cluster, place: Place) -> None:
+def test_cores_the_way_there_and_the_rows_decide(
+    cost: float, rows: float, cluster: ClusterCapacity, place: Place
+) -> None:
     chosen, why = Prediction(2).choose(work(cost, rows), cluster)
     assert chosen is place
     assert f"on {cluster.cores} cores" in why

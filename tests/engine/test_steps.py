@@ -19,10 +19,10 @@ from adalog.datalog.errors import AdalogError
 from adalog.datalog.values import identity
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.evaluation.bind import Binding
-from adalog.executor.follow.asked import UndatedQuestion
-from adalog.executor.follow.choosing import view_of
-from adalog.executor.follow.maintained import Maintained
-from adalog.executor.follow.view import Tick
+from adalog.executor.extenders.changes import Moments
+from adalog.executor.follow.maintained_view import MaintainedView
+from adalog.executor.follow.undated import UndatedQuestion
+from adalog.executor.follow.view_choice import view_of
 from adalog.executor.question.request import Request
 from adalog.store.checkpoint import compactor
 from adalog.store.snapshot.snapshot import Snapshot
@@ -77,7 +77,7 @@ class Followed:
         self.world, self.query = world, query
         self.at = at or world.database.snapshot()
         view = view_of(world.pool.question(Request(query, [*map(read, args)])), world.pool.engine)
-        assert isinstance(view, Maintained)
+        assert isinstance(view, MaintainedView)
         self.view = view
         self.args: dict[int, list[Any]] = {}
         self.rows: dict[int, set[Any]] = {}
@@ -105,7 +105,7 @@ class Followed:
 
     def go(self, new: Snapshot, cancel: Cancel | None = None) -> None:
         old, self.at = self.at, new
-        changes = self.view.step(Tick(old, new), cancel or Cancel())
+        changes = self.view.step(Moments(old, new), cancel or Cancel())
         for number, before in self.rows.items():
             change, now = changes.get(number), self.fresh(number, new)
             assert not isinstance(change, AdalogError), change
@@ -304,7 +304,7 @@ def test_a_step_that_was_given_up_is_made_again(world: World) -> None:
         world.tx(edges((2, 4), (4, 1)))
         new = world.database.snapshot()
         with suppress(GivenUpError):
-            followed.view.step(Tick(followed.at, new), Stops())
+            followed.view.step(Moments(followed.at, new), Stops())
             assert "rules" in query, "it never looked"
         followed.go(new)
         followed.edges((2, 4), (1, 2), sign="retract")

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pytest
 
 from adalog.datalog.values import BigInt, Float, Keyword, Symbol, Uri
-from adalog.pipeline.importing.read.lines import LineNumbers
-from adalog.pipeline.importing.read.mapping import Column, Source
+from adalog.pipeline.importing.read.line_numbers import LineNumbers
+from adalog.pipeline.importing.read.mapping import ColumnMapping, RowSource
 from adalog.pipeline.importing.read.texts import value_of
-from adalog.pipeline.importing.read.typed import INLINE, typed
+from adalog.pipeline.importing.read.typed_columns import INLINE, typed
 from adalog.store.values import layout
 from adalog.store.values.keys import inline_value, value_of_key
 
@@ -115,7 +115,9 @@ def test_read_as_one_type_and_kept_as_another() -> None:
 def test_lines_of_rows(tmp_path: Path) -> None:
     file = tmp_path / "x.csv"
     file.write_text("id,name\n1,a\n\n2,b\n#x\n3,c\n")
-    source = Source("s", "x.csv", "csv", {"header": "true", "comment": "#"}, Column(Keyword("a"), "id"), ())
+    source = RowSource(
+        "s", "x.csv", "csv", {"header": "true", "comment": "#"}, ColumnMapping(Keyword("a"), "id"), ()
+    )
     lines = LineNumbers(source)
     assert [lines.of(file.as_uri(), 0, row) for row in range(4)] == [2, 4, 6, None]
     # A block that starts within the second line: the next line is its first.

@@ -13,8 +13,8 @@ import pytest
 
 from adalog.examples.debian.load import load as load_debian
 from adalog.executor.pool import Pool
-from adalog.pipeline.importing.loading import load
-from adalog.pipeline.importing.read.mapping import Plan, Source, read_mapping
+from adalog.pipeline.importing.read.mapping import ImportPlan, RowSource, read_mapping
+from adalog.pipeline.importing.write.loading import load
 from adalog.store.database import Database
 from tests.examples.asked import EXAMPLES, Asked, asked
 from tests.pipeline.pipeline_in_process import InProcess
@@ -74,11 +74,11 @@ def _imported(folder: Path, mapping: str, rows: int) -> Iterator[World]:
             pool.close()
 
 
-def _tables(plan: Plan) -> dict[str, pa.Table]:
+def _tables(plan: ImportPlan) -> dict[str, pa.Table]:
     return {source.name: _table(source) for source in plan.sources}
 
 
-def _table(source: Source) -> pa.Table:
+def _table(source: RowSource) -> pa.Table:
     if source.format == "parquet":
         return pq.read_table(source.path)
     # Every column as text, as Spark reads a CSV file unless told otherwise; what is empty is null.

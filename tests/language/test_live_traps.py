@@ -13,10 +13,11 @@ from adalog.datalog.edn import read, write
 from adalog.datalog.errors import AdalogError
 from adalog.datalog.values import identity
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.follow.asked import UndatedQuestion
-from adalog.executor.follow.choosing import MAINTAINED, view_of
-from adalog.executor.follow.maintained import Maintained
-from adalog.executor.follow.view import Change, Tick
+from adalog.executor.extenders.changes import Moments
+from adalog.executor.follow.maintained_view import MaintainedView
+from adalog.executor.follow.undated import UndatedQuestion
+from adalog.executor.follow.view import Change
+from adalog.executor.follow.view_choice import MAINTAINED, view_of
 from adalog.executor.question.arguments import Given
 from adalog.executor.question.request import Request
 from tests.support import World
@@ -35,7 +36,7 @@ class Live:
         self.request = Request(query, [*map(read, args), *(Given(each, json=True) for each in json)])
         question = db.pool.question(self.request)
         self.view = view_of(question, db.pool.engine)
-        assert isinstance(self.view, Maintained)
+        assert isinstance(self.view, MaintainedView)
         self.at = db.database.snapshot()
         self.view.add(0, UndatedQuestion.of(question), self.at, Cancel())
         self.rows = self.fresh()
@@ -47,7 +48,7 @@ class Live:
         """What the transactions together made of the answer: `+rows -rows`."""
         self.db.tx(*texts)
         old, self.at = self.at, self.db.database.snapshot()
-        change = self.view.step(Tick(old, self.at), Cancel()).get(0)
+        change = self.view.step(Moments(old, self.at), Cancel()).get(0)
         before, self.rows = self.rows, self.fresh()
         if change is None:
             assert self.rows == before
@@ -272,7 +273,7 @@ def test_a_feed_with_an_error_leaves_the_others_alone(graph: World) -> None:
         question = graph.pool.question(Request(request.query, [feed]))
         view.add(feed, UndatedQuestion.of(question), at, Cancel())
     graph.tx("[[:db/add 1 :m 0] [:db/add 2 :m 5]]")
-    changes = view.step(Tick(at, graph.database.snapshot()), Cancel())
+    changes = view.step(Moments(at, graph.database.snapshot()), Cancel())
     assert isinstance(changes[1], AdalogError)
     change = changes[2]
     assert isinstance(change, Change)
@@ -307,7 +308,7 @@ def test_a_view_that_waits_keeps_no_moment_alive(graph: World) -> None:
     graph.tx(edges((1, 2), (2, 3), (1, 3)))
     after = graph.database.snapshot()
     for view in views:
-        assert view.step(Tick(at, after), Cancel())
+        assert view.step(Moments(at, after), Cancel())
     followed = [weakref.ref(each) for each in (at, after)]
     graph.tx(edges((8, 9), attribute="by"))
     del at, after, question, view
@@ -323,7 +324,7 @@ def test_recursion_for_several_arguments(graph: World) -> None:
     text = "[:find ?b :in $ ?a :where (reach ?a ?b) :rules " + REACH + "]"
     graph.tx(edges((1, 2), (2, 3), (5, 6)))
     view = view_of(graph.pool.question(Request(text, [1])), graph.pool.engine)
-    assert isinstance(view, Maintained)
+    assert isinstance(view, MaintainedView)
     at = graph.database.snapshot()
     for feed in (1, 5):
         view.add(feed, UndatedQuestion.of(graph.pool.question(Request(text, [feed]))), at, Cancel())
@@ -332,7 +333,7 @@ def test_recursion_for_several_arguments(graph: World) -> None:
         nonlocal at
         graph.tx(text)
         old, at = at, graph.database.snapshot()
-        found = view.step(Tick(old, at), Cancel())
+        found = view.step(Moments(old, at), Cancel())
         return {
             feed: (sorted(change.added.rows()), sorted(change.removed.rows()))
             for feed, change in found.items()
@@ -357,5 +358,5 @@ def test_a_limit_on_rows_is_noticed_when_it_is_passed(graph: World) -> None:
     for b, kind in ((4, Change), (5, AdalogError)):
         graph.tx(edges((1, b)))
         new = graph.database.snapshot()
-        assert isinstance(view.step(Tick(at, new), Cancel())[1], kind)
+        assert isinstance(view.step(Moments(at, new), Cancel())[1], kind)
         at = new

@@ -12,11 +12,12 @@ import pytest
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.engine import Engine
-from adalog.executor.follow.asked import UndatedQuestion
-from adalog.executor.follow.choosing import live_of, view_of
-from adalog.executor.follow.maintained import Maintained
-from adalog.executor.follow.view import Change, Interest, Tick, View
+from adalog.executor.engine import QueryEngine
+from adalog.executor.extenders.changes import Moments
+from adalog.executor.follow.maintained_view import MaintainedView
+from adalog.executor.follow.undated import UndatedQuestion
+from adalog.executor.follow.view import Change, Interest, LiveView
+from adalog.executor.follow.view_choice import live_of, view_of
 from adalog.executor.live import hub as hub_module
 from adalog.executor.live import work as work_module
 from adalog.executor.live.event import Kind
@@ -215,12 +216,12 @@ def test_a_step_that_leaves_the_hubs_thread_takes_the_view_along(
 ) -> None:
     added = []
 
-    def add(view: Maintained, feed: int, *rest: Any) -> None:
+    def add(view: MaintainedView, feed: int, *rest: Any) -> None:
         added.append(feed)
         original(view, feed, *rest)
 
-    original = Maintained.add
-    monkeypatch.setattr(Maintained, "add", add)
+    original = MaintainedView.add
+    monkeypatch.setattr(MaintainedView, "add", add)
     with hub_over(database) as hub:
         readers = [Reader(database, hub.pool, OLDER, (least,)) for least in range(20)]
         for reader in readers:
@@ -237,7 +238,7 @@ def test_a_step_that_leaves_the_hubs_thread_takes_the_view_along(
 class Gated:
     """A view whose steps wait until they are let go."""
 
-    def __init__(self, view: View, gate: threading.Event, begun: threading.Event) -> None:
+    def __init__(self, view: LiveView, gate: threading.Event, begun: threading.Event) -> None:
         self._view, self._gate, self._begun = view, gate, begun
 
     @property
@@ -253,7 +254,7 @@ class Gated:
     def drop(self, feed: int) -> None:
         self._view.drop(feed)
 
-    def step(self, tick: Tick, cancel: Cancel) -> Mapping[int, Change | AdalogError]:
+    def step(self, tick: Moments, cancel: Cancel) -> Mapping[int, Change | AdalogError]:
         self._begun.set()
         while not self._gate.wait(0.001):
             cancel.check()
@@ -274,7 +275,7 @@ def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[threading.Event, thr
     """Steps of NAMES wait for the first event; the second says that one has begun."""
     opened, begun = threading.Event(), threading.Event()
 
-    def gated(question: Question, engine: Any) -> View:
+    def gated(question: Question, engine: Any) -> LiveView:
         view = view_of(question, engine)
         return Gated(view, opened, begun) if question.text == NAMES else view
 
@@ -426,9 +427,9 @@ def test_a_step_without_memory_is_made_again(
     database: Database, monkeypatch: pytest.MonkeyPatch, query: str
 ) -> None:
     refused: list[str] = []
-    original = Engine.run
+    original = QueryEngine.run
 
-    def run(engine: Engine, question: Question, cancel: Cancel) -> Any:
+    def run(engine: QueryEngine, question: Question, cancel: Cancel) -> Any:
         if question.text == query and len(refused) < 3:
             refused.append(query)
             raise AdalogError(Code.RATE_LIMITED, "others use the memory", retry_after=1)
@@ -437,7 +438,7 @@ def test_a_step_without_memory_is_made_again(
     with hub_over(database) as hub:
         reader = Reader(database, hub.pool, query)
         reader.until(1)
-        monkeypatch.setattr(Engine, "run", run)
+        monkeypatch.setattr(QueryEngine, "run", run)
         if query == AGES:
             # Another meaning of an attribute: asked again at both moments.
             database.transact("[[:db/add :age :db/cardinality :db.cardinality/many]]")

@@ -13,8 +13,9 @@ import pytest
 from adalog.datalog.edn import read
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.bounds.cancel import Cancel, StartAgain
-from adalog.executor.follow.maintained import Maintained
-from adalog.executor.follow.view import Change, Interest, Tick
+from adalog.executor.extenders.changes import Moments
+from adalog.executor.follow.maintained_view import MaintainedView
+from adalog.executor.follow.view import Change, Interest
 from adalog.executor.live.changes import ValuesForm
 from adalog.executor.live.hub import Hub
 from adalog.executor.live.resume import Begin
@@ -63,13 +64,13 @@ class Gate:
 
 @pytest.fixture
 def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
-    made, step = Gate(), Maintained.step
+    made, step = Gate(), MaintainedView.step
 
-    def gated(view: Maintained, tick: Tick, cancel: Cancel) -> Mapping[int, Change | AdalogError]:
+    def gated(view: MaintainedView, tick: Moments, cancel: Cancel) -> Mapping[int, Change | AdalogError]:
         made.passed(cancel)
         return step(view, tick, cancel)
 
-    monkeypatch.setattr(Maintained, "step", gated)
+    monkeypatch.setattr(MaintainedView, "step", gated)
     yield made
     made.open()
 
@@ -296,14 +297,14 @@ def test_no_moment_outlives_its_readers(owners: Database, query: str) -> None:
 @pytest.fixture
 def forgetting(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
     """From the call on views cannot say what touches them."""
-    fails, interests = threading.Event(), Maintained.interests
+    fails, interests = threading.Event(), MaintainedView.interests
 
-    def failing(view: Maintained, at: Snapshot) -> Sequence[Interest]:
+    def failing(view: MaintainedView, at: Snapshot) -> Sequence[Interest]:
         if fails.is_set():
             raise RuntimeError("a mistake")
         return interests(view, at)
 
-    monkeypatch.setattr(Maintained, "interests", failing)
+    monkeypatch.setattr(MaintainedView, "interests", failing)
     yield fails.set
     fails.clear()
 

@@ -13,9 +13,10 @@ from adalog.datalog.edn import read
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import Keyword
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.follow.asked import UndatedQuestion
-from adalog.executor.follow.choosing import view_of
-from adalog.executor.follow.view import Change, Tick
+from adalog.executor.extenders.changes import Moments
+from adalog.executor.follow.undated import UndatedQuestion
+from adalog.executor.follow.view import Change
+from adalog.executor.follow.view_choice import view_of
 from adalog.executor.live.event import Kind
 from adalog.executor.live.views import LiveQuestion
 from adalog.executor.pool import Pool
@@ -272,7 +273,7 @@ def test_rows_are_counted_once_when_an_argument_names_another_entity() -> None:
         ):
             database.transact(text)
             new = database.snapshot()
-            assert isinstance(view.step(Tick(at, new), Cancel()).get(0), Change)
+            assert isinstance(view.step(Moments(at, new), Cancel()).get(0), Change)
             at = new
         pool.close()
 

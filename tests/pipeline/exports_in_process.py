@@ -11,11 +11,11 @@ import pyarrow.parquet as pq
 
 from adalog.datalog import edn
 from adalog.datalog.values import BigInt, Float, Keyword, Uri, identity, instant
-from adalog.pipeline.exporting.export import Outcome, export
+from adalog.pipeline.exporting.export import ExportOutcome, export
 from adalog.pipeline.exporting.folder import Listing, read_manifest
-from adalog.pipeline.exporting.origin import Origin
+from adalog.pipeline.exporting.origin import ExportOrigin
 from adalog.pipeline.exporting.schema import movable
-from adalog.pipeline.importing.loading import Outcome as Loaded
+from adalog.pipeline.importing.write.loading import ImportOutcome
 from adalog.store.database import Database
 from adalog.store.snapshot.snapshot import Snapshot
 from tests.pipeline.pipeline_in_process import InProcess, imported
@@ -24,9 +24,11 @@ Said = set[tuple[Any, ...]]
 """(entity, attribute, identity of the value, transaction, whether added)."""
 
 
-def exported(snapshot: Snapshot, to: Path, form: str = "parquet", rows: int = 1 << 21) -> tuple[Outcome, Listing]:
+def exported(
+    snapshot: Snapshot, to: Path, form: str = "parquet", rows: int = 1 << 21
+) -> tuple[ExportOutcome, Listing]:
     outcome = export(snapshot, InProcess({}), to, form, rows)
-    return outcome, read_manifest(Origin(str(to)))
+    return outcome, read_manifest(ExportOrigin(str(to)))
 
 
 def said(snapshot: Snapshot) -> Said:
@@ -75,7 +77,7 @@ _READERS: dict[str, Any] = {
 
 def in_parquet(folder: Path) -> Said:
     """What the files of an export say, read by PyArrow."""
-    manifest, found = read_manifest(Origin(str(folder))), set()
+    manifest, found = read_manifest(ExportOrigin(str(folder))), set()
     for attribute in manifest.attributes:
         if attribute.attribute == ":db/txInstant":
             continue
@@ -115,7 +117,7 @@ def in_edn(folder: Path) -> Said:
 
 def loaded(
     database: Database, folder: Path, source: dict[str, Any], *texts: str, **options: Any
-) -> tuple[Loaded, list[tuple[str, int, str]]]:
+) -> tuple[ImportOutcome, list[tuple[str, int, str]]]:
     """An import of one source; texts: its lines, where it is not an export whose lines are read."""
     path = Path(source.get("path", ""))
     if source["format"] == "adalog" and (path / "manifest.json").exists():

@@ -11,11 +11,11 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from adalog.pipeline.importing.loading import Outcome, load
-from adalog.pipeline.importing.read.chunks import Chunk, Rows, SourceJob, chunks, read_rejects
+from adalog.pipeline.importing.read.chunks import RowBatch, RowChunk, SourceJob, chunks, read_rejects
 from adalog.pipeline.importing.read.datoms import named
-from adalog.pipeline.importing.read.mapping import AnySource, DatomSource, Source, read_mapping
+from adalog.pipeline.importing.read.mapping import AnySource, DatomSource, RowSource, read_mapping
 from adalog.pipeline.importing.read.runner import Reasons, RejectedRows
+from adalog.pipeline.importing.write.loading import ImportOutcome, load
 from adalog.store.database import Database
 
 T = TypeVar("T")
@@ -40,7 +40,7 @@ class InProcess:
         self._batch = batch
         self.rejected: list[tuple[str, int, str]] = []
 
-    def columns(self, source: Source) -> Mapping[str, pa.DataType]:
+    def columns(self, source: RowSource) -> Mapping[str, pa.DataType]:
         table = self._tables[source.name]
         return {field.name: field.type for field in table.schema}
 
@@ -50,7 +50,7 @@ class InProcess:
     def files(self, source: AnySource) -> Mapping[int, str]:
         return {hash(source.name): source.name}
 
-    def read(self, source: AnySource, names: Mapping[str, str], job: SourceJob) -> list[Chunk]:
+    def read(self, source: AnySource, names: Mapping[str, str], job: SourceJob) -> list[RowChunk]:
         from dataclasses import replace
 
         job = replace(job, rows=self._rows)
@@ -66,11 +66,11 @@ class InProcess:
         for start in range(0, table.num_rows, size):
             yield start, table.slice(start, size)
 
-    def _batches(self, part: pa.Table, names: Mapping[str, str], file: int, block: int) -> Iterator[Rows]:
+    def _batches(self, part: pa.Table, names: Mapping[str, str], file: int, block: int) -> Iterator[RowBatch]:
         for batch in part.combine_chunks().to_batches(self._batch):
             columns = {key: batch.column(name) for key, name in names.items()}
             n = batch.num_rows
-            yield Rows(columns, n, np.full(n, file, np.int64), np.full(n, block, np.int64))
+            yield RowBatch(columns, n, np.full(n, file, np.int64), np.full(n, block, np.int64))
 
     def each(self, stage: str, work: Callable[[T], R], items: Sequence[T]) -> list[R]:
         # As over a wire: what tasks get and give back pickles.
@@ -88,7 +88,7 @@ class InProcess:
 
 def imported(
     database: Database, folder: Path, mapping: Mapping[str, Any], tables: Mapping[str, pa.Table], **options: Any
-) -> tuple[Outcome, list[tuple[str, int, str]]]:
+) -> tuple[ImportOutcome, list[tuple[str, int, str]]]:
     """What an import did, and the rows that it rejected: source, number, reason. The mapping is YAML's data."""
     file = folder / "mapping.yaml"
     file.write_text(json.dumps(mapping))

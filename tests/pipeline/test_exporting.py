@@ -16,12 +16,12 @@ import pytest
 from adalog.datalog import edn
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import Keyword, identity
+from adalog.pipeline.exporting.edn_columns import texts_of
 from adalog.pipeline.exporting.export import export
 from adalog.pipeline.exporting.folder import folder_names, read_manifest
-from adalog.pipeline.exporting.origin import Origin
+from adalog.pipeline.exporting.origin import ExportOrigin
 from adalog.pipeline.exporting.schema import movable
-from adalog.pipeline.exporting.texts import texts_of
-from adalog.pipeline.exporting.values import TooLarge, column_of
+from adalog.pipeline.exporting.value_columns import TooLarge, column_of
 from adalog.store.database import Database
 from adalog.store.tries.columns import Columns
 from tests.pipeline.exports_in_process import exported, held, in_edn, in_parquet, lines, loaded, said
@@ -158,7 +158,7 @@ def test_values_of_another_time(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("value_type", ["string", "bytes"])
 def test_large_values_are_cut(value_type: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("adalog.pipeline.exporting.values._MOST_BYTES", 40)
+    monkeypatch.setattr("adalog.pipeline.exporting.value_columns._MOST_BYTES", 40)
     with Database.open(str(tmp_path / "data")) as database:
         database.transact(f"[{{:db/ident :v :db/valueType :db.type/{value_type}}}]")
         values = [f"{n}: not few letters" for n in range(9)]
@@ -319,5 +319,5 @@ def test_the_manifest_names_idents(database: Database, tmp_path: Path) -> None:
     _, manifest = exported(database.snapshot(), tmp_path / "out")
     assert manifest.idents[":five"] == 5
     assert manifest.idents[":open"] == database.snapshot().entid(Keyword("open"))
-    assert read_manifest(Origin(str(tmp_path / "out"))) == manifest
+    assert read_manifest(ExportOrigin(str(tmp_path / "out"))) == manifest
     assert identity(manifest.t) == 3

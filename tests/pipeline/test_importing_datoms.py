@@ -310,15 +310,15 @@ def test_what_is_told_of_a_mapping(database: Database, tmp_path: Path) -> None:
 
 
 def test_a_server_reads_datoms_from_its_places_only(database: Database, tmp_path: Path) -> None:
+    from adalog.pipeline.importing.read.import_folders import ImportFolders
     from adalog.pipeline.importing.read.mapping import read_mapping
-    from adalog.pipeline.importing.read.places import Places
 
     inside, mapping = tmp_path / "in", tmp_path / "mapping.yaml"
     inside.mkdir()
     (inside / "a.edn").write_text('[1 :p/name "Ada"]\n')
     (tmp_path / "b.edn").write_text("")
     exported(database.snapshot(), inside / "out")
-    places = Places.of(str(inside))
+    places = ImportFolders.of(str(inside))
 
     def checked(source: str) -> tuple[str, ...]:
         mapping.write_text(f"sources: {{s: {{{source}}}}}")

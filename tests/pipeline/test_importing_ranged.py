@@ -12,7 +12,7 @@ import pytest
 
 from adalog.datalog.values import Keyword
 from adalog.pipeline.folding import fold
-from adalog.pipeline.importing.decide import deciding
+from adalog.pipeline.importing.decide import decision as deciding
 from adalog.store.checkpoint.fold_memory import PAIR_BYTES
 from adalog.store.database import Database
 from tests.pipeline.exports_in_process import said

@@ -8,8 +8,8 @@ import pytest
 
 from adalog.datalog.errors import AdalogError
 from adalog.datalog.values import Keyword
-from adalog.pipeline.importing.loading import check_alone
-from adalog.pipeline.importing.read.mapping import Column, read_mapping
+from adalog.pipeline.importing.read.mapping import ColumnMapping, read_mapping
+from adalog.pipeline.importing.write.loading import check_alone
 
 WHOLE = """\
 schema: people.edn
@@ -44,15 +44,15 @@ def test_a_whole_mapping(tmp_path: Path) -> None:
     people, places = plan.sources
     assert (people.name, people.path, people.format) == ("people", str(tmp_path / "people/*.csv"), "csv")
     assert people.options == {"header": "true", "sep": ";"}
-    assert people.entity == Column(Keyword("person/id"), "id")
-    knows = Column(Keyword("person/knows"), "knows", split=",", ref=Keyword("person/id"), create=True)
+    assert people.entity == ColumnMapping(Keyword("person/id"), "id")
+    knows = ColumnMapping(Keyword("person/knows"), "knows", split=",", ref=Keyword("person/id"), create=True)
     assert people.columns == (
-        Column(Keyword("person/name"), "name"),
-        Column(Keyword("person/born"), "born", type="instant"),
-        Column(Keyword("person/tag"), "tags", split=";"),
+        ColumnMapping(Keyword("person/name"), "name"),
+        ColumnMapping(Keyword("person/born"), "born", type="instant"),
+        ColumnMapping(Keyword("person/tag"), "tags", split=";"),
         knows,
-        Column(Keyword("person/source"), value="census"),
-        Column(Keyword("person/n"), value=5),
+        ColumnMapping(Keyword("person/source"), value="census"),
+        ColumnMapping(Keyword("person/n"), value=5),
     )
     assert (places.path, places.format, places.columns) == ("s3a://bucket/places", "parquet", ())
     assert places.entity.type == "long"

@@ -21,10 +21,10 @@ from adalog.executor.spark.engine import SparkEngine
 from adalog.gateway.cli import main
 from adalog.gateway.settings.config import Settings
 from adalog.pipeline.exporting.export import export
-from adalog.pipeline.importing.loading import Outcome, load
-from adalog.pipeline.importing.read.mapping import Plan, read_mapping
-from adalog.pipeline.importing.read.reading import SparkRunner
-from adalog.pipeline.importing.streaming import Streaming
+from adalog.pipeline.importing.read.mapping import ImportPlan, read_mapping
+from adalog.pipeline.importing.read.spark_runner import SparkRunner
+from adalog.pipeline.importing.write.loading import ImportOutcome, load
+from adalog.pipeline.importing.write.streaming import Streaming
 from adalog.store.database import Database
 from pyspark_adalog import DefaultSource, register
 from tests.gateway.support import Gateway, served
@@ -78,7 +78,7 @@ def database(tmp_path: Path) -> Iterator[Database]:
         yield database
 
 
-def imported(database: Database, session: Session, folder: Path, path: str, max_errors: int = 0) -> Outcome:
+def imported(database: Database, session: Session, folder: Path, path: str, max_errors: int = 0) -> ImportOutcome:
     file = folder / "mapping.yaml"
     file.write_text(MAPPING.replace("PATH", path))
     watching = Silent()
@@ -301,7 +301,7 @@ class Sink:
         self.keys: list[str] = []
         self.fails = False
 
-    def imported(self, plan: Plan, key: str, quarantine: Path) -> Outcome:
+    def imported(self, plan: ImportPlan, key: str, quarantine: Path) -> ImportOutcome:
         self.keys.append(key)
         runner = SparkRunner(self.session.live(), Silent())
         outcome = load(self.database, runner, plan, max_errors=100, quarantine=quarantine, key=key)
@@ -314,11 +314,11 @@ def test_a_stream_takes_each_file_once(database: Database, session: Session, tmp
     (tmp_path / "in").mkdir()
     (tmp_path / "mapping.yaml").write_text(MAPPING.replace("PATH", "in/*.csv"))
     sink = Sink(database, session)
-    told: list[tuple[int, Outcome]] = []
+    told: list[tuple[int, ImportOutcome]] = []
 
-    def tell(source: str, number: int, came: Outcome | AdalogError) -> None:
+    def tell(source: str, number: int, came: ImportOutcome | AdalogError) -> None:
         assert source == "people"
-        assert isinstance(came, Outcome)
+        assert isinstance(came, ImportOutcome)
         told.append((number, came))
 
     def run() -> None:

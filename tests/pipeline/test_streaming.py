@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from adalog.datalog.errors import AdalogError, Code
-from adalog.pipeline.importing import streaming
-from adalog.pipeline.importing.loading import Outcome
-from adalog.pipeline.importing.read.mapping import Plan, read_mapping
-from adalog.pipeline.importing.streaming import Streaming
+from adalog.pipeline.importing.read.mapping import ImportPlan, read_mapping
+from adalog.pipeline.importing.write import streaming
+from adalog.pipeline.importing.write.loading import ImportOutcome
+from adalog.pipeline.importing.write.streaming import Streaming
 
 MAPPING = """
 sources:
@@ -28,18 +28,18 @@ sources:
     options: {kafka.bootstrap.servers: "localhost:9"}
     entity: {attribute: a/b, column: c}
 """
-DONE = Outcome(7, 1, 1, 1, 0, 0.1, accepted=True)
+DONE = ImportOutcome(7, 1, 1, 1, 0, 0.1, accepted=True)
 AWAY = AdalogError(Code.BACKEND_UNAVAILABLE, "away")
 WRONG = AdalogError(Code.ARG_INVALID, "wrong")
 
 
 class Sink:
-    def __init__(self, *answers: Outcome | AdalogError) -> None:
+    def __init__(self, *answers: ImportOutcome | AdalogError) -> None:
         self.answers = list(answers)
-        self.asked: list[tuple[Plan, str, Path]] = []
+        self.asked: list[tuple[ImportPlan, str, Path]] = []
         self.before: Callable[[], None] = lambda: None
 
-    def imported(self, plan: Plan, key: str, quarantine: Path) -> Outcome:
+    def imported(self, plan: ImportPlan, key: str, quarantine: Path) -> ImportOutcome:
         self.asked.append((plan, key, quarantine))
         self.before()
         answer = self.answers.pop(0)
@@ -49,17 +49,17 @@ class Sink:
 
 
 @pytest.fixture
-def plan(tmp_path: Path) -> Plan:
+def plan(tmp_path: Path) -> ImportPlan:
     (tmp_path / "mapping.yaml").write_text(MAPPING)
     return read_mapping(tmp_path / "mapping.yaml", {})
 
 
-def stream(plan: Plan, tmp_path: Path, sink: Sink, told: list[Any]) -> Streaming:
+def stream(plan: ImportPlan, tmp_path: Path, sink: Sink, told: list[Any]) -> Streaming:
     live: Any = SimpleNamespace(spark=SimpleNamespace(newSession=lambda: None), alive=True)
     return Streaming(live, plan, tmp_path / "checkpoint", Path("quarantine"), sink, lambda *each: told.append(each))
 
 
-def test_a_batch_names_its_files_and_no_others(plan: Plan, tmp_path: Path) -> None:
+def test_a_batch_names_its_files_and_no_others(plan: ImportPlan, tmp_path: Path) -> None:
     sink, told = Sink(DONE, DONE), []
     stream(plan, tmp_path, sink, told)._hand_on(plan.sources[0], ["/in/1.csv"], 3, "key")
     [(handed, key, quarantine)] = sink.asked
@@ -75,7 +75,7 @@ def test_a_batch_names_its_files_and_no_others(plan: Plan, tmp_path: Path) -> No
     assert len(sink.asked) == 2
 
 
-def test_empty_files_are_passed_over(plan: Plan, tmp_path: Path) -> None:
+def test_empty_files_are_passed_over(plan: ImportPlan, tmp_path: Path) -> None:
     sink = Sink(DONE)
     rows: Any = SimpleNamespace(
         collect=lambda: [{"path": f"file:///in/{name}", "length": length} for name, length in (("b", 9), ("a", 0))]
@@ -85,7 +85,7 @@ def test_empty_files_are_passed_over(plan: Plan, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("chosen", ["subscribe", "subscribePattern", "assign", None])
-def test_what_a_topic_is_read_with(plan: Plan, tmp_path: Path, chosen: str | None) -> None:
+def test_what_a_topic_is_read_with(plan: ImportPlan, tmp_path: Path, chosen: str | None) -> None:
     topic = plan.sources[1]
     more = {} if chosen is None else {chosen: "others"}
     options = {**topic.options, "startingOffsets": "earliest", "maxOffsetsPerTrigger": "5", **more}
@@ -93,7 +93,7 @@ def test_what_a_topic_is_read_with(plan: Plan, tmp_path: Path, chosen: str | Non
     assert found == {**options, **({"subscribe": "people"} if chosen is None else {})}
 
 
-def test_what_may_pass_is_tried_again(plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_may_pass_is_tried_again(plan: ImportPlan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streaming, "_AGAIN_SECONDS", 0.0)
     sink, told = Sink(AWAY, AWAY, DONE), []
     stream(plan, tmp_path, sink, told)._hand_on(plan.sources[0], ["/in/1.csv"], 0, "key")
@@ -101,12 +101,12 @@ def test_what_may_pass_is_tried_again(plan: Plan, tmp_path: Path, monkeypatch: p
     assert {key for _, key, _ in sink.asked} == {"key"}
 
 
-def test_what_will_not_pass_ends_it(plan: Plan, tmp_path: Path) -> None:
+def test_what_will_not_pass_ends_it(plan: ImportPlan, tmp_path: Path) -> None:
     with pytest.raises(AdalogError, match="wrong"):
         stream(plan, tmp_path, Sink(WRONG), [])._hand_on(plan.sources[0], ["/in/1.csv"], 0, "key")
 
 
-def test_one_that_was_stopped_tries_nothing(plan: Plan, tmp_path: Path) -> None:
+def test_one_that_was_stopped_tries_nothing(plan: ImportPlan, tmp_path: Path) -> None:
     sink = Sink(AWAY)
     stopped = stream(plan, tmp_path, sink, [])
     sink.before = stopped.stop
@@ -116,7 +116,7 @@ def test_one_that_was_stopped_tries_nothing(plan: Plan, tmp_path: Path) -> None:
     assert len(sink.asked) == 1
 
 
-def test_a_checkpoint_keeps_its_identity(plan: Plan, tmp_path: Path) -> None:
+def test_a_checkpoint_keeps_its_identity(plan: ImportPlan, tmp_path: Path) -> None:
     (tmp_path / "checkpoint").mkdir()
     first = stream(plan, tmp_path, Sink(), [])._identity()
     assert stream(plan, tmp_path, Sink(), [])._identity() == first

@@ -7,12 +7,23 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("datalog", "store", "planner", "executor", "schema", "gateway", "pyspark_adalog", "examples")
+PACKAGES = (
+    "datalog",
+    "store",
+    "cluster",
+    "planner",
+    "pipeline",
+    "executor",
+    "schema",
+    "gateway",
+    "examples",
+    "src/pyspark_adalog",
+)
 # Who reads what another process of the same server has pickled, and from where.
 UNPICKLING = {
-    "gateway/workers/post.py": "settings, from the supervisor that started it, over its standard input",
+    "gateway/worker.py": "settings, from the supervisor that started it, over its standard input",
     "gateway/workers/calls.py": "calls of other workers, over a socket pair that the supervisor made",
-    "pipeline/importing/read/reading.py": "what Spark's driver and its tasks send each other",
+    "pipeline/importing/read/spark_runner.py": "what Spark's driver and its tasks send each other",
     "cluster/shipping.py": "manifests, of the driver",
     "executor/spark/remote.py": "manifests, of another worker, over such a line",
 }

@@ -15,10 +15,11 @@ from adalog.datalog.edn import read
 from adalog.datalog.errors import AdalogError
 from adalog.datalog.values import identity
 from adalog.executor.bounds.cancel import Cancel, StartAgain
-from adalog.executor.follow.asked import UndatedQuestion
-from adalog.executor.follow.choosing import view_of
-from adalog.executor.follow.maintained import Maintained
-from adalog.executor.follow.view import Change, Tick, View
+from adalog.executor.extenders.changes import Moments
+from adalog.executor.follow.maintained_view import MaintainedView
+from adalog.executor.follow.undated import UndatedQuestion
+from adalog.executor.follow.view import Change, LiveView
+from adalog.executor.follow.view_choice import view_of
 from adalog.executor.pool import Pool
 from adalog.executor.question.question import Question
 from adalog.executor.question.request import Request
@@ -97,7 +98,7 @@ class Following:
         self.database, self.pool, self.asked, self.rng = database, pool, asked, rng
         self.feeds: dict[int, tuple[Question, Rows]] = {}
         self.at = database.snapshot()
-        self.view: View = view_of(self.question(list(asked.args)), pool.engine)
+        self.view: LiveView = view_of(self.question(list(asked.args)), pool.engine)
         self.next = 0
         self.changes = 0
 
@@ -130,7 +131,7 @@ class Following:
             self.view.drop(number)
 
     def step(self, new: Snapshot) -> None:
-        changes = self._stepped(Tick(self.at, new))
+        changes = self._stepped(Moments(self.at, new))
         self.at = new
         for number, (question, rows) in list(self.feeds.items()):
             expected = rows_of(self.pool, question, new)
@@ -145,7 +146,7 @@ class Following:
             assert got == expected, (self.where(question), "missing", expected - got, "too many", got - expected)
             self.feeds[number] = (question, expected)
 
-    def _stepped(self, tick: Tick) -> Mapping[int, Change | AdalogError]:
+    def _stepped(self, tick: Moments) -> Mapping[int, Change | AdalogError]:
         """A step, begun again where it was given up on the way."""
         while self.rng.random() < 0.3:
             try:
@@ -214,7 +215,7 @@ def test_changes_add_up_to_the_answer(seed: int) -> None:
             for number, (question, _) in feeds.items():
                 with suppress(AdalogError):
                     alone.add(number, UndatedQuestion.of(question), begun, Cancel())
-            changes = alone.step(Tick(begun, each.at), Cancel())
+            changes = alone.step(Moments(begun, each.at), Cancel())
             for number, (question, rows) in feeds.items():
                 expected, change = rows_of(pool, question, each.at), changes.get(number)
                 if expected is None or isinstance(change, AdalogError):
@@ -231,5 +232,5 @@ def test_most_random_queries_are_maintained() -> None:
             database.transact(text)
         pool = Pool(database)
         views = [found for _ in range(30) if (found := followed(database, pool, rng))]
-        assert sum(isinstance(each.view, Maintained) for each in views) > len(views) // 3
+        assert sum(isinstance(each.view, MaintainedView) for each in views) > len(views) // 3
         pool.close()

@@ -204,7 +204,7 @@ def test_kept_relations_are_those_of_a_fixpoint_from_nothing(seed):
             # How much may go before all is derived afresh, and how little of what went is worth clearing away.
             with (
                 patch("adalog.executor.follow.stratum._FEW", rng.choice((1_000, 1_000, 0, 2))),
-                patch("adalog.executor.facts.kept._FEW", rng.choice((1_000, 2))),
+                patch("adalog.executor.facts.maintained._FEW", rng.choice((1_000, 2))),
                 patch("adalog.store.checkpoint.compactor._LEAST", 1),
             ):
                 event(followed(rng, database, asked, rng.choice(SWITCHES)))

@@ -13,9 +13,9 @@ from adalog.datalog.edn import read
 from adalog.datalog.errors import AdalogError
 from adalog.executor.answer.result import Result
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.follow.choosing import view_of
-from adalog.executor.follow.maintained import Maintained
-from adalog.executor.follow.together import answers_together
+from adalog.executor.follow.maintained_view import MaintainedView
+from adalog.executor.follow.shared_answers import answers_together
+from adalog.executor.follow.view_choice import view_of
 from adalog.executor.pool import Pool
 from adalog.executor.question.question import Question
 from adalog.executor.question.request import Request
@@ -41,7 +41,7 @@ def questions(database: Database, pool: Pool, asked: Asked, rng: Random) -> list
         except AdalogError:
             continue
     try:
-        together = found and isinstance(view_of(found[0], pool.engine), Maintained)
+        together = found and isinstance(view_of(found[0], pool.engine), MaintainedView)
     except AdalogError:
         return []
     return found if together else []

@@ -19,7 +19,7 @@ from tests.several.storm import storm
 
 # A turn is taken from a gateway that is silent for 1.5 seconds, where it is 5 by default.
 _PROGRAM = f"""
-from adalog.store import server
+from adalog.store.log import server
 server._SESSION = server._SESSION.replace(b"timeout = '5s'", b"timeout = '1500ms'")
 server._SIGN_SECONDS = 0.3
 {SERVE}

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from adalog.cluster.line import Switchboard, switchboard
+from adalog.cluster.cancellation import CancellationServer, cancellation_server
 from adalog.executor.spark import engine as engines
 from adalog.executor.spark import task as tasks
 from adalog.executor.spark.engine import SparkEngine
@@ -30,7 +30,7 @@ class _Live:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.switchboard: Switchboard = switchboard(str(folder), None, None, 0)
+        self.switchboard: CancellationServer = cancellation_server(str(folder), None, None, 0)
         self.jobs = ThreadPoolExecutor(1)
 
     def usable(self) -> bool:
@@ -68,7 +68,7 @@ class _Session:
 
 
 def each_here(spark: None, values: pa.Array, work: Callable[..., Iterator[pa.Array]]) -> list[pa.Buffer]:
-    """What `each_in_a_task` does; each task in a worker that has bound nothing yet."""
+    """What `run_tasks` does; each task in a worker that has bound nothing yet."""
     made: list[pa.Buffer] = []
     for place in range(len(values)):
         forget()
@@ -93,12 +93,12 @@ def spark_in_process(
     each: Callable[..., Sequence[pa.Buffer]] = each_here,
     segments: str | None = None,
 ) -> Iterator[SparkEngine]:
-    """An engine whose jobs run here. `each`: in place of `each_in_a_task`. `segments`: as the engine's."""
+    """An engine whose jobs run here. `each`: in place of `run_tasks`. `segments`: as the engine's."""
     with tempfile.TemporaryDirectory(prefix="adalog-") as name:
         live = _Live(Path(name))
         engine = SparkEngine(master, start=False, segments=segments)
         monkeypatch.setattr(engine, "session", _Session(live, master))
-        monkeypatch.setattr(engines, "each_in_a_task", each)
+        monkeypatch.setattr(engines, "run_tasks", each)
         try:
             yield engine
         finally:

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from adalog.cluster.addresses import check_address, opened, shown
+from adalog.cluster.addresses import check_address, file_system_at, shown
 from adalog.datalog.errors import AdalogError, Code
 from adalog.pipeline.exporting.export import export
-from adalog.pipeline.importing.read.exported import read_export
+from adalog.pipeline.importing.read.export_files import read_export
 from adalog.pipeline.importing.read.mapping import DatomSource
 from adalog.store.database import Database
 from tests.pipeline.exports_in_process import held, in_edn, in_parquet, loaded, said
@@ -99,7 +99,7 @@ def test_what_the_store_refuses_is_said(s3: Objects, database: Database) -> None
 @pytest.mark.parametrize("address", ["nowhere://bucket/x", "s3://"])
 def test_what_is_no_address_is_refused(address: str) -> None:
     with pytest.raises(AdalogError) as caught:
-        opened(address)
+        file_system_at(address)
     assert caught.value.code is Code.ARG_INVALID
 
 

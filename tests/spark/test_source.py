@@ -33,8 +33,8 @@ from adalog.datalog.values import Keyword
 from adalog.executor.pool import Pool
 from adalog.executor.question.request import Request
 from adalog.executor.source.answers import _types
+from adalog.executor.source.arrow_types import EDN
 from adalog.executor.source.data_source import FilteredSource
-from adalog.executor.source.kinds import EDN
 from adalog.store.database import Database
 from adalog.store.reading import read_folder
 from pyspark_adalog import DefaultSource

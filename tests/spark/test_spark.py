@@ -21,7 +21,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from adalog.cluster.session import Live
+from adalog.cluster.session import Cluster
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import identity
 from adalog.executor.answer.result import Result
@@ -382,7 +382,7 @@ def test_a_session_that_dies_fails_its_query_and_another_takes_its_place(
 # Its ports
 
 
-def java(world: World) -> Live:
+def java(world: World) -> Cluster:
     engine = world.pool.spark
     assert isinstance(engine, SparkEngine)
     return engine.session.live()

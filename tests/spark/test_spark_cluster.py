@@ -15,7 +15,7 @@ from random import Random
 import pyarrow as pa
 import pytest
 
-from adalog.cluster.job import each_in_a_task
+from adalog.cluster.job import run_tasks
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import identity
 from adalog.executor.pool import Pool, PoolSettings
@@ -104,7 +104,7 @@ def test_workers_run_our_code_from_their_own_folder(world: World, cluster: Stand
     try:
         live = engine_of(world).session.live()
         values = pa.array([b""] * 4, pa.binary())
-        answers = live.submit("where", lambda spark: each_in_a_task(spark, values, placed)).result(60)
+        answers = live.submit("where", lambda spark: run_tasks(spark, values, placed)).result(60)
     finally:
         cloudpickle.unregister_pickle_by_value(sys.modules[__name__])
     for answer in answers:

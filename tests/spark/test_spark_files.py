@@ -17,10 +17,10 @@ import pytest
 from adalog.cluster.session import Session
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.spark.engine import SparkEngine
-from adalog.pipeline.importing import streaming
-from adalog.pipeline.importing.loading import Outcome, load
 from adalog.pipeline.importing.read.mapping import read_mapping
-from adalog.pipeline.importing.read.reading import SparkRunner
+from adalog.pipeline.importing.read.spark_runner import SparkRunner
+from adalog.pipeline.importing.write import streaming
+from adalog.pipeline.importing.write.loading import ImportOutcome, load
 from adalog.store.database import Database
 from tests.pipeline.test_spark_importing import Silent
 
@@ -51,7 +51,7 @@ def source(path: str, *names: str, **more: Any) -> dict[str, Any]:
 
 def imported(
     database: Database, session: Session, folder: Path, sources: dict[str, Any], max_errors: int = 0
-) -> Outcome:
+) -> ImportOutcome:
     (folder / "mapping.yaml").write_text(json.dumps({"sources": sources}))
     runner = SparkRunner(session.live(), Silent())
     plan = read_mapping(folder / "mapping.yaml", {})

@@ -8,7 +8,7 @@ from collections.abc import Generator, Iterator
 
 import pytest
 
-from adalog.cluster.seen import Seen
+from adalog.cluster.status import SessionStatus
 from adalog.datalog import edn
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.bounds.budget import Memory
@@ -16,7 +16,7 @@ from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.pool import Pool, PoolSettings
 from adalog.executor.question.request import Request
 from adalog.executor.spark.engine import SparkEngine
-from adalog.executor.spark.remote import Back, RemoteSpark, Sent, run_sent
+from adalog.executor.spark.remote import RemoteAnswer, RemoteJoin, RemoteSpark, run_sent
 from adalog.store.database import Database
 
 pytestmark = pytest.mark.spark
@@ -41,12 +41,12 @@ def served(engine: SparkEngine, gone: threading.Event) -> RemoteSpark:
     """As from another process: what is sent and what comes back is pickled."""
     memory = Memory()
 
-    def ask(sent: Sent) -> Generator[Back | None]:
+    def ask(sent: RemoteJoin) -> Generator[RemoteAnswer | None]:
         yield None
         received = pickle.loads(pickle.dumps(sent))
         yield pickle.loads(pickle.dumps(run_sent(engine, memory, received, gone.is_set)))
 
-    return RemoteSpark(ask, lambda: Seen(engine.state, engine.cores, engine.cluster.tasks, 0.1))
+    return RemoteSpark(ask, lambda: SessionStatus(engine.state, engine.cores, engine.cluster.tasks, 0.1))
 
 
 def test_what_is_sent_is_answered_as_here(spark: SparkEngine, database: Database) -> None:
@@ -82,11 +82,11 @@ def test_a_join_ends_when_nobody_waits_for_it(spark: SparkEngine, database: Data
 
 
 def test_a_process_that_is_away_is_asked_nothing_for_a_while(database: Database) -> None:
-    def ask(sent: Sent) -> Generator[Back | None]:
+    def ask(sent: RemoteJoin) -> Generator[RemoteAnswer | None]:
         yield None
         raise AdalogError(Code.BACKEND_UNAVAILABLE, "worker 0 does not answer")
 
-    remote = RemoteSpark(ask, lambda: Seen("ready", 2, 12, 0.1))
+    remote = RemoteSpark(ask, lambda: SessionStatus("ready", 2, 12, 0.1))
     pool = Pool(database, PoolSettings(threads=1), spark=remote)
     try:
         with pytest.raises(AdalogError, match="worker 0 does not answer"):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from adalog.cluster import session as sessions
-from adalog.cluster.failures import not_started, told
+from adalog.cluster.failures import job_error, start_error
 from adalog.cluster.java import java_home
 from adalog.cluster.shipping import Shipping
 from adalog.datalog.errors import AdalogError, Code
@@ -80,7 +80,7 @@ Caused by: java.io.EOFException"""
     ],
 )
 def test_a_failed_job_is_told_by_its_cause(error: Exception, session: Session, code: Code, says: str) -> None:
-    found = told(error, session)
+    found = job_error(error, session)
     assert found.code is code
     assert says in found.message
     assert "o5379" not in found.message
@@ -92,7 +92,7 @@ def test_a_session_that_does_not_start_tells_what_workers_lack() -> None:
         "Error from python worker:\n  Traceback (most recent call last):\n"
         "  ModuleNotFoundError: No module named 'numba'\nPYTHONPATH was:\n  ./adalog"
     )
-    said = not_started(error, None, ()).message
+    said = start_error(error, None, ()).message
     assert "ModuleNotFoundError: No module named 'numba'" in said
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from adalog.cluster.java import java_home
-from adalog.cluster.refusals import Refused, refusal
+from adalog.cluster.refusals import TaskRefusal, refusal_in
 from adalog.datalog.errors import AdalogError, Code, Position
 from adalog.datalog.values import Keyword
 from adalog.executor.bounds.cancel import Cancel
@@ -165,7 +165,9 @@ def test_batches_survive_the_way() -> None:
 @pytest.mark.parametrize("position", [None, Position(3, 14)])
 def test_an_error_comes_back_out_of_a_stack_trace(position: Position | None) -> None:
     error = AdalogError(Code.QUERY_INVALID, 'no "such" thing\n  at > all', position)
-    told = refusal(f"org.apache.spark.SparkException: Task failed\n\tat x.y(Z.scala:1)\n{Refused(error)}\n\tat a.b")
+    told = refusal_in(
+        f"org.apache.spark.SparkException: Task failed\n\tat x.y(Z.scala:1)\n{TaskRefusal(error)}\n\tat a.b"
+    )
     assert told is not None
     assert (told.code, told.message, told.position, told.retryable) == (
         error.code,
@@ -173,7 +175,7 @@ def test_an_error_comes_back_out_of_a_stack_trace(position: Position | None) -> 
         position,
         error.retryable,
     )
-    assert refusal("java.lang.OutOfMemoryError") is None
+    assert refusal_in("java.lang.OutOfMemoryError") is None
 
 
 def test_java_is_found_and_an_old_one_passed_over(tmp_path: Path) -> None:

@@ -33,7 +33,8 @@ N = Keyword("n")
 
 WRITER = """
 import sys, threading
-from adalog.store import compactor, relation
+from adalog.store.checkpoint import compactor
+from adalog.store.tries import relation
 from adalog.store.database import Database
 
 compactor._LEAST = compactor._ENOUGH = relation._LEAST = 40

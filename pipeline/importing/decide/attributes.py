@@ -12,12 +12,12 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from adalog.cluster.staged import Arrays, read_staged, write_staged
+from adalog.cluster.array_files import Arrays, read_arrays, write_arrays
 from adalog.pipeline.importing.decide.claims import NOTHING, AttributesJob, Claims, Pairs, among, claims_of, settled
 from adalog.pipeline.importing.decide.keys import MISSING
 from adalog.pipeline.importing.read.chunks import Reason, Rejects, places_of, write_rejects
 from adalog.pipeline.importing.read.ids import marks
-from adalog.pipeline.importing.read.typed import Int64s
+from adalog.pipeline.importing.read.typed_columns import Int64s
 from adalog.store.files.segment import Segment, open_segment
 from adalog.store.log.imported import LoggedFile, write_logged
 from adalog.store.snapshot.free_ids import referred
@@ -36,7 +36,7 @@ Events = tuple[Int64s, Int64s, Bools]
 """Entities, values, and which are asserted; in order."""
 
 
-class Written(NamedTuple):
+class AttributeResult(NamedTuple):
     """What came of an attribute: the files of its relation and its log files, if anything changed; or files of what
     is at fault, and how many rows that is, by reason. ids: marks of those that tuples name."""
 
@@ -51,7 +51,7 @@ class Written(NamedTuple):
     ids: Int64s = NOTHING
 
 
-class Contested(NamedTuple):
+class ContestedClaims(NamedTuple):
     """Claims of which not all can be granted, with all that compete with them.
 
     second: which are of entities that are given several values. holder: of a unique value, who keeps it, MISSING
@@ -68,14 +68,14 @@ class Contested(NamedTuple):
         return {"second": self.second, "holder": self.holder, "unique": unique}
 
 
-def write_attribute(job: AttributesJob, attribute: int) -> Written:
+def write_attribute(job: AttributesJob, attribute: int) -> AttributeResult:
     """Writes one attribute's segments, or says what is at fault."""
     declared = job.attributes[attribute]
     claims, gone = settled(claims_of(job, attribute), many=declared.is_many)
     missing = claims.v == MISSING if declared.is_ref else np.zeros(0, np.bool_)
     if missing.any():
         path = write_faults(job, attribute, claims.take(missing), {"missing": np.ones(1, np.bool_)})
-        return Written(attribute, faults=(path,), missing=int(missing.sum()))
+        return AttributeResult(attribute, faults=(path,), missing=int(missing.sum()))
     order = order_of(claims.e, claims.v)
     claims = claims.take(order)
     snapshot = job.database.open()
@@ -83,17 +83,17 @@ def write_attribute(job: AttributesJob, attribute: int) -> Written:
     contested = _contested(job, claims, gone, declared, snapshot)
     if len(contested.second):
         path = write_faults(job, attribute, contested.claims, contested.why(declared))
-        return Written(attribute, faults=(path,), contested=len(contested.second))
+        return AttributeResult(attribute, faults=(path,), contested=len(contested.second))
     events = events_of(claims, gone, held, snapshot, declared)
     added = int(events[2].sum())
     if not len(events[0]) or job.dry:
-        return Written(attribute, added=added, retracted=len(events[0]) - added)
+        return AttributeResult(attribute, added=added, retracted=len(events[0]) - added)
     folder = Path(job.folder)
     relation = save_relation(folder, attribute, _relation(snapshot, declared, events, job.t))
     codes = codes_of(snapshot, job.blocks)
     logged = write_logged(folder, attribute, job.t, events, codes)
     segments, ids = tuple(relation.segments), ids_named(declared, events, codes)
-    return Written(attribute, segments, (logged,), added=added, retracted=len(events[0]) - added, ids=ids)
+    return AttributeResult(attribute, segments, (logged,), added=added, retracted=len(events[0]) - added, ids=ids)
 
 
 def ids_named(attribute: Attribute, events: Events, codes: Codes) -> Int64s:
@@ -139,15 +139,15 @@ def _once(e: Int64s, v: Int64s) -> tuple[Int64s, Int64s]:
 
 def _contested(
     job: AttributesJob, claims: Claims, gone: Pairs, attribute: Attribute, snapshot: Snapshot
-) -> Contested:
+) -> ContestedClaims:
     """What is contested among the claims, which are in order. gone: pairs that end."""
     second = second_values(claims, attribute)
     taken = np.zeros(len(claims.e), np.bool_)
     holder = np.full(len(claims.e), MISSING, np.int64)
     if attribute.unique is not None and len(claims.e):
-        taken, holder = taken_values(claims, InMemory(job, claims, gone), attribute, snapshot)
+        taken, holder = taken_values(claims, ClaimsInMemory(job, claims, gone), attribute, snapshot)
     which = second | taken
-    return Contested(claims.take(which), second[which], holder[which])
+    return ContestedClaims(claims.take(which), second[which], holder[which])
 
 
 def second_values(claims: Claims, attribute: Attribute) -> Bools:
@@ -161,7 +161,7 @@ def second_values(claims: Claims, attribute: Attribute) -> Bools:
     return np.repeat(low != high, np.diff(np.append(starts, len(claims.e))))
 
 
-class Others(Protocol):
+class OtherClaims(Protocol):
     """What all rows claim of entities."""
 
     def otherwise(self, e: Int64s, v: Int64s) -> Bools:
@@ -190,7 +190,7 @@ def given_otherwise(job: AttributesJob, claims: Claims, e: Int64s, v: Int64s) ->
     return other
 
 
-class InMemory(NamedTuple):
+class ClaimsInMemory(NamedTuple):
     """The same of claims in order, and pairs that end."""
 
     job: AttributesJob
@@ -206,7 +206,9 @@ class InMemory(NamedTuple):
         return among(e, v, *self.gone)
 
 
-def taken_values(claims: Claims, others: Others, attribute: Attribute, snapshot: Snapshot) -> tuple[Bools, Int64s]:
+def taken_values(
+    claims: Claims, others: OtherClaims, attribute: Attribute, snapshot: Snapshot
+) -> tuple[Bools, Int64s]:
     """Which claims are of a value that several entities claim, or one that another keeps; and who keeps it. The
     claims have all that there are of their values."""
     order = order_of(claims.v, claims.e)
@@ -236,7 +238,7 @@ def write_faults(job: AttributesJob, attribute: int, claims: Claims, why: Arrays
     """A file of claims with where their rows stand."""
     arrays = {**claims._asdict(), **why}
     arrays |= dict(zip(("source", "file", "block", "ordinal"), places_in(job, claims), strict=True))
-    return write_staged(job.folder, f"faults-{attribute}", arrays)
+    return write_arrays(job.folder, f"faults-{attribute}", arrays)
 
 
 def places_in(job: AttributesJob, claims: Claims) -> Int64s:
@@ -245,7 +247,7 @@ def places_in(job: AttributesJob, claims: Claims) -> Int64s:
     for at in distinct(np.sort(claims.chunk)).tolist():
         own = np.flatnonzero(claims.chunk == at)
         chunk = job.chunks[at]
-        file, block, ordinal = places_of(read_staged(chunk.values_path), claims.row[own])
+        file, block, ordinal = places_of(read_arrays(chunk.values_path), claims.row[own])
         ranks = np.array([job.files.get(each, each) for each in file.tolist()], np.int64)
         places[:, own] = (np.full(len(own), chunk.order[0]), ranks, block, ordinal)
     return places
@@ -298,7 +300,7 @@ def referee(paths: Sequence[str], folder: str) -> list[tuple[int, str, int]]:
     Refs that mean nobody reject their rows. If there are none of these, rows are granted what they claim in the
     order of source, file and line; a row that claims what is not granted to it is rejected whole.
     """
-    faults = [(int(Path(path).name.split("-")[1]), read_staged(path)) for path in paths]
+    faults = [(int(Path(path).name.split("-")[1]), read_arrays(path)) for path in paths]
     lost: dict[tuple[int, int], tuple[int, int]] = {}
     missing = [arrays for _, arrays in faults if "missing" in arrays]
     for arrays in missing:

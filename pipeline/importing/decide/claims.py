@@ -12,11 +12,11 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from adalog.cluster.shipping import Shipped
-from adalog.cluster.staged import Arrays, read_staged, write_staged
-from adalog.pipeline.importing.decide.keys import MISSING, Names, Numbering
-from adalog.pipeline.importing.read.chunks import Chunk, Wanted
-from adalog.pipeline.importing.read.typed import INLINE, Int32s, Int64s
+from adalog.cluster.array_files import Arrays, read_arrays, write_arrays
+from adalog.cluster.shipping import ShippedSnapshot
+from adalog.pipeline.importing.decide.keys import MISSING, ChunkKeys, Numbering
+from adalog.pipeline.importing.read.chunks import ColumnPlan, RowChunk
+from adalog.pipeline.importing.read.typed_columns import INLINE, Int32s, Int64s
 from adalog.store.files.segment import Segment
 from adalog.store.tries.columns import Bools
 from adalog.store.tries.signed import order_of
@@ -35,12 +35,12 @@ class AttributesJob:
     identities: the attributes by whose values entities are meant. dry: nothing is written."""
 
     folder: str
-    database: Shipped
+    database: ShippedSnapshot
     t: int
     attributes: Mapping[int, Attribute]
     identities: tuple[int, ...]
-    sources: tuple[tuple[Wanted, ...], ...]
-    chunks: tuple[Chunk, ...]
+    sources: tuple[tuple[ColumnPlan, ...], ...]
+    chunks: tuple[RowChunk, ...]
     numbering: Numbering
     blocks: Mapping[int, tuple[tuple[int, Segment], ...]]
     files: Mapping[int, int]
@@ -60,7 +60,7 @@ class Claims(NamedTuple):
         return Claims(self.e[which], self.v[which], self.chunk[which], self.row[which], self.column[which])
 
 
-class Timed(NamedTuple):
+class TimedClaims(NamedTuple):
     """Claims with when each was made, and whether it says that the value holds or that it does not any more; None:
     all hold, at one moment."""
 
@@ -69,7 +69,7 @@ class Timed(NamedTuple):
     added: Bools | None
 
 
-def settled(timed: Timed, *, many: bool) -> tuple[Claims, Pairs]:
+def settled(timed: TimedClaims, *, many: bool) -> tuple[Claims, Pairs]:
     """What is claimed in the end, and the pairs that do not hold any more then."""
     claims, t, added = timed
     if t is None or added is None:
@@ -121,15 +121,15 @@ def ids_meant(job: AttributesJob, attribute: int) -> str:
     ids, entities = ids[order], entities[order]
     first = np.ones(len(ids), np.bool_)
     first[1:] = ids[1:] != ids[:-1]
-    return write_staged(job.folder, f"meant-{attribute}", {"ids": ids[first], "entities": entities[first]})
+    return write_arrays(job.folder, f"meant-{attribute}", {"ids": ids[first], "entities": entities[first]})
 
 
 def claims_of(
     job: AttributesJob, attribute: int, *, ids: bool = False, chunks: Collection[int] | None = None
-) -> Timed:
+) -> TimedClaims:
     """The values that rows claim. ids: for what the rows call their entities, not for these themselves. chunks: of
     these alone."""
-    buckets = [read_staged(bucket.path) for bucket in job.numbering.buckets]
+    buckets = [read_arrays(bucket.path) for bucket in job.numbering.buckets]
     parts: list[Claims] = []
     times: list[tuple[Int64s, Bools] | None] = []
     for at, chunk in enumerate(job.chunks):
@@ -139,8 +139,8 @@ def claims_of(
             chunk.values[number] for number in (*wanted, *made)
         ):
             continue
-        values, keys = read_staged(chunk.values_path), read_staged(chunk.keys_path)
-        names = Names(at, values, keys, job.numbering, buckets)
+        values, keys = read_arrays(chunk.values_path), read_arrays(chunk.keys_path)
+        names = ChunkKeys(at, values, keys, job.numbering, buckets)
         whose = _whose(chunk, columns[0], values, names, ids=ids)
         found = [
             (number, rows, whose[rows], codes)
@@ -156,24 +156,24 @@ def claims_of(
         times += [(values["t"][rows], values["added"][rows]) if timed else None for _, rows, _, _ in found]
     if not parts:
         none = NOTHING.astype(np.int32)
-        return Timed(Claims(NOTHING, NOTHING, none, none, NOTHING.astype(np.int16)), None, None)
+        return TimedClaims(Claims(NOTHING, NOTHING, none, none, NOTHING.astype(np.int16)), None, None)
     claims = Claims(*(np.concatenate(each) for each in zip(*parts, strict=True)))
     if not any(times):
-        return Timed(claims, None, None)
+        return TimedClaims(claims, None, None)
     stamped = [
         (np.zeros(len(part.e), np.int64), np.ones(len(part.e), np.bool_)) if time is None else time
         for part, time in zip(parts, times, strict=True)
     ]
-    return Timed(claims, *(np.concatenate(each) for each in zip(*stamped, strict=True)))
+    return TimedClaims(claims, *(np.concatenate(each) for each in zip(*stamped, strict=True)))
 
 
-def claimed(job: AttributesJob, attribute: int, chunk: Chunk) -> int:
+def claimed(job: AttributesJob, attribute: int, chunk: RowChunk) -> int:
     """How many values a chunk's rows claim."""
     wanted, made = _columns_of(job, attribute, job.sources[chunk.order[0]])
     return sum(chunk.values[number] for number in (*wanted, *made))
 
 
-def _columns_of(job: AttributesJob, attribute: int, columns: Sequence[Wanted]) -> tuple[list[int], list[int]]:
+def _columns_of(job: AttributesJob, attribute: int, columns: Sequence[ColumnPlan]) -> tuple[list[int], list[int]]:
     """The numbers of the columns of an attribute, and of those that make entities with a value of it."""
     wanted = [number for number, column in enumerate(columns) if column.attribute == attribute]
     # Entities that are made because a ref means them have the value by which it does.
@@ -185,7 +185,7 @@ def _columns_of(job: AttributesJob, attribute: int, columns: Sequence[Wanted]) -
     return wanted, made
 
 
-def _whose(chunk: Chunk, entity: Wanted, values: Arrays, names: Names, *, ids: bool) -> Int64s:
+def _whose(chunk: RowChunk, entity: ColumnPlan, values: Arrays, names: ChunkKeys, *, ids: bool) -> Int64s:
     """The entity of each row; with `ids` what rows call it."""
     assert entity.identity is not None
     whose = np.full(chunk.rows, MISSING, np.int64)
@@ -196,7 +196,7 @@ def _whose(chunk: Chunk, entity: Wanted, values: Arrays, names: Names, *, ids: b
     return whose
 
 
-def _values(number: int, column: Wanted, values: Arrays, names: Names) -> list[tuple[Int32s, Int64s]]:
+def _values(number: int, column: ColumnPlan, values: Arrays, names: ChunkKeys) -> list[tuple[Int32s, Int64s]]:
     """(rows, codes) of a column by domain: of refs the entities meant, MISSING where there is none."""
     found = []
     for domain in _domains(number, values):
@@ -210,7 +210,7 @@ def _values(number: int, column: Wanted, values: Arrays, names: Names) -> list[t
     return found
 
 
-def _made(number: int, column: Wanted, values: Arrays, names: Names) -> list[tuple[Int32s, Int64s, Int64s]]:
+def _made(number: int, column: ColumnPlan, values: Arrays, names: ChunkKeys) -> list[tuple[Int32s, Int64s, Int64s]]:
     """(rows, entities, codes) of refs and of the values by which they mean their entities."""
     assert column.identity is not None
     found = []

@@ -16,11 +16,11 @@ from typing import Final, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from adalog.cluster.shipping import Shipped
-from adalog.cluster.staged import Arrays, read_staged, write_staged
-from adalog.pipeline.importing.read.chunks import CREATED, NAMED, Chunk, binary_arrays, binary_of
+from adalog.cluster.array_files import Arrays, read_arrays, write_arrays
+from adalog.cluster.shipping import ShippedSnapshot
+from adalog.pipeline.importing.read.chunks import CREATED, NAMED, RowChunk, binary_arrays, binary_of
 from adalog.pipeline.importing.read.ids import IDS, NOBODY, Ids, marks
-from adalog.pipeline.importing.read.typed import INLINE, Int64s
+from adalog.pipeline.importing.read.typed_columns import INLINE, Int64s
 from adalog.store.files.segment import Segment
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.tries.stored import save_block
@@ -39,14 +39,14 @@ class KeysJob:
     ids: what ids mean; meant: files of more of that."""
 
     folder: str
-    database: Shipped
+    database: ShippedSnapshot
     identities: tuple[int, ...]
-    chunks: tuple[Chunk, ...]
+    chunks: tuple[RowChunk, ...]
     ids: Ids
     meant: tuple[str, ...] = ()
 
 
-class Bucket(NamedTuple):
+class KeyBucket(NamedTuple):
     """What the driver knows of a bucket: its file, how many new keys it has by domain, new entities by identity,
     and how many entities rows are of. ids: marks of the ids that are kept."""
 
@@ -57,12 +57,12 @@ class Bucket(NamedTuple):
     ids: Int64s
 
 
-def bucket_of(job: KeysJob, number: int) -> Bucket:
+def bucket_of(job: KeysJob, number: int) -> KeyBucket:
     """Makes a bucket's keys one list, and says per chunk what number and which entities each of its keys has."""
     snapshot = job.database.open()
     parts: dict[int, list[tuple[int, Arrays]]] = {}
     for at, chunk in enumerate(job.chunks):
-        arrays = read_staged(chunk.keys_path)
+        arrays = read_arrays(chunk.keys_path)
         start = f"{number}."
         for domain in {int(name.split(".")[1]) for name in arrays if name.startswith(start)}:
             parts.setdefault(domain, []).append((at, arrays))
@@ -76,7 +76,7 @@ def bucket_of(job: KeysJob, number: int) -> Bucket:
             keys[domain] = new
         if domain == INLINE and job.ids.keep:
             kept = marks(np.concatenate([arrays[f"{number}.{domain}.keys"] for _, arrays in own]))
-    return Bucket(write_staged(job.folder, f"bucket-{number}", result), keys, entities, named, kept)
+    return KeyBucket(write_arrays(job.folder, f"bucket-{number}", result), keys, entities, named, kept)
 
 
 def _domain(
@@ -155,14 +155,14 @@ class Numbering:
     """The first new number of each domain, and the first new entity of each identity, in each bucket; first_id: the
     first of all."""
 
-    buckets: tuple[Bucket, ...]
+    buckets: tuple[KeyBucket, ...]
     keys: Mapping[int, tuple[int, ...]]
     entities: Mapping[int, tuple[int, ...]]
     new_entities: int
     first_id: int
 
     @staticmethod
-    def of(buckets: Sequence[Bucket], lengths: Mapping[int, int], first_id: int) -> Numbering:
+    def of(buckets: Sequence[KeyBucket], lengths: Mapping[int, int], first_id: int) -> Numbering:
         """lengths: how many keys each dictionary has. first_id: of the new entities."""
         keys = {}
         for domain in {domain for bucket in buckets for domain in bucket.keys}:
@@ -180,7 +180,7 @@ def _starts(first: int, counts: Sequence[int]) -> list[int]:
     return (first + np.cumsum([0, *counts[:-1]])).tolist() if counts else []
 
 
-class Names:
+class ChunkKeys:
     """The codes and the entities of one chunk's keys."""
 
     def __init__(
@@ -256,7 +256,7 @@ def block_jobs(folder: str, numbering: Numbering, secrets: Mapping[int, bytes]) 
 def write_block(job: BlockJob) -> Segment:
     """The segment of a block."""
     name = f"new.{job.domain}"
-    files = [read_staged(path) for path in job.paths]
+    files = [read_arrays(path) for path in job.paths]
     keys = pa.concat_arrays([binary_of(name, file) for file in files])
     hashes = np.concatenate([file[f"{name}.hashes"] for file in files])
     block = Block.hashed(job.start, keys, hashes, job.secret)

@@ -8,23 +8,23 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from adalog.cluster.staged import Arrays, read_staged, write_staged
+from adalog.cluster.array_files import Arrays, read_arrays, write_arrays
 from adalog.pipeline.importing.read.chunks import (
     CREATED,
     NAMED,
-    Chunk,
+    ColumnPlan,
     Rejects,
+    RowChunk,
     SourceJob,
-    Wanted,
     binary_arrays,
     binary_of,
 )
-from adalog.pipeline.importing.read.typed import INLINE
+from adalog.pipeline.importing.read.typed_columns import INLINE
 
 
-def narrowed(chunk: Chunk, columns: Sequence[Wanted], job: SourceJob, rejects: Rejects) -> Chunk:
+def narrowed(chunk: RowChunk, columns: Sequence[ColumnPlan], job: SourceJob, rejects: Rejects) -> RowChunk:
     """The chunk without the values of some rows: new files, with the keys that are still wanted."""
-    old, keys = read_staged(chunk.values_path), read_staged(chunk.keys_path)
+    old, keys = read_arrays(chunk.values_path), read_arrays(chunk.keys_path)
     gone = np.zeros(chunk.rows, np.bool_)
     gone[rejects.rows] = True
     values = {name: array for name, array in old.items() if not name[0].isdigit()}
@@ -64,7 +64,7 @@ def narrowed(chunk: Chunk, columns: Sequence[Wanted], job: SourceJob, rejects: R
         if name.endswith(".rows"):
             counts[int(name.split(".")[0])] += len(array)
     return chunk._replace(
-        values_path=write_staged(job.folder, f"values-{stem}", values),
-        keys_path=write_staged(job.folder, f"keys-{stem}", kept),
+        values_path=write_arrays(job.folder, f"values-{stem}", values),
+        keys_path=write_arrays(job.folder, f"keys-{stem}", kept),
         values=tuple(counts),
     )

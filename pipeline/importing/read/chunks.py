@@ -18,8 +18,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from adalog.cluster.staged import Arrays, read_staged, write_staged
-from adalog.pipeline.importing.read.typed import INLINE, Int32s, Int64s, Part, Typed, typed
+from adalog.cluster.array_files import Arrays, read_arrays, write_arrays
+from adalog.pipeline.importing.read.typed_columns import INLINE, Int32s, Int64s, TypedColumn, ValuePart, typed
 from adalog.store.values import layout
 from adalog.store.values.dictionary import hashes_of
 
@@ -52,7 +52,7 @@ class Reason(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ColumnPlan:
     """One mapped column. name: in the frame that is read; None: `key` of `domain` for every row.
 
     identity: the number of the identity attribute whose values these are, where they name entities: the row's own
@@ -70,18 +70,18 @@ class Wanted:
     key: int | bytes = 0
 
 
-class Read(NamedTuple):
+class RowValues(NamedTuple):
     """Rows as values by column, those that cannot be read, and what else is to be known of rows, an entry each."""
 
-    parts: list[tuple[int, Part]]
+    parts: list[tuple[int, ValuePart]]
     rejects: Rejects
     more: Arrays
 
 
-class Reader(Protocol):
+class RowReader(Protocol):
     """Who knows what rows say."""
 
-    def read(self, rows: Rows) -> Read:
+    def read(self, rows: RowBatch) -> RowValues:
         """The rows' values."""
 
 
@@ -91,15 +91,15 @@ class SourceJob:
     not an entity each, with a column for each attribute."""
 
     number: int
-    columns: tuple[Wanted, ...]
+    columns: tuple[ColumnPlan, ...]
     folder: str
     buckets: int
     secrets: Mapping[int, bytes]
     rows: int = ROWS
-    reader: Reader | None = None
+    reader: RowReader | None = None
 
 
-class Chunk(NamedTuple):
+class RowChunk(NamedTuple):
     """A chunk as the driver knows it: where its files are, and what there is of it.
 
     order: source, partition, number. values: how many per column. rejects: how many rows were rejected in reading.
@@ -114,7 +114,7 @@ class Chunk(NamedTuple):
     values: tuple[int, ...]
 
 
-class Rows(NamedTuple):
+class RowBatch(NamedTuple):
     """Some rows of a source. places: of each row its file's hash and the start of its block; None: not known."""
 
     columns: Mapping[str, pa.Array]
@@ -146,16 +146,16 @@ def rejects_of(parts: Sequence[Rejects]) -> Rejects:
     return Rejects(rows[first], columns[first], reasons[first])
 
 
-def chunks(batches: Iterator[Rows], job: SourceJob, partition: int) -> Iterator[Chunk]:
+def chunks(batches: Iterator[RowBatch], job: SourceJob, partition: int) -> Iterator[RowChunk]:
     """The chunks of one partition's rows."""
     ordinals: dict[tuple[int, int], int] = {}
     for number, rows in enumerate(_gathered(batches, job.rows)):
         yield _written(rows, job, (job.number, partition, number), ordinals)
 
 
-def _gathered(batches: Iterator[Rows], wanted: int) -> Iterator[Rows]:
+def _gathered(batches: Iterator[RowBatch], wanted: int) -> Iterator[RowBatch]:
     """Batches of the wanted size, the last one less."""
-    held: list[Rows] = []
+    held: list[RowBatch] = []
     size = nbytes = 0
     for batch in batches:
         held.append(batch)
@@ -168,9 +168,9 @@ def _gathered(batches: Iterator[Rows], wanted: int) -> Iterator[Rows]:
         yield _joined(held)
 
 
-def _joined(parts: Sequence[Rows]) -> Rows:
+def _joined(parts: Sequence[RowBatch]) -> RowBatch:
     columns = {name: pa.concat_arrays([part.columns[name] for part in parts]) for name in parts[0].columns}
-    return Rows(
+    return RowBatch(
         columns,
         sum(part.size for part in parts),
         np.concatenate([part.file for part in parts]),
@@ -179,8 +179,8 @@ def _joined(parts: Sequence[Rows]) -> Rows:
 
 
 def _written(
-    rows: Rows, job: SourceJob, order: tuple[int, int, int], ordinals: dict[tuple[int, int], int]
-) -> Chunk:
+    rows: RowBatch, job: SourceJob, order: tuple[int, int, int], ordinals: dict[tuple[int, int], int]
+) -> RowChunk:
     parts, rejects, more = _entities(rows, job) if job.reader is None else job.reader.read(rows)
     if len(rejects.rows):
         accepted = np.ones(rows.size, np.bool_)
@@ -189,10 +189,10 @@ def _written(
     stem = "-".join(map(str, order))
     values, keys = _numbered(parts, job)
     values |= _places(rows, ordinals) | more
-    return Chunk(
+    return RowChunk(
         order,
-        write_staged(job.folder, f"values-{stem}", values),
-        write_staged(job.folder, f"keys-{rows.size}-{stem}", keys),
+        write_arrays(job.folder, f"values-{stem}", values),
+        write_arrays(job.folder, f"keys-{rows.size}-{stem}", keys),
         write_rejects(job.folder, stem, rejects) if len(rejects.rows) else "",
         rows.size,
         len(rejects.rows),
@@ -200,35 +200,35 @@ def _written(
     )
 
 
-def _entities(rows: Rows, job: SourceJob) -> Read:
+def _entities(rows: RowBatch, job: SourceJob) -> RowValues:
     read = [_read(column, rows) for column in job.columns]
     parts = [(number, part) for number, column in enumerate(read) for part in column.parts]
     malformed = np.empty(0, np.int32)
     if MALFORMED in rows.columns:
         wrong = rows.columns[MALFORMED].to_numpy(zero_copy_only=False)
         malformed = np.flatnonzero(wrong).astype(np.int32)
-    return Read(parts, _unreadable(read, rows.size, malformed), {})
+    return RowValues(parts, _unreadable(read, rows.size, malformed), {})
 
 
 def write_rejects(folder: str, stem: str, rejects: Rejects) -> str:
     """The path of a new file of rejected rows."""
-    return write_staged(folder, f"rejects-{stem}", rejects._asdict())
+    return write_arrays(folder, f"rejects-{stem}", rejects._asdict())
 
 
 def read_rejects(paths: Sequence[str]) -> Rejects:
     """The rejected rows of some files of one chunk."""
-    return rejects_of([Rejects(**read_staged(path)) for path in paths])
+    return rejects_of([Rejects(**read_arrays(path)) for path in paths])
 
 
-def _read(column: Wanted, rows: Rows) -> Typed:
+def _read(column: ColumnPlan, rows: RowBatch) -> TypedColumn:
     if column.name is None:
         every = np.arange(rows.size, dtype=np.int32)
         keys = np.array([column.key]) if column.domain == INLINE else pa.array([column.key], pa.large_binary())
-        return Typed([Part(column.domain, every, np.zeros(rows.size, np.int32), keys)], every[:0])
+        return TypedColumn([ValuePart(column.domain, every, np.zeros(rows.size, np.int32), keys)], every[:0])
     return typed(rows.columns[column.name], column.read_as, column.value_type, column.split)
 
 
-def _unreadable(read: Sequence[Typed], count: int, malformed: Int32s) -> Rejects:
+def _unreadable(read: Sequence[TypedColumn], count: int, malformed: Int32s) -> Rejects:
     found = [
         Rejects(column.bad, np.full(len(column.bad), number, np.int32), np.full(len(column.bad), Reason.UNREADABLE))
         for number, column in enumerate(read)
@@ -258,7 +258,7 @@ def _without(rejects: Rejects, rows: Int32s) -> Rejects:
     return Rejects(*(each[kept] for each in rejects))
 
 
-def _empty(part: Part) -> int | None:
+def _empty(part: ValuePart) -> int | None:
     """The number of the empty text among a part's keys."""
     if part.domain != layout.TAG_STRING:
         return None
@@ -269,7 +269,7 @@ def _empty(part: Part) -> int | None:
     return int(found[0]) if len(found) else None
 
 
-def _places(rows: Rows, ordinals: dict[tuple[int, int], int]) -> Arrays:
+def _places(rows: RowBatch, ordinals: dict[tuple[int, int], int]) -> Arrays:
     """Runs of rows of one block of a file: first row, file, block, and the first row's number within the block."""
     change = np.ones(rows.size, np.bool_)
     change[1:] = (rows.file[1:] != rows.file[:-1]) | (rows.block[1:] != rows.block[:-1])
@@ -288,10 +288,10 @@ def _places(rows: Rows, ordinals: dict[tuple[int, int], int]) -> Arrays:
     }
 
 
-def _numbered(parts: Sequence[tuple[int, Part]], job: SourceJob) -> tuple[Arrays, Arrays]:
+def _numbered(parts: Sequence[tuple[int, ValuePart]], job: SourceJob) -> tuple[Arrays, Arrays]:
     """The chunk's values, and its keys by bucket."""
     values: Arrays = {}
-    by_domain: dict[int, list[tuple[int, Part]]] = defaultdict(list)
+    by_domain: dict[int, list[tuple[int, ValuePart]]] = defaultdict(list)
     for number, part in parts:
         if part.domain == INLINE and job.columns[number].identity is None:
             values[f"{number}.code.rows"] = part.rows
@@ -317,7 +317,7 @@ def _numbered(parts: Sequence[tuple[int, Part]], job: SourceJob) -> tuple[Arrays
     return values, keys
 
 
-def _united(parts: Sequence[Part]) -> tuple[Int64s | pa.LargeBinaryArray, list[Int32s]]:
+def _united(parts: Sequence[ValuePart]) -> tuple[Int64s | pa.LargeBinaryArray, list[Int32s]]:
     """The distinct keys of all parts, and per part the number there of each of its keys."""
     inline = parts[0].domain == INLINE
     every = pa.concat_arrays([pa.array(part.keys) if inline else part.keys for part in parts]).dictionary_encode()

@@ -13,19 +13,19 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from adalog.cluster.shipping import Shipped
+from adalog.cluster.shipping import ShippedSnapshot
 from adalog.datalog import edn
 from adalog.datalog.edn.scalars import Malformed
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import EdnMap, Keyword
-from adalog.pipeline.importing.read.chunks import Chunk, SourceJob, Wanted
-from adalog.pipeline.importing.read.datoms import IGNORED, LINE, DatomReader, Place
-from adalog.pipeline.importing.read.edn_values import Shape
-from adalog.pipeline.importing.read.exported import by_part, read_export, read_part, write_rejected
-from adalog.pipeline.importing.read.found import Found
+from adalog.pipeline.importing.read.chunks import ColumnPlan, RowChunk, SourceJob
+from adalog.pipeline.importing.read.datoms import IGNORED, LINE, DatomColumn, DatomReader
+from adalog.pipeline.importing.read.edn_columns import TupleShape
+from adalog.pipeline.importing.read.export_files import by_part, read_export, read_part, write_rejected
 from adalog.pipeline.importing.read.ids import IDS, Ids
+from adalog.pipeline.importing.read.intake import ImportBasis
 from adalog.pipeline.importing.read.mapping import DatomSource
-from adalog.pipeline.importing.read.runner import Runner, rejected_rows
+from adalog.pipeline.importing.read.runner import ImportRunner, rejected_rows
 from adalog.pipeline.importing.read.texts import keyword
 from adalog.store.checkpoint.adoption import Prepared
 from adalog.store.database import Database
@@ -53,15 +53,15 @@ class _Placed(NamedTuple):
 class DatomIntake:
     """The datoms of some sources, all of which keep ids or none."""
 
-    def __init__(self, database: Database, runner: Runner, sources: Sequence[DatomSource]) -> None:
+    def __init__(self, database: Database, runner: ImportRunner, sources: Sequence[DatomSource]) -> None:
         self._database = database
         self._runner = runner
         self.keep = sources[0].keep
         self._exported = read_export(sources[0]) if sources[0].format == "adalog" else None
         self._sources = list(sources)
         self._named: dict[str, set[str]] = {}
-        self._columns: tuple[Wanted, ...] = ()
-        self._places: dict[str, Place] = {}
+        self._columns: tuple[ColumnPlan, ...] = ()
+        self._places: dict[str, DatomColumn] = {}
         self._attributes: list[Attribute] = []
         self._parts = () if self._exported is None else self._exported.files
         runner.buckets = max(runner.buckets, len(self._parts))
@@ -78,7 +78,7 @@ class DatomIntake:
 
     # The transaction's forms
 
-    def found(self, forms: Sequence[Any], hold: Hold | None) -> Found:
+    def found(self, forms: Sequence[Any], hold: Hold | None) -> ImportBasis:
         """What the transaction finds, which declares what is used first. forms: of the mapping's own schema."""
         placed = self._placed(self._database.snapshot())
         for _ in range(_TRIES):
@@ -100,7 +100,7 @@ class DatomIntake:
         upserts = [] if self.keep else [each.id for each in self._attributes if each.unique == "identity"]
         columns = [self._columns] * len(self._sources)
         reading = [replace(column, attribute=0) for column in self._columns], self._places, ids.table()
-        return Found(prepared, [IDS], columns, reading, ids, upserts)
+        return ImportBasis(prepared, [IDS], columns, reading, ids, upserts)
 
     def _prepared(self, forms: Sequence[Any], idents: int, hold: Hold | None) -> Prepared:
         prepared = self._database.prepare(forms, hold, idents)
@@ -152,7 +152,7 @@ class DatomIntake:
     def _settle(self, prepared: Prepared) -> None:
         """Numbers the columns, one for each attribute, after that of the entities."""
         self._places, self._attributes = {}, []
-        columns = [Wanted(None, IDS, "long", "long", identity=0)]
+        columns = [ColumnPlan(None, IDS, "long", "long", identity=0)]
         for name in sorted(self._named):
             attribute = _declared(name, prepared.schema)
             if attribute is None or bootstrap.is_built_in(attribute.id):
@@ -161,14 +161,14 @@ class DatomIntake:
             self._check(attribute, shape, prepared)
             value_type = str(attribute.value_type)
             identity = 0 if attribute.is_ref else None
-            self._places[name] = Place(len(columns), value_type, shape)
+            self._places[name] = DatomColumn(len(columns), value_type, shape)
             columns.append(
-                Wanted(None, attribute.id, value_type, value_type, identity=identity, create=attribute.is_ref)
+                ColumnPlan(None, attribute.id, value_type, value_type, identity=identity, create=attribute.is_ref)
             )
             self._attributes.append(attribute)
         self._columns = tuple(columns)
 
-    def _check(self, attribute: Attribute, shape: Shape, prepared: Prepared) -> None:
+    def _check(self, attribute: Attribute, shape: TupleShape, prepared: Prepared) -> None:
         """Raises ARG_INVALID where an import cannot keep what the schema says of an attribute."""
         exported = self._exported
         preds = set(map(str, attribute.preds))
@@ -184,7 +184,7 @@ class DatomIntake:
 
     # What loading asks for
 
-    def jobs(self, found: Found, folder: str, database: Shipped) -> list[SourceJob]:
+    def jobs(self, found: ImportBasis, folder: str, database: ShippedSnapshot) -> list[SourceJob]:
         """What the tasks that read each source are told."""
         reader = DatomReader(self._places, found.ids, database)
         return [
@@ -192,7 +192,7 @@ class DatomIntake:
             for number in range(len(self._sources))
         ]
 
-    def chunks(self, found: Found, jobs: Sequence[SourceJob]) -> list[Chunk]:
+    def chunks(self, found: ImportBasis, jobs: Sequence[SourceJob]) -> list[RowChunk]:
         """Reads the sources."""
         if self._exported is not None:
             read = partial(read_part, jobs[0])
@@ -210,7 +210,7 @@ class DatomIntake:
         return {key: name for source in self._sources for key, name in self._runner.files(source).items()}
 
     def quarantine(
-        self, found: Found, chunks: Sequence[Chunk], rejected: Sequence[Sequence[str]], to: Path
+        self, found: ImportBasis, chunks: Sequence[RowChunk], rejected: Sequence[Sequence[str]], to: Path
     ) -> None:
         """Writes the rejected rows. rejected: of each chunk the files that name them."""
         reasons = self._reasons()
@@ -250,7 +250,7 @@ class DatomIntake:
             )
         return reasons
 
-    def check(self, found: Found, changed: Set[int], rejected: int) -> None:
+    def check(self, found: ImportBasis, changed: Set[int], rejected: int) -> None:
         """Raises ARG_INVALID where composite tuples would not be what they are made of: they are taken as they were
         exported, which fits only where nothing of them is here, and no row was rejected."""
         prepared = found.prepared
@@ -300,10 +300,10 @@ def _declared(name: str, schema: Schema) -> Attribute | None:
     return schema.get(Keyword(name.removeprefix(":")))
 
 
-def _shape(attribute: Attribute, schema: Schema) -> Shape:
+def _shape(attribute: Attribute, schema: Schema) -> TupleShape:
     if attribute.tuple_attrs is not None:
-        return Shape(types=schema.item_types(attribute, len(attribute.tuple_attrs)))
-    return Shape(attribute.tuple_types, attribute.tuple_type)
+        return TupleShape(types=schema.item_types(attribute, len(attribute.tuple_attrs)))
+    return TupleShape(attribute.tuple_types, attribute.tuple_type)
 
 
 def _check_no_new(forms: Sequence[EdnMap], prepared: Prepared) -> None:

@@ -15,15 +15,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from adalog.cluster.shipping import Shipped
+from adalog.cluster.shipping import ShippedSnapshot
 from adalog.datalog import edn
 from adalog.datalog.edn.writer import write
 from adalog.datalog.errors import AdalogError
 from adalog.datalog.values import LONG_MAX, LONG_MIN, Keyword
-from adalog.pipeline.importing.read.chunks import Read, Reason, Rejects, Rows, rejects_of
-from adalog.pipeline.importing.read.edn_values import LIMITS, Shape, bigdec, bigint, spelt_of, values_of
+from adalog.pipeline.importing.read.chunks import Reason, Rejects, RowBatch, RowValues, rejects_of
+from adalog.pipeline.importing.read.edn_columns import LIMITS, TupleShape, bigdec, bigint, spelt_of, values_of
 from adalog.pipeline.importing.read.ids import NOBODY, Ids
-from adalog.pipeline.importing.read.typed import Int32s, Int64s, Part, Typed, of_codes, one_by_one, typed
+from adalog.pipeline.importing.read.typed_columns import (
+    Int32s,
+    Int64s,
+    TypedColumn,
+    ValuePart,
+    of_codes,
+    one_by_one,
+    typed,
+)
 from adalog.store.transact.declarations import implied_type
 from adalog.store.values.attribute import FIRST_OWN_IDENT, SCHEMA_BASE
 
@@ -41,7 +49,7 @@ _NUMBER: Final = r"^-?[0-9]{1,18}$"
 _NO_T: Final = 0
 
 
-class Cut(NamedTuple):
+class DatomTexts(NamedTuple):
     """Lines as datoms: of each that is one its row, and the texts of its places; nowhere t and added where none of
     them has any. bad: rows of other lines."""
 
@@ -54,7 +62,7 @@ class Cut(NamedTuple):
     bad: Int32s
 
 
-def cut(lines: pa.Array) -> Cut:
+def cut(lines: pa.Array) -> DatomTexts:
     """The datoms of lines, one each."""
     lines = lines.cast(pa.large_string())
     found = pc.extract_regex(lines, _DATOM)
@@ -74,10 +82,10 @@ def cut(lines: pa.Array) -> Cut:
             columns[name] = pa.concat_arrays([columns[name], texts])
     timed = pc.not_equal(columns["t"], "")
     if not pc.any(timed).as_py():
-        return Cut(rows, columns["e"], columns["a"], columns["v"], None, None, bad)
+        return DatomTexts(rows, columns["e"], columns["a"], columns["v"], None, None, bad)
     t = pc.if_else(timed, columns["t"], str(_NO_T)).cast(pa.int64()).to_numpy()
     added = pc.not_equal(columns["added"], "false").to_numpy(zero_copy_only=False)
-    return Cut(rows, columns["e"], columns["a"], columns["v"], t, added, bad)
+    return DatomTexts(rows, columns["e"], columns["a"], columns["v"], t, added, bad)
 
 
 def _form(line: str) -> tuple[str, str, str, str, str] | None:
@@ -140,12 +148,12 @@ def _kind(text: str) -> str:
         return ""
 
 
-class Place(NamedTuple):
+class DatomColumn(NamedTuple):
     """An attribute's column: its number, and how its values are read. ref: they are entities."""
 
     number: int
     type: str
-    shape: Shape
+    shape: TupleShape
 
     @property
     def is_ref(self) -> bool:
@@ -158,17 +166,17 @@ class DatomReader:
     """Reads the rows of a source. places: of attributes, by their names with a colon. own: the one attribute that
     all rows are of, where they do not name it. database: where idents are looked up."""
 
-    places: Mapping[str, Place]
+    places: Mapping[str, DatomColumn]
     ids: Ids
-    database: Shipped | None = None
+    database: ShippedSnapshot | None = None
     own: str | None = None
 
-    def read(self, rows: Rows) -> Read:
+    def read(self, rows: RowBatch) -> RowValues:
         if self.own is not None:
             return self._columns(rows, self.places[self.own])
         datoms = cut(rows.columns[LINE])
         rejected = [_rejects(datoms.bad, 0, Reason.NO_DATOM)]
-        parts: list[tuple[int, Part]] = []
+        parts: list[tuple[int, ValuePart]] = []
         keys, known = self._entities(datoms.e)
         rejected.append(_rejects(datoms.rows[~known], 0, Reason.NO_ENTITY))
         encoded = datoms.a.dictionary_encode()
@@ -193,15 +201,15 @@ class DatomReader:
             assert datoms.added is not None
             more = {"t": np.zeros(rows.size, np.int64), "added": np.ones(rows.size, np.bool_)}
             more["t"][datoms.rows], more["added"][datoms.rows] = datoms.t, datoms.added
-        return Read(parts, rejects_of(rejected), more)
+        return RowValues(parts, rejects_of(rejected), more)
 
     # Lines
 
-    def _texts(self, texts: pa.Array, rows: Int32s, place: Place) -> Typed:
+    def _texts(self, texts: pa.Array, rows: Int32s, place: DatomColumn) -> TypedColumn:
         if not place.is_ref:
             return values_of(texts, rows, place.type, place.shape, self._entity)
         keys, known = self._entities(texts, value=True)
-        return Typed([of_codes(rows[known], keys[known])], rows[~known])
+        return TypedColumn([of_codes(rows[known], keys[known])], rows[~known])
 
     def _entities(self, texts: pa.Array, *, value: bool = False) -> tuple[Int64s, NDArray[np.bool_]]:
         """Keys of entities, and which of the texts mean any."""
@@ -253,7 +261,7 @@ class DatomReader:
 
     # Columns of an export
 
-    def _columns(self, rows: Rows, place: Place) -> Read:
+    def _columns(self, rows: RowBatch, place: DatomColumn) -> RowValues:
         every = np.arange(rows.size, dtype=np.int32)
         keys, known = self._known(rows.columns["e"].to_numpy(), value=False)
         found = self._values(rows.columns["v"], every, place)
@@ -268,12 +276,12 @@ class DatomReader:
             _rejects(every[~known], 0, Reason.NO_ENTITY),
             _rejects(found.bad, place.number, Reason.UNREADABLE),
         ]
-        return Read(parts, rejects_of(rejects), more)
+        return RowValues(parts, rejects_of(rejects), more)
 
-    def _values(self, values: pa.Array, rows: Int32s, place: Place) -> Typed:
+    def _values(self, values: pa.Array, rows: Int32s, place: DatomColumn) -> TypedColumn:
         if place.is_ref:
             keys, known = self._known(values.to_numpy(), value=True)
-            return Typed([of_codes(rows[known], keys[known])], rows[~known])
+            return TypedColumn([of_codes(rows[known], keys[known])], rows[~known])
         if place.type == "tuple":
             return values_of(values, rows, place.type, place.shape, self._entity)
         number = _NUMBERS.get(place.type)

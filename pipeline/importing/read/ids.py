@@ -12,9 +12,9 @@ from typing import Final
 
 import numpy as np
 
-from adalog.cluster.staged import read_staged
+from adalog.cluster.array_files import read_arrays
 from adalog.pipeline.exporting.schema import movable
-from adalog.pipeline.importing.read.typed import Int64s
+from adalog.pipeline.importing.read.typed_columns import Int64s
 from adalog.store.tries.trie import distinct
 from adalog.store.values.attribute import FIRST_OWN_IDENT, SCHEMA_BASE
 
@@ -64,7 +64,7 @@ class Ids:
             return keys
         holders = np.where(keys < _HERE // 2, keys - _HERE, NOBODY)
         for path in reversed(meant):
-            found = read_staged(path)
+            found = read_arrays(path)
             holders = _replaced(holders, keys, found["ids"], found["entities"])
         return _replaced(holders, keys, self.ids, self.entities)
 

@@ -40,7 +40,7 @@ _SIZE: Final = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ColumnMapping:
     """One attribute's values: of a column, or `value` for every row.
 
     type: what text is read as; None: as the attribute's type. split: what stands between several values. ref: the
@@ -57,7 +57,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class RowSource:
     """Rows of files, each an entity with a value of an identity attribute, which `entity` gives.
 
     files: what the path means, where that was looked up already. part: they are some of many, in which there need
@@ -68,12 +68,12 @@ class Source:
     path: str
     format: str
     options: Mapping[str, str]
-    entity: Column
-    columns: tuple[Column, ...]
+    entity: ColumnMapping
+    columns: tuple[ColumnMapping, ...]
     files: tuple[str, ...] = ()
     part: bool = False
 
-    def of_files(self, files: Sequence[str]) -> Source:
+    def of_files(self, files: Sequence[str]) -> RowSource:
         """The same of other files, of which a stream has taken note already."""
         if self.format == KAFKA:
             return replace(self, format="jsonl", options={}, files=tuple(files), part=True)
@@ -94,16 +94,16 @@ class DatomSource:
     files: tuple[str, ...] = ()
 
 
-AnySource = Source | DatomSource
+AnySource = RowSource | DatomSource
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ImportPlan:
     """schema: the name of the file with transaction data that comes first. sent: its text, if it came along.
     Sources are all of one kind, rows or datoms."""
 
     schema: Path | None
-    sources: tuple[Source, ...]
+    sources: tuple[RowSource, ...]
     datoms: tuple[DatomSource, ...] = ()
     sent: str | None = None
 
@@ -114,7 +114,7 @@ class Plan:
             return self.sent
         return _text_of(self.schema, "the mapping's schema")
 
-    def of_files(self, files: Mapping[str, Sequence[str]]) -> Plan:
+    def of_files(self, files: Mapping[str, Sequence[str]]) -> ImportPlan:
         """Only the sources that are named, with these files and folders, as a stream hands them on: what comes from
         a topic is lines of JSON."""
         kept = [each.of_files(files[each.name]) for each in self.sources if each.name in files]
@@ -135,7 +135,7 @@ def mapping_text(file: Path) -> str:
     return _text_of(file, "the mapping")
 
 
-def read_mapping(file: Path, paths: Mapping[str, str]) -> Plan:
+def read_mapping(file: Path, paths: Mapping[str, str]) -> ImportPlan:
     """The mapping of a file. paths: of sources by name, instead of those in the file.
 
     Raises ARG_INVALID for a file that is not a mapping.
@@ -143,7 +143,7 @@ def read_mapping(file: Path, paths: Mapping[str, str]) -> Plan:
     return mapping_of(mapping_text(file), file, paths)
 
 
-def mapping_of(text: str, file: Path, paths: Mapping[str, str]) -> Plan:
+def mapping_of(text: str, file: Path, paths: Mapping[str, str]) -> ImportPlan:
     """The same of a text, which stands in the file; nothing is read of that. Paths are relative to the file."""
     if len(text) > _SIZE:
         raise AdalogError(Code.LIMIT_EXCEEDED, f"the mapping {file} is larger than {_SIZE:,} characters")
@@ -165,7 +165,7 @@ class _Reader:
         self._file = file
         self._values = yaml.SafeLoader("")
 
-    def mapping(self, node: yaml.Node | None, paths: Mapping[str, str]) -> Plan:
+    def mapping(self, node: yaml.Node | None, paths: Mapping[str, str]) -> ImportPlan:
         if node is None:
             raise AdalogError(Code.ARG_INVALID, f"{self._file} is empty; a mapping has `sources`")
         entries = self._entries(node, "a mapping", {"schema", "sources"})
@@ -182,12 +182,14 @@ class _Reader:
                 Code.ARG_INVALID, f"there is no source {min(unknown)} in {self._file}; its sources are {known}"
             )
         every = [self._source(name, each, paths.get(name)) for _, name, each in named]
-        rows = tuple(each for each in every if isinstance(each, Source))
+        rows = tuple(each for each in every if isinstance(each, RowSource))
         datoms = tuple(each for each in every if isinstance(each, DatomSource))
         self._check_together(entries["sources"], rows, datoms)
-        return Plan(None if schema is None else self._file.parent / schema, rows, datoms)
+        return ImportPlan(None if schema is None else self._file.parent / schema, rows, datoms)
 
-    def _check_together(self, node: yaml.Node, rows: tuple[Source, ...], datoms: tuple[DatomSource, ...]) -> None:
+    def _check_together(
+        self, node: yaml.Node, rows: tuple[RowSource, ...], datoms: tuple[DatomSource, ...]
+    ) -> None:
         if rows and datoms:
             self._refuse(node, f"{rows[0].name} has rows and {datoms[0].name} datoms; import one after the other")
         if len({each.keep for each in datoms}) > 1:
@@ -232,7 +234,7 @@ class _Reader:
         entity = self._entity(entries["entity"])
         if any(column.attribute == entity.attribute for column in columns):
             self._refuse(entries["attributes"], f"{entity.attribute} is given by `entity`")
-        return Source(name, where, form, options, entity, columns)
+        return RowSource(name, where, form, options, entity, columns)
 
     def _datoms(
         self, name: str, node: yaml.Node, entries: Mapping[str, yaml.Node], path: str, form: str
@@ -253,18 +255,18 @@ class _Reader:
         """A path relative to the mapping, unless it is an address."""
         return path if "://" in path or path.startswith("/") else str(self._file.parent / path)
 
-    def _entity(self, node: yaml.Node) -> Column:
+    def _entity(self, node: yaml.Node) -> ColumnMapping:
         entries = self._entries(node, "`entity`", {"attribute", "column", "type"})
         for needed in ("attribute", "column"):
             if needed not in entries:
                 self._refuse(node, f"`entity` has no `{needed}`")
         attribute = self._attribute(entries["attribute"])
-        return Column(attribute, self._text(entries["column"], "column"), type=self._type(entries))
+        return ColumnMapping(attribute, self._text(entries["column"], "column"), type=self._type(entries))
 
-    def _column(self, key: yaml.Node, name: str, node: yaml.Node) -> Column:
+    def _column(self, key: yaml.Node, name: str, node: yaml.Node) -> ColumnMapping:
         attribute = self._keyword(key, name)
         if isinstance(node, yaml.ScalarNode):
-            return Column(attribute, self._text(node, name))
+            return ColumnMapping(attribute, self._text(node, name))
         entries = self._entries(node, name, {"column", "type", "split", "ref", "create", "value"})
         if ("column" in entries) == ("value" in entries):
             self._refuse(node, f"{name} has either a `column` or a `value`")
@@ -279,7 +281,7 @@ class _Reader:
         create = self._value(entries["create"]) if "create" in entries else False
         if not isinstance(create, bool):
             self._refuse(entries["create"], "`create` is true or false")
-        return Column(
+        return ColumnMapping(
             attribute,
             self._text(entries["column"], "column") if "column" in entries else None,
             value,

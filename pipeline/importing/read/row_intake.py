@@ -12,14 +12,14 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from adalog.cluster.shipping import Shipped
+from adalog.cluster.shipping import ShippedSnapshot
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import EdnMap, Keyword, type_name
-from adalog.pipeline.importing.read.chunks import Chunk, SourceJob, Wanted
-from adalog.pipeline.importing.read.found import Found
-from adalog.pipeline.importing.read.mapping import KAFKA, Column, Plan, Source
-from adalog.pipeline.importing.read.runner import Reasons, Runner, rejected_rows
-from adalog.pipeline.importing.read.typed import constant
+from adalog.pipeline.importing.read.chunks import ColumnPlan, RowChunk, SourceJob
+from adalog.pipeline.importing.read.intake import ImportBasis
+from adalog.pipeline.importing.read.mapping import KAFKA, ColumnMapping, ImportPlan, RowSource
+from adalog.pipeline.importing.read.runner import ImportRunner, Reasons, rejected_rows
+from adalog.pipeline.importing.read.typed_columns import constant
 from adalog.store.checkpoint.adoption import Prepared
 from adalog.store.database import Database
 from adalog.store.values.attribute import FIRST_OWN_IDENT, Attribute
@@ -35,15 +35,15 @@ _CARDINALITY: Final = Keyword("db/cardinality")
 class _Resolved:
     """A source with its columns as the tasks want them, and the names in files of those that are read."""
 
-    source: Source
-    columns: tuple[Wanted, ...]
+    source: RowSource
+    columns: tuple[ColumnPlan, ...]
     names: Mapping[str, str]
 
 
 class RowIntake:
     """Rows of files, each about an entity."""
 
-    def __init__(self, database: Database, runner: Runner, plan: Plan) -> None:
+    def __init__(self, database: Database, runner: ImportRunner, plan: ImportPlan) -> None:
         self._database = database
         self._runner = runner
         self._plan = plan
@@ -55,7 +55,7 @@ class RowIntake:
         sources = map(_with_what_is_there, self._plan.sources, self._files)
         self._plan = replace(self._plan, sources=tuple(sources))
 
-    def found(self, forms: Sequence[Any], hold: Hold | None) -> Found:
+    def found(self, forms: Sequence[Any], hold: Hold | None) -> ImportBasis:
         prepared = self._prepared(forms, hold)
         identities = _identities(self._plan, prepared.schema)
         self._sources = [
@@ -64,7 +64,7 @@ class RowIntake:
         ]
         columns = [each.columns for each in self._sources]
         reading = [[replace(column, attribute=0) for column in own] for own in columns]
-        return Found(prepared, identities, columns, reading)
+        return ImportBasis(prepared, identities, columns, reading)
 
     def _prepared(self, forms: Sequence[Any], hold: Hold | None) -> Prepared:
         prepared = self._database.prepare(forms, hold)
@@ -78,13 +78,13 @@ class RowIntake:
             )
         return self._database.prepare([*forms, *more], hold)
 
-    def jobs(self, found: Found, folder: str, database: Shipped) -> list[SourceJob]:
+    def jobs(self, found: ImportBasis, folder: str, database: ShippedSnapshot) -> list[SourceJob]:
         return [
             SourceJob(number, columns, folder, self._runner.buckets, found.prepared.secrets)
             for number, columns in enumerate(found.columns)
         ]
 
-    def chunks(self, found: Found, jobs: Sequence[SourceJob]) -> list[Chunk]:
+    def chunks(self, found: ImportBasis, jobs: Sequence[SourceJob]) -> list[RowChunk]:
         return [
             chunk
             for each, job in zip(self._sources, jobs, strict=True)
@@ -94,11 +94,11 @@ class RowIntake:
     def files(self) -> Mapping[int, str]:
         return {key: name for each in self._sources for key, name in self._runner.files(each.source).items()}
 
-    def check(self, found: Found, changed: Set[int], rejected: int) -> None:
+    def check(self, found: ImportBasis, changed: Set[int], rejected: int) -> None:
         pass
 
     def quarantine(
-        self, found: Found, chunks: Sequence[Chunk], rejected: Sequence[Sequence[str]], to: Path
+        self, found: ImportBasis, chunks: Sequence[RowChunk], rejected: Sequence[Sequence[str]], to: Path
     ) -> None:
         for number, each in enumerate(self._sources):
             rows = rejected_rows(number, chunks, rejected)
@@ -106,7 +106,7 @@ class RowIntake:
                 self._runner.quarantine(each.source, rows, _reasons(each, found.prepared.schema), to)
 
 
-def _with_what_is_there(source: Source, columns: Mapping[str, pa.DataType]) -> Source:
+def _with_what_is_there(source: RowSource, columns: Mapping[str, pa.DataType]) -> RowSource:
     """A source of JSON without the attributes that none of its rows has, where it is a part of many; they may have
     a type yet."""
     if not source.part or source.format != "jsonl":
@@ -114,7 +114,7 @@ def _with_what_is_there(source: Source, columns: Mapping[str, pa.DataType]) -> S
     return replace(source, columns=tuple(each for each in source.columns if each.column in {None, *columns}))
 
 
-def _declarations(plan: Plan, found: Sequence[Mapping[str, pa.DataType]], schema: Schema) -> list[EdnMap]:
+def _declarations(plan: ImportPlan, found: Sequence[Mapping[str, pa.DataType]], schema: Schema) -> list[EdnMap]:
     """Forms that declare the attributes that the schema does not, as their first use would."""
     forms: dict[Keyword, EdnMap] = {}
     for source, columns in zip(plan.sources, found, strict=True):
@@ -131,7 +131,7 @@ def _declarations(plan: Plan, found: Sequence[Mapping[str, pa.DataType]], schema
     return list(forms.values())
 
 
-def _implied(column: Column, kind: pa.DataType | None) -> tuple[str, bool]:
+def _implied(column: ColumnMapping, kind: pa.DataType | None) -> tuple[str, bool]:
     """The type that a column gives an attribute, and whether there may be several values."""
     many = column.split is not None
     if kind is not None and (pa.types.is_list(kind) or pa.types.is_large_list(kind)):
@@ -156,7 +156,7 @@ def _implied(column: Column, kind: pa.DataType | None) -> tuple[str, bool]:
     return "bytes", many
 
 
-def _identities(plan: Plan, schema: Schema) -> list[int]:
+def _identities(plan: ImportPlan, schema: Schema) -> list[int]:
     """The attributes by whose values the sources name entities, or mean them."""
     idents = [source.entity.attribute for source in plan.sources]
     idents += [column.ref for source in plan.sources for column in source.columns if column.ref is not None]
@@ -174,7 +174,7 @@ def _identities(plan: Plan, schema: Schema) -> list[int]:
 
 
 def _resolved(
-    source: Source, columns: Mapping[str, pa.DataType], schema: Schema, identities: Sequence[int]
+    source: RowSource, columns: Mapping[str, pa.DataType], schema: Schema, identities: Sequence[int]
 ) -> _Resolved:
     names: dict[str, str] = {}
     wanted = []
@@ -190,7 +190,7 @@ def _resolved(
             name = f"c{number}"
             names[name] = _found(source, column.column, columns)
         read_as = column.type or value_type
-        made = Wanted(name, attribute.id, read_as, value_type, column.split)
+        made = ColumnPlan(name, attribute.id, read_as, value_type, column.split)
         if number == 0:
             made = replace(made, identity=identities.index(attribute.id))
         elif column.ref is not None:
@@ -206,7 +206,7 @@ def _resolved(
     return _Resolved(source, tuple(wanted), names)
 
 
-def _found(source: Source, name: str, columns: Mapping[str, pa.DataType]) -> str:
+def _found(source: RowSource, name: str, columns: Mapping[str, pa.DataType]) -> str:
     if name not in columns:
         known = ", ".join(columns)
         raise AdalogError(Code.ARG_INVALID, f"source {source.name} has no column {name}; its columns are {known}")
@@ -217,7 +217,7 @@ def _found(source: Source, name: str, columns: Mapping[str, pa.DataType]) -> str
     return name
 
 
-def _check(source: Source, column: Column, attribute: Attribute, schema: Schema, *, entity: bool) -> None:
+def _check(source: RowSource, column: ColumnMapping, attribute: Attribute, schema: Schema, *, entity: bool) -> None:
     """Raises ARG_INVALID where an import cannot keep what the schema says of an attribute."""
     if entity and attribute.unique != "identity":
         raise _wrong(source, column, "names the source's entities, and has to be :db.unique/identity for that")
@@ -244,7 +244,7 @@ def _check(source: Source, column: Column, attribute: Attribute, schema: Schema,
         raise _wrong(source, column, "refers to entities: say by which attribute's value, with `ref`")
 
 
-def check_alone(plan: Plan) -> None:
+def check_alone(plan: ImportPlan) -> None:
     """Raises ARG_INVALID where one source gives what another names its entities by: who is who would be open; and
     for a source that has no end."""
     for source in plan.sources:
@@ -264,7 +264,7 @@ def check_alone(plan: Plan) -> None:
                 )
 
 
-def _wrong(source: Source, column: Column, why: str) -> AdalogError:
+def _wrong(source: RowSource, column: ColumnMapping, why: str) -> AdalogError:
     return AdalogError(Code.ARG_INVALID, f"source {source.name}: {column.attribute} {why}")
 
 

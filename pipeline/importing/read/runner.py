@@ -9,14 +9,14 @@ from typing import Protocol, TypeVar
 
 import pyarrow as pa
 
-from adalog.pipeline.importing.read.chunks import Chunk, SourceJob
-from adalog.pipeline.importing.read.mapping import AnySource, DatomSource, Source
+from adalog.pipeline.importing.read.chunks import RowChunk, SourceJob
+from adalog.pipeline.importing.read.mapping import AnySource, DatomSource, RowSource
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 
-class Runner(Protocol):
+class ImportRunner(Protocol):
     """Who reads files and runs tasks.
 
     buckets: into how many parts keys are cut, at least.
@@ -27,13 +27,13 @@ class Runner(Protocol):
     def named(self, source: DatomSource) -> Mapping[str, set[str]]:
         """The attributes that the lines of a source name, with the types of their values as they are written."""
 
-    def columns(self, source: Source) -> Mapping[str, pa.DataType]:
+    def columns(self, source: RowSource) -> Mapping[str, pa.DataType]:
         """The columns of a source's files. Raises ARG_INVALID where there are none."""
 
     def files(self, source: AnySource) -> Mapping[int, str]:
         """The files of a source by the hash that rows are told by."""
 
-    def read(self, source: AnySource, names: Mapping[str, str], job: SourceJob) -> list[Chunk]:
+    def read(self, source: AnySource, names: Mapping[str, str], job: SourceJob) -> list[RowChunk]:
         """The chunks of a source's rows. names: the column of the files by the name that the job has for it."""
 
     def each(self, stage: str, work: Callable[[T], R], items: Sequence[T]) -> list[R]:
@@ -56,7 +56,7 @@ Reasons = Sequence[Sequence[str]]
 """What is said of a row, by column and `Reason`."""
 
 
-def rejected_rows(source: int, chunks: Sequence[Chunk], rejected: Sequence[Sequence[str]]) -> list[RejectedRows]:
+def rejected_rows(source: int, chunks: Sequence[RowChunk], rejected: Sequence[Sequence[str]]) -> list[RejectedRows]:
     """What was rejected of a source. rejected: of each chunk the files that name its rows."""
     starts: dict[int, int] = {}
     rows = []

@@ -22,7 +22,7 @@ from adalog.gateway.cli import main
 from adalog.gateway.jobs.imports import Imports
 from adalog.gateway.settings.checking import checked
 from adalog.gateway.settings.config import SettingError, Settings
-from adalog.pipeline.importing.read.reading import Watching
+from adalog.pipeline.importing.read.spark_runner import JobProgress
 from adalog.store.database import Database
 from tests.gateway.process.test_shutdown import serving
 from tests.gateway.streams import Live
@@ -43,7 +43,7 @@ FOLLOW = f'subscription {{ live(query: "{NAMES}") {{ kind basisT resume rows add
 class Stepwise(InProcess):
     """A runner over the tables, which waits before each stage until it may go on, where that is wanted."""
 
-    def __init__(self, told: Watching, tables: dict[str, pa.Table], gate: Gate) -> None:
+    def __init__(self, told: JobProgress, tables: dict[str, pa.Table], gate: Gate) -> None:
         super().__init__(tables)
         self._told = told
         self._gate = gate
@@ -76,7 +76,7 @@ class Gate:
     def open(self) -> None:
         self._open.set()
 
-    def pass_(self, told: Watching) -> None:
+    def pass_(self, told: JobProgress) -> None:
         self.reached.set()
         try:
             while not self._open.wait(0.01):

@@ -69,7 +69,8 @@ def _stopping(_: Taken) -> None:
 _KILLED = """
 import os, shutil, sys
 from pathlib import Path
-from adalog.store import database, place
+from adalog.store import database
+from adalog.store.files import place
 from adalog.store.backup import restoring, taking
 from adalog.store.reading import source_of
 

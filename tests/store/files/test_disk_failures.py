@@ -241,7 +241,7 @@ def test_a_disk_that_fails_at_opening_is_not_called_damage(tmp_path: Path, disk:
 SESSION = """
 import json, logging, os, sys
 from adalog.datalog.errors import AdalogError
-from adalog.store import doubt
+from adalog.store.writer import doubt
 from adalog.store.database import Database
 
 doubt._REST = 0.01

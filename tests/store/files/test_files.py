@@ -264,7 +264,9 @@ def test_a_fold_that_fails_leaves_nothing(database: Database, monkeypatch: pytes
 
 FOLDER = """
 import os, signal, sys
-from adalog.store import compactor, relation, segment
+from adalog.store.checkpoint import compactor
+from adalog.store.tries import relation
+from adalog.store.files import segment
 from adalog.store.database import Database
 
 compactor._ENOUGH, compactor._LEAST, relation._LEAST = 10**9, 1, 4

@@ -1,0 +1,151 @@
+"""A stratum that is one linear closure along a data pattern, kept by compiled loops.
+
+Its relation has a fact where a rule without recursion derives it (an exit), or where it follows from another fact
+along an edge. Exits are maintained as those of any stratum; `executor.facts.closure_facts` has the changing graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from adalog.executor.extenders.patterns import Patterns
+from adalog.executor.facts.closure_facts import ClosureFacts, Edges
+from adalog.executor.facts.maintained import MaintainedFacts
+from adalog.executor.follow.bodies import Changed, Step
+from adalog.executor.follow.stratum import MaintainedStratum, TooManyError
+from adalog.executor.join.batch import Column
+from adalog.executor.join.extender import PairExtender
+from adalog.planner.delta.rules import Start
+from adalog.planner.model.logical import DatomAtom
+from adalog.planner.model.program import Closure, Derived
+from adalog.store.tries.relation import Relation
+from adalog.store.tries.trie import EMPTY, Trie, distinct
+
+
+class ClosureStratum(MaintainedStratum):
+    """The stratum of a `Closure` along a data pattern."""
+
+    edges: Edges | None = None
+    _relation: Relation | None = None
+
+    @property
+    def _closure(self) -> Closure:
+        assert self.stratum.closure is not None
+        return self.stratum.closure
+
+    def _new(self, relation: Derived) -> MaintainedFacts:
+        self.facts = ClosureFacts(self._closure.fixed, self.joins.take)
+        self.edges = None
+        self.exits = [rule for rule in self.rules if not rule.onward]
+        step = self._closure.step
+        assert isinstance(step, DatomAtom)
+        (recursive,) = (rule for rule in self.rules if rule.onward)
+        self.came, self.went = (
+            next((each for each in starts if each.atom == step), None)
+            for starts in (recursive.entering, recursive.leaving)
+        )
+        return self.facts
+
+    def nbytes(self) -> int:
+        """Bytes of the edges that differ from the database's own tries."""
+        return 0 if self.edges is None else self.edges.nbytes()
+
+    def afresh(self, step: Step) -> None:
+        self.facts.clear()
+        self.edges = self._edges_of(step)
+        bodies = [rule.once for rule in self.exits if rule.once is not None]
+        self._follow(step, [self.facts.exits(self.joins.once(body, step), self._tick()) for body in bodies])
+
+    def _step(self, step: Step, changed: Changed) -> None:
+        facts, edges = self.facts, self.edges
+        assert edges is not None
+        assert self._left is not None
+        queue = [self._closed(step, changed)]
+        went, came = self._pairs(self.went, changed), self._pairs(self.came, changed)
+        if len(went[0]):
+            met = facts.met(*went, held=True)
+            if len(met[0]):
+                queue.append(facts.find(met))
+            edges.put(*went, 0)
+        if len(came[0]):
+            edges.put(*came, 1)
+        gone, too_many = facts.lose(_together(queue), edges, int(self._left))
+        if too_many:
+            raise TooManyError
+        found = [facts.again(gone, edges, self._tick())]
+        for rule in self.exits:
+            for start in rule.entering:
+                batch = changed.rows(start)
+                if batch.size:
+                    found.append(facts.exits(self._joined(start, batch, step), self._tick()))
+        if len(came[0]):
+            found.append(facts.add(facts.met(*came, held=False), self._tick())[0])
+        self._follow(step, found)
+        if edges.is_stale or self._relation_of(step) is not self._relation:
+            # Tries that were folded since would keep their files alive.
+            self.edges = self._edges_of(step)
+
+    def _closed(self, step: Step, changed: Changed) -> Column:
+        """The facts that no rule without recursion derives any more."""
+        found: list[Column] = []
+        for rule in self.exits:
+            for start in rule.leaving:
+                batch = changed.rows(start)
+                if batch.size:
+                    found.append(self.facts.leave_by(self._joined(start, batch, step)))
+        rows = distinct(_together(found))
+        if not len(rows):
+            return rows
+        held = np.zeros(len(rows), np.bool_)
+        for rule in self.exits:
+            self._ask(step, rule, rule.again, rows, held)
+        closed = rows[~held]
+        self.facts.close(closed)
+        return closed
+
+    def _follow(self, step: Step, found: list[Column]) -> None:
+        rows = _together(found)
+        if len(rows):
+            assert self.edges is not None
+            self._time = self.facts.gain(rows, self.edges, self._time, step.run.cancel)
+
+    def _tick(self) -> int:
+        self._time += 1
+        return self._time
+
+    def _pairs(self, start: Start | None, changed: Changed) -> tuple[Column, Column]:
+        """The edges that came or went, from start to end."""
+        if start is None:
+            return EMPTY.values, EMPTY.values
+        columns = changed.rows(start).columns
+        if not columns:
+            return EMPTY.values, EMPTY.values
+        return columns[self._closure.start], columns[self._closure.end]
+
+    def _relation_of(self, step: Step) -> Relation | None:
+        """The folded datoms that the edges' tries lie on, as they are at the second moment."""
+        pattern = self._closure.step
+        assert isinstance(pattern, DatomAtom)
+        moments = step.moments[pattern.source]
+        attribute = self.joins.attribute_of(pattern, moments, step.run.strict)
+        return None if attribute is None else moments.new.data_of(attribute).relation
+
+    def _edges_of(self, step: Step) -> Edges:
+        """The edges at the second moment."""
+        closure = self._closure
+        assert isinstance(closure.step, DatomAtom)
+        self._relation = self._relation_of(step)
+        rank = {closure.start: 0, closure.end: 1}
+        bound = Patterns(step.moments[closure.step.source].new, rank, step.run.strict).extender(closure.step)
+        if not isinstance(bound, PairExtender):
+            return Edges(Trie(EMPTY), Trie(EMPTY))
+        forward, backward = bound.forward(), bound.backward()
+        return Edges(forward, backward) if bound.first == closure.start else Edges(backward, forward)
+
+
+def _together(found: Sequence[Column]) -> Column:
+    """Rows by number, of which there are seldom any."""
+    parts = [rows for rows in found if len(rows)]
+    return parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else EMPTY.values

@@ -1,0 +1,318 @@
+"""The joins of a view: what enters and leaves a query's heads between two moments, and what groups hold at one.
+
+Plans are made when they are first needed, and anew when sizes change by a factor. Knows nothing of what is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+
+from adalog.datalog import ast
+from adalog.datalog.ast import Const
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.bounds.run import Run
+from adalog.executor.engine import QueryEngine
+from adalog.executor.evaluation.bind import Binding, Held
+from adalog.executor.evaluation.fixpoint import derived
+from adalog.executor.evaluation.local import Collector, collector_for
+from adalog.executor.extenders.changes import Moments, fact_rows
+from adalog.executor.follow.arguments import Arguments, recoded
+from adalog.executor.follow.derivation import Derivation
+from adalog.executor.follow.lasting_joins import PLAN_BYTES, LastingJoins
+from adalog.executor.join.batch import Batch
+from adalog.executor.join.driver import Driver
+from adalog.executor.join.generic_join import GenericJoin
+from adalog.executor.join.step import forget_scratch
+from adalog.executor.question.inputs import Inputs, bind_inputs, constant_codes, sizes_of
+from adalog.executor.question.question import Question
+from adalog.planner.delta.reactions import Atom, Reaction, at_version, moving_database, with_derived
+from adalog.planner.maintenance.grouping import plan_groups
+from adalog.planner.maintenance.maintenance import Maintenance, ReactionPlan, plan_reaction
+from adalog.planner.model.logical import AndNode, DatomAtom, everything
+from adalog.planner.model.plan import Plan
+from adalog.planner.model.version import Version
+from adalog.planner.order.statistics import Statistics
+from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.values.codes import Scratch
+
+# Sizes up to which any plan is as good as another.
+_FEW: Final = 64
+
+
+@dataclass(slots=True)
+class Heads:
+    """Distinct heads that entered and that left."""
+
+    entered: Batch
+    left: Batch
+
+    def __bool__(self) -> bool:
+        return bool(self.entered.size or self.left.size)
+
+
+class ReactionJoins:
+    """`source`: the database that moves."""
+
+    def __init__(self, question: Question, engine: QueryEngine, maintenance: Maintenance, source: str) -> None:
+        query = question.query
+        self.maintenance = maintenance
+        self._engine = engine
+        self._source = source
+        self._options = question.request.options
+        self._still = {name: each for name, each in question.databases.items() if name != source}
+        self._sizes = sizes_of(query, question.args)
+        self._plan = replace(
+            engine.compiler.compile(question),
+            constants=tuple(maintenance.constants.items()),
+            entities=maintenance.entities,
+        )
+        widths = {
+            f"in {place}": len(each.binding.targets) if isinstance(each.binding, ast.RelationBinding) else 1
+            for place, each in enumerate(query.inputs)
+            if isinstance(each, ast.BindingInput)
+        }
+        codes, rules = question.snapshot.codes, maintenance.rules
+        self._arguments = Arguments(maintenance.fed, widths, codes, follows=rules is not None)
+        self._derived = None if rules is None else Derivation(rules, self._arguments, source)
+        given = Scratch(codes)
+        inputs = bind_inputs(self._plan, question.args, question.snapshot, given)
+        self._lists = {
+            name: self._arguments.own(columns, given)
+            for name, columns in inputs.relations.items()
+            if name in question.relations
+        }
+        self._feeds = 0
+        self._plans: dict[tuple[int, bool], ReactionPlan] = {}
+        self._standing = LastingJoins(self._plan)
+        self._group_plan: Plan | None = None
+        self._group_bodies: dict[Version, AndNode] = {}
+        moves = moving_database(source)
+        self._moves = moves if rules is None else with_derived(moves)
+        self._epoch: tuple[Any, ...] = ()
+        self._planned_for: Mapping[Hashable, int] = {}
+
+    # Feeds
+
+    def settled(self, question: Question, check: Callable[[], None]) -> tuple[Inputs, Scratch]:
+        """The arguments of a question as codes, and those of values that the database does not know."""
+        given = Scratch(question.snapshot.codes)
+        inputs = bind_inputs(self._plan, question.args, question.snapshot, given, check)
+        # The arguments are kept, and no snapshot with them.
+        return replace(inputs, databases={}), given
+
+    def add(self, feed: int, inputs: Inputs, given: Scratch) -> None:
+        """Reads the arguments of one feed more."""
+        self._arguments.add(feed, inputs, given)
+        self._feeds += 1
+        self._standing.forget()
+
+    def drop(self, feed: int) -> None:
+        """Reads the arguments of a feed no more."""
+        self._arguments.drop(feed)
+        self._feeds -= 1
+        self._standing.forget()
+
+    def begin(self, at: Snapshot, run: Run) -> None:
+        """Makes what is kept from step to step, where something is."""
+        if self._derived is not None:
+            self._derived.go(Moments(at, at), self._databases(at), self._lists, run, self.constants(at, run.values))
+
+    def rest(self) -> None:
+        """Lets go of the moments of the last step."""
+        self._standing.rest()
+        if self._derived is not None:
+            self._derived.rest()
+
+    def forget(self) -> None:
+        """Makes it anew with the next step."""
+        self._standing.forget()
+        if self._derived is not None:
+            self._derived.forget()
+
+    def nbytes(self) -> int:
+        """Bytes kept."""
+        derived = 0 if self._derived is None else self._derived.nbytes() - self._derived.spare()
+        return self._arguments.nbytes() + derived + self.spare()
+
+    def spare(self) -> int:
+        """Bytes of these that are joins and their plans, which can be made again."""
+        derived = 0 if self._derived is None else self._derived.spare()
+        return self._standing.nbytes() + PLAN_BYTES * len(self._plans) + derived
+
+    def lighten(self) -> None:
+        """Lets go of joins and their plans. Between two steps."""
+        self._forget_plans()
+        if self._derived is not None:
+            self._derived.lighten()
+
+    # A step
+
+    def run(self, cancel: Cancel) -> Run:
+        """What the joins of one step have in common."""
+        learned = self._arguments.learn()
+        if learned:
+            self._lists = {
+                name: [recoded(column, learned) for column in columns] for name, columns in self._lists.items()
+            }
+            # What was derived from an argument or a list has its old code.
+            self.forget()
+        means = self._engine.means
+        return Run(self._arguments.values.fork(cancel.budget.take), cancel, means.strict, means.threads)
+
+    def heads(self, tick: Moments, run: Run) -> Heads:
+        """What entered and what left."""
+        entered, left = (Collector(self.maintenance.head, True, False, None, None, run.cancel) for _ in range(2))
+        if self._derived is not None:
+            databases = self._databases(tick.old)
+            self._derived.go(tick, databases, self._lists, run, self.constants(tick.new, run.values))
+        fixed: dict[str, int] | None = None
+        for place, reaction in enumerate(self.maintenance.reactions):
+            batch = self._changed(reaction.changed, tick, run.strict)
+            if not batch.size:
+                continue
+            if fixed is None:
+                self._check_plans(tick.new)
+                self._standing.go({self._source: tick}, self._still, self._relations(), run)
+                fixed = self.constants(tick.new, run.values)
+            with_constants = _with_constants(batch, fixed)
+            if with_constants is None:
+                continue
+            batch = with_constants
+            key = place, _is_sure(reaction, tick)
+            plan = self._plan_of(key, tick.new, run.cancel)
+            for name, column, variable in plan.probes:
+                batch = batch.keep(self._arguments.asks_for(name, column, batch.columns[variable]))
+            if not batch.size:
+                continue
+            join = self._standing.join(key, plan.join.body.items, plan.given, plan.join.levels)
+            if join is not None:
+                Driver(join, entered if reaction.enters else left, run.cancel, run.threads).run(batch)
+        forget_scratch()
+        return Heads(entered.rows(), left.rows())
+
+    def _relations(self) -> Mapping[str, Held]:
+        kept = {} if self._derived is None else self._derived.relations
+        return {**self._lists, **kept, **self._arguments.relations()}
+
+    def _changed(self, atom: Atom, tick: Moments, strict: bool) -> Batch:
+        """The rows of an atom that came or went."""
+        if isinstance(atom, DatomAtom):
+            return tick.rows(atom, strict, atom.version)
+        assert self._derived is not None
+        return fact_rows(atom, self._derived.changed(atom))
+
+    def constants(self, at: Snapshot, values: Scratch) -> dict[str, int]:
+        """The codes of the constants of rule calls."""
+        return constant_codes(self._plan, at, values)
+
+    def _databases(self, at: Snapshot) -> dict[str, Snapshot]:
+        return {**self._still, self._source: at}
+
+    def tuples_now(self, keys: Batch, at: Snapshot, run: Run) -> Batch:
+        """The tuples of groups at a moment, with weights where a row stands for several. Not within a step."""
+        plan = self._group_plan_of(at, run.cancel)
+        if self._derived is not None:
+            plan = replace(plan, body=self._derived.read_at(plan.body, at))
+        join = Binding(plan, self._databases(at), self._relations(), run, derive=derived).join()
+        return self._driven(plan, join, keys, at, run)
+
+    def tuples(self, keys: Batch, tick: Moments, run: Run, *, new: bool) -> Batch:
+        """The same at one of the two moments of a step whose heads were found."""
+        at, version = (tick.new, Version.NEW) if new else (tick.old, Version.OLD)
+        plan = self._group_plan_of(at, run.cancel)
+        body = self._group_bodies.get(version)
+        if body is None:
+            body = self._group_bodies[version] = at_version(plan.body, self._moves, version)
+        join = self._standing.join(version, body.items, plan.given, plan.levels, weighted=plan.weighted)
+        return self._driven(plan, join, keys, at, run)
+
+    def _driven(self, plan: Plan, join: GenericJoin | None, keys: Batch, at: Snapshot, run: Run) -> Batch:
+        collector = collector_for(plan, None, run.cancel)
+        start = _with_constants(keys, self.constants(at, run.values))
+        if start is not None and join is not None:
+            Driver(join, collector, run.cancel, run.threads).run(start)
+        return collector.rows()
+
+    # Plans
+
+    def _plan_of(self, key: tuple[int, bool], at: Snapshot, cancel: Cancel) -> ReactionPlan:
+        """Of a reaction by its place; without its check where it is sure."""
+        plan = self._plans.get(key)
+        if plan is None:
+            place, is_sure = key
+            statistics, reaction = self._statistics(at, cancel), self.maintenance.reactions[place]
+            plan = plan_reaction(self.maintenance, reaction, statistics, self._options, is_sure=is_sure)
+            self._plans[key] = plan
+        return plan
+
+    def _statistics(self, at: Snapshot, cancel: Cancel) -> Statistics:
+        kept = {} if self._derived is None else self._derived.sizes()
+        sizes = {**self._sizes, **self._arguments.sizes(), **kept}
+        return Statistics(self._databases(at), sizes, check=cancel.check)
+
+    def _check_plans(self, at: Snapshot) -> None:
+        """Forgets plans that were made for very different sizes."""
+        epoch = (at.statistics_epoch, self._feeds.bit_length())
+        if self._epoch == epoch:
+            return
+        self._epoch = epoch
+        magnitudes = self._magnitudes(at)
+        if not _are_alike(magnitudes, self._planned_for):
+            self._planned_for = magnitudes
+            self._forget_plans()
+
+    def _forget_plans(self) -> None:
+        self._plans = {}
+        self._standing.forget()
+        self._group_plan = None
+        self._group_bodies = {}
+
+    def _magnitudes(self, at: Snapshot) -> dict[Hashable, int]:
+        """The sizes that plans go by, as numbers of bits: of what the body reads, of the arguments, of what rules
+        derive."""
+        sizes: dict[Hashable, int] = {"feeds": self._feeds}
+        if self._derived is not None:
+            sizes.update(self._derived.sizes())
+        for leaf in everything(self.maintenance.body):
+            if not isinstance(leaf, DatomAtom) or leaf.source != self._source:
+                continue
+            named = at.attribute(leaf.attribute.value) if isinstance(leaf.attribute, Const) else None
+            for attribute in at.attributes() if named is None else (named,):
+                counts = at.statistics(attribute)
+                sizes[attribute.id, "rows"], sizes[attribute.id, "entities"] = counts.count, counts.entities
+                sizes[attribute.id, "values"] = counts.values
+        return {name: max(size, _FEW).bit_length() for name, size in sizes.items()}
+
+    def _group_plan_of(self, at: Snapshot, cancel: Cancel) -> Plan:
+        plan = self._group_plan
+        if plan is None:
+            options = self._options
+            plan = self._group_plan = plan_groups(self.maintenance, self._statistics(at, cancel), options)
+        return plan
+
+
+def _is_sure(reaction: Reaction, tick: Moments) -> bool:
+    """Whether a step needs no check. The plan may have been made for another moment."""
+    return reaction.sure is not None and not any(
+        tick.new.attribute(each.id) != each or tick.touches(each.id) for each in reaction.still
+    )
+
+
+def _are_alike(one: Mapping[Hashable, int], other: Mapping[Hashable, int]) -> bool:
+    """Whether no size has become several times another."""
+    return one.keys() == other.keys() and all(abs(bits - other[name]) <= 1 for name, bits in one.items())
+
+
+def _with_constants(batch: Batch, fixed: Mapping[str, int]) -> Batch | None:
+    """The batch with columns for constants, without rows that say otherwise."""
+    for name, code in fixed.items():
+        column = batch.columns.get(name)
+        if column is None:
+            batch = batch.having(name, np.full(batch.size, code, np.int64))
+        else:
+            batch = batch.keep(column == code)
+    return batch if batch.size else None

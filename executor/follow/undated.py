@@ -1,0 +1,164 @@
+"""A question at another moment: its arguments settled again, since idents, lookup refs and bases among them may
+mean something else by then. And the keys of questions that can share a view."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable, Mapping, Set
+from dataclasses import dataclass, replace
+from typing import Any
+
+from adalog.datalog import ast
+from adalog.datalog.values import EdnSet, Keyword, identity
+from adalog.executor.answer.result import Result
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.cache.reads import lookups_in
+from adalog.executor.engine import QueryEngine
+from adalog.executor.question.arguments import UNBOUND, Given, Matched, Moment, matched, settled
+from adalog.executor.question.question import Question
+from adalog.executor.question.request import Request
+from adalog.planner.scope.outline import Outline
+from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.values.json_values import keyword
+
+
+@dataclass(frozen=True, slots=True)
+class UndatedQuestion:
+    """A question without the moment at which it was asked: what is kept of it, so that no snapshot outlives its
+    readers, and what it means is found at the moment for which that is asked."""
+
+    request: Request
+    rules: str | None
+    outline: Outline
+    arguments_cost: float
+
+    @staticmethod
+    def of(question: Question) -> UndatedQuestion:
+        """What is kept of a question."""
+        return UndatedQuestion(
+            replace(question.request, snapshot=None), question.rules, question.outline, question.arguments_cost
+        )
+
+    @property
+    def query(self) -> ast.Query:
+        """With the rules given for `%`."""
+        return self.outline.query
+
+    def at(self, snapshot: Snapshot, check: Callable[[], None]) -> Question:
+        """The question as if it had been asked when `$` was this snapshot. A database that was given as such stays.
+
+        Raises ARG_INVALID where an argument no longer names what it has to.
+        """
+        return self._settled(self.matched(), snapshot, check)
+
+    def unbound_at(self, snapshot: Snapshot, check: Callable[[], None]) -> Question:
+        """The same for a plan that serves all who share a view: the variables of `:in` have no values, which cannot
+        be wrong then."""
+        pairs = [(each, UNBOUND if isinstance(each, ast.BindingInput) else value) for each, value in self.matched()]
+        return self._settled(pairs, snapshot, check)
+
+    def _settled(self, pairs: Matched, snapshot: Snapshot, check: Callable[[], None]) -> Question:
+        made = settled(self.outline, pairs, snapshot, check)
+        started = time.perf_counter()
+        return Question(
+            self.request,
+            self.rules,
+            self.outline,
+            made.args,
+            made.databases,
+            snapshot,
+            made.suspected,
+            started,
+            None,
+            self.arguments_cost,
+        )
+
+    def answer(self, engine: QueryEngine, at: Snapshot, cancel: Cancel) -> Result:
+        """The answer at a moment, with its pulls."""
+        return engine.run(self.at(at, cancel.check), cancel)
+
+    def matched(self) -> Matched:
+        """Each input with what was given for it."""
+        return matched(self.query, self.request.args)
+
+    def values(self) -> list[Any]:
+        """The values that were given for the variables of `:in`: collections of any kind as tuples, JSON text that
+        may name something as a keyword."""
+        found = []
+        for each, value in self.matched():
+            if isinstance(each, ast.BindingInput):
+                value = value.value if isinstance(value, Moment) else value
+                given = value if isinstance(value, Given) else Given(value)
+                found.append(_with_names(given.value, json=given.json))
+        return found
+
+    def names_moments(self) -> bool:
+        """Whether a source of it is a moment, which may be reached or not when the question is asked."""
+        return any(isinstance(value, Moment) for _, value in self.matched())
+
+    def lookups(self) -> list[Keyword]:
+        """The attributes of the lookup refs among them."""
+        return [name for value in self.values() for name in lookups_in(value)]
+
+
+def is_limited(query: ast.Query) -> bool:
+    """Whether it shows some of its rows only: which ones is free where no order says so."""
+    return query.limit is not None or bool(query.offset) or query.find.takes_one
+
+
+def view_key(question: Question) -> Hashable:
+    """Equal for questions that one view can keep up to date: all but the values given for variables."""
+    request = question.request
+    given = [
+        _key(value)
+        for each, value in matched(question.query, request.args)
+        if isinstance(each, ast.SourceInput) and value is not None
+    ]
+    return (
+        question.text,
+        question.rules,
+        question.relations,
+        request.options,
+        request.engine,
+        request.max_rows,
+        request.shown,
+        request.ordered or is_limited(question.query),
+        question.snapshot.since_t,
+        question.snapshot.is_history,
+        *given,
+    )
+
+
+def feed_key(question: Question, shared: Hashable) -> Hashable:
+    """Equal for questions that have the same answer at every moment: the values given, too. `shared`: the key of
+    the view."""
+    return (shared, *(_key(value) for value in question.request.args))
+
+
+def _with_names(value: Any, *, json: bool) -> Any:
+    """A value with collections as tuples, and where it came as JSON the keywords that its text may stand for."""
+    if isinstance(value, Mapping):
+        value = tuple(value.items())
+    if isinstance(value, tuple | list | Set):
+        return tuple(_with_names(each, json=json) for each in value)
+    return keyword(value) or value if json and type(value) is str else value
+
+
+def _key(value: Any) -> Hashable:
+    """What tells an argument from others, as it was given."""
+    if isinstance(value, Given | Moment):
+        return value.key
+    if isinstance(value, Snapshot):
+        return value.key
+    try:
+        return identity(_plain(value))
+    except TypeError:
+        return ("object", id(value))  # whoever runs the query refuses it
+
+
+def _plain(value: Any) -> Any:
+    """Python's lists and sets as those of the language."""
+    kind = type(value)
+    if kind in (list, tuple):
+        return tuple(map(_plain, value))
+    return EdnSet(map(_plain, value)) if kind in (set, frozenset) else value

@@ -1,0 +1,56 @@
+"""How a question is kept up to date: the view that suits it, and which questions share one."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from adalog.datalog import ast
+from adalog.executor.engine import QueryEngine
+from adalog.executor.follow.maintained_view import MaintainedView, maintenance_at, moving_source
+from adalog.executor.follow.recomputed import RECOMPUTED, RecomputedView
+from adalog.executor.follow.undated import UndatedQuestion
+from adalog.executor.follow.view import LiveView
+from adalog.executor.question.arguments import Moment, matched
+from adalog.executor.question.question import Question
+from adalog.planner.maintenance.maintenance import Maintenance
+
+MAINTAINED: Final = "maintained"
+# A part takes up to a millisecond to be planned: two seconds or so for a query, once.
+_MOST_LEAVES: Final = 4_000
+
+
+def view_of(question: Question, engine: QueryEngine) -> LiveView:
+    """The view for a question and all that have its key; nobody follows it yet.
+
+    Raises what planning the question raises.
+    """
+    chosen = chosen_for(question)
+    if isinstance(chosen, str):
+        return RecomputedView(UndatedQuestion.of(question), engine)
+    return MaintainedView(question, engine, chosen, moving_source(question))
+
+
+def live_of(question: Question) -> dict[str, str | None]:
+    """How the changes of an answer are found, for explain: `how`, and the `reason` where it is asked again."""
+    chosen = chosen_for(question)
+    if isinstance(chosen, str):
+        return {"how": RECOMPUTED, "reason": chosen}
+    return {"how": MAINTAINED, "reason": None}
+
+
+def chosen_for(question: Question) -> Maintenance | str:
+    """How a question is maintained, or half a sentence that says why it is not."""
+    if not question.snapshot.is_plain:
+        return "it is asked of a history, or of what came after some moment"
+    for each, given in matched(question.query, question.request.args)[1:]:
+        if isinstance(each, ast.SourceInput) and isinstance(given, Moment):
+            opened = question.databases[each.name]
+            if opened.t >= question.snapshot.t or opened.origin.forgetful:
+                return f"{each.name} moves, too"
+    made = maintenance_at(question, moving_source(question))
+    if not isinstance(made, Maintenance):
+        return made.why
+    weight = made.weight
+    if weight > _MOST_LEAVES:
+        return f"the joins that a change may begin have {weight:,} parts, and at most {_MOST_LEAVES:,} are planned"
+    return made

@@ -1,0 +1,39 @@
+"""What the pool and its engine know of Spark: a session of this process, or of another one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from adalog.executor.prediction import ClusterCapacity
+
+if TYPE_CHECKING:
+    from adalog.executor.answer.parquet import Output
+    from adalog.executor.bounds.run import Run
+    from adalog.executor.evaluation.local import JoinOutcome
+    from adalog.executor.question.inputs import Inputs
+    from adalog.planner.model.plan import Plan
+
+
+class SparkBackend(Protocol):
+    """`executor.spark.engine.SparkEngine` says what each means."""
+
+    @property
+    def state(self) -> str: ...
+
+    @property
+    def cluster(self) -> ClusterCapacity: ...
+
+    def wait_ready(self, timeout: float | None = None) -> bool: ...
+
+    def close(self) -> None: ...
+
+    def run_join(
+        self,
+        plan: Plan,
+        inputs: Inputs,
+        run: Run,
+        *,
+        most: int | None,
+        ordered: bool = False,
+        output: Output | None = None,
+    ) -> JoinOutcome: ...

@@ -1,0 +1,215 @@
+"""What rows come to in one state of the database: rounds of keys, blocks and attributes, until no row is rejected.
+
+Nearly always the first round is the last. Knows counts and names of files, never rows, and nothing of transactions.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from uuid import uuid4
+
+import numpy as np
+
+from adalog.cluster.shipping import ShippedSnapshot
+from adalog.pipeline.importing.decide.attributes import AttributeResult, referee, write_attribute
+from adalog.pipeline.importing.decide.claims import AttributesJob, ids_meant
+from adalog.pipeline.importing.decide.keys import KeyBucket, KeysJob, Numbering, block_jobs, bucket_of, write_block
+from adalog.pipeline.importing.decide.narrowing import narrowed
+from adalog.pipeline.importing.decide.ranges import is_large, write_in_ranges
+from adalog.pipeline.importing.read.chunks import RowChunk, SourceJob, read_rejects
+from adalog.pipeline.importing.read.ids import IDS
+from adalog.pipeline.importing.read.intake import ImportBasis, Intake
+from adalog.pipeline.importing.read.runner import ImportRunner
+from adalog.store.checkpoint.adoption import Adoption, Prepared
+from adalog.store.files.segment import Segment
+from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.tries.trie import distinct
+from adalog.store.values import bootstrap
+from adalog.store.values.attribute import Attribute
+from adalog.store.values.schema import Schema
+
+Blocks = Mapping[int, Sequence[tuple[int, Segment]]]
+"""By tag, the first number and the file of each block of new keys, in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRows:
+    """The rows as chunks, and of each chunk the files of its rejected rows; count: how many these are."""
+
+    chunks: Sequence[RowChunk]
+    rejected: Sequence[Sequence[str]]
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Who is who, what is new, and what becomes of each attribute, in the state of the database that `found` says.
+
+    read: the rows that are left.
+    """
+
+    found: ImportBasis
+    read: ReadRows
+    buckets: Sequence[KeyBucket]
+    numbering: Numbering
+    blocks: Blocks
+    job: AttributesJob
+    written: Sequence[AttributeResult]
+
+    @property
+    def entities(self) -> int:
+        """How many entities rows are about."""
+        return sum(bucket.named for bucket in self.buckets)
+
+    @property
+    def datoms(self) -> int:
+        """How many datoms it writes."""
+        return self.found.prepared.changes + sum(each.added + each.retracted for each in self.written)
+
+    def adoption(self) -> Adoption:
+        """What the store is to take over."""
+        chosen = [each.ids for each in self.buckets] + [each.ids for each in self.written]
+        return Adoption(
+            self.found.prepared,
+            {each.attribute: each.relation for each in self.written if each.logged},
+            self.blocks,
+            [file for each in self.written for file in each.logged],
+            self.numbering.new_entities,
+            distinct(np.sort(np.concatenate(chosen))),
+            self.numbering.first_id,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Decider:
+    """folder: of the import, where tasks write. dry: nothing of the attributes is written. fold_bytes: what a task
+    may take for an attribute. leeway: so many ids are left to entities that others make until it is adopted."""
+
+    runner: ImportRunner
+    intake: Intake
+    folder: str
+    dry: bool
+    fold_bytes: int
+    leeway: int = 0
+
+    def decided(
+        self, found: ImportBasis, read: ReadRows, jobs: Sequence[SourceJob], max_errors: int
+    ) -> Decision | ReadRows:
+        """What the rows come to; or the rows, with what is rejected, where that is more than `max_errors`. jobs: by
+        which they were read."""
+        prepared = found.prepared
+        chunks, rejected, count = list(read.chunks), [list(each) for each in read.rejected], read.count
+        database = self.shipped(found)
+        while count <= max_errors:
+            keys = KeysJob(self.folder, database, tuple(found.identities), tuple(chunks), found.ids)
+            buckets, numbering = self._numbered(keys, prepared)
+            if found.upserts:
+                # Which entities are there already can be told once the values have codes.
+                job = self.job(found, chunks, database, numbering, {})
+                meant = self.runner.each("entities", partial(ids_meant, job), found.upserts)
+                if any(meant):
+                    keys = replace(keys, meant=tuple(filter(None, meant)))
+                    buckets, numbering = self._numbered(keys, prepared)
+            blocks = self._blocks(numbering, prepared)
+            job = self.job(found, chunks, database, numbering, blocks)
+            written = self.written(job, job.attributes, prepared.snapshot)
+            # Refs that mean nobody first: rows without them may leave nothing to contest.
+            faults = [path for each in written if each.missing for path in each.faults]
+            faults = faults or [path for each in written if each.contested for path in each.faults]
+            if not faults:
+                self.intake.check(found, changed(written), count)
+                return Decision(found, ReadRows(chunks, rejected, count), buckets, numbering, blocks, job, written)
+            [lost] = self.runner.each("rejecting", partial(_refereed, self.folder), [tuple(faults)])
+            for at, path, number in lost:
+                rejected[at].append(path)
+                count += number
+            if count <= max_errors:
+                narrow = partial(_narrowed, jobs)
+                fresh = self.runner.each("rejecting", narrow, [(chunks[at], path) for at, path, _ in lost])
+                for (at, _, _), chunk in zip(lost, fresh, strict=True):
+                    chunks[at] = chunk
+        return ReadRows(chunks, rejected, count)
+
+    def shipped(self, found: ImportBasis) -> ShippedSnapshot:
+        """What tasks read of the database: the attributes that the import touches, and idents."""
+        wanted = {column.attribute for columns in found.columns for column in columns}
+        wanted |= {*found.identities, bootstrap.IDENT}
+        manifest = found.prepared.manifest.only(wanted)
+        key = uuid4().hex
+        path = Path(self.folder) / f"database-{key}"
+        path.write_bytes(pickle.dumps(manifest, protocol=5))
+        return ShippedSnapshot(key, None, str(path))
+
+    def job(
+        self,
+        found: ImportBasis,
+        chunks: Sequence[RowChunk],
+        database: ShippedSnapshot,
+        numbering: Numbering,
+        blocks: Blocks,
+    ) -> AttributesJob:
+        """What the tasks of the attributes share."""
+        prepared = found.prepared
+        every = [column for columns in found.columns for column in columns]
+        wanted = {column.attribute for column in every}
+        wanted |= {found.identities[each.identity] for each in every if each.create and each.identity is not None}
+        names = self.intake.files()
+        ranks = {name: rank for rank, name in enumerate(sorted(set(names.values())))}
+        return AttributesJob(
+            self.folder,
+            database,
+            prepared.t,
+            {id_: _known(prepared.schema, id_) for id_ in wanted - {IDS}},
+            tuple(found.identities),
+            tuple(found.columns),
+            tuple(chunks),
+            numbering,
+            {domain: tuple(own) for domain, own in blocks.items()},
+            {key: ranks[name] for key, name in names.items()},
+            self.dry,
+        )
+
+    def written(self, job: AttributesJob, attributes: Collection[int], snapshot: Snapshot) -> list[AttributeResult]:
+        """What comes of attributes: a task for each, those that are too large for one in ranges."""
+        large = {id_ for id_ in attributes if is_large(job, id_, snapshot, self.fold_bytes)}
+        small = sorted(set(attributes) - large)
+        written = self.runner.each("attributes", partial(write_attribute, job), small)
+        return written + [
+            write_in_ranges(self.runner, job, id_, snapshot, self.fold_bytes) for id_ in sorted(large)
+        ]
+
+    def _numbered(self, keys: KeysJob, prepared: Prepared) -> tuple[list[KeyBucket], Numbering]:
+        buckets = self.runner.each("keys", partial(bucket_of, keys), range(self.runner.buckets))
+        return buckets, Numbering.of(buckets, prepared.keys, prepared.ids.start + self.leeway)
+
+    def _blocks(self, numbering: Numbering, prepared: Prepared) -> Blocks:
+        jobs = block_jobs(self.folder, numbering, prepared.secrets)
+        blocks: dict[int, list[tuple[int, Segment]]] = {}
+        for job, segment in zip(jobs, self.runner.each("values", write_block, jobs), strict=True):
+            blocks.setdefault(job.domain, []).append((job.start, segment))
+        return blocks
+
+
+def changed(written: Sequence[AttributeResult]) -> set[int]:
+    """The attributes of which something changes."""
+    return {each.attribute for each in written if each.added or each.retracted}
+
+
+def _refereed(folder: str, faults: Sequence[str]) -> list[tuple[int, str, int]]:
+    return referee(faults, folder)
+
+
+def _narrowed(jobs: Sequence[SourceJob], item: tuple[RowChunk, str]) -> RowChunk:
+    chunk, path = item
+    job = jobs[chunk.order[0]]
+    return narrowed(chunk, job.columns, job, read_rejects([path]))
+
+
+def _known(schema: Schema, id_: int) -> Attribute:
+    attribute = schema.get(id_)
+    assert attribute is not None
+    return attribute

@@ -1,0 +1,173 @@
+"""An export as what an import reads: its schema, its attributes, and its files, in a folder or at an address.
+
+Ends with what tasks do: they read a file's chunks, and write the rows of it that were rejected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import orjson
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from adalog.datalog import edn
+from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.values import EdnMap, Keyword
+from adalog.pipeline.exporting.folder import SCHEMA, Listing, read_manifest
+from adalog.pipeline.exporting.origin import ExportOrigin
+from adalog.pipeline.importing.read.chunks import RowBatch, RowChunk, SourceJob, chunks, read_rejects
+from adalog.pipeline.importing.read.datoms import IGNORED, LINE, DatomReader
+from adalog.pipeline.importing.read.edn_columns import LIMITS
+from adalog.pipeline.importing.read.mapping import DatomSource
+from adalog.pipeline.importing.read.runner import Reasons, RejectedRows
+from adalog.store.files.private import opener
+
+_IDENT: Final = Keyword("db/ident")
+_PREDS: Final = Keyword("db.attr/preds")
+_BATCH: Final = 1 << 16
+# Bytes of lines that are read at once.
+_PIECE: Final = 1 << 22
+
+
+class PartFile(NamedTuple):
+    """A file of an export. number: among all. name: below the export's place. lines: of EDN, not Parquet."""
+
+    number: int
+    origin: ExportOrigin
+    name: str
+    attribute: str
+    lines: bool
+
+    @property
+    def path(self) -> str:
+        """Where it is, as it may be said."""
+        return self.origin.told(self.name)
+
+
+@dataclass(frozen=True)
+class ExportListing:
+    """What an export says."""
+
+    manifest: Listing
+    forms: Sequence[EdnMap]
+    files: tuple[PartFile, ...]
+
+    @property
+    def attributes(self) -> list[str]:
+        """Those that an import reads."""
+        return [each.attribute for each in self.manifest.attributes if each.attribute != IGNORED]
+
+    def preds(self, ident: Keyword) -> set[str]:
+        """The predicates that an attribute's values satisfied there."""
+        for form in self.forms:
+            if form.get(_IDENT) == ident:
+                return set(map(str, form.get(_PREDS, ())))
+        return set()
+
+
+def read_export(source: DatomSource) -> ExportListing:
+    """What the export says that a source names. Raises ARG_INVALID where there is none, or it is not whole."""
+    origin = ExportOrigin(source.files[0] if source.files else source.path.removeprefix("file://"))
+    manifest = read_manifest(origin)
+    try:
+        forms = edn.read(origin.content(SCHEMA).decode(), LIMITS)
+    except (OSError, UnicodeDecodeError) as error:
+        raise AdalogError(Code.ARG_INVALID, f"{origin.told(SCHEMA)} cannot be read: {error}") from None
+    if type(forms) is not tuple or not all(isinstance(form, EdnMap) for form in forms):
+        raise AdalogError(Code.ARG_INVALID, f"{origin.told(SCHEMA)} is no vector of maps")
+    named = [
+        (f"{each.folder}/{file.name}", each.attribute)
+        for each in manifest.attributes
+        if each.attribute != IGNORED
+        for file in each.files
+    ]
+    lines = manifest.format == "edn"
+    files = tuple(PartFile(number, origin, *each, lines) for number, each in enumerate(named))
+    return ExportListing(manifest, forms, files)
+
+
+# Tasks
+
+
+def read_part(job: SourceJob, part: PartFile) -> list[RowChunk]:
+    """The chunks of a file of an export."""
+    assert isinstance(job.reader, DatomReader)
+    if not part.lines:
+        job = replace(job, reader=replace(job.reader, own=part.attribute))
+    return list(chunks(_rows(part), job, part.number))
+
+
+def _rows(part: PartFile) -> Iterator[RowBatch]:
+    for batch in _batches(part):
+        columns = {name: batch.column(name) for name in batch.schema.names}
+        n = batch.num_rows
+        yield RowBatch(columns, n, np.full(n, part.number, np.int64), np.zeros(n, np.int64))
+
+
+def _batches(part: PartFile) -> Iterator[pa.RecordBatch]:
+    """The rows of a file: its columns, or its lines. Raises ARG_INVALID for what is no such file."""
+    try:
+        with part.origin.file(part.name) as file:
+            if part.lines:
+                yield from _line_batches(file)
+                return
+            with pq.ParquetFile(file) as parquet:
+                yield from parquet.iter_batches(_BATCH)
+    except (OSError, pa.ArrowInvalid, UnicodeDecodeError) as error:
+        raise AdalogError(Code.ARG_INVALID, f"{part.path} cannot be read: {error}") from None
+
+
+def _line_batches(file: Any) -> Iterator[pa.RecordBatch]:
+    rest = b""
+    while piece := file.read(_PIECE):
+        *lines, rest = (rest + piece).split(b"\n")
+        yield _lines_batch(lines)
+    if rest:
+        yield _lines_batch([rest])
+
+
+def _lines_batch(lines: Sequence[bytes]) -> pa.RecordBatch:
+    return pa.record_batch({LINE: pa.array(lines, pa.large_binary()).cast(pa.large_string())})
+
+
+class RejectedPart(NamedTuple):
+    """What was rejected of a file: of each chunk how many rows come before it, and the files that name its rows."""
+
+    part: PartFile
+    chunks: tuple[tuple[int, tuple[str, ...]], ...]
+
+
+def by_part(parts: Sequence[PartFile], rejected: Sequence[RejectedRows]) -> list[RejectedPart]:
+    found: dict[int, list[tuple[int, tuple[str, ...]]]] = {}
+    for rows in rejected:
+        found.setdefault(rows.partition, []).append((rows.start, rows.paths))
+    return [RejectedPart(parts[number], tuple(own)) for number, own in found.items()]
+
+
+def write_rejected(source: str, reasons: Reasons, folder: str, rejected: RejectedPart) -> int:
+    """Writes the rejected rows of a file as JSON lines; how many."""
+    said: dict[int, str] = {}
+    for start, paths in rejected.chunks:
+        for row, column, reason in zip(*(each.tolist() for each in read_rejects(paths)), strict=True):
+            said[start + row] = reasons[column][reason]
+    path = Path(folder) / f"{source}-{rejected.part.number}.jsonl"
+    at = 0
+    with open(path, "wb", opener=opener) as out:
+        for batch in _batches(rejected.part):
+            places = [place for place in range(at, at + batch.num_rows) if place in said]
+            rows = batch.take(pa.array([place - at for place in places], pa.int64())).to_pylist()
+            for place, row in zip(places, rows, strict=True):
+                line: dict[str, Any] = {"source": source, "file": rejected.part.path}
+                if rejected.part.lines:
+                    line |= {"line": place + 1, "row": {"value": row[LINE]}}
+                else:
+                    line |= {"row": {"a": rejected.part.attribute, **row}}
+                line["reason"] = said[place]
+                out.write(orjson.dumps(line, default=str) + b"\n")
+            at += batch.num_rows
+    return len(said)

@@ -1,0 +1,164 @@
+"""Where the sources of an import may lie that somebody else asked for: what they name is looked up here and now.
+
+A mapping names paths and hands options to Spark's readers, so it can have the process read whatever that may read.
+Here are the limits of one that came over a connection: files below named folders or addresses, with links followed,
+and such options as only say how a format is written.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote
+
+from adalog.datalog.errors import AdalogError, Code
+from adalog.store.files.addresses import check_name, local_path, shown
+
+if TYPE_CHECKING:
+    # Settings name places, and every command reads settings: none of them waits for YAML.
+    from adalog.pipeline.importing.read.mapping import AnySource, DatomSource, ImportPlan
+
+_SPECIAL: Final = frozenset("*?[]{}\\")
+_ANYWHERE: Final = "/"
+
+_FILES: Final = ("recursiveFileLookup", "pathGlobFilter", "modifiedBefore", "modifiedAfter", "locale")
+_TIMES: Final = ("dateFormat", "timestampFormat", "timestampNTZFormat", "enableDateTimeParsingFallback")
+_TEXT: Final = ("multiLine", "encoding", "charset", "lineSep", "samplingRatio", *_TIMES)
+_OPTIONS: Final = {
+    "csv": (
+        *("header", "sep", "delimiter", "quote", "escape", "comment", "charToEscapeQuoteEscaping", "inferSchema"),
+        *("nullValue", "emptyValue", "nanValue", "positiveInf", "negativeInf", "ignoreLeadingWhiteSpace"),
+        *("ignoreTrailingWhiteSpace", "unescapedQuoteHandling", "maxColumns", "maxCharsPerColumn", "preferDate"),
+        *("enforceSchema", *_TEXT),
+    ),
+    "jsonl": (
+        *("primitivesAsString", "prefersDecimal", "allowComments", "allowUnquotedFieldNames", "allowSingleQuotes"),
+        *("allowNumericLeadingZeros", "allowBackslashEscapingAnyCharacter", "allowNonNumericNumbers"),
+        *("allowUnquotedControlChars", "dropFieldIfAllNull", *_TEXT),
+    ),
+    "parquet": ("mergeSchema", "datetimeRebaseMode", "int96RebaseMode"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ImportFolders:
+    """folders: resolved paths of this machine. addresses: those that what is read elsewhere begins with."""
+
+    folders: tuple[Path, ...] = ()
+    addresses: tuple[str, ...] = ()
+
+    @classmethod
+    def anywhere(cls) -> ImportFolders:
+        """Every file of this machine that the process may read."""
+        return cls((Path(_ANYWHERE),))
+
+    @classmethod
+    def of(cls, text: str) -> ImportFolders:
+        """From a list separated by commas. Raises ValueError for a path that is not absolute."""
+        folders, addresses = [], []
+        for part in filter(None, (part.strip() for part in text.split(","))):
+            if "://" in part and not part.startswith("file:"):
+                addresses.append(part.rstrip("/"))
+                continue
+            path = Path(_local(part))
+            if not path.is_absolute():
+                raise ValueError(
+                    f"{shown(part)!r} is neither an absolute path nor an address such as s3a://bucket/in"
+                )
+            folders.append(path.resolve())
+        return cls(tuple(folders), tuple(addresses))
+
+    def checked(self, plan: ImportPlan) -> ImportPlan:
+        """The plan with the files of its sources looked up.
+
+        Raises FORBIDDEN for sources elsewhere and options that could reach elsewhere, ARG_INVALID where there are
+        no files.
+        """
+        sources = tuple(replace(source, files=self._looked_up(source)) for source in plan.sources)
+        return replace(plan, sources=sources, datoms=tuple(map(self._checked, plan.datoms)))
+
+    def _checked(self, source: DatomSource) -> DatomSource:
+        files = self._looked_up(source)
+        if source.format == "adalog" and len(files) != 1:
+            raise AdalogError(Code.ARG_INVALID, f"source {source.name}: an export is one folder")
+        return replace(source, files=files)
+
+    def _looked_up(self, source: AnySource) -> tuple[str, ...]:
+        """The files of a source."""
+        known = {name.lower() for name in (*_OPTIONS.get(source.format, ()), *_FILES)}
+        for name in source.options:
+            if name.lower() not in known:
+                raise AdalogError(
+                    Code.FORBIDDEN,
+                    f"source {source.name}: a server does not hand the option {name} to Spark's reader of "
+                    f"{source.format}; import with --data, or leave it out",
+                )
+        # Files that a source names stand for its path, and are no patterns.
+        named = map(glob.escape, source.files) if source.files else (source.path,)
+        return tuple(each for path in named for each in self._found(source, path))
+
+    def _found(self, source: AnySource, path: str) -> Iterator[str]:
+        """The resolved files and folders of a path or pattern; addresses as they are."""
+        check_name(path)
+        if "://" in path and not path.startswith("file:"):
+            if not self._is_below(path):
+                raise self._elsewhere(source)
+            yield path
+            return
+        pattern = _local(path)
+        # Whether there is anything outside is nobody's business, either.
+        if not pattern.startswith("/") or not self._is_inside(Path(_fixed(pattern)).resolve()):
+            raise self._elsewhere(source)
+        found = sorted(glob.glob(pattern))
+        if not found:
+            raise AdalogError(Code.ARG_INVALID, f"source {source.name} cannot be read: there is no {path}")
+        for name in found:
+            resolved = Path(name).resolve()
+            if not self._is_inside(resolved) or not all(map(self._is_inside, _linked(resolved))):
+                raise self._elsewhere(source)
+            yield str(resolved)
+
+    def _is_below(self, address: str) -> bool:
+        """Whether an address is below one of those that are allowed."""
+        steps = unquote(address).replace("\\", "/").split("/")
+        inside = any(address == each or address.startswith(f"{each}/") for each in self.addresses)
+        return inside and not any(".." in step for step in steps)
+
+    def _is_inside(self, path: Path) -> bool:
+        return any(path == folder or folder in path.parents for folder in self.folders)
+
+    def _elsewhere(self, source: AnySource) -> AdalogError:
+        return AdalogError(
+            Code.FORBIDDEN,
+            f"source {source.name}: this server imports nothing from {shown(source.path)}; its setting "
+            "ADALOG_IMPORT_FOLDERS lists where sources may lie",
+        )
+
+
+def _local(path: str) -> str:
+    """The path of a file's address, which names no other machine. Raises ARG_INVALID for what is none."""
+    return (local_path(path) or "") if path.startswith("file:") else path
+
+
+def _fixed(pattern: str) -> str:
+    """The part of a pattern before the first letter that stands for others, up to the folder."""
+    end = next((at for at, letter in enumerate(pattern) if letter in _SPECIAL), len(pattern))
+    return pattern if end == len(pattern) else pattern[: pattern.rindex("/", 0, end) + 1]
+
+
+def _linked(path: Path) -> Iterator[Path]:
+    """What the links within a folder lead to, and those within what these lead to."""
+    left, seen = [path], {path}
+    while left:
+        for folder, folders, files in os.walk(left.pop()):
+            for name in (*folders, *files):
+                inner = Path(folder) / name
+                target = inner.resolve() if inner.is_symlink() else None
+                if target is not None and target not in seen:
+                    seen.add(target)
+                    left.append(target)
+                    yield target

@@ -1,0 +1,377 @@
+"""Spark as the one who reads files and runs tasks: a `Runner` over a session."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError, Future
+from concurrent.futures import TimeoutError as NotYet
+from contextlib import suppress
+from itertools import count, pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+
+import numpy as np
+import orjson
+import pyarrow as pa
+
+from adalog.cluster.job import run_tasks
+from adalog.cluster.refusals import TaskRefusal, refusal_in
+from adalog.cluster.session import Cluster
+from adalog.datalog.errors import AdalogError, Code
+from adalog.pipeline.importing.read.chunks import MALFORMED, RowBatch, RowChunk, SourceJob, chunks, read_rejects
+from adalog.pipeline.importing.read.datoms import named
+from adalog.pipeline.importing.read.line_numbers import LineNumbers
+from adalog.pipeline.importing.read.mapping import AnySource, DatomSource, RowSource
+from adalog.pipeline.importing.read.runner import Reasons, RejectedRows
+from adalog.pipeline.importing.read.source_frames import SourceFrame, exactly, source_frame, unreadable, wrong_of
+from adalog.store.files.disk import disk_told
+from adalog.store.files.private import opener
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+_POLL_SECONDS: Final = 0.05
+_MALFORMED: Final = "what is malformed of the row"
+_FILE: Final = "file of the row"
+_BLOCK: Final = "block of the row"
+_ROW: Final = "row"
+# What files are read by, where the engine's own session is set up for its jobs.
+_SETTINGS: Final = {
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.ansi.enabled": "false",
+    # Only who reads all columns of a line sees how many it has.
+    "spark.sql.csv.parser.columnPruning.enabled": "false",
+}
+
+
+class JobProgress(Protocol):
+    """Who is told how far an import is."""
+
+    def stage(self, name: str) -> None:
+        """Another stage begins."""
+
+    def tasks(self, done: int, total: int, rows: int) -> None:
+        """So many of the stage's tasks are done; while files are read, about so many rows."""
+
+
+class SparkRunner:
+    """folder: of the import, where tasks write."""
+
+    def __init__(self, live: Cluster, watching: JobProgress) -> None:
+        self.buckets = 2 * live.cores
+        self._live = live
+        self._watching = watching
+        self._spark: SparkSession = live.spark.newSession()
+        for name, value in {**_SETTINGS, "spark.sql.leafNodeDefaultParallelism": str(live.cores)}.items():
+            self._spark.conf.set(name, value)
+        self._held: dict[str, SourceFrame] = {}
+
+    # The files
+
+    def columns(self, source: RowSource) -> Mapping[str, pa.DataType]:
+        from pyspark.sql.pandas.types import to_arrow_schema
+
+        held = self._looked_at(source)
+        schema = to_arrow_schema(held.frame.schema, timezone="UTC")
+        return {field.name: field.type for field in schema if field.name != held.malformed}
+
+    def named(self, source: DatomSource) -> Mapping[str, set[str]]:
+        frame = self._looked_at(source).frame
+
+        def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            yield _answer(named(batch.column(0) for batch in batches))
+
+        def run(_: SparkSession) -> list[dict[str, set[str]]]:
+            return [_asked(each) for each in _mapped(frame, work).toArrow().column(0).to_pylist()]
+
+        found: dict[str, set[str]] = {}
+        for part in self._wait(f"looking at {source.name}", run, of=source):
+            for name, kinds in part.items():
+                found.setdefault(name, set()).update(kinds)
+        return found
+
+    def files(self, source: AnySource) -> Mapping[int, str]:
+        from pyspark.sql import functions
+
+        paths = sorted(self._opened(source).frame.inputFiles())
+        hashed = self._spark.createDataFrame(pa.table({"path": paths})) if paths else None
+        if hashed is None:
+            return {}
+        table = hashed.select("path", functions.xxhash64("path").alias("hash")).toArrow()
+        return dict(zip(table.column("hash").to_pylist(), table.column("path").to_pylist(), strict=True))
+
+    def _opened(self, source: AnySource) -> SourceFrame:
+        found = self._held.get(source.name)
+        if found is None:
+            found = self._held[source.name] = source_frame(self._spark, source)
+        return found
+
+    def _looked_at(self, source: AnySource) -> SourceFrame:
+        """The same, after Spark looked at the files, of which it may have to read all."""
+
+        def look(_: SparkSession) -> tuple[SourceFrame, int]:
+            held = self._opened(source)
+            return held, held.frame.rdd.getNumPartitions()
+
+        held, partitions = self._wait(f"looking at {source.name}", look, of=source)
+        self.buckets = max(self.buckets, partitions)
+        return held
+
+    # Tasks
+
+    def read(self, source: AnySource, names: Mapping[str, str], job: SourceJob) -> list[RowChunk]:
+        held, job = exactly(self._spark, self._opened(source), names, job)
+        frame = self._placed(held, names)
+        keys = tuple(names)
+        wrong = None if held.malformed is None else wrong_of(held)
+
+        def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            from pyspark import TaskContext
+
+            context = TaskContext.get()
+            assert context is not None
+            for chunk in _refusing(chunks(_rows(batches, keys, wrong), job, context.partitionId())):
+                yield _answer(chunk)
+
+        def run(_: SparkSession) -> list[RowChunk]:
+            return [_asked(each) for each in _mapped(frame, work).toArrow().column(0).to_pylist()]
+
+        folder = Path(job.folder)
+        return self._wait(f"reading {source.name}", run, lambda: _rows_written(folder), of=source)
+
+    def each(self, stage: str, work: Callable[[T], R], items: Sequence[T]) -> list[R]:
+        if not items:
+            return []
+        values = pa.array([pickle.dumps(item) for item in items], pa.binary())
+
+        def run(columns: Iterator[pa.Array]) -> Iterator[pa.Array]:
+            for column in columns:
+                made = [
+                    pickle.dumps(each) for each in _refusing(work(_asked(value)) for value in column.to_pylist())
+                ]
+                yield pa.array(made, pa.binary())
+
+        answers = self._wait(stage, lambda spark: run_tasks(spark, values, run))
+        return [_asked(answer.to_pybytes()) for answer in answers]
+
+    def quarantine(self, source: AnySource, rejected: Sequence[RejectedRows], reasons: Reasons, to: Path) -> None:
+        from pyspark.sql import functions
+
+        held = self._opened(source)
+        row = functions.to_json(functions.struct(*map(held.column, held.frame.columns)))
+        placed = held.frame.select(
+            functions.input_file_name().alias(_FILE),
+            functions.input_file_block_start().alias(_BLOCK),
+            row.alias(_ROW),
+        )
+        by_partition: dict[int, list[RejectedRows]] = {}
+        for each in rejected:
+            by_partition.setdefault(each.partition, []).append(each)
+        writer = _Quarantine(held.source, by_partition, reasons, str(to.absolute()))
+
+        def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            from pyspark import TaskContext
+
+            context = TaskContext.get()
+            assert context is not None
+            yield _answer(writer.write(batches, context.partitionId()))
+
+        self._wait(f"writing what was rejected of {source.name}", lambda _: _mapped(placed, work).toArrow())
+
+    def _placed(self, held: SourceFrame, names: Mapping[str, str]) -> DataFrame:
+        from pyspark.sql import functions
+
+        malformed = () if held.malformed is None else (held.column(held.malformed).alias(_MALFORMED),)
+        return held.frame.select(
+            *(held.column(column).alias(key) for key, column in names.items()),
+            *malformed,
+            functions.xxhash64(functions.input_file_name()).alias(_FILE),
+            functions.input_file_block_start().alias(_BLOCK),
+        )
+
+    def _wait(
+        self,
+        stage: str,
+        work: Callable[[SparkSession], R],
+        rows: Callable[[], int] = lambda: 0,
+        *,
+        of: AnySource | None = None,
+    ) -> R:
+        """Runs a job, telling how far it is; ends it where nobody waits any more. of: whose files it reads."""
+        self._watching.stage(stage)
+        tag = f"import-{uuid.uuid4().hex}"
+        running = self._live.submit(tag, work)
+        try:
+            for look in count():
+                try:
+                    return running.result(_POLL_SECONDS)
+                except NotYet:
+                    if not self._live.alive:
+                        raise _gone() from None
+                    if look % 4 == 0:
+                        self._watching.tasks(*_tasks(self._live), rows())
+        except CancelledError:
+            raise _gone() from None
+        except (AdalogError, KeyboardInterrupt):
+            self._end(tag, running)
+            raise
+        except Exception as error:
+            told = refusal_in(str(error))
+            if told is not None:
+                raise told from None
+            if not self._live.usable():
+                raise _gone() from error
+            if of is not None and (why := unreadable(error)) is not None:
+                raise AdalogError(Code.ARG_INVALID, f"source {of.name} cannot be read: {why}") from None
+            raise AdalogError(Code.INTERNAL, f"{stage} failed: {_told(str(error))}") from error
+        raise AssertionError("count() does not end")
+
+    def _end(self, tag: str, running: Future[Any]) -> None:
+        self._live.interrupt(tag, running)
+        # Tasks that still write would leave files in a folder that is about to go.
+        waited = threading.Event()
+        running.add_done_callback(lambda _: waited.set())
+        waited.wait(2)
+
+
+def _gone() -> AdalogError:
+    return AdalogError(
+        Code.BACKEND_UNAVAILABLE, "the Spark session ended while the import ran; nothing was imported, try again"
+    )
+
+
+def _told(text: str) -> str:
+    """The last line of a Python traceback in Spark's report, or its first line."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    errors = [line for line in lines if not line.startswith(("at ", "File ", "Traceback", "["))]
+    return (errors or lines or ["no reason is given"])[0][:500]
+
+
+def _tasks(live: Cluster) -> tuple[int, int]:
+    """Of the stages that run: how many tasks are done, and how many there are."""
+    done = total = 0
+    with suppress(Exception):
+        tracker = live.spark.sparkContext.statusTracker()
+        for stage in tracker.getActiveStageIds():
+            found = tracker.getStageInfo(stage)
+            if found is not None:
+                done, total = done + found.numCompletedTasks, total + found.numTasks
+    return done, total
+
+
+def _rows_written(folder: Path) -> int:
+    return sum(int(path.name.split("-")[1]) for path in folder.glob("keys-*"))
+
+
+def _mapped(frame: DataFrame, work: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]) -> DataFrame:
+    """`frame.mapInArrow`, which refuses to start without pandas, though nothing of it needs that."""
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import BinaryType, StructField, StructType
+    from pyspark.sql.udf import UserDefinedFunction
+    from pyspark.util import PythonEvalType
+
+    schema = StructType([StructField("answer", BinaryType(), nullable=False)])
+    made = UserDefinedFunction(work, returnType=schema, evalType=PythonEvalType.SQL_MAP_ARROW_ITER_UDF)
+    column = made(*(frame[f"`{name}`"] for name in frame.columns))
+    return DataFrame(frame._jdf.mapInArrow(column._jc, False, None), frame.sparkSession)
+
+
+def _answer(value: Any) -> pa.RecordBatch:
+    return pa.record_batch([pa.array([pickle.dumps(value)], pa.binary())], names=["answer"])
+
+
+def _asked(data: bytes) -> Any:
+    # Between our own driver and our own tasks.
+    return pickle.loads(data)  # noqa: S301
+
+
+def _refusing(made: Iterator[R]) -> Iterator[R]:
+    """The same; what is refused says so in a way that survives Java."""
+    try:
+        with disk_told():
+            yield from made
+    except AdalogError as error:
+        raise TaskRefusal(error) from None
+
+
+def _rows(
+    batches: Iterator[pa.RecordBatch], keys: Sequence[str], wrong: Callable[[pa.Array], pa.Array] | None
+) -> Iterator[RowBatch]:
+    for batch in batches:
+        if batch.num_rows:
+            more = {} if wrong is None else {MALFORMED: wrong(batch.column(_MALFORMED))}
+            yield RowBatch(
+                {key: batch.column(key) for key in keys} | more,
+                batch.num_rows,
+                batch.column(_FILE).to_numpy(),
+                batch.column(_BLOCK).to_numpy(),
+            )
+
+
+class _Quarantine:
+    """Writes a partition's rejected rows as JSON lines."""
+
+    def __init__(
+        self, source: AnySource, rejected: Mapping[int, Sequence[RejectedRows]], reasons: Reasons, folder: str
+    ) -> None:
+        self._source = source
+        self._rejected = rejected
+        self._reasons = reasons
+        self._folder = folder
+
+    def write(self, batches: Iterator[pa.RecordBatch], partition: int) -> int:
+        """How many rows it wrote."""
+        own = self._rejected.get(partition, ())
+        if not own:
+            # The task ends before it has read its rows, which is how Spark learns that it need not read them.
+            return 0
+        found = [(each.start, read_rejects(each.paths)) for each in own]
+        rows = np.concatenate([start + part.rows for start, part in found])
+        columns = np.concatenate([part.columns for _, part in found])
+        reasons = np.concatenate([part.reasons for _, part in found])
+        lines, written, at = LineNumbers(self._source), 0, 0
+        path = Path(self._folder) / f"{self._source.name}-{partition}.jsonl"
+        ordinals: dict[tuple[str, int], int] = {}
+        with open(path, "wb", opener=opener) as out:
+            for batch in batches:
+                places = _ordinals(batch, ordinals)
+                low, high = np.searchsorted(rows, [at, at + batch.num_rows])
+                for number in range(int(low), int(high)):
+                    place = int(rows[number]) - at
+                    file, block = batch.column(_FILE)[place].as_py(), batch.column(_BLOCK)[place].as_py()
+                    line = {
+                        "source": self._source.name,
+                        "file": file,
+                        "line": lines.of(file, block, int(places[place])),
+                        "row": orjson.Fragment(batch.column(_ROW)[place].as_py()),
+                        "reason": self._reasons[int(columns[number])][int(reasons[number])],
+                    }
+                    if line["line"] is None:
+                        del line["line"]
+                    out.write(orjson.dumps(line) + b"\n")
+                    written += 1
+                at += batch.num_rows
+        return written
+
+
+def _ordinals(batch: pa.RecordBatch, ordinals: dict[tuple[str, int], int]) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """The number of each row within its block of its file."""
+    files = batch.column(_FILE).dictionary_encode()
+    codes, blocks = files.indices.to_numpy(), batch.column(_BLOCK).to_numpy()
+    change = np.ones(len(codes), np.bool_)
+    change[1:] = (codes[1:] != codes[:-1]) | (blocks[1:] != blocks[:-1])
+    result = np.empty(len(codes), np.int64)
+    starts = [*np.flatnonzero(change).tolist(), len(codes)]
+    for start, stop in pairwise(starts):
+        key = (files.dictionary[int(codes[start])].as_py(), int(blocks[start]))
+        first = ordinals.get(key, 0)
+        result[start:stop] = np.arange(first, first + stop - start)
+        ordinals[key] = first + stop - start
+    return result

@@ -1,0 +1,218 @@
+"""Columns of files as columns of codes, or of the keys that dictionaries will give numbers: by the column.
+
+What is rare, or has no short way, goes value by value, each distinct one once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from adalog.pipeline.importing.read.texts import FIRST_MS, LAST_MS, value_of
+from adalog.store.values import layout
+from adalog.store.values.coercion import coerced
+from adalog.store.values.keys import spell
+
+Int32s = NDArray[np.int32]
+Int64s = NDArray[np.int64]
+
+SpeltKey = tuple[int, int | bytes]
+"""A domain, and the code or the key of a value there."""
+
+INLINE: Final = 0
+"""The domain of codes that need no dictionary; every other domain is a tag."""
+
+_LONG_TEXT: Final = r"^-?[0-9]{1,17}$"
+_DOUBLE_TEXT: Final = r"^-?[0-9]{1,15}(\.[0-9]{1,15})?$"
+_PER_UNIT: Final = {"s": 1000, "ms": 1, "us": -1000, "ns": -1_000_000}
+
+
+@dataclass(frozen=True, eq=False)
+class ValuePart:
+    """Values of one domain: row rows[i] has the value number index[i] of `keys`; inline, keys are codes.
+
+    keys: int64[n] where the domain is INLINE; else large binary, distinct.
+    """
+
+    domain: int
+    rows: Int32s
+    index: Int32s
+    keys: Any
+
+    def kept(self, which: NDArray[np.bool_]) -> ValuePart:
+        """With some of its values only."""
+        return ValuePart(self.domain, self.rows[which], self.index[which], self.keys)
+
+
+@dataclass(frozen=True, eq=False)
+class TypedColumn:
+    """A column's values by domain. bad: the rows with a value that cannot be read, in order, each once."""
+
+    parts: list[ValuePart]
+    bad: Int32s
+
+
+def typed(
+    values: pa.Array | pa.ChunkedArray, read_as: str, value_type: str, split: str | None = None
+) -> TypedColumn:
+    """The values of a column, those of row i at place i; nulls are none, and so is text that is empty or blank
+    unless it is read as a string."""
+    array = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+    if isinstance(array, pa.ChunkedArray):
+        array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], array.type)
+    rows = np.arange(len(array), dtype=np.int32)
+    if pa.types.is_list(array.type) or pa.types.is_large_list(array.type):
+        array, rows = _exploded(array)
+    if split is not None and _is_text(array.type):
+        array, inner = _exploded(pc.split_pattern(array, split))
+        rows = rows[inner]
+        array = pc.utf8_trim_whitespace(array)
+        array, rows = _filtered(array, rows, pc.not_equal(array, ""))
+    elif _is_text(array.type) and read_as != "string":
+        array, rows = _filtered(array, rows, pc.not_equal(pc.utf8_trim_whitespace(array), ""))
+    if array.null_count:
+        array, rows = _filtered(array, rows, array.is_valid())
+    if not len(array):
+        return TypedColumn([], rows)
+    bad = rows[:0]
+    if pa.types.is_timestamp(array.type):
+        # Years that nothing here can show; Python has no such moments, either.
+        outside = _outside(array)
+        bad = np.unique(rows[outside])
+        array, rows = _filtered(array, rows, pa.array(~outside))
+    short = _short(array, rows, read_as, value_type)
+    if short is not None:
+        return TypedColumn(short, bad)
+    found = one_by_one(array, rows, lambda raw: _spelt(raw, read_as, value_type))
+    return found if not len(bad) else TypedColumn(found.parts, np.union1d(found.bad, bad).astype(np.int32))
+
+
+def constant(value: Any, read_as: str, value_type: str) -> SpeltKey | None:
+    """(domain, code or key) of a value for all rows; None where it cannot be read."""
+    return _spelt(value, read_as, value_type)
+
+
+def _exploded(array: pa.Array) -> tuple[pa.Array, Int32s]:
+    return pc.list_flatten(array), pc.list_parent_indices(array).to_numpy().astype(np.int32)
+
+
+def _filtered(array: pa.Array, rows: Int32s, mask: pa.Array) -> tuple[pa.Array, Int32s]:
+    mask = pc.fill_null(mask, False)
+    which = mask.to_numpy(zero_copy_only=False)
+    return (array, rows) if which.all() else (array.filter(mask), rows[which])
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _short(array: pa.Array, rows: Int32s, read_as: str, value_type: str) -> list[ValuePart] | None:
+    """The parts of a column that can be read as a whole; None for any other."""
+    kind = array.type
+    if read_as != value_type:
+        return None
+    if _is_text(kind):
+        if value_type == "string":
+            return [of_keys(layout.TAG_STRING, rows, array.cast(pa.large_string()).cast(pa.large_binary()))]
+        if value_type == "long" and _all(pc.match_substring_regex(array, _LONG_TEXT)):
+            return [of_codes(rows, array.cast(pa.int64()).to_numpy())]
+        if value_type == "double" and _all(pc.match_substring_regex(array, _DOUBLE_TEXT)):
+            return [of_doubles(rows, array.cast(pa.float64()).to_numpy())]
+        return None
+    if value_type == "long" and pa.types.is_integer(kind) and kind != pa.uint64():
+        codes = array.cast(pa.int64()).to_numpy()
+        inside = codes.min() >= layout.LONG_MIN and codes.max() <= layout.LONG_MAX
+        return [of_codes(rows, codes)] if inside else None
+    if value_type == "double" and pa.types.is_float64(kind):
+        return [of_doubles(rows, array.to_numpy())]
+    if value_type == "boolean" and pa.types.is_boolean(kind):
+        return [of_codes(rows, np.where(array.to_numpy(zero_copy_only=False), layout.TRUE, layout.FALSE))]
+    if value_type == "instant" and pa.types.is_timestamp(kind):
+        return [of_codes(rows, _instants(array))]
+    return None
+
+
+def _all(mask: pa.Array) -> bool:
+    return bool(pc.all(mask).as_py())
+
+
+def _instants(array: pa.Array) -> Int64s:
+    ticks = array.cast(pa.int64()).to_numpy()
+    per = _PER_UNIT[array.type.unit]
+    milliseconds = ticks * per if per > 0 else ticks // -per
+    codes: Int64s = milliseconds + (layout.code_of(layout.TAG_INSTANT, 0) + layout.INSTANT_BIAS)
+    return codes
+
+
+def _outside(array: pa.Array) -> NDArray[np.bool_]:
+    """Which moments are of no year from 1 to 9999."""
+    ticks, per = array.cast(pa.int64()).to_numpy(), _PER_UNIT[array.type.unit]
+    first, last = (FIRST_MS // per, LAST_MS // per) if per > 0 else (FIRST_MS * -per, (LAST_MS + 1) * -per - 1)
+    least, most = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+    outside: NDArray[np.bool_] = (ticks < max(first, least)) | (ticks > min(last, most))
+    return outside
+
+
+def of_codes(rows: Int32s, codes: Int64s) -> ValuePart:
+    """Values that need no dictionary."""
+    return ValuePart(INLINE, rows, np.arange(len(codes), dtype=np.int32), codes)
+
+
+def of_doubles(rows: Int32s, numbers: NDArray[np.float64]) -> ValuePart:
+    """Doubles."""
+    canonical = np.where(np.isnan(numbers), np.nan, numbers + 0.0).astype("<f8")
+    encoded = pa.array(canonical.view(np.int64)).dictionary_encode()
+    heap = pa.py_buffer(np.ascontiguousarray(encoded.dictionary.to_numpy()))
+    ends = pa.py_buffer(8 * np.arange(len(encoded.dictionary) + 1, dtype=np.int64))
+    keys = pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(encoded.dictionary), [None, ends, heap])
+    return ValuePart(layout.TAG_DOUBLE, rows, encoded.indices.to_numpy(), keys)
+
+
+def of_keys(tag: int, rows: Int32s, keys: pa.LargeBinaryArray) -> ValuePart:
+    """Values by the keys that a dictionary knows them by."""
+    encoded = keys.dictionary_encode()
+    return ValuePart(tag, rows, encoded.indices.to_numpy(), encoded.dictionary)
+
+
+def _spelt(raw: Any, read_as: str, value_type: str) -> SpeltKey | None:
+    value = value_of(raw, read_as)
+    if value is not None and read_as != value_type:
+        value = coerced(value_type, value)
+    if value is None:
+        return None
+    tag, key = spell(value)
+    return (INLINE, key) if isinstance(key, int) else (tag, key)
+
+
+def one_by_one(array: pa.Array, rows: Int32s, spelt_as: Callable[[Any], SpeltKey | None]) -> TypedColumn:
+    """The values of a column, each distinct one read by itself; None where it cannot be."""
+    try:
+        encoded = array.dictionary_encode()
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
+        return TypedColumn([], np.unique(rows))
+    index = encoded.indices.to_numpy()
+    spelt = [spelt_as(raw) for raw in encoded.dictionary.to_pylist()]
+    domains = np.array([-1 if each is None else each[0] for each in spelt], np.int64)
+    parts = []
+    of_value = domains[index]
+    for domain in np.unique(domains[domains >= 0]).tolist():
+        own = np.flatnonzero(domains == domain)
+        keys, place = _distinct([spelt[at][1] for at in own.tolist()], domain)  # type: ignore[index]
+        number = np.zeros(len(spelt), np.int32)
+        number[own] = place
+        which = of_value == domain
+        parts.append(ValuePart(domain, rows[which], number[index[which]], keys))
+    return TypedColumn(parts, np.unique(rows[of_value < 0]))
+
+
+def _distinct(keys: Sequence[int | bytes], domain: int) -> tuple[Int64s | pa.LargeBinaryArray, Int32s]:
+    """Distinct keys, and which of them each is: texts that differ may mean one value."""
+    encoded = pa.array(keys, pa.int64() if domain == INLINE else pa.large_binary()).dictionary_encode()
+    distinct = encoded.dictionary
+    return (distinct.to_numpy() if domain == INLINE else distinct), encoded.indices.to_numpy()

@@ -1,0 +1,205 @@
+"""What an import decided in one state of the database, made to fit a later one, while transactions wait.
+
+What was written in between mostly has nothing to do with the import. Then who is who and what is new stays as it
+was: attributes that others wrote to are made anew, and the files of all others only get the transaction's number
+and the numbers of its new values. Where anything else might be decided otherwise, all of it is decided anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from adalog.cluster.array_files import read_arrays
+from adalog.pipeline.importing.decide.attributes import AttributeResult
+from adalog.pipeline.importing.decide.decision import Blocks, Decider, Decision, changed
+from adalog.pipeline.importing.decide.keys import KeyBucket, Numbering
+from adalog.pipeline.importing.read.chunks import RowChunk
+from adalog.pipeline.importing.read.ids import IDS
+from adalog.pipeline.importing.read.intake import ImportBasis
+from adalog.pipeline.importing.read.typed_columns import INLINE, Int64s
+from adalog.store.checkpoint.adoption import Prepared
+from adalog.store.files.segment import open_segment
+from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.tries.shifting import Moved, Shift, shifted
+from adalog.store.tries.stored import block_of
+from adalog.store.tries.trie import distinct
+from adalog.store.values import bootstrap, layout
+from adalog.store.values.attribute import FIRST_OWN_IDENT
+from adalog.store.values.dictionary import hash_of
+
+# More new values of others are not compared one by one with those of the import.
+_MOST_KEYS: Final = 1 << 14
+# Attributes whose files are changed at once.
+_AT_ONCE: Final = 8
+
+
+def fitted(decision: Decision, found: ImportBasis, deciding: Decider, *, anew: bool) -> Decision | None:
+    """The decision in the state that is found now and that nobody changes; None where it may be another one. anew:
+    whether rows were rejected, which may be right in another state of what the import reads."""
+    before = decision.found
+    since, now = before.prepared.snapshot.t, found.prepared.snapshot
+    if not _means_the_same(before, found) or found.prepared.ids.start > decision.numbering.first_id:
+        return None
+    new = _new_keys(before, found)
+    if new is None or _has_any(decision.blocks, new, found.prepared.secrets):
+        return None
+    touched = _touched(now, since)
+    if any(id_ < FIRST_OWN_IDENT for id_ in touched - {bootstrap.TX_INSTANT}):
+        return None
+    read = {*decision.job.attributes, *found.identities, *found.upserts}
+    if touched & {*found.upserts} or (touched & read and (anew or found.prepared.changes)):
+        return None
+    if _is_somebody_else(decision, touched, since, now, before.prepared.before, deciding):
+        return None
+    by = {tag: len(keys) for tag, keys in new.items() if keys}
+    moved = tuple(Moved(tag, before.prepared.before[tag], count) for tag, count in sorted(by.items()))
+    return _moved(decision, found, deciding, touched, moved)
+
+
+def _means_the_same(before: ImportBasis, found: ImportBasis) -> bool:
+    """Whether the schema says the same of what the import reads and writes."""
+    attributes = {column.attribute for columns in found.columns for column in columns} | {*found.identities}
+    schemas = before.prepared.schema, found.prepared.schema
+    return (
+        (before.identities, before.columns, before.upserts, before.ids.table())
+        == (found.identities, found.columns, found.upserts, found.ids.table())
+        and all(schemas[0].get(id_) == schemas[1].get(id_) for id_ in attributes - {IDS})
+        and before.prepared.changes == found.prepared.changes
+        and not any(_makes_entities(each.prepared) for each in (before, found))
+    )
+
+
+def _makes_entities(prepared: Prepared) -> bool:
+    """Whether the import's own forms make entities that have no ident, and another id each time."""
+    return prepared.ids != prepared.snapshot.origin.free.next(0)
+
+
+def _new_keys(before: ImportBasis, found: ImportBasis) -> dict[int, list[bytes]] | None:
+    """By tag, the keys that others brought; None where they are too many, or those of the import's own forms are
+    among them."""
+    first, then = before.prepared, found.prepared
+    if any(first.keys[tag] - first.before[tag] != then.keys[tag] - then.before[tag] for tag in then.keys):
+        return None
+    if sum(then.before[tag] - first.before[tag] for tag in then.keys) > _MOST_KEYS:
+        return None
+    dictionaries = then.snapshot.codes.dictionaries()
+    return {tag: dictionaries[tag].some(np.arange(first.before[tag], then.before[tag])) for tag in then.keys}
+
+
+def _has_any(blocks: Blocks, new: Mapping[int, list[bytes]], secrets: Mapping[int, bytes]) -> bool:
+    """Whether the import has one of the keys, too: a value has one number."""
+    for tag, own in blocks.items():
+        for start, segment in own if new.get(tag) else ():
+            block = block_of(open_segment(segment, trusted=True), tag, start, segment)
+            if any(block.find(key, hash_of(key, secrets[tag])) is not None for key in new[tag]):
+                return True
+    return False
+
+
+def _touched(now: Snapshot, since: int) -> set[int]:
+    """The attributes that were written to after `since`."""
+    return {id_ for id_, data in now.data().items() if data.last_touched(now.t) > since}
+
+
+# Who is who
+
+
+class _Asked(NamedTuple):
+    """A bucket's file, and by attribute and domain the codes that are looked for among its keys."""
+
+    number: int
+    bucket: KeyBucket
+    codes: Mapping[tuple[int, int], Int64s]
+
+
+def _is_somebody_else(
+    decision: Decision,
+    touched: set[int],
+    since: int,
+    now: Snapshot,
+    known: Mapping[int, int],
+    deciding: Decider,
+) -> bool:
+    """Whether others gave or took a value by which the import names an entity."""
+    codes: dict[tuple[int, int], Int64s] = {}
+    for place, id_ in enumerate(decision.found.identities):
+        if id_ not in touched:
+            continue
+        values = distinct(np.sort(now.data_of(id_).changes(since, now.t).v))
+        for tag, own in _by_tag(values):
+            # Keys that are new since are not among those of the import.
+            old = own if tag not in known else own[(own & layout.PAYLOAD_MASK) < known[tag]]
+            domain = tag if tag in known else INLINE
+            if len(old):
+                codes[place, domain] = distinct(np.sort(np.concatenate((codes.get((place, domain), old[:0]), old))))
+    if not codes:
+        return False
+    asked = [_Asked(number, bucket, codes) for number, bucket in enumerate(decision.buckets)]
+    return any(deciding.runner.each("comparing", partial(_names_any, decision.job.chunks), asked))
+
+
+def _by_tag(codes: Int64s) -> Iterator[tuple[int, Int64s]]:
+    tags = layout.tags_of(codes)
+    for tag in np.unique(tags).tolist():
+        yield tag, codes[tags == tag]
+
+
+def _names_any(chunks: tuple[RowChunk, ...], asked: _Asked) -> bool:
+    """Whether a bucket's keys, where they may name entities, have one of the codes."""
+    file = read_arrays(asked.bucket.path)
+    for at, chunk in enumerate(chunks):
+        keys = read_arrays(chunk.keys_path)
+        for (identity, domain), codes in asked.codes.items():
+            name = f"{asked.number}.{domain}"
+            if f"{name}.usage.{identity}" not in keys:
+                continue
+            if domain == INLINE:
+                own = keys[f"{name}.keys"]
+            else:
+                own = file[f"{at}.{domain}.numbers"]
+                own = own[own >= 0] + layout.code_of(domain, 0)
+            if np.isin(own, codes).any():
+                return True
+    return False
+
+
+# What becomes of the files
+
+
+def _moved(
+    decision: Decision, found: ImportBasis, deciding: Decider, touched: set[int], moved: tuple[Moved, ...]
+) -> Decision | None:
+    by = {each.tag: each.by for each in moved}
+    numbering = Numbering.of(decision.buckets, found.prepared.keys, decision.numbering.first_id)
+    blocks = {
+        tag: [(start + by.get(tag, 0), segment) for start, segment in own] for tag, own in decision.blocks.items()
+    }
+    snapshot = found.prepared.snapshot
+    job = deciding.job(found, decision.job.chunks, deciding.shipped(found), numbering, blocks)
+    again = job.attributes.keys() & touched
+    written = deciding.written(job, again, snapshot)
+    if any(each.faults for each in written):
+        return None
+    shift = Shift(decision.found.prepared.t, found.prepared.t, moved)
+    kept = [each for each in decision.written if each.attribute not in again]
+    # Here, and all at once: a job takes longer than this, and so do waits for the disk one after the other.
+    with ThreadPoolExecutor(_AT_ONCE) as threads:
+        written += threads.map(partial(_shifted, deciding.folder, shift), kept)
+    deciding.intake.check(found, changed(written), decision.read.count)
+    return replace(decision, found=found, numbering=numbering, blocks=blocks, job=job, written=written)
+
+
+def _shifted(folder: str, shift: Shift, written: AttributeResult) -> AttributeResult:
+    """An attribute's new files as those of a later transaction; others were there before."""
+    relation = tuple(
+        shifted(each, shift) if Path(each.path).parent == Path(folder) else each for each in written.relation
+    )
+    logged = tuple(replace(each, segment=shifted(each.segment, shift)) for each in written.logged)
+    return written._replace(relation=relation, logged=logged)

@@ -43,7 +43,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def fleet(folder: Path) -> Iterator[Fleet]:
-    with serving(folder, 2, ADALOG_WORKER_SECONDS="3", ADALOG_CONNECTIONS_PER_ADDRESS="5000") as opened:
+    with serving(folder, 2, silent_seconds=3, ADALOG_CONNECTIONS_PER_ADDRESS="5000") as opened:
         yield opened
 
 

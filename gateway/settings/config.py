@@ -28,10 +28,10 @@ from adalog.executor.bounds.budget import MEMORY_BYTES
 from adalog.executor.cache.settings import CacheSettings, RedisSettings
 from adalog.executor.live.settings import LiveSettings
 from adalog.gateway.settings.setting import PREFIX, SettingError
-from adalog.schema.limits import Limits
+from adalog.schema.request.limits import RequestLimits
 from adalog.store.log.entry import KeyMemory
-from adalog.store.schema_policy import ATTRIBUTES
-from adalog.store.writer.hold import HOLD_SECONDS
+from adalog.store.values.schema_policy import ATTRIBUTES
+from adalog.store.writer.exclusive import HOLD_SECONDS
 
 if TYPE_CHECKING:
     from adalog.gateway.settings.kinds import (
@@ -66,7 +66,7 @@ __all__ = ["PREFIX", "SettingError", "Settings", "help_text", "names", "shown_de
 
 _MIB: Final = 1024 * 1024
 # Where a lower room has a default of its own, that is the setting's.
-_LIMITS: Final = Limits()
+_LIMITS: Final = RequestLimits()
 _LIVE: Final = LiveSettings()
 # The part of all subscriptions that one principal may have: no client can take them all.
 _ONE_PRINCIPAL: Final = 0.4
@@ -301,9 +301,9 @@ class Settings:
     )
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> RequestLimits:
         """The bounds of one request and its answer."""
-        return Limits(rows=self.rows, result_bytes=self.result_bytes, timeout_ms=self.timeout_ms)
+        return RequestLimits(rows=self.rows, result_bytes=self.result_bytes, timeout_ms=self.timeout_ms)
 
     @property
     def live(self) -> LiveSettings:

@@ -16,8 +16,9 @@ import pytest
 from adalog.datalog.errors import AdalogError
 from adalog.gateway.connections.wire import Wire
 from adalog.schema.context import Context
+from adalog.schema.documents.operations import Operations, PreparedDocument
 from adalog.schema.errors import describe
-from adalog.schema.execution import Operations, Prepared
+from adalog.schema.execution import Operations
 from adalog.schema.live.stream import RefusedError
 from tests.gateway.bounds import bounded
 from tests.gateway.support import FAMILY, SCHEMA, Gateway, gateway, served
@@ -81,7 +82,7 @@ class Hub:
 
     async def subscribe(
         self,
-        prepared: Prepared,
+        prepared: PreparedDocument,
         context: Context,
         variables: Mapping[str, Any] | None,
         operation_name: str | None,

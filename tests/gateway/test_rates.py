@@ -1,4 +1,4 @@
-"""Limits by what a principal's work costs, in every protocol: who is refused, when, and who is not."""
+"""RequestLimits by what a principal's work costs, in every protocol: who is refused, when, and who is not."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from adalog.executor.bounds.client import ASKING, Client
 from adalog.executor.bounds.meter import Buckets, Charge
 from adalog.executor.cache.settings import CacheSettings
 from adalog.executor.pool import Pool
-from adalog.executor.question.request import Request
+from adalog.executor.question.request import QueryRequest
 from adalog.gateway.opening import open_database, start_pool
 from adalog.gateway.settings.checking import checked
 from adalog.gateway.settings.config import Settings
@@ -204,7 +204,7 @@ def test_one_who_has_no_units_spoils_nothing_for_those_who_ask_the_same(monkeypa
     buckets = Buckets(RATE, 1e7, 2)
     buckets.take("poor", 9.9e6)
 
-    asked = Request(HEAVY)
+    asked = QueryRequest(HEAVY)
     entered, go = threading.Event(), threading.Event()
 
     async def ask(pool: Pool, name: str) -> Any:

@@ -6,7 +6,7 @@ import gc
 from typing import Any
 
 from adalog.gateway.settings.config import Settings
-from adalog.schema.writing.budget import Written
+from adalog.schema.request.budget import JsonChunks
 from tests.gateway.support import gateway
 
 NUMBERS = "[" + " ".join(f"[:db/add {i} :n/value {i}]" for i in range(1, 3001)) + "]"
@@ -14,7 +14,7 @@ FIELDS = " ".join(f'f{n}: q(query: "[:find ?e ?v :where [?e :n/value ?v]]") {{ r
 
 
 def alive() -> list[Any]:
-    return [each for each in gc.get_objects() if type(each) is Written]
+    return [each for each in gc.get_objects() if type(each) is JsonChunks]
 
 
 def test_a_response_that_passes_its_budget_leaves_nothing() -> None:

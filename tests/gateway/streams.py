@@ -15,11 +15,10 @@ import pytest
 
 from adalog.datalog.errors import AdalogError
 from adalog.gateway.connections.wire import Wire
-from adalog.schema.context import Context
 from adalog.schema.documents.operations import Operations, PreparedDocument
-from adalog.schema.errors import describe
-from adalog.schema.execution import Operations
 from adalog.schema.live.stream import RefusedError
+from adalog.schema.request.context import Context
+from adalog.schema.request.errors import describe
 from tests.gateway.bounds import bounded
 from tests.gateway.support import FAMILY, SCHEMA, Gateway, gateway, served
 

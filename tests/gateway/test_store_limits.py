@@ -14,7 +14,7 @@ from adalog.gateway.settings.config import SettingError
 from adalog.gateway.settings.sources import settings_from
 from adalog.store.database import Database
 from adalog.store.log import log
-from adalog.store.log import reading as log_reading
+from adalog.store.log import reader as log_reading
 from tests.gateway.support import Gateway
 
 TRANSACT = "mutation($tx: EDN!, $k: String) { transact(tx: $tx, idempotencyKey: $k) { t datoms { v } } }"

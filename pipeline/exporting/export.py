@@ -15,14 +15,14 @@ from typing import Final
 from uuid import uuid4
 
 from adalog.cluster.addresses import is_address
-from adalog.cluster.shipping import ShippedSnapshot
+from adalog.cluster.shipping import ShippedSnapshot, shipped_in
 from adalog.cluster.tasks import TaskRunner
 from adalog.pipeline.exporting.folder import MANIFEST, SCHEMA, ExportedAttribute, File, Listing, folder_names
 from adalog.pipeline.exporting.parts import ExportJob, ExportShare, write_shares
 from adalog.pipeline.exporting.schema import idents_of, schema_text
 from adalog.pipeline.exporting.target import ExportTarget, check_target, export_target
 from adalog.pipeline.exporting.value_columns import tags_of
-from adalog.store.files.permissions import FOLDER_MODE, opener
+from adalog.store.files.permissions import FOLDER_MODE
 from adalog.store.snapshot.manifest import Manifest
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values import bootstrap
@@ -137,10 +137,7 @@ def _shipped(manifest: Manifest, attribute: Attribute, folder: Path | None) -> S
     )
     if folder is None:
         return ShippedSnapshot(uuid4().hex, pickle.dumps(own.located(), protocol=5), None, afar=True)
-    path = folder / str(attribute.id)
-    with open(path, "wb", opener=opener) as file:
-        pickle.dump(own, file, protocol=5)
-    return ShippedSnapshot(uuid4().hex, None, str(path))
+    return shipped_in(folder / str(attribute.id), own)
 
 
 def _shares(

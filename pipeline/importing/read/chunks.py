@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from adalog.cluster.array_files import Arrays, read_arrays, write_arrays
 from adalog.pipeline.importing.read.typed_columns import INLINE, Int32s, Int64s, TypedColumn, ValuePart, typed
+from adalog.store.tries.signed import run_starts
 from adalog.store.values import layout
 from adalog.store.values.dictionary import hashes_of
 
@@ -141,8 +142,7 @@ def rejects_of(parts: Sequence[Rejects]) -> Rejects:
     rows, columns, reasons = (np.concatenate(each) for each in zip(*parts, strict=True))
     order = np.lexsort((columns, reasons, rows))
     rows, columns, reasons = rows[order], columns[order], reasons[order]
-    first = np.ones(len(rows), np.bool_)
-    first[1:] = rows[1:] != rows[:-1]
+    first = run_starts(rows)
     return Rejects(rows[first], columns[first], reasons[first])
 
 
@@ -271,9 +271,7 @@ def _empty(part: ValuePart) -> int | None:
 
 def _places(rows: RowBatch, ordinals: dict[tuple[int, int], int]) -> Arrays:
     """Runs of rows of one block of a file: first row, file, block, and the first row's number within the block."""
-    change = np.ones(rows.size, np.bool_)
-    change[1:] = (rows.file[1:] != rows.file[:-1]) | (rows.block[1:] != rows.block[:-1])
-    first = np.flatnonzero(change)
+    first = np.flatnonzero(run_starts(rows.file, rows.block))
     ends = np.append(first[1:], rows.size)
     ordinal = []
     for start, end in zip(first.tolist(), ends.tolist(), strict=True):

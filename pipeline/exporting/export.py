@@ -1,4 +1,4 @@
-"""An export from a view to its folder: what is done by whom. The driver knows names and counts, never rows."""
+"""An export from a view to its folder: the driver's part, which knows names and counts, never rows."""
 
 from __future__ import annotations
 
@@ -101,8 +101,7 @@ def export(snapshot: Snapshot, runner: TaskRunner, to: Path | str, form: str, ro
 
 
 def _exported(snapshot: Snapshot) -> list[Attribute]:
-    """The attributes that have a folder: all that are declared with a type; of adalog's own, in a history, the
-    instants of its transactions."""
+    """The attributes with a folder: all of a type; in a history also the instants of transactions."""
     return [
         each
         for each in snapshot.attributes()
@@ -113,7 +112,7 @@ def _exported(snapshot: Snapshot) -> list[Attribute]:
 
 @contextmanager
 def _database_folder(place: ExportTarget) -> Iterator[Path | None]:
-    """Where tasks find what they need of the database: beside what they write; None: it goes with them."""
+    """A folder of the target for tasks' parts of the database; None: those travel with the tasks."""
     if is_address(place.place):
         yield None
         return
@@ -124,7 +123,7 @@ def _database_folder(place: ExportTarget) -> Iterator[Path | None]:
 
 
 def _shipped(manifest: Manifest, attribute: Attribute, folder: Path | None) -> ShippedSnapshot:
-    """What an attribute's tasks need of the database: a worker checks what it opens, and need not check all."""
+    """The part of the database for an attribute's tasks, since a worker checks whatever it opens."""
     # Once it may have been of another type.
     tags = set(manifest.blocks) if manifest.history else tags_of(str(attribute.value_type))
     own = replace(

@@ -13,8 +13,8 @@ from typing import Any, Final
 import numpy as np
 
 from adalog.datalog.values import EdnMap, EdnSet
-from adalog.executor.answer.result import Column, Result, type_of
-from adalog.executor.cache.codec import Entry, entry_of, stored
+from adalog.executor.answer.result import Result, ResultColumn, type_of
+from adalog.executor.cache.codec import CacheEntry, entry_of, stored
 from adalog.store.values.codes import Codes, Scratch
 
 # Python's own weight of an object, and of its place in a collection.
@@ -23,19 +23,19 @@ _PLACE: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class CachedValue:
     """The rows of a query without its pulls (`result`), or what one pull shows of entities (`maps`)."""
 
     nbytes: int
     result: Result | None = None
     maps: Sequence[EdnMap | None] = ()
 
-    def entry(self) -> Entry:
+    def entry(self) -> CacheEntry:
         """The entry that goes to Redis."""
-        return Entry((stored("any", self.maps),)) if self.result is None else entry_of(self.result)
+        return CacheEntry((stored("any", self.maps),)) if self.result is None else entry_of(self.result)
 
 
-def kept_rows(result: Result, codes: Codes) -> Kept:
+def kept_rows(result: Result, codes: Codes) -> CachedValue:
     """A computed result. Of the values that its query made, only those in its rows are kept."""
     columns, values = list(result.codes), result.values
     made = values.made()
@@ -55,18 +55,18 @@ def kept_rows(result: Result, codes: Codes) -> Kept:
         each.type if each.type != "map" else type_of(column)
         for each, column in zip(result.columns, columns, strict=True)
     ]
-    return Kept(nbytes, _template(result, tuple(Column("", each) for each in types), columns, values))
+    return CachedValue(nbytes, _template(result, tuple(ResultColumn("", each) for each in types), columns, values))
 
 
-def _template(result: Result, columns: tuple[Column, ...], codes: Sequence[Any], values: Scratch) -> Result:
+def _template(result: Result, columns: tuple[ResultColumn, ...], codes: Sequence[Any], values: Scratch) -> Result:
     return Result(columns, codes, values, result.size, "", None, 0, result.engine, 0.0, dropped=result.dropped)
 
 
-def fetched_rows(entry: Entry, width: int, codes: Codes) -> Kept | None:
+def fetched_rows(entry: CacheEntry, width: int, codes: Codes) -> CachedValue | None:
     """An entry's rows; None if it has another number of columns."""
     if len(entry.columns) != width:
         return None
-    columns = tuple(Column("", column.type) for column in entry.columns)
+    columns = tuple(ResultColumn("", column.type) for column in entry.columns)
     size = len(entry.columns[0])
     made = Result(
         columns,
@@ -81,15 +81,15 @@ def fetched_rows(entry: Entry, width: int, codes: Codes) -> Kept | None:
         decoded=entry.columns,
         dropped=entry.dropped,
     )
-    return Kept(entry.nbytes, made)
+    return CachedValue(entry.nbytes, made)
 
 
-def kept_maps(maps: Sequence[EdnMap | None]) -> Kept:
+def kept_maps(maps: Sequence[EdnMap | None]) -> CachedValue:
     """What a pull showed."""
-    return Kept(_Scale().weigh(tuple(maps)), maps=maps)
+    return CachedValue(_Scale().weigh(tuple(maps)), maps=maps)
 
 
-def fetched_maps(entry: Entry, size: int) -> Kept | None:
+def fetched_maps(entry: CacheEntry, size: int) -> CachedValue | None:
     """An entry's maps; None if they are of another number of entities."""
     if len(entry.columns) != 1 or len(entry.columns[0]) != size:
         return None

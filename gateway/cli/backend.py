@@ -192,7 +192,7 @@ class Local:
     def write(self, variables: Mapping[str, Any], folder: str) -> tuple[int, int, Sequence[Warning]]:
         """Writes the rows of a query, asked for as in a document, as Parquet: (rows, files, warnings)."""
         from adalog.executor.bounds.cancel import Cancel
-        from adalog.executor.question.request import Request
+        from adalog.executor.question.request import QueryRequest
         from adalog.schema.arguments.speculation import read_snapshot
         from adalog.schema.arguments.values import BasisInput, read_arguments
         from adalog.schema.fields.types import warnings_of
@@ -205,7 +205,7 @@ class Local:
         told: list[Diagnostic] = []
         snapshot = asyncio.run(read_snapshot(services, given, variables.get("with"), None, told))
         arguments = read_arguments(database, variables.get("args"), variables.get("argsEdn"))
-        request = Request(
+        request = QueryRequest(
             variables["query"], arguments, snapshot, variables["engine"], variables.get("timeoutMs"), cached=False
         )
         parts = pool.write(request, folder, Cancel())

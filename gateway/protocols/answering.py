@@ -28,7 +28,7 @@ from adalog.gateway.identity.auth import ANYONE, Principal, Tokens, address_of, 
 from adalog.gateway.observe.metrics import Metrics
 from adalog.gateway.process.ending import Stop
 from adalog.gateway.protocols.negotiation import GraphQLRequest
-from adalog.schema.documents.operations import Answer, Operations, Prepared, root_fields
+from adalog.schema.documents.operations import Answer, Operations, PreparedDocument, root_fields
 from adalog.schema.live.stream import RefusedError
 from adalog.schema.request.context import Context, Services
 from adalog.schema.request.errors import describe, internal
@@ -68,7 +68,7 @@ class Asked:
     """A request whose document was read. `kind` is None where it is not clear what to run: execution says why."""
 
     request: GraphQLRequest
-    prepared: Prepared
+    prepared: PreparedDocument
     kind: str | None
     fields: list[str]
 

@@ -33,7 +33,7 @@ from graphql import (
 
 from adalog.datalog import edn
 from adalog.datalog.errors import AdalogError, Code
-from adalog.schema.request.limits import Limits, exceeded
+from adalog.schema.request.limits import RequestLimits, exceeded
 
 _NAME: Final = 200
 # As many as EDN takes.
@@ -50,7 +50,7 @@ _INTROSPECTION: Final = 400_000
 
 
 @dataclass(slots=True)
-class Size:
+class DocumentSize:
     """Of a selection set with its fragments spread. `selections`: fields, spreads and inline fragments.
 
     `entries`: how many objects and values an answer may have where this is introspection; `introspection`: the same
@@ -64,7 +64,7 @@ class Size:
     entries: int = 0
     introspection: int = 0
 
-    def add(self, other: Size) -> None:
+    def add(self, other: DocumentSize) -> None:
         """Another beside it."""
         self.depth = max(self.depth, other.depth)
         self.nesting = max(self.nesting, other.nesting)
@@ -74,7 +74,9 @@ class Size:
         self.introspection += other.introspection
 
 
-def parse_within(text: str, limits: Limits, lists: Mapping[str, int] | None = None) -> tuple[DocumentNode, int]:
+def parse_within(
+    text: str, limits: RequestLimits, lists: Mapping[str, int] | None = None
+) -> tuple[DocumentNode, int]:
     """(the document, entries that its introspection may give), when within the limits.
 
     Raises LIMIT_EXCEEDED and GraphQLError.
@@ -157,10 +159,10 @@ class Measure:
     """Measures one document. `lists`: of `introspected`."""
 
     document: DocumentNode
-    limits: Limits
+    limits: RequestLimits
     lists: Mapping[str, int] = field(default_factory=dict)
     _fragments: dict[str, FragmentDefinitionNode] = field(init=False)
-    _measured: dict[str, Size] = field(default_factory=dict, init=False)
+    _measured: dict[str, DocumentSize] = field(default_factory=dict, init=False)
     _entered: set[str] = field(default_factory=set, init=False)
 
     def __post_init__(self) -> None:
@@ -188,7 +190,7 @@ class Measure:
                 pairs += self._pairs([definition.selection_set], limits.query_fields * _PAIRS - pairs)
         return most
 
-    def _refuse(self, size: Size) -> None:
+    def _refuse(self, size: DocumentSize) -> None:
         limits = self.limits
         if size.depth > limits.query_depth:
             raise _too_deep(limits)
@@ -199,17 +201,17 @@ class Measure:
         if size.introspection > _INTROSPECTION:
             raise exceeded("entries in an answer to introspection; ask for less at once", _INTROSPECTION, None)
 
-    def _size(self, selections: SelectionSetNode, nesting: int) -> Size:
+    def _size(self, selections: SelectionSetNode, nesting: int) -> DocumentSize:
         if nesting > self.limits.query_depth * _NESTING:
             raise _too_deep(self.limits)
-        size = Size(depth=1, nesting=1)
+        size = DocumentSize(depth=1, nesting=1)
         for node in selections.selections:
             size.add(self._of(node, nesting))
             # Sums of sums of a document with doubling fragments have as many digits as it has fragments.
             self._refuse(size)
         return size
 
-    def _of(self, node: SelectionNode, nesting: int) -> Size:
+    def _of(self, node: SelectionNode, nesting: int) -> DocumentSize:
         if isinstance(node, FieldNode):
             return self._of_field(node, nesting)
         if isinstance(node, FragmentSpreadNode):
@@ -217,14 +219,14 @@ class Measure:
         else:
             assert isinstance(node, InlineFragmentNode)
             inner = self._size(node.selection_set, nesting + 1)
-        size = Size(inner.depth, inner.nesting + 1, 1)
-        size.add(Size(0, 0, inner.selections, inner.aliases, inner.entries, inner.introspection))
+        size = DocumentSize(inner.depth, inner.nesting + 1, 1)
+        size.add(DocumentSize(0, 0, inner.selections, inner.aliases, inner.entries, inner.introspection))
         return size
 
-    def _of_field(self, node: FieldNode, nesting: int) -> Size:
+    def _of_field(self, node: FieldNode, nesting: int) -> DocumentSize:
         _check_name(node.alias)
         _check_name(node.name)
-        size = Size(1, 1, 1, node.alias is not None, 1)
+        size = DocumentSize(1, 1, 1, node.alias is not None, 1)
         if node.selection_set is None:
             return size
         inner = self._size(node.selection_set, nesting + 1)
@@ -233,7 +235,7 @@ class Measure:
         # Saturated: what is beyond the limit is refused where introspection begins, if it does.
         entries = min(entries, 2 * _INTROSPECTION)
         introspection = entries if name in ("__schema", "__type") else inner.introspection
-        return Size(
+        return DocumentSize(
             inner.depth + 1,
             inner.nesting + 1,
             inner.selections + 1,
@@ -242,12 +244,12 @@ class Measure:
             introspection,
         )
 
-    def _of_fragment(self, node: FragmentSpreadNode, nesting: int) -> Size:
+    def _of_fragment(self, node: FragmentSpreadNode, nesting: int) -> DocumentSize:
         name = node.name.value
         _check_name(node.name)
         fragment = self._fragments.get(name)
         if fragment is None:
-            return Size()  # unknown: for validation to refuse
+            return DocumentSize()  # unknown: for validation to refuse
         if name in self._entered:
             raise GraphQLError(f"Cannot spread fragment '{name}' within itself.", node)
         known = self._measured.get(name)
@@ -291,5 +293,5 @@ def _check_name(node: object) -> None:
         raise exceeded("characters in a name of the GraphQL document", _NAME, None)
 
 
-def _too_deep(limits: Limits) -> AdalogError:
+def _too_deep(limits: RequestLimits) -> AdalogError:
     return exceeded("levels of nesting in the GraphQL document", limits.query_depth, "query_depth")

@@ -41,15 +41,15 @@ from adalog.executor.question.cost import few
 from adalog.schema.documents.measure import introspected, parse_within
 from adalog.schema.fields.transacting import Transact, transact_in
 from adalog.schema.fields.types import warnings_of
-from adalog.schema.live.stream import RefusedError, Selected, hashable, subscribed, subscribed_at_once
+from adalog.schema.live.stream import RefusedError, SelectedField, hashable, subscribed, subscribed_at_once
 from adalog.schema.live.subscriptions import streamed
 from adalog.schema.request.background import elsewhere
-from adalog.schema.request.budget import Repeated, Written, assembled
+from adalog.schema.request.budget import JsonChunks, RepeatedWork, assembled
 from adalog.schema.request.context import Context
 from adalog.schema.request.errors import describe, format_error
-from adalog.schema.request.limits import Limits
+from adalog.schema.request.limits import RequestLimits
 from adalog.schema.request.transaction_wait import caught_up
-from adalog.schema.writing.columnar import Columnar, Shape, Writing
+from adalog.schema.writing.columnar import Columnar, ColumnarWriter, FieldShape
 from adalog.store.files.gc_pause import uncollected
 
 _VALIDATION_ERRORS: Final = 20
@@ -72,12 +72,12 @@ class Root:
     definition: GraphQLField
     node: FieldNode
     alias: str
-    shape: Shape
+    shape: FieldShape
 
-    def selected(self, variables: VariableValues) -> Selected:
+    def selected(self, variables: VariableValues) -> SelectedField:
         """The field with its arguments. Raises GraphQLError for these."""
         arguments = get_argument_values(self.definition, self.node, variables)
-        return Selected(self.node.name.value, self.alias, arguments, self.shape)
+        return SelectedField(self.node.name.value, self.alias, arguments, self.shape)
 
 
 class Owned:
@@ -141,7 +141,7 @@ class PreparingExecutor(Executor[Any]):
         result: Any,
         position_context: Any,
     ) -> Any:
-        if isinstance(result, Written | orjson.Fragment):
+        if isinstance(result, JsonChunks | orjson.Fragment):
             return result
         if hasattr(result, "pieces"):
             item = get_named_type(return_type)
@@ -151,7 +151,7 @@ class PreparingExecutor(Executor[Any]):
             super().complete_list_value(return_type, field_details_list, info, path, result, position_context)
         )
 
-    def _shape(self, item: GraphQLObjectType, details: Any) -> Shape:
+    def _shape(self, item: GraphQLObjectType, details: Any) -> FieldShape:
         """What is asked of each object of a list."""
         grouped, *_ = self.collect_subfields(item, details)
         fields = []
@@ -160,7 +160,7 @@ class PreparingExecutor(Executor[Any]):
             inner = None if field == "__typename" else get_named_type(item.fields[field].type)
             shape = self._shape(inner, group) if isinstance(inner, GraphQLObjectType) else None
             fields.append((name, field, shape))
-        return Shape(item.name, fields)
+        return FieldShape(item.name, fields)
 
     def subscribed_root(self) -> Root:
         """The root field of a subscription. Raises QUERY_INVALID where there is none."""
@@ -179,20 +179,20 @@ class PreparingExecutor(Executor[Any]):
         assert isinstance(item, GraphQLObjectType), "what a subscription gives is an object"
         return Root(self.operation, field, node, alias, hashable(self._shape(item, details)))
 
-    def _complete_columns(self, shape: Shape, items: Columnar) -> Any:
+    def _complete_columns(self, shape: FieldShape, items: Columnar) -> Any:
         context = self.context_value
         mutation = self.operation.operation is OperationType.MUTATION
         # What a transaction did has to be told, whatever its size: it is as large as the request that made it.
         take = _free if mutation else (items.prepaid or context.budget).take
         if items.short:
-            return Writing(take, Cancel()).written(items, shape)
+            return ColumnarWriter(take, Cancel()).written(items, shape)
 
-        held = Repeated(take)
+        held = RepeatedWork(take)
 
-        def write(cancel: Cancel) -> Written:
+        def write(cancel: Cancel) -> JsonChunks:
             held.begin()
             with uncollected():
-                return Writing(held.take, cancel).written(items, shape)
+                return ColumnarWriter(held.take, cancel).written(items, shape)
 
         if mutation:
             return elsewhere(write)
@@ -208,13 +208,13 @@ class IntrospectingExecutor(PreparingExecutor):
         if field_details_list[0].node.name.value in ("__schema", "__type"):
             ask = super().execute_field
 
-            def introspect(_: Cancel) -> Written | None:
+            def introspect(_: Cancel) -> JsonChunks | None:
                 found = ask(parent_type, source, field_details_list, path, position_context)
                 if found is None:
                     return None
                 text = orjson.dumps(found)
                 self.context_value.budget.take(len(text))
-                return Written((text,))
+                return JsonChunks((text,))
 
             return owned(elsewhere(introspect))
         return super().execute_field(parent_type, source, field_details_list, path, position_context)
@@ -234,7 +234,7 @@ def is_awaitable(value: Any) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedDocument:
     """A document that was parsed and validated, or why it was refused.
 
     `introspection`: how many entries its introspection may give. `roots`: of its subscriptions, by the name that
@@ -282,13 +282,13 @@ def is_mutation(operation: OperationDefinitionNode) -> bool:
 class Operations:
     """Runs GraphQL requests against one schema."""
 
-    def __init__(self, schema: strawberry.Schema, limits: Limits) -> None:
+    def __init__(self, schema: strawberry.Schema, limits: RequestLimits) -> None:
         self._schema = schema._schema  # graphql-core's schema: the one thing Strawberry offers no public name for
         self._limits = limits
         self._lists = introspected(self._schema)
-        self._documents: Recent[str, Prepared] = Recent(limits.document_bytes)
+        self._documents: Recent[str, PreparedDocument] = Recent(limits.document_bytes)
 
-    def prepare(self, text: str) -> Prepared:
+    def prepare(self, text: str) -> PreparedDocument:
         """The document in `text`, from memory when it was asked before."""
         known = self._documents.get(text)
         if known is not None:
@@ -300,27 +300,27 @@ class Operations:
         self._documents.put(text, prepared, weight + 2 * len(text) + _TOKEN_BYTES * tokens)
         return prepared
 
-    async def aprepare(self, text: str) -> Prepared:
+    async def aprepare(self, text: str) -> PreparedDocument:
         """The same for an event loop: a document not seen before is read on another thread."""
         known = self._documents.get(text)
         return await elsewhere(lambda _: self.prepare(text)) if known is None else known
 
-    def _prepare(self, text: str) -> Prepared:
+    def _prepare(self, text: str) -> PreparedDocument:
         try:
             document, introspection = parse_within(text, self._limits, self._lists)
         except AdalogError as error:
-            return Prepared(None, (describe(error),))
+            return PreparedDocument(None, (describe(error),))
         except GraphQLError as error:
-            return Prepared(None, (format_error(error),))
+            return PreparedDocument(None, (format_error(error),))
         errors = validate(self._schema, document, max_errors=_VALIDATION_ERRORS)
         if errors:
             # Who asks again is told the same; the document itself is of no use.
-            return Prepared(None, tuple(format_error(error) for error in errors))
-        return Prepared(document, (), introspection, transact=transact_in(document, self._schema))
+            return PreparedDocument(None, tuple(format_error(error) for error in errors))
+        return PreparedDocument(document, (), introspection, transact=transact_in(document, self._schema))
 
     async def subscribe(
         self,
-        prepared: Prepared,
+        prepared: PreparedDocument,
         context: Context,
         variables: Mapping[str, Any] | None,
         operation_name: str | None,
@@ -333,7 +333,7 @@ class Operations:
         `from`. Raises RefusedError.
         """
         light = few(tuple(variables.values()) if variables else (), _INLINE_VALUES)
-        selected: Selected | None = None
+        selected: SelectedField | None = None
         try:
             if light:
                 selected = self._selected(prepared, context, variables, operation_name)
@@ -348,7 +348,7 @@ class Operations:
 
     def subscribe_at_once(
         self,
-        prepared: Prepared,
+        prepared: PreparedDocument,
         context: Context,
         variables: Mapping[str, Any] | None,
         operation_name: str | None,
@@ -359,7 +359,7 @@ class Operations:
             return None
         if context.services.database.missed is not None:
             return None
-        selected: Selected | None = None
+        selected: SelectedField | None = None
         try:
             selected = self._selected(prepared, context, variables, operation_name)
             return subscribed_at_once(context.services, selected, resume)
@@ -369,8 +369,12 @@ class Operations:
             raise RefusedError([format_error(error)]) from None
 
     def _selected(
-        self, prepared: Prepared, context: Context, variables: Mapping[str, Any] | None, operation_name: str | None
-    ) -> Selected:
+        self,
+        prepared: PreparedDocument,
+        context: Context,
+        variables: Mapping[str, Any] | None,
+        operation_name: str | None,
+    ) -> SelectedField:
         """The root field that is subscribed to. Raises RefusedError, GraphQLError and AdalogError."""
         if prepared.refusal or prepared.document is None:
             raise RefusedError(prepared.refusal)
@@ -399,7 +403,11 @@ class Operations:
         return root.selected(executor.variable_values)
 
     def transaction(
-        self, prepared: Prepared, context: Context, variables: Mapping[str, Any] | None, operation_name: str | None
+        self,
+        prepared: PreparedDocument,
+        context: Context,
+        variables: Mapping[str, Any] | None,
+        operation_name: str | None,
     ) -> Coroutine[Any, Any, Answer] | None:
         """What `run` would do, for a request that is one transaction and nothing else; None: use `run`."""
         transact = prepared.transact
@@ -409,7 +417,11 @@ class Operations:
         return None if given is None else _transacted(transact, context, given)
 
     async def run(
-        self, prepared: Prepared, context: Context, variables: Mapping[str, Any] | None, operation_name: str | None
+        self,
+        prepared: PreparedDocument,
+        context: Context,
+        variables: Mapping[str, Any] | None,
+        operation_name: str | None,
     ) -> Answer:
         """Executes a prepared document."""
         if prepared.refusal or prepared.document is None:
@@ -447,7 +459,7 @@ class Operations:
         return answer
 
 
-def _located(error: AdalogError, selected: Selected | None) -> dict[str, Any]:
+def _located(error: AdalogError, selected: SelectedField | None) -> dict[str, Any]:
     """A refusal, with the field that was refused where that is known: places in it are those of an argument then,
     and not of the document."""
     return describe(error) | ({} if selected is None else {"path": [selected.alias]})

@@ -19,7 +19,7 @@ from adalog.executor.answer.result import Result
 from adalog.executor.bounds.budget import Held, Memory
 from adalog.executor.bounds.cancel import Cancel
 from adalog.schema.request.background import elsewhere
-from adalog.schema.request.budget import Prepaid, Written
+from adalog.schema.request.budget import JsonChunks, Prepaid
 from adalog.schema.request.context import Context
 from adalog.schema.writing.columnar import Objects, Reading
 from adalog.schema.writing.encoding import Encoding, encode, iso
@@ -27,7 +27,7 @@ from adalog.schema.writing.rows import PART_BYTES, Page
 from adalog.schema.writing.scalars import JSON, SAFE, Long, write_long
 from adalog.store.database import Datom as StoreDatom
 from adalog.store.database import TxReport as StoreReport
-from adalog.store.snapshot.index import Span
+from adalog.store.snapshot.index import DatomSpan
 from adalog.store.values.datom import nothing_to_tell
 
 
@@ -189,7 +189,7 @@ _FEW_DATOMS: Final = 200
 class Datoms:
     """Datoms as columns, decoded as they are written: lists of them, and spans of an index, which are paid for."""
 
-    parts: Sequence[Sequence[StoreDatom] | Span]
+    parts: Sequence[Sequence[StoreDatom] | DatomSpan]
     encoding: Encoding
     deadline: float | None = None
     prepaid: Prepaid | None = None
@@ -210,7 +210,7 @@ class Datoms:
             for start in range(0, len(part), _DATOMS_AT_ONCE):
                 cancel.check()
                 stop = start + _DATOMS_AT_ONCE
-                some = part.cut(start, stop).datoms() if isinstance(part, Span) else part[start:stop]
+                some = part.cut(start, stop).datoms() if isinstance(part, DatomSpan) else part[start:stop]
                 yield from (_SomeDatoms(each, self.encoding) for each in light_parts(some))
 
 
@@ -303,7 +303,7 @@ class TxReport:
     async def tempids(self) -> JSON:
         if len(self.report.tempids) <= _FEW_DATOMS:
             return JSON(_tempids(self.report))
-        return JSON(await elsewhere(lambda _: Written((orjson.dumps(_tempids(self.report)),))))
+        return JSON(await elsewhere(lambda _: JsonChunks((orjson.dumps(_tempids(self.report)),))))
 
     @strawberry.field
     def datoms(self) -> list[Datom]:
@@ -416,6 +416,6 @@ class Database:
     entity_count: Long
 
 
-def written(value: Any) -> Written:
+def written(value: Any) -> JsonChunks:
     """Any JSON value, written out now."""
-    return Written((orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY),))
+    return JsonChunks((orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY),))

@@ -64,7 +64,7 @@ class Responses:
                 del self._of[principal]
 
 
-class Budget:
+class ResponseBudget:
     """Bytes that a response may still come to. Thread-safe.
 
     Beyond a small one's it draws from `responses`, until it is closed.
@@ -79,9 +79,9 @@ class Budget:
         self._closed = False
         self._lock = threading.Lock()
 
-    def estimate(self) -> Budget:
+    def estimate(self) -> ResponseBudget:
         """One of the same size, for what is weighed before it is written and once more when it is."""
-        return Budget(self._limit)
+        return ResponseBudget(self._limit)
 
     def take(self, nbytes: int) -> None:
         """Raises LIMIT_EXCEEDED where there are not so many left, and RATE_LIMITED where other responses hold too
@@ -111,7 +111,7 @@ class Budget:
 class Prepaid:
     """Bytes taken for what is held until it is written; who writes it draws on them first. Thread-safe."""
 
-    def __init__(self, budget: Budget) -> None:
+    def __init__(self, budget: ResponseBudget) -> None:
         self._budget = budget
         self._left = 0
         self._lock = threading.Lock()
@@ -130,7 +130,7 @@ class Prepaid:
         self._budget.take(nbytes - own)
 
 
-class Repeated:
+class RepeatedWork:
     """The bytes of work that may be begun more than once: only what goes beyond earlier beginnings is taken."""
 
     def __init__(self, take: Callable[[int], None]) -> None:
@@ -152,13 +152,13 @@ class Repeated:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class JsonChunks:
     """A JSON value as bytes, in chunks. None of them holds a NUL."""
 
     chunks: tuple[bytes, ...]
 
     @staticmethod
-    def list_of(parts: Iterable[bytes]) -> Written:
+    def list_of(parts: Iterable[bytes]) -> JsonChunks:
         """A JSON list of parts that are each the inside of a list; short ones are put together."""
         chunks: list[bytes] = []
         together: list[bytes] = []
@@ -172,7 +172,7 @@ class Written:
                 together, size = [], 0
             together.append(part)
             size += len(part)
-        return Written((b"[", *chunks, b",".join(together), b"]"))
+        return JsonChunks((b"[", *chunks, b",".join(together), b"]"))
 
     @property
     def nbytes(self) -> int:
@@ -180,11 +180,11 @@ class Written:
 
 
 def assembled(value: Any) -> list[bytes]:
-    """The JSON of a value in which there may be `Written` ones, in chunks. Raises TypeError for what is no JSON."""
-    within: list[Written] = []
+    """The JSON of a value, which may contain `JsonChunks`, in chunks. Raises TypeError for anything else."""
+    within: list[JsonChunks] = []
 
     def placed(each: Any) -> orjson.Fragment:
-        if not isinstance(each, Written):
+        if not isinstance(each, JsonChunks):
             raise TypeError(f"not JSON: {type(each).__name__}")
         within.append(each)
         return orjson.Fragment(_PLACE)
@@ -195,7 +195,7 @@ def assembled(value: Any) -> list[bytes]:
     return list(_interleaved(text.split(_PLACE), within))
 
 
-def _interleaved(parts: list[bytes], within: list[Written]) -> Iterator[bytes]:
+def _interleaved(parts: list[bytes], within: list[JsonChunks]) -> Iterator[bytes]:
     for part, each in zip(parts, within, strict=False):
         yield part
         yield from each.chunks

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from adalog.datalog.diagnostics import MOST, Diagnostic
 from adalog.executor.bounds.client import ASKING
-from adalog.schema.request.budget import Budget, Responses
+from adalog.schema.request.budget import ResponseBudget, Responses
 from adalog.schema.request.cursor import Cursors
-from adalog.schema.request.limits import Limits
+from adalog.schema.request.limits import RequestLimits
 
 if TYPE_CHECKING:
     from graphql.pyutils import Path
 
     from adalog.executor.live.hub.hub import Hub
-    from adalog.executor.live.subscribers.resume import Tokens
+    from adalog.executor.live.subscribers.resume import ResumeTokens
     from adalog.executor.pool import Pool
     from adalog.store.database import Database
 
@@ -31,11 +31,11 @@ class Services:
 
     database: Database
     pool: Pool
-    limits: Limits
+    limits: RequestLimits
     cursors: Cursors
     responses: Responses | None = None
     hub: Hub | None = None
-    tokens: Tokens = field(init=False)
+    tokens: ResumeTokens = field(init=False)
     # Of subscriptions that take long to read, so many at once: the others wait for what they may have in common.
     reading: asyncio.Semaphore = field(init=False, default_factory=lambda: asyncio.Semaphore(_READING))
 
@@ -51,7 +51,7 @@ class Context:
     services: Services
     rows: int = 0
     warnings: dict[tuple[str | int, ...], Sequence[Diagnostic]] = field(default_factory=dict)
-    budget: Budget = field(init=False)
+    budget: ResponseBudget = field(init=False)
 
     # Strawberry hands the context to field extensions by these names when it is not a dict.
     request: Any = None
@@ -59,7 +59,7 @@ class Context:
 
     def __post_init__(self) -> None:
         limits, responses = self.services.limits, self.services.responses
-        self.budget = Budget(limits.result_bytes, responses, ASKING.get().principal)
+        self.budget = ResponseBudget(limits.result_bytes, responses, ASKING.get().principal)
 
     def warn(self, path: Path, diagnostics: Sequence[Diagnostic]) -> None:
         """Has the response say what is suspicious about a field."""

@@ -8,7 +8,7 @@ from adalog.datalog.errors import AdalogError, Code
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class RequestLimits:
     """Bounds on a request and on its answer. `result_bytes`: of all that one response holds;
     `document_bytes`: of the GraphQL documents that are remembered."""
 

@@ -40,7 +40,7 @@ class _State(NamedTuple):
     young: array[int]
 
 
-class Finding(Protocol):
+class AttributeFinder(Protocol):
     """What finds attributes by entities."""
 
     def of(self, entities: Int64s) -> list[int]:
@@ -48,7 +48,7 @@ class Finding(Protocol):
         and distinct."""
 
 
-class Mentions:
+class AttributeIndex:
     """Of all transactions of one database, those that were refused on the way included."""
 
     def __init__(self) -> None:
@@ -108,10 +108,10 @@ class Mentions:
         return sum(16 * len(level.e) for level in levels) + 8 * len(young)
 
 
-class MentionsWith:
+class ExtendedAttributeIndex:
     """Those of a basis, and of a transaction on top of it."""
 
-    def __init__(self, basis: Finding, attributes: Iterable[int]) -> None:
+    def __init__(self, basis: AttributeFinder, attributes: Iterable[int]) -> None:
         self._basis = basis
         self._attributes = frozenset(attributes)
 

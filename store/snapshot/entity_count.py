@@ -28,7 +28,7 @@ class _Known:
     entities: int
 
 
-class Census:
+class EntityCounter:
     """Of one database's plain snapshots. Thread-safe."""
 
     def __init__(self) -> None:

@@ -15,13 +15,13 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from adalog.store.files.segment import Joined, Segment, open_segment, write_segment
-from adalog.store.tries.base import Base, Closed
+from adalog.store.files.segment import JoinedArray, Segment, open_segment, write_segment
+from adalog.store.tries.base import Base, ClosedDatoms
 from adalog.store.tries.columns import Columns, Int64s
 from adalog.store.tries.relation import Relation
 from adalog.store.tries.relation_files import BASE
 from adalog.store.tries.signed import Signed
-from adalog.store.tries.trie import EMPTY, Csr, Size, Trie
+from adalog.store.tries.trie import EMPTY, Csr, Trie, TrieSize
 
 Pair = tuple[int, int]
 """A key and a value, in one direction or the other."""
@@ -32,7 +32,7 @@ LAST: Final[Pair] = ((1 << 63) - 1, (1 << 63) - 1)
 
 # Of a part, how many pairs are looked at for each piece to find where the next one begins.
 _SAMPLES: Final = 64
-_SIZE: Final = Size(0, 0, 0)
+_SIZE: Final = TrieSize(0, 0, 0)
 _CSR: Final = ("keys", "offsets", "values")
 _FORWARD: Final = ("since", "closed.e", "closed.v", "closed.added", "closed.retracted")
 
@@ -93,7 +93,7 @@ def write_forward(fold: Fold, relation: Relation, events: Columns, low: Pair, hi
         ev=_cut(base.ev, *place),
         ve=EMPTY,
         since=base.since[slice(*place)],
-        closed=Closed(closed.e[ended], closed.v[ended], closed.added[ended], closed.retracted[ended]),
+        closed=ClosedDatoms(closed.e[ended], closed.v[ended], closed.added[ended], closed.retracted[ended]),
         t=base.t,
         last=base.last,
     )
@@ -109,7 +109,7 @@ def write_forward(fold: Fold, relation: Relation, events: Columns, low: Pair, hi
     if len(every):
         own = own.folded(every, EMPTY, fold.t, keep_history=fold.keep_history)
     elif not fold.keep_history:
-        own = replace(own, closed=Closed())
+        own = replace(own, closed=ClosedDatoms())
     arrays = {f"ev.{part}": getattr(own.ev, part) for part in _CSR}
     arrays |= {"since": own.since}
     arrays |= {f"closed.{part}": getattr(own.closed, part) for part in ("e", "v", "added", "retracted")}
@@ -136,7 +136,7 @@ def within(columns: Columns, low: Pair, high: Pair, *, inverse: bool = False) ->
 
 def join_pieces(fold: Fold, forward: Sequence[Segment], backward: Sequence[Segment], last: int) -> Segment:
     """The base that the pieces, in order, are of. last: the last transaction that touched the attribute."""
-    arrays: dict[str, NDArray[Any] | Joined] = {}
+    arrays: dict[str, NDArray[Any] | JoinedArray] = {}
     for direction, pieces in (("ev", forward), ("ve", backward)):
         arrays |= _joined_csr(direction, pieces)
     for name in _FORWARD:
@@ -145,11 +145,13 @@ def join_pieces(fold: Fold, forward: Sequence[Segment], backward: Sequence[Segme
     return write_segment(Path(fold.folder), f"{BASE}-{fold.attribute}-{fold.t}", arrays)
 
 
-def _joined(pieces: Sequence[Segment], name: str) -> Joined:
-    return Joined(sum(len(_array(each, name)) for each in pieces), lambda: (_array(each, name) for each in pieces))
+def _joined(pieces: Sequence[Segment], name: str) -> JoinedArray:
+    return JoinedArray(
+        sum(len(_array(each, name)) for each in pieces), lambda: (_array(each, name) for each in pieces)
+    )
 
 
-def _joined_csr(direction: str, pieces: Sequence[Segment]) -> dict[str, Joined]:
+def _joined_csr(direction: str, pieces: Sequence[Segment]) -> dict[str, JoinedArray]:
     """A key whose pairs are cut is in two pieces or more, or in many: the first one has its name."""
     shared: list[bool] = []
     keys = offsets = 0
@@ -173,9 +175,9 @@ def _joined_csr(direction: str, pieces: Sequence[Segment]) -> dict[str, Joined]:
         yield np.array([offsets], np.int64)
 
     return {
-        f"{direction}.keys": Joined(keys, parts("keys", lambda own, number: own[int(shared[number]) :])),
-        f"{direction}.offsets": Joined(keys + 1, ends),
-        f"{direction}.values": Joined(offsets, parts("values", lambda own, _: own)),
+        f"{direction}.keys": JoinedArray(keys, parts("keys", lambda own, number: own[int(shared[number]) :])),
+        f"{direction}.offsets": JoinedArray(keys + 1, ends),
+        f"{direction}.values": JoinedArray(offsets, parts("values", lambda own, _: own)),
     }
 
 

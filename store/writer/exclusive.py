@@ -21,7 +21,7 @@ T = TypeVar("T")
 _LOOK_SECONDS: Final = 0.1
 
 
-class Hold:
+class ExclusiveWriter:
     """`serve` is for the writer's thread, the rest for the holder's."""
 
     def __init__(self, seconds: float) -> None:

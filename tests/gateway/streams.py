@@ -15,7 +15,7 @@ import orjson
 from adalog.datalog.errors import AdalogError
 from adalog.gateway.connections.wire import Wire
 from adalog.gateway.settings.config import Settings
-from adalog.schema.documents.operations import Operations, Prepared
+from adalog.schema.documents.operations import Operations, PreparedDocument
 from adalog.schema.live.stream import RefusedError
 from adalog.schema.request.context import Context
 from adalog.schema.request.errors import describe
@@ -80,7 +80,7 @@ class Hub:
 
     async def subscribe(
         self,
-        prepared: Prepared,
+        prepared: PreparedDocument,
         context: Context,
         variables: Mapping[str, Any] | None,
         operation_name: str | None,

@@ -11,7 +11,7 @@ import pytest
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.bounds.budget import Memory
-from adalog.executor.live.hub.memory import Holding, Holdings
+from adalog.executor.live.hub.memory import LiveMemory, MemoryShare
 from adalog.executor.pool import Pool
 from adalog.gateway.app import create_app
 from adalog.gateway.connections.wire import Wire
@@ -83,17 +83,17 @@ def test_a_response_may_be_as_long_as_with_one_worker(boards: list[Board]) -> No
 
 
 def test_a_live_query_likewise(boards: list[Board]) -> None:
-    holdings = [Holdings(100) for _ in range(2)]
+    holdings = [LiveMemory(100) for _ in range(2)]
     for number, each in enumerate(holdings):
         each.beside = boards[1 + number].beside(number, "live")
-    large = Holding(holdings[0], 50)
-    small = Holding(holdings[1], 45)
+    large = MemoryShare(holdings[0], 50)
+    small = MemoryShare(holdings[1], 45)
     with pytest.raises(AdalogError):
         small.become(50 + 1)
     with pytest.raises(AdalogError):
-        Holding(holdings[0], 6)
+        MemoryShare(holdings[0], 6)
     del large
-    assert Holding(holdings[1], 50).nbytes == 50
+    assert MemoryShare(holdings[1], 50).nbytes == 50
 
 
 class _Body:

@@ -27,11 +27,11 @@ from adalog.executor.follow.undated import UndatedQuestion
 from adalog.executor.follow.view import LiveView
 from adalog.executor.follow.view_choice import view_of
 from adalog.executor.live.hub.interests import touching
-from adalog.executor.live.hub.memory import Chunks, Holding, Holdings, Private
+from adalog.executor.live.hub.memory import LiveMemory, MemoryShare, PrivateView, SnapshotChunks
 from adalog.executor.live.settings import LiveSettings
-from adalog.executor.live.subscribers.event import Event, Form, Kind, Message, Position
+from adalog.executor.live.subscribers.event import Event, EventKind, Message, MessageForm, StreamPosition
 from adalog.executor.pool import Pool
-from adalog.executor.question.request import Request
+from adalog.executor.question.request import QueryRequest
 from adalog.store.snapshot.snapshot import Snapshot
 
 _FEED: Final = 0
@@ -42,18 +42,18 @@ _PART_OF_TIMEOUT: Final = 0.25
 
 
 @dataclass(frozen=True, slots=True)
-class Filling:
+class CatchUpMessages:
     """Messages for one subscriber. `reached`: where they bring it; `behind`: it is to ask again from there. `held`:
     what the messages are paid with. `private`: to go on with."""
 
     messages: list[Message]
-    reached: Position
+    reached: StreamPosition
     behind: bool
     held: object = None
-    private: Private | None = None
+    private: PrivateView | None = None
 
 
-class OverError(Exception):
+class GapError(Exception):
     """A gap that cannot be told; the stream starts over. `reason`: for the subscriber."""
 
     def __init__(self, reason: str) -> None:
@@ -62,27 +62,27 @@ class OverError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class CatchingUp:
+class AnswerCatchUp:
     """For one question."""
 
     pool: Pool
     settings: LiveSettings
-    holdings: Holdings
+    holdings: LiveMemory
     question: UndatedQuestion
 
     def snapshot(
-        self, at: Snapshot, form: Form, cancel: Cancel, start: int = 0, reset: str | None = None
-    ) -> Chunks:
+        self, at: Snapshot, form: MessageForm, cancel: Cancel, start: int = 0, reset: str | None = None
+    ) -> SnapshotChunks:
         """The answer at a moment from row number `start` on, in chunks; after a RESET, where there is a reason."""
         answer = distinct(self.pool.run(_whole(self.question, at), cancel), cancel.check)
         messages = []
         if reset is not None:
-            messages.append(Event(Kind.RESET, Position(at.t, 0), reason=reset).message(form, cancel))
+            messages.append(Event(EventKind.RESET, StreamPosition(at.t, 0), reason=reset).message(form, cancel))
         with self.pool.memory.lent(cancel):
             messages += _written(answer, at.t, form, cancel, start, self.settings.chunk_rows)
         return _held(messages, self.holdings)
 
-    def rest(self, t: int, form: Form, cancel: Cancel, start: int) -> Chunks:
+    def rest(self, t: int, form: MessageForm, cancel: Cancel, start: int) -> SnapshotChunks:
         """The answer after transaction t from row number `start` on. Raises OverError."""
         now, at = self.pool.database.snapshot(), self.pool.database.at(t=t)
         if now.origin.forgetful:
@@ -90,8 +90,15 @@ class CatchingUp:
         return self.snapshot(at, form, cancel, start)
 
     def gap(
-        self, private: Private | None, since: int, now: Snapshot, form: Form, cancel: Cancel, *, each: bool
-    ) -> Filling:
+        self,
+        private: PrivateView | None,
+        since: int,
+        now: Snapshot,
+        form: MessageForm,
+        cancel: Cancel,
+        *,
+        each: bool,
+    ) -> CatchUpMessages:
         """What lies between the state after transaction `since` and a moment, or a first part of it.
 
         Raises OverError.
@@ -105,10 +112,10 @@ class CatchingUp:
         if private is None:
             self._check_remembered(view, at, now)
             if times == []:
-                return Filling([], Position(now.t), behind=False)
+                return CatchUpMessages([], StreamPosition(now.t), behind=False)
             with self.pool.memory.lent(cancel):
                 view.add(_FEED, self.question, at, cancel)
-            private = Private(view, at, Holding(self.holdings, view.nbytes()))
+            private = PrivateView(view, at, MemoryShare(self.holdings, view.nbytes()))
         one_by_one = each or (times is not None and len(times) <= self.settings.replayed)
         if times is None:
             one_by_one = each or now.t - at.t <= self.settings.replayed
@@ -140,18 +147,20 @@ class CatchingUp:
         read = {each.attribute for moment in (at, now) for each in view.interests(moment)}
         named = forgetful if None in read else forgetful & read
         if any(now.data_of(each).last_touched(now.t) > at.t for each in named):
-            raise OverError("an attribute with :db/noHistory has changed since, and what it was is forgotten")
+            raise GapError("an attribute with :db/noHistory has changed since, and what it was is forgotten")
 
-    def _net(self, private: Private, now: Snapshot, form: Form, cancel: Cancel) -> Filling:
+    def _net(self, private: PrivateView, now: Snapshot, form: MessageForm, cancel: Cancel) -> CatchUpMessages:
         message = self._step(private, now, form, cancel)
         if message is not None and message.nbytes > self.settings.mailbox_bytes:
-            raise OverError(
+            raise GapError(
                 f"what has changed since comes to {message.nbytes:,} bytes, and a subscriber's mailbox holds "
                 f"{self.settings.mailbox_bytes:,}"
             )
-        return Filling([] if message is None else [message], Position(now.t), behind=False)
+        return CatchUpMessages([] if message is None else [message], StreamPosition(now.t), behind=False)
 
-    def _replayed(self, private: Private, times: list[int], now: Snapshot, form: Form, cancel: Cancel) -> Filling:
+    def _replayed(
+        self, private: PrivateView, times: list[int], now: Snapshot, form: MessageForm, cancel: Cancel
+    ) -> CatchUpMessages:
         settings, until = self.settings, time.monotonic() + _BATCH_SECONDS
         messages: list[Message] = []
         nbytes, done = 0, private.at.t
@@ -159,15 +168,15 @@ class CatchingUp:
             full = len(messages) >= settings.mailbox_events or nbytes >= settings.mailbox_bytes
             if full or (messages and time.monotonic() > until):
                 private.holding.become(private.view.nbytes())
-                return Filling(messages, Position(done), behind=True, private=private)
+                return CatchUpMessages(messages, StreamPosition(done), behind=True, private=private)
             message = self._step(private, now if t == now.t else now.as_of(t), form, cancel)
             done = t
             if message is not None:
                 messages.append(message)
                 nbytes += message.nbytes
-        return Filling(messages, Position(now.t), behind=False)
+        return CatchUpMessages(messages, StreamPosition(now.t), behind=False)
 
-    def _step(self, private: Private, to: Snapshot, form: Form, cancel: Cancel) -> Message | None:
+    def _step(self, private: PrivateView, to: Snapshot, form: MessageForm, cancel: Cancel) -> Message | None:
         with self.pool.memory.lent(cancel):
             found = private.view.step(Moments(private.at, to), cancel).get(_FEED)
             private.at = to
@@ -175,24 +184,24 @@ class CatchingUp:
                 raise found
             if found is None:
                 return None
-            return Event(Kind.DELTA, Position(to.t), change=found).message(form, cancel)
+            return Event(EventKind.DELTA, StreamPosition(to.t), change=found).message(form, cancel)
 
 
 def snapshots_together(
     pool: Pool,
     settings: LiveSettings,
-    holdings: Holdings,
-    asked: Sequence[tuple[UndatedQuestion, Form]],
+    holdings: LiveMemory,
+    asked: Sequence[tuple[UndatedQuestion, MessageForm]],
     at: Snapshot,
     cancel: Cancel,
-) -> list[Chunks | None]:
+) -> list[SnapshotChunks | None]:
     """The answers of feeds of one maintained view at a moment, each in its form, by one evaluation; None for one
     that has to be asked by itself, which then says what is wrong with it.
 
     Raises what the evaluation is refused, and TIMEOUT where it takes a large part of the time that one may take.
     """
     part = Part(cancel, time.monotonic() + settings.timeout_ms / 1000 * _PART_OF_TIMEOUT)
-    found: list[Chunks | None] = []
+    found: list[SnapshotChunks | None] = []
     with pool.memory.lent(part):
         questions = [pool.question(_whole(question, at), part) for question, _ in asked]
         for answer, (_, form) in zip(answers_together(pool.engine, questions, part), asked, strict=True):
@@ -209,12 +218,12 @@ def snapshots_together(
     return found
 
 
-def _whole(question: UndatedQuestion, at: Snapshot) -> Request:
+def _whole(question: UndatedQuestion, at: Snapshot) -> QueryRequest:
     """What gives the whole answer at a moment, in the order in which it is told."""
     return replace(question.request, snapshot=at, ordered=True, shown=(0, None))
 
 
-def _written(answer: Result, t: int, form: Form, cancel: Cancel, start: int, step: int) -> list[Message]:
+def _written(answer: Result, t: int, form: MessageForm, cancel: Cancel, start: int, step: int) -> list[Message]:
     """The answer after transaction t from row number `start` on, in chunks of so many rows."""
     messages: list[Message] = []
     for event in _chunks(answer, t, start, step):
@@ -229,31 +238,33 @@ def _chunks(answer: Result, t: int, start: int, step: int) -> Iterator[Event]:
     while True:
         stop = min(start + step, rows)
         last = stop == rows
-        position = Position(t) if last else Position(t, stop)
-        yield Event(Kind.SNAPSHOT, position, answer=answer, start=start, stop=stop, last=last)
+        position = StreamPosition(t) if last else StreamPosition(t, stop)
+        yield Event(EventKind.SNAPSHOT, position, answer=answer, start=start, stop=stop, last=last)
         if last:
             return
         start = stop
 
 
-def _held(messages: list[Message], holdings: Holdings) -> Chunks:
-    return Chunks(messages, Holding(holdings, sum(message.nbytes for message in messages)))
+def _held(messages: list[Message], holdings: LiveMemory) -> SnapshotChunks:
+    return SnapshotChunks(messages, MemoryShare(holdings, sum(message.nbytes for message in messages)))
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class LogCatchUp:
     """The same for the log: transactions after a position, as they are read."""
 
     pool: Pool
     settings: LiveSettings
 
-    def gap(self, since: int, now: int, form: Form, cancel: Cancel) -> Filling:
+    def gap(self, since: int, now: int, form: MessageForm, cancel: Cancel) -> CatchUpMessages:
         """The transactions after `since`, up to number `now`, or as many of them as a mailbox holds."""
         events = self.events(since, now, (form,), cancel)
         done = events[-1].t if events else since
-        return Filling([event.message(form, cancel) for event in events], Position(done), behind=done < now)
+        return CatchUpMessages(
+            [event.message(form, cancel) for event in events], StreamPosition(done), behind=done < now
+        )
 
-    def events(self, since: int, now: int, forms: Sequence[Form], cancel: Cancel) -> list[Event]:
+    def events(self, since: int, now: int, forms: Sequence[MessageForm], cancel: Cancel) -> list[Event]:
         """The same as events that are written in all of the forms: what one cannot show, the others may."""
         events: list[Event] = []
         nbytes = 0
@@ -265,7 +276,7 @@ class Reading:
 
             told = self.pool.database.told(since + 1, now + 1, self.settings.mailbox_events, take)
             for report in told:
-                event = Event(Kind.TRANSACTION, Position(report.t), report=report)
+                event = Event(EventKind.TRANSACTION, StreamPosition(report.t), report=report)
                 for form in forms:
                     message = event.outcome(form, cancel)
                     nbytes += 0 if isinstance(message, AdalogError) else message.nbytes

@@ -17,10 +17,10 @@ from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.client import Client
 from adalog.executor.follow.undated import UndatedQuestion
 from adalog.executor.follow.view import LiveView
-from adalog.executor.live.hub.memory import Holding, Private
-from adalog.executor.live.hub.pool_jobs import Errand
-from adalog.executor.live.subscribers.delivery import Channel, Outlet
-from adalog.executor.live.subscribers.event import Event, Form, Message, Position, size_of
+from adalog.executor.live.hub.memory import MemoryShare, PrivateView
+from adalog.executor.live.hub.pool_jobs import PoolJob
+from adalog.executor.live.subscribers.delivery import Channel, Delivery
+from adalog.executor.live.subscribers.event import Event, Message, MessageForm, StreamPosition, size_of
 from adalog.executor.live.subscribers.subscription import Subscription
 from adalog.store.snapshot.snapshot import Snapshot
 
@@ -39,21 +39,21 @@ _CELL_BYTES: Final = 16
 
 
 @dataclass(eq=False, slots=True)
-class Seat:
+class Subscriber:
     """A subscription as the hub sees it. `since`: it is to begin at this transaction or later. `each`: every
     transaction is to be told by itself until it has caught up. `private`: what it catches up by. `errand`:
     what is done for it alone; `shared`: for others, too."""
 
     subscription: Subscription
-    outlet: Outlet
-    form: Form
+    outlet: Delivery
+    form: MessageForm
     feed: Feed
     client: Client
     since: int
     each: bool = False
     reset: str | None = None
-    private: Private | None = None
-    errand: Errand[Any] | None = None
+    private: PrivateView | None = None
+    errand: PoolJob[Any] | None = None
     shared: tuple[int, Hashable] | None = None
     channel: Channel | None = None
 
@@ -65,11 +65,11 @@ class Droppable(Protocol):
 
 
 @dataclass(eq=False, slots=True)
-class Shared:
+class PendingSnapshot:
     """Work on a snapshot that all these wait for."""
 
     work: Droppable
-    seats: dict[Seat, None] = field(default_factory=dict)
+    seats: dict[Subscriber, None] = field(default_factory=dict)
 
 
 @dataclass(eq=False, slots=True, weakref_slot=True)
@@ -84,17 +84,17 @@ class Feed:
     number: int
     key: Hashable
     question: UndatedQuestion | None
-    followed: Followed | None
-    seats: dict[Subscription, Seat] = field(default_factory=dict)
+    followed: FollowedView | None
+    seats: dict[Subscription, Subscriber] = field(default_factory=dict)
     channels: dict[tuple[Hashable, Hashable], Channel] = field(default_factory=dict)
     # Most feeds of many have none.
     recent: deque[Event] | tuple[()] = ()
     covered: int = 0
     ready: bool = False
-    waiting: dict[Seat, Position | None] = field(default_factory=dict)
-    asked: dict[tuple[int, Hashable], Shared] = field(default_factory=dict)
+    waiting: dict[Subscriber, StreamPosition | None] = field(default_factory=dict)
+    asked: dict[tuple[int, Hashable], PendingSnapshot] = field(default_factory=dict)
 
-    def channel(self, seat: Seat) -> Channel:
+    def channel(self, seat: Subscriber) -> Channel:
         """Where the seat's like are told."""
         key = (seat.outlet.key, seat.form.key)
         found = self.channels.get(key)
@@ -102,7 +102,7 @@ class Feed:
             found = self.channels[key] = Channel(seat.outlet, seat.form)
         return found
 
-    def forms(self) -> list[Form]:
+    def forms(self) -> list[MessageForm]:
         """The forms in which its events are wanted."""
         # Also asked where its view is at work elsewhere, while the hub goes on.
         return list({channel.form.key: channel.form for channel in tuple(self.channels.values())}.values())
@@ -115,7 +115,7 @@ class Feed:
 
 
 @dataclass(eq=False)
-class Followed:
+class FollowedView:
     """A view with its moment and its feeds.
 
     `question`: that of whoever came first. `view`: None while it is at work, and where a step did not end: then it
@@ -129,7 +129,7 @@ class Followed:
     key: Hashable
     question: UndatedQuestion
     view: LiveView | None
-    holding: Holding
+    holding: MemoryShare
     client: Client
     feeds: dict[int, Feed] = field(default_factory=dict)
     adding: list[Feed] = field(default_factory=list)
@@ -139,7 +139,7 @@ class Followed:
     at: Snapshot | None = None
     touched: list[int] = field(default_factory=list)
     busy: bool = False
-    errand: Errand[Any] | None = None
+    errand: PoolJob[Any] | None = None
     # Nothing is known of it yet, and nobody else is disturbed where it is slow.
     heavy: bool = True
     asks_anew: bool = False
@@ -196,7 +196,7 @@ class Followed:
         self.holding.become(view.nbytes())
 
 
-class Recent:
+class RecentEvents:
     """The last events of all feeds, the oldest forgotten first. `nbytes`: about what they hold."""
 
     def __init__(self, most: int, nbytes: int) -> None:
@@ -215,7 +215,7 @@ class Recent:
         self.nbytes += event.kept_bytes
         self._make_room()
 
-    def written(self, event: Event, form: Form, cancel: Cancel) -> Message | AdalogError:
+    def written(self, event: Event, form: MessageForm, cancel: Cancel) -> Message | AdalogError:
         """The outcome of an event in a form, counted where the event is kept. Raises what the flag raises."""
         known = form.key in event.written
         outcome = event.outcome(form, cancel)

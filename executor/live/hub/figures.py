@@ -11,7 +11,7 @@ LAGS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5
 
 
 @dataclass(slots=True)
-class Figures:
+class LiveFigures:
     """What there is now, and what there was: `events` by their kind, for each subscriber; `ticks`, `tick_seconds`:
     transactions that touched a view, and the time they took of the hub's thread; `lags`: how many of them were done
     at most so many seconds of `LAGS` after their instant, and after all of them; `lag_seconds`: in all."""

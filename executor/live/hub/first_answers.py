@@ -17,13 +17,13 @@ from typing import Any, Final
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.bounds.client import Client
 from adalog.executor.follow.undated import UndatedQuestion
-from adalog.executor.live.hub.catch_up import CatchingUp, snapshots_together
-from adalog.executor.live.hub.feed import Feed, Followed
-from adalog.executor.live.hub.memory import Chunks, Holdings
-from adalog.executor.live.hub.pool_jobs import Errand, Errands
-from adalog.executor.live.hub.principal_queue import InTurn
+from adalog.executor.live.hub.catch_up import AnswerCatchUp, snapshots_together
+from adalog.executor.live.hub.feed import Feed, FollowedView
+from adalog.executor.live.hub.memory import LiveMemory, SnapshotChunks
+from adalog.executor.live.hub.pool_jobs import PoolJob, PoolJobs
+from adalog.executor.live.hub.principal_queue import PrincipalQueue
 from adalog.executor.live.settings import LiveSettings
-from adalog.executor.live.subscribers.event import Form
+from adalog.executor.live.subscribers.event import MessageForm
 from adalog.executor.pool import Pool
 from adalog.store.snapshot.snapshot import Snapshot
 
@@ -39,9 +39,9 @@ _PASSED_ON: Final = (Code.CANCELLED, Code.RATE_LIMITED)
 class _Evaluation:
     """One that is under way for some openings. `over`: is called when it is back, or given up."""
 
-    openings: Sequence[Opening]
+    openings: Sequence[FirstAnswer]
     over: Callable[[], None]
-    errand: Errand[Any] | None = None
+    errand: PoolJob[Any] | None = None
 
     def let_go(self) -> None:
         """Gives it up if nobody waits for it."""
@@ -51,14 +51,14 @@ class _Evaluation:
 
 
 @dataclass(eq=False, slots=True)
-class Opening:
+class FirstAnswer:
     """The snapshot of a feed in one form, at `at` or later. `done` is called with it, or with why there is none."""
 
     feed: Feed
-    form: Form
+    form: MessageForm
     client: Client
     at: Snapshot
-    done: Callable[[Chunks | None, BaseException | None], None]
+    done: Callable[[SnapshotChunks | None, BaseException | None], None]
     dropped: bool = False
     evaluation: _Evaluation | None = None
 
@@ -79,13 +79,13 @@ class _Queue:
     """The openings of one view. `under_way`: how many evaluations are; `next_at`: when another may begin, whatever
     becomes of the last one."""
 
-    waiting: InTurn[Opening] = field(default_factory=InTurn)
+    waiting: PrincipalQueue[FirstAnswer] = field(default_factory=PrincipalQueue)
     under_way: int = 0
     next_at: float = 0.0
 
-    def take(self) -> list[Opening]:
+    def take(self) -> list[FirstAnswer]:
         """Those of the next evaluation."""
-        some: list[Opening] = []
+        some: list[FirstAnswer] = []
         while self.waiting and len(some) < _TOGETHER:
             opening = self.waiting.next()
             if not opening.dropped:
@@ -93,15 +93,15 @@ class _Queue:
         return some
 
 
-class Openings:
+class FirstAnswers:
     """`moment`: up to where a feed's events are known, None while that is not clear."""
 
     def __init__(
         self,
         pool: Pool,
         settings: LiveSettings,
-        holdings: Holdings,
-        errands: Errands,
+        holdings: LiveMemory,
+        errands: PoolJobs,
         moment: Callable[[Feed], Snapshot | None],
     ) -> None:
         self._pool = pool
@@ -109,11 +109,11 @@ class Openings:
         self._holdings = holdings
         self._errands = errands
         self._moment = moment
-        self._queues: dict[Followed, _Queue] = {}
+        self._queues: dict[FollowedView, _Queue] = {}
         # Views whose queues are to be looked at.
-        self._due: dict[Followed, None] = {}
+        self._due: dict[FollowedView, None] = {}
 
-    def ask(self, opening: Opening) -> None:
+    def ask(self, opening: FirstAnswer) -> None:
         """Has a snapshot made with the next `begin`."""
         followed = opening.feed.followed
         assert followed is not None, "the log has no snapshot"
@@ -142,7 +142,7 @@ class Openings:
         """When something that is held back may begin."""
         return min((self._queues[followed].next_at for followed in self._due), default=None)
 
-    def _send(self, followed: Followed, queue: _Queue, some: Sequence[Opening]) -> None:
+    def _send(self, followed: FollowedView, queue: _Queue, some: Sequence[FirstAnswer]) -> None:
         if not some:
             return
         at = self._moment(some[0].feed) or max((opening.at for opening in some), key=lambda at: at.t)
@@ -163,25 +163,25 @@ class Openings:
             self._make(opening, at)
         self._make(some[0], at, over)
 
-    def _make(self, opening: Opening, at: Snapshot, over: Callable[[], None] = lambda: None) -> None:
-        catching = CatchingUp(self._pool, self._settings, self._holdings, opening.question)
+    def _make(self, opening: FirstAnswer, at: Snapshot, over: Callable[[], None] = lambda: None) -> None:
+        catching = AnswerCatchUp(self._pool, self._settings, self._holdings, opening.question)
         form = opening.form
 
-        def back(made: Chunks | None, why: BaseException | None) -> None:
+        def back(made: SnapshotChunks | None, why: BaseException | None) -> None:
             opening.evaluation = None
             over()
             opening.done(made, why)
 
         self._send_errand(
             _Evaluation((opening,), over),
-            Errand(opening.client, lambda cancel: catching.snapshot(at, form, cancel), back),
+            PoolJob(opening.client, lambda cancel: catching.snapshot(at, form, cancel), back),
         )
 
-    def _make_together(self, some: Sequence[Opening], at: Snapshot, over: Callable[[], None]) -> None:
+    def _make_together(self, some: Sequence[FirstAnswer], at: Snapshot, over: Callable[[], None]) -> None:
         pool, settings, holdings = self._pool, self._settings, self._holdings
         asked = [(opening.question, opening.form) for opening in some]
 
-        def back(made: list[Chunks | None] | None, why: BaseException | None) -> None:
+        def back(made: list[SnapshotChunks | None] | None, why: BaseException | None) -> None:
             for opening in some:
                 opening.evaluation = None
             over()
@@ -196,14 +196,14 @@ class Openings:
 
         self._send_errand(
             _Evaluation(some, over),
-            Errand(
+            PoolJob(
                 some[0].client,
                 lambda cancel: snapshots_together(pool, settings, holdings, asked, at, cancel),
                 back,
             ),
         )
 
-    def _send_errand(self, evaluation: _Evaluation, errand: Errand[Any]) -> None:
+    def _send_errand(self, evaluation: _Evaluation, errand: PoolJob[Any]) -> None:
         evaluation.errand = errand
         for opening in evaluation.openings:
             opening.evaluation = evaluation

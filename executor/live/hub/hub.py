@@ -28,22 +28,22 @@ from adalog.executor.cache.reads import reads_of
 from adalog.executor.follow.recomputed import RecomputedView
 from adalog.executor.follow.undated import feed_key, view_key
 from adalog.executor.follow.view_choice import view_of
-from adalog.executor.live.hub.feed import Seat
-from adalog.executor.live.hub.figures import Figures
-from adalog.executor.live.hub.memory import Holdings
-from adalog.executor.live.hub.pool_jobs import Errands
-from adalog.executor.live.hub.subscriber_queue import Seats
+from adalog.executor.live.hub.feed import Subscriber
+from adalog.executor.live.hub.figures import LiveFigures
+from adalog.executor.live.hub.memory import LiveMemory
+from adalog.executor.live.hub.pool_jobs import PoolJobs
+from adalog.executor.live.hub.subscriber_queue import SubscriberQueue
 from adalog.executor.live.hub.views import Commit, LiveQuestion, Views
 from adalog.executor.live.settings import LiveSettings
 from adalog.executor.live.subscribers.changes import Changes, ValuesForm
-from adalog.executor.live.subscribers.delivery import LoopOutlet, Outlet, ThreadOutlet
-from adalog.executor.live.subscribers.event import Form, Position, failure
-from adalog.executor.live.subscribers.resume import Begin, Tokens, began, stream_name
-from adalog.executor.live.subscribers.subscription import BlockingSubscription, First, Subscription
+from adalog.executor.live.subscribers.delivery import Delivery, LoopDelivery, ThreadDelivery
+from adalog.executor.live.subscribers.event import MessageForm, StreamPosition, failure
+from adalog.executor.live.subscribers.resume import ResumeTokens, StreamStart, began, stream_name
+from adalog.executor.live.subscribers.subscription import BlockingSubscription, FirstMessage, Subscription
 from adalog.executor.pool import Pool
-from adalog.executor.question.arguments import Moment
+from adalog.executor.question.arguments import BasisArgument
 from adalog.executor.question.question import Question
-from adalog.executor.question.request import Request
+from adalog.executor.question.request import QueryRequest
 from adalog.store.database import TxReport
 from adalog.store.snapshot.snapshot import Snapshot
 
@@ -62,35 +62,35 @@ class Hub:
         self.pool = pool
         self.database = pool.database
         self.settings = settings or LiveSettings()
-        self.figures = Figures()
-        self.holdings = Holdings(self.settings.memory_bytes)
-        self.mail = Holdings(self.settings.mailboxes_bytes)
+        self.figures = LiveFigures()
+        self.holdings = LiveMemory(self.settings.memory_bytes)
+        self.mail = LiveMemory(self.settings.mailboxes_bytes)
         self._jobs: queue.SimpleQueue[_Job | Commit | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._of: Counter[str] = Counter()
         self._closed = False
         self._thread: threading.Thread | None = None
-        self._threads = ThreadOutlet()
-        self._loops: dict[asyncio.AbstractEventLoop, LoopOutlet] = {}
+        self._threads = ThreadDelivery()
+        self._loops: dict[asyncio.AbstractEventLoop, LoopDelivery] = {}
         # In this process a token need not be guarded against its holder.
-        self._tokens = Tokens(pool.database, pool.database.identity.encode())
+        self._tokens = ResumeTokens(pool.database, pool.database.identity.encode())
         self._apart: dict[Hashable, None] = {}
         # The rest belongs to the hub's thread.
-        self._errands = Errands(pool, self._jobs.put, self.settings.timeout_ms)
+        self._errands = PoolJobs(pool, self._jobs.put, self.settings.timeout_ms)
         shared = (pool, self.settings, self.holdings, self._errands, self.figures)
         self._views = Views(*shared, self._heard)
-        self._seats = Seats(*shared, self._views, self._uncounted)
+        self._seats = SubscriberQueue(*shared, self._views, self._uncounted)
         self.database.follow_with(self)
 
     # For whoever subscribes
 
-    def known(self, request: Request) -> LiveQuestion | None:
+    def known(self, request: QueryRequest) -> LiveQuestion | None:
         """A request made ready to be followed, where that takes no time: the like of it is followed already. Raises
         what is wrong with it."""
         request = _following(request)
         return self._known(self.pool.question(request)) if self.pool.questions.knows(request) else None
 
-    def asked(self, request: Request, cancel: Cancel) -> LiveQuestion:
+    def asked(self, request: QueryRequest, cancel: Cancel) -> LiveQuestion:
         """Any request made ready, on the pool's threads. Raises likewise."""
         question = self.pool.question(_following(request), cancel)
         known = self._known(question)
@@ -117,7 +117,7 @@ class Hub:
 
     def live(self, query: str, args: Sequence[Any], resume: str | None, from_t: int | None) -> Changes:
         """The changes of a query, for the thread that asks. Raises what is wrong with it, and as `follow` does."""
-        asked = self.asked(Request(query, tuple(args)), Cancel.after(self.settings.timeout_ms))
+        asked = self.asked(QueryRequest(query, tuple(args)), Cancel.after(self.settings.timeout_ms))
         key = feed_key(asked.question, view_key(asked.question))
         assert isinstance(key, tuple), "the key of the view, then those of the arguments"
         name = stream_name("values", query, *key[1:])
@@ -129,7 +129,9 @@ class Hub:
         begin = began(self.database, self._tokens, name, resume, from_t)
         return Changes(self.follow_blocking(asked, ValuesForm(name, self._tokens), begin))
 
-    def follow(self, asked: LiveQuestion, form: Form, begin: Begin, first: First | None = None) -> Subscription:
+    def follow(
+        self, asked: LiveQuestion, form: MessageForm, begin: StreamStart, first: FirstMessage | None = None
+    ) -> Subscription:
         """A subscription to a question's answer, to be called on the event loop that reads it. `first`: makes its
         first message.
 
@@ -139,33 +141,38 @@ class Hub:
         self._follow(asked, form, begin, subscription, self._outlet())
         return subscription
 
-    def follow_blocking(self, asked: LiveQuestion, form: Form, begin: Begin) -> BlockingSubscription:
+    def follow_blocking(self, asked: LiveQuestion, form: MessageForm, begin: StreamStart) -> BlockingSubscription:
         """The same for a thread."""
         subscription = BlockingSubscription(self, self.settings, begin.position)
         self._follow(asked, form, begin, subscription, self._threads)
         return subscription
 
     def _follow(
-        self, asked: LiveQuestion, form: Form, begin: Begin, subscription: Subscription, outlet: Outlet
+        self,
+        asked: LiveQuestion,
+        form: MessageForm,
+        begin: StreamStart,
+        subscription: Subscription,
+        outlet: Delivery,
     ) -> None:
         client, since = ASKING.get().admitted, self.database.snapshot().t
 
         def sit() -> None:
             feed = self._views.feed(asked, client)
-            seat = Seat(subscription, outlet, form, feed, client, since, begin.each, begin.reset)
+            seat = Subscriber(subscription, outlet, form, feed, client, since, begin.each, begin.reset)
             self._seats.sit(seat, begin.position)
 
         self._enter(subscription, outlet, client, sit)
 
-    def follow_log(self, form: Form, start: int | None) -> Subscription:
+    def follow_log(self, form: MessageForm, start: int | None) -> Subscription:
         """A subscription to the transactions from number `start` on, None: from the next. Likewise."""
-        position = Position(self.database.snapshot().t if start is None else max(start, 1) - 1)
+        position = StreamPosition(self.database.snapshot().t if start is None else max(start, 1) - 1)
         subscription = Subscription(self, self.settings, position)
         outlet, client = self._outlet(), ASKING.get().admitted
 
         def sit() -> None:
             feed = self._views.log_feed(client)
-            self._seats.sit(Seat(subscription, outlet, form, feed, client, position.t), position)
+            self._seats.sit(Subscriber(subscription, outlet, form, feed, client, position.t), position)
 
         self._enter(subscription, outlet, client, sit)
         return subscription
@@ -201,7 +208,7 @@ class Hub:
 
     # For subscriptions
 
-    def wanted(self, subscription: Subscription, position: Position | None) -> None:
+    def wanted(self, subscription: Subscription, position: StreamPosition | None) -> None:
         """Queues what follows a position."""
         self._jobs.put(lambda: self._seats.wanted(subscription, position))
 
@@ -219,15 +226,15 @@ class Hub:
 
     # On the caller's thread
 
-    def _outlet(self) -> Outlet:
+    def _outlet(self) -> Delivery:
         loop = asyncio.get_running_loop()
         with self._lock:
             found = self._loops.get(loop)
             if found is None:
-                found = self._loops[loop] = LoopOutlet(loop)
+                found = self._loops[loop] = LoopDelivery(loop)
             return found
 
-    def _enter(self, subscription: Subscription, outlet: Outlet, client: Client, sit: _Job) -> None:
+    def _enter(self, subscription: Subscription, outlet: Delivery, client: Client, sit: _Job) -> None:
         """Counts a subscription and queues its beginning. Raises RATE_LIMITED and BACKEND_UNAVAILABLE."""
 
         def enter() -> None:
@@ -323,9 +330,9 @@ class Hub:
             _LOGGER.exception("the hub of live queries failed at something")
 
 
-def _following(request: Request) -> Request:
+def _following(request: QueryRequest) -> QueryRequest:
     """The request of who follows: a source as of an instant that is still to come moves with `$`."""
-    args = [each.followed() if isinstance(each, Moment) else each for each in request.args]
+    args = [each.followed() if isinstance(each, BasisArgument) else each for each in request.args]
     return replace(request, args=args)
 
 

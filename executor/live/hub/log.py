@@ -13,11 +13,11 @@ from typing import Final
 from adalog.datalog.errors import AdalogError
 from adalog.executor.bounds.cancel import StartAgain
 from adalog.executor.bounds.client import Client
-from adalog.executor.live.hub.catch_up import Reading
+from adalog.executor.live.hub.catch_up import LogCatchUp
 from adalog.executor.live.hub.feed import Feed
-from adalog.executor.live.hub.pool_jobs import Errand, Errands, Purpose
-from adalog.executor.live.hub.view_update import Brief
-from adalog.executor.live.subscribers.event import Event, Kind, Position, failure
+from adalog.executor.live.hub.pool_jobs import PoolJob, PoolJobs, Purpose
+from adalog.executor.live.hub.view_update import BriefCancel
+from adalog.executor.live.subscribers.event import Event, EventKind, StreamPosition, failure
 from adalog.store.values.datom import TxReport
 
 # Datoms, counted once for each form, that are written on the hub's thread: one takes up to ten microseconds.
@@ -33,8 +33,8 @@ class FollowedLog:
         feed: Feed,
         t: int,
         client: Client,
-        reading: Reading,
-        errands: Errands,
+        reading: LogCatchUp,
+        errands: PoolJobs,
         tell: Callable[[Event], None],
         done: Callable[[AdalogError | None], None],
     ) -> None:
@@ -46,7 +46,7 @@ class FollowedLog:
         self._errands = errands
         self._tell = tell
         self._done = done
-        self._errand: Errand[list[Event]] | None = None
+        self._errand: PoolJob[list[Event]] | None = None
         self._closed = False
 
     @property
@@ -60,7 +60,7 @@ class FollowedLog:
         if self._errand is not None:
             return
         for report in reports:
-            event = Event(Kind.TRANSACTION, Position(report.t), report=report)
+            event = Event(EventKind.TRANSACTION, StreamPosition(report.t), report=report)
             if not self._write(event):
                 self._send()
                 return
@@ -81,7 +81,7 @@ class FollowedLog:
         forms = self.feed.forms()
         if len(event.report.datoms) * len(forms) > _FEW_DATOMS:
             return False
-        brief = Brief()
+        brief = BriefCancel()
         try:
             for form in forms:
                 brief.check()
@@ -93,7 +93,7 @@ class FollowedLog:
     def _send(self) -> None:
         """Has the pool read and write what follows."""
         reading, since, newest, forms = self._reading, self.t, self._newest, self.feed.forms()
-        self._errand = Errand(
+        self._errand = PoolJob(
             self._client,
             lambda cancel: reading.events(since, newest, forms, cancel),
             self._returned,

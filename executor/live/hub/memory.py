@@ -16,7 +16,7 @@ class FullError(AdalogError):
     """RATE_LIMITED because of what others hold for as long as they like: asking again at once is of no use."""
 
 
-class Holdings:
+class LiveMemory:
     """Bytes that may be held together. Thread-safe.
 
     `held`: those that are, in this process. `beside`: and in others.
@@ -39,12 +39,12 @@ class Holdings:
             return True
 
 
-class Holding:
+class MemoryShare:
     """Bytes of one thing, given back with it."""
 
     __slots__ = ("_of", "nbytes")
 
-    def __init__(self, of: Holdings, nbytes: int = 0) -> None:
+    def __init__(self, of: LiveMemory, nbytes: int = 0) -> None:
         self._of = of
         self.nbytes = 0
         self.become(nbytes)
@@ -71,20 +71,20 @@ class Holding:
             self._of.draw(-self.nbytes)
 
 
-class Chunks:
+class SnapshotChunks:
     """A snapshot in one form, for all who joined at its moment, paid for as long as somebody has not read it."""
 
     __slots__ = ("__weakref__", "holding", "messages")
 
-    def __init__(self, messages: list[Message], holding: Holding) -> None:
+    def __init__(self, messages: list[Message], holding: MemoryShare) -> None:
         self.messages = messages
         self.holding = holding
 
 
 @dataclass(slots=True)
-class Private:
+class PrivateView:
     """A view of one's own, at a moment, paid for as long as it is there."""
 
     view: LiveView
     at: Snapshot
-    holding: Holding
+    holding: MemoryShare

@@ -42,7 +42,7 @@ class Purpose(Enum):
 
 
 @dataclass(eq=False, slots=True)
-class Errand(Generic[T]):
+class PoolJob(Generic[T]):
     """`done` is called on the hub's thread with what the work gave, or why it gave nothing. `cost`: what is known
     of it, in the planner's measure."""
 
@@ -69,7 +69,7 @@ def _nothing(*_: object) -> Any:
     """What is left of an errand that was dropped."""
 
 
-class Errands:
+class PoolJobs:
     """Belongs to the hub's thread. `post`: has something done there, from any thread."""
 
     def __init__(self, pool: Pool, post: Callable[[Callable[[], None]], None], timeout_ms: int) -> None:
@@ -77,14 +77,14 @@ class Errands:
         self._post = post
         self._timeout_ms = timeout_ms
         # By principal, who is next first.
-        self._waiting: dict[Purpose, OrderedDict[str, deque[Errand[Any]]]] = {
+        self._waiting: dict[Purpose, OrderedDict[str, deque[PoolJob[Any]]]] = {
             each: OrderedDict() for each in (Purpose.STEP, Purpose.ANSWER)
         }
         self._out: Counter[tuple[Purpose, str]] = Counter()
         # When the pool is asked again, if it had no place.
         self.again_at: float | None = None
 
-    def send(self, errand: Errand[Any], *, first: bool = False) -> None:
+    def send(self, errand: PoolJob[Any], *, first: bool = False) -> None:
         """Has it done. `first`: before all others of the same principal."""
         own = self._waiting[errand.purpose].setdefault(errand.client.principal, deque())
         if first:
@@ -104,7 +104,7 @@ class Errands:
             if not errand.dropped:
                 self._submit(errand)
 
-    def _next(self) -> Errand[Any] | None:
+    def _next(self) -> PoolJob[Any] | None:
         """The errand that comes next, taken out of those that wait; None while there is no place for any."""
         if self._out.total() >= _AT_ONCE:
             return None
@@ -121,7 +121,7 @@ class Errands:
                     return errand
         return None
 
-    def _submit(self, errand: Errand[Any]) -> None:
+    def _submit(self, errand: PoolJob[Any]) -> None:
         errand.cancel = cancel = Cancel.after(self._timeout_ms)
         errand.until = errand.until or time.monotonic() + self._timeout_ms / 1000
         ASKING.set(errand.client)
@@ -133,7 +133,7 @@ class Errands:
             return
         future.add_done_callback(lambda done: self._post(lambda: self._returned(errand, done)))
 
-    def _returned(self, errand: Errand[Any], done: Future[Any]) -> None:
+    def _returned(self, errand: PoolJob[Any], done: Future[Any]) -> None:
         if done.cancelled():
             self._back(errand, None, CancelledError())
         else:
@@ -141,7 +141,7 @@ class Errands:
             self._back(errand, None if error is not None else done.result(), error)
         self._fill()
 
-    def _back(self, errand: Errand[Any], result: Any, error: BaseException | None) -> None:
+    def _back(self, errand: PoolJob[Any], result: Any, error: BaseException | None) -> None:
         place = (errand.purpose, errand.client.principal)
         self._out[place] -= 1
         if not self._out[place]:

@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 
-class InTurn(Generic[T]):
+class PrincipalQueue(Generic[T]):
     """Not thread-safe."""
 
     def __init__(self) -> None:

@@ -16,17 +16,17 @@ from weakref import WeakValueDictionary
 from adalog.datalog.errors import AdalogError
 from adalog.executor.bounds.cancel import Cancel, StartAgain
 from adalog.executor.bounds.client import Client
-from adalog.executor.live.hub.catch_up import CatchingUp, Filling, OverError, Reading
-from adalog.executor.live.hub.feed import Feed, Seat, Shared
-from adalog.executor.live.hub.figures import Figures
-from adalog.executor.live.hub.first_answers import Opening, Openings
-from adalog.executor.live.hub.memory import Chunks, Holdings
-from adalog.executor.live.hub.pool_jobs import Errand, Errands
-from adalog.executor.live.hub.view_update import Brief
+from adalog.executor.live.hub.catch_up import AnswerCatchUp, CatchUpMessages, GapError, LogCatchUp
+from adalog.executor.live.hub.feed import Feed, PendingSnapshot, Subscriber
+from adalog.executor.live.hub.figures import LiveFigures
+from adalog.executor.live.hub.first_answers import FirstAnswer, FirstAnswers
+from adalog.executor.live.hub.memory import LiveMemory, SnapshotChunks
+from adalog.executor.live.hub.pool_jobs import PoolJob, PoolJobs
+from adalog.executor.live.hub.view_update import BriefCancel
 from adalog.executor.live.hub.views import Views
 from adalog.executor.live.settings import LiveSettings
-from adalog.executor.live.subscribers.delivery import Channel, Outlet
-from adalog.executor.live.subscribers.event import Event, Form, Message, Position, failure
+from adalog.executor.live.subscribers.delivery import Channel, Delivery
+from adalog.executor.live.subscribers.event import Event, Message, MessageForm, StreamPosition, failure
 from adalog.executor.live.subscribers.subscription import Subscription
 from adalog.executor.pool import Pool
 from adalog.store.snapshot.snapshot import Snapshot
@@ -36,16 +36,16 @@ _SNAPSHOTS: Final = 32
 _SNAPSHOT_BYTES: Final = 256 << 10
 
 
-class Seats:
+class SubscriberQueue:
     """`gone`: is called when a subscription is over."""
 
     def __init__(
         self,
         pool: Pool,
         settings: LiveSettings,
-        holdings: Holdings,
-        errands: Errands,
-        figures: Figures,
+        holdings: LiveMemory,
+        errands: PoolJobs,
+        figures: LiveFigures,
         views: Views,
         gone: Callable[[Client], None],
     ) -> None:
@@ -56,15 +56,15 @@ class Seats:
         self._figures = figures
         self._views = views
         self._gone = gone
-        self._openings = Openings(pool, settings, holdings, errands, views.moment)
-        self._seats: dict[Subscription, Seat] = {}
+        self._openings = FirstAnswers(pool, settings, holdings, errands, views.moment)
+        self._seats: dict[Subscription, Subscriber] = {}
         # Snapshots that somebody has not read, by their feeds, moments and forms.
-        self._snapshots: WeakValueDictionary[tuple[Feed, int, Hashable], Chunks] = WeakValueDictionary()
+        self._snapshots: WeakValueDictionary[tuple[Feed, int, Hashable], SnapshotChunks] = WeakValueDictionary()
         # Small ones that were just made, for who joins next.
-        self._made: deque[Chunks] = deque(maxlen=_SNAPSHOTS)
+        self._made: deque[SnapshotChunks] = deque(maxlen=_SNAPSHOTS)
         views.ready, views.failed, views.unwritten = self._ready, self._failed, self._unwritten
 
-    def sit(self, seat: Seat, position: Position | None) -> None:
+    def sit(self, seat: Subscriber, position: StreamPosition | None) -> None:
         """A subscriber comes, to go on after a position."""
         feed = seat.feed
         self._seats[seat.subscription] = seat
@@ -74,7 +74,7 @@ class Seats:
             return
         self._go_on(seat, position)
 
-    def wanted(self, subscription: Subscription, position: Position | None) -> None:
+    def wanted(self, subscription: Subscription, position: StreamPosition | None) -> None:
         """A subscriber has come to a position, and has room."""
         seat = self._seats.get(subscription)
         if seat is not None:
@@ -95,7 +95,7 @@ class Seats:
             self._end(seat, error)
         return seat is not None
 
-    def abandon(self, outlet: Outlet) -> None:
+    def abandon(self, outlet: Delivery) -> None:
         """Lets go of all whose outlet is closed."""
         for seat in tuple(self._seats.values()):
             if seat.outlet is outlet:
@@ -109,18 +109,18 @@ class Seats:
 
     # Where a subscriber goes on
 
-    def _go_on(self, seat: Seat, position: Position | None) -> None:
+    def _go_on(self, seat: Subscriber, position: StreamPosition | None) -> None:
         """Has a subscriber get what follows a position."""
         self._alone(seat, lambda: self._find_way(seat, position))
 
-    def _alone(self, seat: Seat, act: Callable[[], None]) -> None:
+    def _alone(self, seat: Subscriber, act: Callable[[], None]) -> None:
         """Does something for one subscriber: where that fails, it is this subscription that ends."""
         try:
             act()
         except Exception as error:  # noqa: BLE001 - whatever it is, the others never notice
             self._end(seat, failure(error))
 
-    def _find_way(self, seat: Seat, position: Position | None) -> None:
+    def _find_way(self, seat: Subscriber, position: StreamPosition | None) -> None:
         feed = seat.feed
         if position is not None and position.rows is not None and seat.reset is None:
             self._send(seat, lambda cancel: self._rest_of_snapshot(seat, position, cancel))
@@ -141,7 +141,7 @@ class Seats:
             if seat.subscription in feed.seats:
                 self._go_on(seat, position)
 
-    def _begin(self, seat: Seat, now: Snapshot) -> None:
+    def _begin(self, seat: Subscriber, now: Snapshot) -> None:
         """Has a subscriber get a snapshot of its feed's moment, shared with others who begin there."""
         feed, form, reset = seat.feed, seat.form, seat.reset
         catching = self._catching(feed)
@@ -159,8 +159,8 @@ class Seats:
         if asked is not None:
             asked.seats[seat] = None
             return
-        opening = Opening(feed, form, seat.client, now, lambda made, why: self._begun(feed, key, made, why))
-        feed.asked[key] = Shared(opening, {seat: None})
+        opening = FirstAnswer(feed, form, seat.client, now, lambda made, why: self._begun(feed, key, made, why))
+        feed.asked[key] = PendingSnapshot(opening, {seat: None})
         self._openings.ask(opening)
 
     def begin(self) -> None:
@@ -172,7 +172,9 @@ class Seats:
         """When snapshots that are held back may be made."""
         return self._openings.next_at
 
-    def _begun(self, feed: Feed, key: tuple[int, Hashable], made: Chunks | None, why: BaseException | None) -> None:
+    def _begun(
+        self, feed: Feed, key: tuple[int, Hashable], made: SnapshotChunks | None, why: BaseException | None
+    ) -> None:
         seats = tuple(feed.asked.pop(key).seats)
         for seat in seats:
             seat.shared = None
@@ -187,15 +189,15 @@ class Seats:
         for seat in seats:
             self._filled(seat, made)
 
-    def _rest_of_snapshot(self, seat: Seat, position: Position, cancel: Cancel) -> Filling:
+    def _rest_of_snapshot(self, seat: Subscriber, position: StreamPosition, cancel: Cancel) -> CatchUpMessages:
         assert position.rows is not None, "a position within a snapshot"
         chunks = self._catching(seat.feed).rest(position.t, seat.form, cancel, position.rows)
-        return Filling(chunks.messages, Position(position.t), behind=True, held=chunks)
+        return CatchUpMessages(chunks.messages, StreamPosition(position.t), behind=True, held=chunks)
 
-    def _fill_gap(self, seat: Seat, since: int, now: Snapshot) -> None:
+    def _fill_gap(self, seat: Subscriber, since: int, now: Snapshot) -> None:
         form, each = seat.form, seat.each
         if seat.feed.question is None:
-            reading = Reading(self._pool, self._settings)
+            reading = LogCatchUp(self._pool, self._settings)
             self._send(seat, lambda cancel: reading.gap(since, now.t, form, cancel))
             return
         catching = self._catching(seat.feed)
@@ -206,31 +208,33 @@ class Seats:
             lambda cancel: catching.gap(private.pop() if private else None, since, now, form, cancel, each=each),
         )
 
-    def _catching(self, feed: Feed) -> CatchingUp:
+    def _catching(self, feed: Feed) -> AnswerCatchUp:
         assert feed.question is not None, "the log has no snapshot"
-        return CatchingUp(self._pool, self._settings, self._holdings, feed.question)
+        return AnswerCatchUp(self._pool, self._settings, self._holdings, feed.question)
 
-    def _send(self, seat: Seat, work: Callable[[Cancel], Filling | Chunks]) -> None:
+    def _send(self, seat: Subscriber, work: Callable[[Cancel], CatchUpMessages | SnapshotChunks]) -> None:
         """Has the pool do something for one subscriber."""
-        seat.errand = Errand(seat.client, work, lambda made, why: self._got(seat, made, why))
+        seat.errand = PoolJob(seat.client, work, lambda made, why: self._got(seat, made, why))
         self._errands.send(seat.errand)
 
-    def _got(self, seat: Seat, made: Filling | Chunks | None, why: BaseException | None) -> None:
+    def _got(
+        self, seat: Subscriber, made: CatchUpMessages | SnapshotChunks | None, why: BaseException | None
+    ) -> None:
         seat.errand = None
         if made is not None:
             self._filled(seat, made)
-        elif isinstance(why, OverError):
+        elif isinstance(why, GapError):
             seat.reset, seat.each = why.reason, False
             self._go_on(seat, None)
         else:
             self._end(seat, failure(why))
 
-    def _filled(self, seat: Seat, made: Filling | Chunks) -> None:
+    def _filled(self, seat: Subscriber, made: CatchUpMessages | SnapshotChunks) -> None:
         self._alone(seat, lambda: self._hand_over(seat, made))
 
-    def _hand_over(self, seat: Seat, made: Filling | Chunks) -> None:
-        if isinstance(made, Chunks):
-            made = Filling(made.messages, Position(made.messages[-1].t), behind=False, held=made)
+    def _hand_over(self, seat: Subscriber, made: CatchUpMessages | SnapshotChunks) -> None:
+        if isinstance(made, SnapshotChunks):
+            made = CatchUpMessages(made.messages, StreamPosition(made.messages[-1].t), behind=False, held=made)
         seat.private = made.private
         for message in made.messages:
             self._figures.events[message.kind] += 1
@@ -241,7 +245,7 @@ class Seats:
         if not made.messages or not behind:
             self._go_on(seat, made.reached)
 
-    def _join(self, seat: Seat, t: int) -> bool:
+    def _join(self, seat: Subscriber, t: int) -> bool:
         """Has a subscriber that knows the state after transaction t follow from there, where what came since is
         kept."""
         feed = seat.feed
@@ -262,12 +266,12 @@ class Seats:
         self._views.told(feed)
         return True
 
-    def _written(self, backlog: Sequence[Event], form: Form) -> list[Message] | AdalogError | None:
+    def _written(self, backlog: Sequence[Event], form: MessageForm) -> list[Message] | AdalogError | None:
         """Events in a form. None where they would find no room in a mailbox, or take too long to be written here:
         the pool tells them as a gap, in fewer messages."""
         if len(backlog) > self._settings.mailbox_events:
             return None
-        brief, messages, nbytes = Brief(), list[Message](), 0
+        brief, messages, nbytes = BriefCancel(), list[Message](), 0
         for event in backlog:
             try:
                 brief.check()
@@ -293,13 +297,13 @@ class Seats:
             if seat.channel is channel:
                 self._end(seat, error)
 
-    def _end(self, seat: Seat, error: AdalogError) -> None:
+    def _end(self, seat: Subscriber, error: AdalogError) -> None:
         """Tells a subscriber that nothing follows."""
         if seat.subscription in self._seats:
             seat.outlet.post(seat.subscription.end, error)
             self._leave(seat)
 
-    def _leave(self, seat: Seat) -> None:
+    def _leave(self, seat: Subscriber) -> None:
         feed = seat.feed
         del self._seats[seat.subscription]
         _unfollow(seat)
@@ -326,12 +330,12 @@ class Seats:
         self._gone(seat.client)
 
 
-def _unfollow(seat: Seat) -> None:
+def _unfollow(seat: Subscriber) -> None:
     if seat.channel is not None:
         seat.channel.following -= 1
         seat.channel = None
 
 
-def _fill(subscription: Subscription, made: Filling, behind: bool) -> None:
+def _fill(subscription: Subscription, made: CatchUpMessages, behind: bool) -> None:
     held: Any = made.held
     subscription.filled(made.messages, held, behind=behind)

@@ -14,9 +14,9 @@ from adalog.executor.engine import QueryEngine
 from adalog.executor.extenders.changes import Moments
 from adalog.executor.follow.view import LiveView
 from adalog.executor.follow.view_choice import view_of
-from adalog.executor.live.hub.feed import BRIEF, Feed, Followed
+from adalog.executor.live.hub.feed import BRIEF, Feed, FollowedView
 from adalog.executor.live.hub.memory import FullError
-from adalog.executor.live.subscribers.event import Event, Kind, Position, failure
+from adalog.executor.live.subscribers.event import Event, EventKind, StreamPosition, failure
 from adalog.store.snapshot.snapshot import Snapshot
 
 # Transactions that are told one by one by work that has fallen behind, and the seconds for that.
@@ -26,7 +26,7 @@ _EACH_SECONDS: Final = 0.1
 _PATIENCE: Final = 0.1
 
 
-class Brief(Cancel):
+class BriefCancel(Cancel):
     """A flag for work on the hub's thread: what computes or waits for too long there is begun again elsewhere."""
 
     def __init__(self) -> None:
@@ -44,7 +44,7 @@ class Brief(Cancel):
 
 
 @dataclass(slots=True)
-class Done:
+class ViewOutcome:
     """What came of work: each feed's events in order, or after them its error; the steps over several transactions,
     as (the last one before, the last); and the seconds computed, those of one step where there were several."""
 
@@ -55,7 +55,7 @@ class Done:
 
 
 @dataclass(eq=False)
-class Work:
+class ViewUpdate:
     """Steps of a view to another moment, then feeds that are added to it there. Where it did not end it may be
     begun again: with the view as it was before, or one made anew where nothing is left of that.
 
@@ -63,7 +63,7 @@ class Work:
     are one step, as all are where they cannot be told apart. `tick`: what is known of the one step that there is.
     """
 
-    followed: Followed
+    followed: FollowedView
     engine: QueryEngine
     memory: Memory
     at: Snapshot
@@ -75,10 +75,10 @@ class Work:
     _known: LiveView | None = field(init=False, default=None)
     _stepped: bool = field(init=False, default=False)
 
-    def do(self, cancel: Cancel) -> Done:
+    def do(self, cancel: Cancel) -> ViewOutcome:
         started = time.thread_time()
         followed = self.followed
-        done = Done()
+        done = ViewOutcome()
         view, followed.view = followed.view, None
         self._known, self._stepped = None, False
         try:
@@ -119,7 +119,7 @@ class Work:
                 view.drop(feed.number)
             self.followed.view = view
 
-    def _steps(self, view: LiveView, cancel: Cancel, done: Done) -> int:
+    def _steps(self, view: LiveView, cancel: Cancel, done: ViewOutcome) -> int:
         """Makes them; how many there were."""
         if not self.times:
             return 0
@@ -141,7 +141,7 @@ class Work:
             old, steps = new, steps + 1
         return steps
 
-    def _step(self, view: LiveView, tick: Moments, cancel: Cancel, done: Done, since: int) -> None:
+    def _step(self, view: LiveView, tick: Moments, cancel: Cancel, done: ViewOutcome, since: int) -> None:
         """One step, of what was written after transaction `since`."""
         if tick.new.t - since > 1:
             done.leaps.append((since, tick.new.t))
@@ -154,13 +154,13 @@ class Work:
             if isinstance(change, AdalogError):
                 done.failed[feed] = change
                 continue
-            event = Event(Kind.DELTA, Position(tick.new.t), change=change)
+            event = Event(EventKind.DELTA, StreamPosition(tick.new.t), change=change)
             for form in feed.forms():
                 event.outcome(form, cancel)
             done.events.append((feed, event))
 
 
-def _add(view: LiveView, feed: Feed, at: Snapshot, cancel: Cancel, done: Done) -> None:
+def _add(view: LiveView, feed: Feed, at: Snapshot, cancel: Cancel, done: ViewOutcome) -> None:
     assert feed.question is not None, "the log has no view"
     try:
         view.add(feed.number, feed.question, at, cancel)

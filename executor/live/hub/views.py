@@ -23,17 +23,17 @@ from adalog.executor.bounds.failure import emptied
 from adalog.executor.extenders.changes import Moments
 from adalog.executor.follow.undated import UndatedQuestion
 from adalog.executor.follow.view import Interest, LiveView
-from adalog.executor.live.hub.catch_up import Reading
-from adalog.executor.live.hub.feed import Feed, Followed, Recent
-from adalog.executor.live.hub.figures import Figures
+from adalog.executor.live.hub.catch_up import LogCatchUp
+from adalog.executor.live.hub.feed import Feed, FollowedView, RecentEvents
+from adalog.executor.live.hub.figures import LiveFigures
 from adalog.executor.live.hub.interests import Interests
 from adalog.executor.live.hub.log import FollowedLog
-from adalog.executor.live.hub.memory import Holding, Holdings
-from adalog.executor.live.hub.pool_jobs import Errand, Errands, Purpose
-from adalog.executor.live.hub.view_update import Brief, Done, Work
+from adalog.executor.live.hub.memory import LiveMemory, MemoryShare
+from adalog.executor.live.hub.pool_jobs import PoolJob, PoolJobs, Purpose
+from adalog.executor.live.hub.view_update import BriefCancel, ViewOutcome, ViewUpdate
 from adalog.executor.live.settings import LiveSettings
 from adalog.executor.live.subscribers.delivery import Channel
-from adalog.executor.live.subscribers.event import Event, Kind, Position, failure
+from adalog.executor.live.subscribers.event import Event, EventKind, StreamPosition, failure
 from adalog.executor.pool import Pool
 from adalog.executor.question.question import Question
 from adalog.store.database import TxReport
@@ -77,16 +77,16 @@ class Views:
         self,
         pool: Pool,
         settings: LiveSettings,
-        holdings: Holdings,
-        errands: Errands,
-        figures: Figures,
+        holdings: LiveMemory,
+        errands: PoolJobs,
+        figures: LiveFigures,
         heard: Callable[[TxReport, Snapshot], None],
     ) -> None:
         self.ready: Callable[[Feed], None] = lambda feed: None
         self.failed: Callable[[Feed, AdalogError], None] = lambda feed, error: None
         self.unwritten: Callable[[Feed, Channel, AdalogError], None] = lambda feed, channel, error: None
         # Read by other threads, too.
-        self.known: dict[Hashable, Followed] = {}
+        self.known: dict[Hashable, FollowedView] = {}
         self.now: Snapshot | None = None
         self._pool = pool
         self._database = pool.database
@@ -97,17 +97,17 @@ class Views:
         self._heard = heard
         self._feeds: dict[Hashable, Feed] = {}
         self._log: FollowedLog | None = None
-        self._interests: Interests[Followed] = Interests()
-        self.recent = Recent(settings.recent_events, settings.recent_bytes)
+        self._interests: Interests[FollowedView] = Interests()
+        self.recent = RecentEvents(settings.recent_events, settings.recent_bytes)
         self._numbers = itertools.count(1)
         self._schema_key = -1
         # Of a group that was committed together, those that were told of so far, where it has to be taken as one.
         self._partly: list[Commit] = []
         # Views that keep joins, the one stepped longest ago first, and the bytes of these, up to a most.
-        self._keeping: OrderedDict[Followed, int] = OrderedDict()
+        self._keeping: OrderedDict[FollowedView, int] = OrderedDict()
         self._kept_bytes = 0
         # Views with feeds that came in the present turn.
-        self._beginning: dict[Followed, None] = {}
+        self._beginning: dict[FollowedView, None] = {}
         # Feeds with somebody who waits for a moment to come.
         self._awaited: dict[Feed, None] = {}
         # When each feed is to hear that nothing happens, the next first.
@@ -123,10 +123,10 @@ class Views:
         now, question = self._wake(), UndatedQuestion.of(asked.question)
         followed = self.known.get(asked.view_key)
         if followed is None:
-            holding = Holding(self._holdings)
+            holding = MemoryShare(self._holdings)
             # What was planned for other attributes is not what the view has to be at this moment.
             view = asked.view if asked.question.snapshot.schema_key == now.schema_key else None
-            followed = Followed(asked.view_key, question, view, holding, replace(client, request=0))
+            followed = FollowedView(asked.view_key, question, view, holding, replace(client, request=0))
             self.known[followed.key] = followed
             self._figures.views = len(self.known)
         feed = Feed(next(self._numbers), asked.key, question, followed)
@@ -145,7 +145,7 @@ class Views:
                 feed,
                 now.t,
                 replace(client, request=0),
-                Reading(self._pool, self._settings),
+                LogCatchUp(self._pool, self._settings),
                 self._errands,
                 lambda event: self._emit(feed, event),
                 self._log_went_on,
@@ -219,13 +219,13 @@ class Views:
         if feed.followed is not None:
             feed.followed.awaited[feed] = None
 
-    def _leave(self, followed: Followed, feed: Feed) -> None:
+    def _leave(self, followed: FollowedView, feed: Feed) -> None:
         if feed in followed.adding:
             followed.adding.remove(feed)
         if followed.feeds.pop(feed.number, None) is not None and followed.view is not None:
             followed.view.drop(feed.number)
 
-    def _drop(self, followed: Followed) -> None:
+    def _drop(self, followed: FollowedView) -> None:
         if self.known.get(followed.key) is followed:
             del self.known[followed.key]
             self._interests.remove(followed)
@@ -314,7 +314,7 @@ class Views:
             return False
         new = snapshot.as_of(last)
         tick = Moments(self.now, new)
-        touched: Iterable[Followed] = list(self._interests.touched(attributes, tick))
+        touched: Iterable[FollowedView] = list(self._interests.touched(attributes, tick))
         # What is an attribute, and which entity a keyword names, decides what can touch a view.
         anew = new_schema or IDENT in attributes
         if new_schema:
@@ -334,7 +334,7 @@ class Views:
 
     # Work
 
-    def _work(self, followed: Followed, tick: Moments | None = None) -> None:
+    def _work(self, followed: FollowedView, tick: Moments | None = None) -> None:
         """Brings a view to the newest moment, with the feeds that wait to be added, here or elsewhere. Where that
         fails, it is this view's feeds that end."""
         try:
@@ -342,7 +342,7 @@ class Views:
         except Exception as error:  # noqa: BLE001 - whatever it is, the other views never notice
             self._end_feeds(followed, error)
 
-    def _bring(self, followed: Followed, tick: Moments | None) -> None:
+    def _bring(self, followed: FollowedView, tick: Moments | None) -> None:
         now = self.now
         if followed.busy or self.known.get(followed.key) is not followed or now is None:
             return
@@ -354,10 +354,10 @@ class Views:
         adding, followed.adding = followed.adding[:some], followed.adding[some:]
         followed.at = None
         times, followed.touched = followed.touched, []
-        work = Work(followed, self._pool.engine, self._pool.memory, at or now, now, times, adding, tick)
+        work = ViewUpdate(followed, self._pool.engine, self._pool.memory, at or now, now, times, adding, tick)
         if not followed.heavy:
             try:
-                done = work.do(Brief())
+                done = work.do(BriefCancel())
             except (StartAgain, AdalogError) as given_up:
                 emptied(given_up)
                 followed.heavy = True
@@ -371,12 +371,12 @@ class Views:
         # Elsewhere it is stepped as it comes.
         work.tick = None
         cost, purpose = (_HEAVY, Purpose.STEP) if times else (0.0, Purpose.ANSWER)
-        followed.errand = Errand(
+        followed.errand = PoolJob(
             followed.client, work.do, lambda done, why: self._back(work, done, why), cost, purpose
         )
         self._errands.send(followed.errand)
 
-    def _back(self, work: Work, done: Done | None, why: BaseException | None) -> None:
+    def _back(self, work: ViewUpdate, done: ViewOutcome | None, why: BaseException | None) -> None:
         followed = work.followed
         followed.busy, followed.errand = False, None
         if done is not None:
@@ -384,19 +384,19 @@ class Views:
         else:
             self._end_feeds(work.followed, why, work.adding)
 
-    def _hand_on(self, work: Work, done: Done) -> None:
+    def _hand_on(self, work: ViewUpdate, done: ViewOutcome) -> None:
         try:
             self._worked(work, done)
         except Exception as error:  # noqa: BLE001 - a view of which this is not known to be done cannot be followed
             self._end_feeds(work.followed, error, work.adding)
 
-    def _end_feeds(self, followed: Followed, why: BaseException | None, adding: Iterable[Feed] = ()) -> None:
+    def _end_feeds(self, followed: FollowedView, why: BaseException | None, adding: Iterable[Feed] = ()) -> None:
         """Ends all feeds of a view, and those that were being added to it."""
         error = failure(why)
         for feed in (*followed.feeds.values(), *adding, *followed.adding):
             self.failed(feed, error)
 
-    def _worked(self, work: Work, done: Done) -> None:
+    def _worked(self, work: ViewUpdate, done: ViewOutcome) -> None:
         """Hands on what came of some work, and goes on with what came meanwhile."""
         followed = work.followed
         first = not followed.feeds
@@ -439,7 +439,7 @@ class Views:
         elif followed.adding:
             self._beginning[followed] = None
 
-    def _keep_joins(self, followed: Followed) -> None:
+    def _keep_joins(self, followed: FollowedView) -> None:
         """Counts the joins that a view keeps, as those used last. Where all keep too many, those used longest ago
         go: the next step of their views binds them again."""
         self._kept_bytes += followed.spare - self._keeping.pop(followed, 0)
@@ -504,7 +504,7 @@ class Views:
             if moment is None:
                 self.told(feed)
             else:
-                self._tell(feed, Event(Kind.PROGRESS, Position(moment.t)))
+                self._tell(feed, Event(EventKind.PROGRESS, StreamPosition(moment.t)))
 
 
 def _groups(told: Sequence[Commit], newest: Snapshot) -> Iterable[Sequence[Commit]]:

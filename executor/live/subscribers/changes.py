@@ -6,10 +6,10 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from adalog.executor.answer.result import Column, Result
+from adalog.executor.answer.result import Result, ResultColumn
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.live.subscribers.event import Event, Kind, Message
-from adalog.executor.live.subscribers.resume import Tokens
+from adalog.executor.live.subscribers.event import Event, EventKind, Message
+from adalog.executor.live.subscribers.resume import ResumeTokens
 from adalog.executor.live.subscribers.subscription import BlockingSubscription
 
 _ROW_BYTES: Final = 64
@@ -23,10 +23,10 @@ class LiveChange:
     """One event, as the contract's `LiveEvent` has it. SNAPSHOT: `rows`, `columns`, `last`. DELTA: `added` and
     `retracted`, to be applied together. RESET: `reason`; a SNAPSHOT follows. `resume`: to go on after it."""
 
-    kind: Kind
+    kind: EventKind
     basis_t: int
     resume: str
-    columns: tuple[Column, ...] | None = None
+    columns: tuple[ResultColumn, ...] | None = None
     rows: Rows | None = None
     added: Rows | None = None
     retracted: Rows | None = None
@@ -39,7 +39,7 @@ class ValuesForm:
     """Events as values of the language. `name`: of the stream, for its tokens."""
 
     name: str
-    tokens: Tokens
+    tokens: ResumeTokens
 
     @property
     def key(self) -> Hashable:
@@ -55,7 +55,7 @@ class ValuesForm:
             None if answer is None else _rows(answer, event.start, event.stop, cancel),
             None if change is None else _rows(change.added, 0, len(change.added), cancel),
             None if change is None else _rows(change.removed, 0, len(change.removed), cancel),
-            event.last if event.kind is Kind.SNAPSHOT else None,
+            event.last if event.kind is EventKind.SNAPSHOT else None,
             event.reason,
         )
         cells = sum(

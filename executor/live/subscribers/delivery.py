@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, Final, Protocol
 
-from adalog.executor.live.subscribers.event import Form, Message
+from adalog.executor.live.subscribers.event import Message, MessageForm
 
 _LOGGER: Final = logging.getLogger("adalog.live")
 
@@ -25,7 +25,7 @@ _MOST_MESSAGES: Final = 8_192
 _MOST_BYTES: Final = 32 << 20
 
 
-class Outlet(Protocol):
+class Delivery(Protocol):
     """Where some subscribers read. `key`: equal for outlets that are one. `closed`: nobody reads there any more."""
 
     key: Hashable
@@ -43,7 +43,7 @@ class Outlet(Protocol):
         """What was posted is to be done now."""
 
 
-class Member(Protocol):
+class ChannelMember(Protocol):
     """A subscription, as those see it who tell it something."""
 
     channel: Channel | None
@@ -62,12 +62,12 @@ class Channel:
 
     __slots__ = ("following", "form", "lost", "members", "outlet")
 
-    def __init__(self, outlet: Outlet, form: Form) -> None:
+    def __init__(self, outlet: Delivery, form: MessageForm) -> None:
         self.outlet = outlet
         self.form = form
         self.following = 0
         self.lost = False
-        self.members: dict[Member, None] = {}
+        self.members: dict[ChannelMember, None] = {}
 
     def take(self, messages: Sequence[Message]) -> Iterator[None]:
         """Gives messages to all members, some members at a time. On the outlet's thread."""
@@ -94,7 +94,7 @@ class Channel:
                 yield
 
 
-class LoopOutlet:
+class LoopDelivery:
     """An event loop's. Where the loop does not come to the messages of a channel one by one, each member gets them
     together: the system is asked once for all of them, so that a loop that falls behind has less to do.
     """
@@ -187,7 +187,7 @@ def _done(posts: list[tuple[Act, tuple[Any, ...]]]) -> Iterator[None]:
         yield
 
 
-class ThreadOutlet:
+class ThreadDelivery:
     """That of subscribers who read on threads of their own: what is posted is done at once, on the hub's thread."""
 
     key: Hashable = None

@@ -22,7 +22,7 @@ _LOGGER: Final = logging.getLogger("adalog.live")
 _PASSING: Final = (Code.CANCELLED, Code.RATE_LIMITED)
 
 
-class Kind(StrEnum):
+class EventKind(StrEnum):
     """SNAPSHOT, DELTA, PROGRESS and RESET are the contract's; TRANSACTION is an event of the log itself."""
 
     SNAPSHOT = "SNAPSHOT"
@@ -32,7 +32,7 @@ class Kind(StrEnum):
     TRANSACTION = "TRANSACTION"
 
 
-class Position(NamedTuple):
+class StreamPosition(NamedTuple):
     """How far a stream has come: the state after transaction `t` is known, or of its snapshot the first `rows`."""
 
     t: int
@@ -48,8 +48,8 @@ class Event:
     `kept_bytes`: what is counted for it while it is among the recent events.
     """
 
-    kind: Kind
-    position: Position
+    kind: EventKind
+    position: StreamPosition
     answer: Result | None = None
     start: int = 0
     stop: int = 0
@@ -64,14 +64,14 @@ class Event:
     def t(self) -> int:
         return self.position.t
 
-    def message(self, form: Form, cancel: Cancel) -> Message:
+    def message(self, form: MessageForm, cancel: Cancel) -> Message:
         """The event in a form. Raises LIMIT_EXCEEDED where it is too large."""
         found = self.outcome(form, cancel)
         if isinstance(found, AdalogError):
             raise found
         return found
 
-    def outcome(self, form: Form, cancel: Cancel) -> Message | AdalogError:
+    def outcome(self, form: MessageForm, cancel: Cancel) -> Message | AdalogError:
         """The event in a form, or why it cannot be written in that form, made once for all who share it.
 
         Raises CANCELLED and RATE_LIMITED, after which it is to be written again.
@@ -94,8 +94,8 @@ class Message(NamedTuple):
     `{"data": …}`; `nbytes` its size; `resume` what a client hands back to go on after it; `gaps`: where in the
     payload there is room for what only a stream's first event says."""
 
-    kind: Kind
-    position: Position
+    kind: EventKind
+    position: StreamPosition
     payload: Any
     nbytes: int
     resume: str
@@ -106,7 +106,7 @@ class Message(NamedTuple):
         return self.position.t
 
 
-class Form(Protocol):
+class MessageForm(Protocol):
     """How events are written for some subscribers. `key`: equal for forms that write the same."""
 
     @property

@@ -19,7 +19,7 @@ import orjson
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import stable_text
-from adalog.executor.live.subscribers.event import Position
+from adalog.executor.live.subscribers.event import StreamPosition
 from adalog.store.database import Database
 from adalog.store.files.formats import RELEASE
 from adalog.store.snapshot.transaction_ids import check_moment
@@ -35,14 +35,14 @@ Body = tuple[str, int, int | None, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Resumed:
+class ResumePoint:
     """Where to go on, or, without a position, why that is not possible and the stream starts over."""
 
-    position: Position | None
+    position: StreamPosition | None
     reason: str | None = None
 
 
-class Tokens:
+class ResumeTokens:
     """Writes and reads the tokens of one database with one secret key. Thread-safe."""
 
     def __init__(self, database: Database, key: bytes) -> None:
@@ -53,27 +53,27 @@ class Tokens:
         self._owner = hmac.digest(key, owner, "sha256")[:_OWNER_BYTES]
         self._marks: dict[int, str] = {}
 
-    def write(self, name: str, position: Position) -> str:
+    def write(self, name: str, position: StreamPosition) -> str:
         """The token of a position in the stream of that name."""
         body = orjson.dumps([name, position.t, position.rows, self._mark(position.t)])
         return base64.urlsafe_b64encode(self._owner + self._sign(body) + body).decode("ascii").rstrip("=")
 
-    def read(self, text: str, name: str) -> Resumed:
+    def read(self, text: str, name: str) -> ResumePoint:
         """Where the stream of that name goes on. Raises ARG_INVALID for what is no token, and for one of another
         stream."""
         body = self._signed(text)
         if body is None:
-            return Resumed(
+            return ResumePoint(
                 None, "the token was made by another database or release of adalog, or before its key was made anew"
             )
         asked, t, rows, mark = body
         if asked != name:
             raise _refused("belongs to another query or to other arguments")
         if t > self._database.snapshot().t:
-            return Resumed(None, f"the token is of transaction {t}, which this database has not reached")
+            return ResumePoint(None, f"the token is of transaction {t}, which this database has not reached")
         if mark != self._mark(t):
-            return Resumed(None, f"the transactions up to {t} are not those that the token was made after")
-        return Resumed(Position(t, rows))
+            return ResumePoint(None, f"the transactions up to {t} are not those that the token was made after")
+        return ResumePoint(StreamPosition(t, rows))
 
     def t_of(self, text: str) -> int | None:
         """The transaction that a token is of; None where it is none of ours."""
@@ -127,22 +127,24 @@ class Tokens:
 
 
 @dataclass(frozen=True, slots=True)
-class Begin:
+class StreamStart:
     """After a position, None for a snapshot of now. `each`: every transaction since is to be told by itself.
     `reset`: why the stream starts over instead of going on."""
 
-    position: Position | None = None
+    position: StreamPosition | None = None
     each: bool = False
     reset: str | None = None
 
 
-def began(database: Database, tokens: Tokens, name: str, resume: str | None, from_t: int | None) -> Begin:
+def began(
+    database: Database, tokens: ResumeTokens, name: str, resume: str | None, from_t: int | None
+) -> StreamStart:
     """Where the stream of that name begins. Raises ARG_INVALID and BASIS_FUTURE."""
     if resume is not None and from_t is not None:
         raise AdalogError(Code.ARG_INVALID, "both resume and fromT are given; give at most one of them")
     if resume is not None:
         found = tokens.read(resume, name)
-        return Begin(found.position, reset=found.reason)
+        return StreamStart(found.position, reset=found.reason)
     if from_t is not None:
         check_moment("fromT", from_t)
         now = database.snapshot().t
@@ -150,8 +152,8 @@ def began(database: Database, tokens: Tokens, name: str, resume: str | None, fro
             raise AdalogError(
                 Code.BASIS_FUTURE, f"fromT = {from_t} is not reached yet: the newest transaction is {now}"
             )
-        return Begin(Position(from_t, 0), each=True)
-    return Begin()
+        return StreamStart(StreamPosition(from_t, 0), each=True)
+    return StreamStart()
 
 
 def _is_body(body: bytes) -> bool:

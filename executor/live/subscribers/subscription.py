@@ -30,7 +30,7 @@ from typing import Final, Protocol
 from adalog.datalog.errors import AdalogError
 from adalog.executor.live.settings import LiveSettings
 from adalog.executor.live.subscribers.delivery import Channel
-from adalog.executor.live.subscribers.event import Kind, Message, Position
+from adalog.executor.live.subscribers.event import EventKind, Message, StreamPosition
 
 Deliver = Callable[[Sequence[Message]], int]
 Ended = Callable[[AdalogError | None], None]
@@ -38,13 +38,13 @@ Ended = Callable[[AdalogError | None], None]
 _LOGGER: Final = logging.getLogger("adalog.live")
 # Messages that wait, of which so many are delivered at once.
 _AT_ONCE: Final = 64
-_OF_A_SNAPSHOT: Final = (Kind.SNAPSHOT, Kind.RESET)
+_OF_A_SNAPSHOT: Final = (EventKind.SNAPSHOT, EventKind.RESET)
 
 
-class Desk(Protocol):
+class SubscriptionHub(Protocol):
     """The hub, as a subscription sees it. Its methods only queue what they are told. Thread-safe."""
 
-    def wanted(self, subscription: Subscription, position: Position | None) -> None:
+    def wanted(self, subscription: Subscription, position: StreamPosition | None) -> None:
         """The subscription has come to a position, has room, and is not among those who follow."""
 
     def left(self, subscription: Subscription, *, closed: bool) -> None:
@@ -57,7 +57,7 @@ class Desk(Protocol):
         """Takes or gives back bytes of all mailboxes; whether there was room for them. `always`: even beyond."""
 
 
-First = Callable[[Message], Message]
+FirstMessage = Callable[[Message], Message]
 """What makes the first message of a stream its own, which others may share."""
 
 
@@ -84,7 +84,11 @@ class Subscription:
     )
 
     def __init__(
-        self, desk: Desk, settings: LiveSettings, position: Position | None, first: First | None = None
+        self,
+        desk: SubscriptionHub,
+        settings: LiveSettings,
+        position: StreamPosition | None,
+        first: FirstMessage | None = None,
     ) -> None:
         self._desk = desk
         # Of the message that is handed over first, whichever it is; None once it was.
@@ -190,7 +194,7 @@ class Subscription:
 
     def _keep(self, message: Message) -> None:
         """Has a message wait, or gives up what waits where there is no room."""
-        if self._queue and message.kind is Kind.PROGRESS:
+        if self._queue and message.kind is EventKind.PROGRESS:
             return
         most, room = self._settings.mailbox_events, self._settings.mailbox_bytes
         full = len(self._queue) >= most or (self._queue and self._nbytes + message.nbytes > room)
@@ -307,7 +311,7 @@ class BlockingSubscription(Subscription):
 
     __slots__ = ("_condition",)
 
-    def __init__(self, desk: Desk, settings: LiveSettings, position: Position | None) -> None:
+    def __init__(self, desk: SubscriptionHub, settings: LiveSettings, position: StreamPosition | None) -> None:
         super().__init__(desk, settings, position)
         self._condition = threading.Condition(threading.RLock())
 

@@ -26,14 +26,14 @@ from adalog.pipeline.importing.read.ids import IDS, Ids
 from adalog.pipeline.importing.read.intake import ImportBasis, prepare_declared, with_article
 from adalog.pipeline.importing.read.mapping import DatomSource
 from adalog.pipeline.importing.read.runner import ImportRunner, rejected_rows
-from adalog.store.checkpoint.adoption import Prepared
+from adalog.store.checkpoint.adoption import PreparedImport
 from adalog.store.database import Database
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values import bootstrap
 from adalog.store.values.attribute import SCHEMA_BASE, TX_BASE, Attribute
 from adalog.store.values.scalars import keyword_named
 from adalog.store.values.schema import Schema
-from adalog.store.writer.exclusive import Hold
+from adalog.store.writer.exclusive import ExclusiveWriter
 
 _ID: Final = Keyword("db/id")
 _IDENT: Final = Keyword("db/ident")
@@ -77,7 +77,7 @@ class DatomIntake:
 
     # The transaction's forms
 
-    def found(self, forms: Sequence[Any], hold: Hold | None) -> ImportBasis:
+    def found(self, forms: Sequence[Any], hold: ExclusiveWriter | None) -> ImportBasis:
         placed = self._placed(self._database.snapshot())
         for _ in range(_TRIES):
             declarations = partial(_implied, self._named)
@@ -136,7 +136,7 @@ class DatomIntake:
         entries = [(key, value) for key, value in form.items() if key != _ID]
         return EdnMap([(_ID, chosen[ident]), *entries] if ident in chosen else entries)
 
-    def _settle(self, prepared: Prepared) -> None:
+    def _settle(self, prepared: PreparedImport) -> None:
         """Numbers the columns, one for each attribute, after that of the entities."""
         self._places, self._attributes = {}, []
         columns = [ColumnPlan(None, IDS, "long", "long", identity=0)]
@@ -155,7 +155,7 @@ class DatomIntake:
             self._attributes.append(attribute)
         self._columns = tuple(columns)
 
-    def _check(self, attribute: Attribute, shape: TupleShape, prepared: Prepared) -> None:
+    def _check(self, attribute: Attribute, shape: TupleShape, prepared: PreparedImport) -> None:
         """Raises ARG_INVALID if an import cannot enforce what the schema says of an attribute."""
         exported = self._exported
         preds = set(map(str, attribute.preds))
@@ -284,7 +284,7 @@ def _shape(attribute: Attribute, schema: Schema) -> TupleShape:
     return TupleShape(attribute.tuple_types, attribute.tuple_type)
 
 
-def _check_no_new(forms: Sequence[EdnMap], prepared: Prepared) -> None:
+def _check_no_new(forms: Sequence[EdnMap], prepared: PreparedImport) -> None:
     """Raises ARG_INVALID where the mapping's own forms made new entities: datoms may have chosen their ids."""
     free = prepared.snapshot.origin.free
     given = [form[_ID] for form in forms if type(form.get(_ID)) is int]

@@ -12,10 +12,10 @@ from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import EdnMap, Keyword
 from adalog.pipeline.importing.read.chunks import ColumnPlan, RowChunk, SourceJob
 from adalog.pipeline.importing.read.ids import Ids
-from adalog.store.checkpoint.adoption import Prepared
+from adalog.store.checkpoint.adoption import PreparedImport
 from adalog.store.database import Database
 from adalog.store.values.schema import Schema
-from adalog.store.writer.exclusive import Hold
+from adalog.store.writer.exclusive import ExclusiveWriter
 
 _IDENT: Final = Keyword("db/ident")
 
@@ -29,7 +29,7 @@ class ImportBasis:
     values may identify an entity that a number names.
     """
 
-    prepared: Prepared
+    prepared: PreparedImport
     identities: Sequence[int]
     columns: Sequence[tuple[ColumnPlan, ...]]
     reading: Any
@@ -47,7 +47,7 @@ class Intake(Protocol):
     def look(self) -> None:
         """Looks once at the columns of the sources, or at the attributes that they name."""
 
-    def found(self, forms: Sequence[Any], hold: Hold | None) -> ImportBasis:
+    def found(self, forms: Sequence[Any], hold: ExclusiveWriter | None) -> ImportBasis:
         """The basis of a transaction that begins with these forms, and declares what the schema lacks."""
 
     def jobs(self, found: ImportBasis, folder: str, database: ShippedSnapshot) -> list[SourceJob]:
@@ -71,10 +71,10 @@ class Intake(Protocol):
 def prepare_declared(
     database: Database,
     forms: Sequence[Any],
-    hold: Hold | None,
+    hold: ExclusiveWriter | None,
     declarations: Callable[[Schema], Sequence[EdnMap]],
     idents: int = 0,
-) -> Prepared:
+) -> PreparedImport:
     """The transaction, with declarations of what the schema lacks. Raises UNKNOWN_ATTRIBUTE if it is strict."""
     prepared = database.prepare(forms, hold, idents)
     more = declarations(prepared.schema)

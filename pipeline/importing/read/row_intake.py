@@ -24,7 +24,7 @@ from adalog.pipeline.importing.read.typed_columns import constant
 from adalog.store.database import Database
 from adalog.store.values.attribute import FIRST_OWN_IDENT, Attribute
 from adalog.store.values.schema import Schema
-from adalog.store.writer.exclusive import Hold
+from adalog.store.writer.exclusive import ExclusiveWriter
 
 _ID: Final = Keyword("db/ident")
 _TYPE: Final = Keyword("db/valueType")
@@ -55,7 +55,7 @@ class RowIntake:
         sources = map(_with_what_is_there, self._plan.sources, self._files)
         self._plan = replace(self._plan, sources=tuple(sources))
 
-    def found(self, forms: Sequence[Any], hold: Hold | None) -> ImportBasis:
+    def found(self, forms: Sequence[Any], hold: ExclusiveWriter | None) -> ImportBasis:
         declarations = partial(_declarations, self._plan, self._files)
         prepared = prepare_declared(self._database, forms, hold, declarations)
         identities = _identities(self._plan, prepared.schema)

@@ -29,9 +29,9 @@ from adalog.executor.turns.lanes import LaneSlots
 from adalog.executor.turns.scheduler import Scheduler
 from adalog.executor.turns.submission import Turns
 from adalog.planner.explain.explanation import text_of
-from adalog.planner.model.multiplicity import Dropped
+from adalog.planner.model.multiplicity import DroppedRows
 from adalog.planner.order.duplicates import diagnostics as dropped_duplicates
-from adalog.planner.scope.suspected import told
+from adalog.planner.scope.pending_warnings import diagnostics_of
 from adalog.planner.scope.unknown_names import in_entities, in_pattern
 from adalog.store.database import Database
 from adalog.store.snapshot.snapshot import Snapshot
@@ -183,7 +183,7 @@ class Pool:
                 in_pattern(pattern, database, f"the pattern given for {name}")
                 for name, pattern, database in given_patterns(question)
             )
-            return (*found, *told(tuple(chain.from_iterable(given))))[: MOST + 1]
+            return (*found, *diagnostics_of(tuple(chain.from_iterable(given))))[: MOST + 1]
 
     def known_diagnostics(self, question: Question) -> tuple[Diagnostic, ...] | None:
         """The same where it takes no time, since they were found before; else None."""
@@ -196,11 +196,11 @@ class Pool:
             return known
         return await self.threaded(Cancel(question.deadline), lambda cancel: self.diagnostics(question, cancel))
 
-    def found_out(self, question: Question, dropped: Mapping[str, Dropped]) -> tuple[Diagnostic, ...]:
+    def found_out(self, question: Question, dropped: Mapping[str, DroppedRows]) -> tuple[Diagnostic, ...]:
         """What a run found to be probably not meant. `dropped`: as in its result."""
         return tuple(dropped_duplicates(question.outline, question.databases, dropped)) if dropped else ()
 
-    async def afound_out(self, question: Question, dropped: Mapping[str, Dropped]) -> tuple[Diagnostic, ...]:
+    async def afound_out(self, question: Question, dropped: Mapping[str, DroppedRows]) -> tuple[Diagnostic, ...]:
         """The same for an event loop."""
         if not dropped:
             return ()
@@ -213,7 +213,7 @@ class Pool:
         cancel = _sooner(cancel, question.deadline)
         diagnostics = self.diagnostics(question, cancel)
         shown = self.engine.explain(question, cancel, analyze=analyze)
-        dropped = {name: Dropped(**each) for name, each in shown.get("dropped", {}).items()}
+        dropped = {name: DroppedRows(**each) for name, each in shown.get("dropped", {}).items()}
         diagnostics = (*diagnostics, *self.found_out(question, dropped))
         shown["live"] = live_of(question)
         return Explanation(text_of(shown), shown, diagnostics)
@@ -249,7 +249,7 @@ class Pool:
         )
         with watching(cancel.check):
             found = (*in_pattern(pattern, snapshot), *in_entities(nothing, snapshot))
-            return maps, values, told(found)
+            return maps, values, diagnostics_of(found)
 
     async def threaded(self, cancel: Cancel, work: Callable[[Cancel], T], cost: float = 0.0) -> T:
         """The outcome of any work as `Turns.threaded` gives it."""

@@ -15,7 +15,7 @@ from adalog.datalog.errors import AdalogError, Code
 from adalog.store.checkpoint.files import Files, FolderFiles, shared_files
 from adalog.store.checkpoint.replay import opened
 from adalog.store.files import leases
-from adalog.store.files.folder import Layout, check_is_folder, holds_database, is_address
+from adalog.store.files.folder import FolderLayout, check_is_folder, holds_database, is_address
 from adalog.store.files.place import place_of
 from adalog.store.log.entry import now_ms
 from adalog.store.log.log import Log
@@ -43,7 +43,7 @@ def read_folder(location: str) -> Snapshot:
 
 
 @dataclass(frozen=True)
-class Source:
+class LogSource:
     """A database's log up to transaction t, and the files beside it, where there are any at hand. at: a moment at
     which there was no later transaction, in milliseconds since 1970."""
 
@@ -54,7 +54,7 @@ class Source:
 
 
 @contextmanager
-def source_of(location: str, segments: str | None = None) -> Iterator[Source]:
+def source_of(location: str, segments: str | None = None) -> Iterator[LogSource]:
     """The database of a folder or server as it is now. segments: where a server's gateways share files.
 
     Raises as `read_folder` does, but reads no segment.
@@ -64,7 +64,7 @@ def source_of(location: str, segments: str | None = None) -> Iterator[Source]:
             folder = held_folder(location)
             log = Log.reading(folder.log, folder.imported)
             opening.callback(log.close)
-            yield Source(log, FolderFiles(folder), now_ms(), log.newest())
+            yield LogSource(log, FolderFiles(folder), now_ms(), log.newest())
             return
         server = ServerLog(location, only_reads=True)
         opening.callback(server.close)
@@ -73,13 +73,13 @@ def source_of(location: str, segments: str | None = None) -> Iterator[Source]:
             place = place_of(segments, server.identity)
             files = opening.enter_context(shared_files(place, lambda: published(server.engine)))
             server.files_folder = files.imported
-        yield Source(server, files, now_ms(), server.newest())
+        yield LogSource(server, files, now_ms(), server.newest())
 
 
-def held_folder(location: str) -> Layout:
+def held_folder(location: str) -> FolderLayout:
     """A folder with a database in it. Raises BACKEND_UNAVAILABLE."""
     check_is_folder(location)
-    folder = Layout(Path(location))
+    folder = FolderLayout(Path(location))
     try:
         held = holds_database(folder.path)
     except OSError as error:

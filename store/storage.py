@@ -10,8 +10,8 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from adalog.store.checkpoint.adoption import remove_unfinished
-from adalog.store.checkpoint.coordination import Folding, Neighbours
-from adalog.store.checkpoint.shared_checkpoints import Sharing
+from adalog.store.checkpoint.coordination import FoldCoordinator, FolderPeers
+from adalog.store.checkpoint.shared_checkpoints import SharedCheckpoints
 from adalog.store.files.copy_folder import copy_folder
 from adalog.store.files.folder import Folder, check_is_folder
 from adalog.store.files.folder_check import check_folder
@@ -24,7 +24,7 @@ from adalog.store.log.shared_log import SharedFileLog
 
 
 @dataclass(frozen=True, slots=True)
-class Siblings:
+class ProcessGroup:
     """The processes of one server that share a database. lock: the descriptor of the folder's lock, which one holds
     for all; None where the log is on a server. alone: no other has the folder open yet.
 
@@ -39,7 +39,7 @@ class Siblings:
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class Storage:
     """folder: where segments and imported files are; of a log on a server the copies of what gateways share.
     folding: how those who share it fold; None where nobody else does. is_copy: the folder's checkpoint is of use
     only where it fits the log. is_alone: nobody else is at it, so that checkpoints may be made while it is opened.
@@ -47,21 +47,21 @@ class Ground:
 
     log: Log
     folder: Folder | None = None
-    folding: Folding | None = None
+    folding: FoldCoordinator | None = None
     is_copy: bool = False
     is_alone: bool = False
 
 
-def in_memory(keys: KeyMemory, undo: ExitStack) -> Ground:
+def in_memory(keys: KeyMemory, undo: ExitStack) -> Storage:
     """One that ends with the process. undo: what is opened here is closed by it; so below."""
     log = Log.in_memory(keys)
     undo.callback(log.close)
-    return Ground(log)
+    return Storage(log)
 
 
 def in_folder(
-    location: str, keys: KeyMemory, siblings: Siblings | None, undo: ExitStack, *, shared: bool
-) -> Ground:
+    location: str, keys: KeyMemory, siblings: ProcessGroup | None, undo: ExitStack, *, shared: bool
+) -> Storage:
     """A data folder, made if need be; what earlier processes left unfinished goes. Raises as `Database.open`."""
     check_is_folder(location)
     check_folder(Path(location))
@@ -78,18 +78,18 @@ def in_folder(
     if is_alone:
         folder.remove_halves()
         remove_unfinished(folder, log)
-    return Ground(log, folder, Neighbours(folder) if folder.is_shared else None, is_alone=is_alone)
+    return Storage(log, folder, FolderPeers(folder) if folder.is_shared else None, is_alone=is_alone)
 
 
 def on_server(
     location: str,
     keys: KeyMemory,
-    siblings: Siblings | None,
+    siblings: ProcessGroup | None,
     undo: ExitStack,
     *,
     segments: str | None,
     copy: str | None,
-) -> Ground:
+) -> Storage:
     """A PostgreSQL server's log. segments, copy: as of `Database.open`."""
     log = ServerLog(location, keys)
     undo.callback(log.close)
@@ -101,17 +101,17 @@ def on_server(
 
 
 def _beside(
-    log: ServerLog, siblings: Siblings | None, undo: ExitStack, *, segments: str | None, copy: str | None
-) -> Ground:
+    log: ServerLog, siblings: ProcessGroup | None, undo: ExitStack, *, segments: str | None, copy: str | None
+) -> Storage:
     """A server's log with the files that gateways share, or keep of it."""
     if segments is None and copy is None:
-        return Ground(log, is_copy=True)
+        return Storage(log, is_copy=True)
     folder = undo.enter_context(copy_folder(copy, log.identity))
     log.files_folder = folder.imported
     if segments is None:
-        return Ground(log, folder, is_copy=True, is_alone=True)
-    folding = Sharing(Publication(log.engine), folder, place_of(segments, log.identity))
+        return Storage(log, folder, is_copy=True, is_alone=True)
+    folding = SharedCheckpoints(Publication(log.engine), folder, place_of(segments, log.identity))
     undo.callback(folding.close)
     log.keep, log.bring = folding.keep_imported, folding.bring_imported
     folding.begin()
-    return Ground(log, folder, folding, is_copy=True, is_alone=siblings is not None and siblings.alone)
+    return Storage(log, folder, folding, is_copy=True, is_alone=siblings is not None and siblings.alone)

@@ -16,14 +16,13 @@ from numpy.typing import NDArray
 from adalog.datalog.aggregates import WEIGHTED, aggregate
 from adalog.datalog.ast import FindAggregate, FindElement
 from adalog.datalog.errors import AdalogError
-from adalog.datalog.watched import Watched
+from adalog.datalog.watched import WatchedList
 from adalog.executor.answer.decoding import decoded
 from adalog.executor.bounds.budget import Held
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.join.batch import Batch, Column, check_total, stack
 from adalog.executor.kernels import group_kernels
 from adalog.executor.kernels.sum_kernels import exact_sums
-from adalog.planner.model.logical import WEIGHT
 from adalog.store.values.codes import Scratch
 from adalog.store.values.layout import LONG_MAX, LONG_MIN, TAG_DOUBLE, TAG_FLOAT, tags_of
 
@@ -72,10 +71,10 @@ def _aggregated(rows: Batch, elements: Sequence[FindElement], values: Scratch, c
         group, first = group_kernels.group_rows(stack(rows.columns[name] for name in plain), cancel.check)
     else:
         group, first = np.zeros(rows.size, np.int64), np.zeros(1, np.int64)
-    weight = rows.columns.get(WEIGHT)
+    weight = rows.weight
     if weight is not None:
         check_total(weight)
-    groups = Groups(group, np.ones(rows.size, np.int64) if weight is None else weight, len(first), values, cancel)
+    groups = Groups(group, rows.weights(), len(first), values, cancel)
     made: list[Column] = []
     for element in elements:
         cancel.check()
@@ -184,7 +183,7 @@ def _by_values(element: FindAggregate, codes: Column, groups: Groups) -> Column:
                 weights = repeats[start:end].tolist() if weighty else None
                 group: list[Any] = objects[start:end].tolist()
                 if end - start > _WORK:
-                    group = Watched(group, cancel.check)
+                    group = WatchedList(group, cancel.check)
                 try:
                     yield aggregate(element.name, arguments, group, weights)
                 except AdalogError as error:

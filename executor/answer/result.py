@@ -17,7 +17,7 @@ from adalog.executor.answer.decoding import decoded_distinct
 from adalog.executor.bounds.budget import Held
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.join.batch import Column as Codes
-from adalog.planner.model.multiplicity import Dropped
+from adalog.planner.model.multiplicity import DroppedRows
 from adalog.store.values.codes import Coder, Scratch
 from adalog.store.values.layout import (
     TAG_BIGDEC,
@@ -107,7 +107,7 @@ class Result:
     pulled: Mapping[int, PulledColumn] = field(default_factory=dict)
     decoded: Sequence[DecodedColumn] = ()
     question: Question | None = None
-    dropped: Mapping[str, Dropped] = field(default_factory=dict)
+    dropped: Mapping[str, DroppedRows] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return self.size

@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from adalog.datalog.values import BigInt, Float, Keyword, Symbol, Uri
 from adalog.executor.answer.result import Result, type_of
-from adalog.planner.model.multiplicity import Dropped
+from adalog.planner.model.multiplicity import DroppedRows
 from adalog.store.files.packing import instant, milliseconds, pack_as_written, unpack
 from adalog.store.values.layout import tags_of
 
@@ -92,7 +92,7 @@ class CacheEntry:
 
     columns: tuple[StoredColumn, ...]
     engine: str = ""
-    dropped: Mapping[str, Dropped] = field(default_factory=dict)
+    dropped: Mapping[str, DroppedRows] = field(default_factory=dict)
 
     @property
     def nbytes(self) -> int:
@@ -197,7 +197,7 @@ def decode(key: bytes, data: bytes, seal: Seal = UNSIGNED) -> CacheEntry:
     return CacheEntry(columns, engine, dropped)
 
 
-def _dropped(said: Any) -> dict[str, Dropped]:
+def _dropped(said: Any) -> dict[str, DroppedRows]:
     """What an entry's text says fell together. Raises ValueError for anything else."""
     if not isinstance(said, dict):
         raise ValueError("no numbers by their rules")
@@ -205,7 +205,7 @@ def _dropped(said: Any) -> dict[str, Dropped]:
     for name, pair in said.items():
         match pair:
             case [int() as number, bool() as exact] if not isinstance(number, bool):
-                found[name] = Dropped(number, exact)
+                found[name] = DroppedRows(number, exact)
             case _:
                 raise ValueError(f"no number and whether it is exact: {pair}")
     return found

@@ -21,11 +21,10 @@ from adalog.executor.evaluation.fixpoint import Fixpoint, StratumCounts, derived
 from adalog.executor.facts.facts import DerivedRelation
 from adalog.executor.join.batch import Batch, Column, concatenate
 from adalog.executor.join.driver import Driver
-from adalog.executor.join.generic_join import LevelCounts
-from adalog.executor.join.step import forget_scratch
+from adalog.executor.join.level import LevelCounts
+from adalog.executor.join.shortcuts.intersection import forget_scratch
 from adalog.executor.question.inputs import Inputs
-from adalog.planner.model.logical import WEIGHT
-from adalog.planner.model.multiplicity import Dropped
+from adalog.planner.model.multiplicity import DroppedRows
 from adalog.planner.model.plan import Plan
 from adalog.store.values.codes import Scratch
 
@@ -58,7 +57,7 @@ class Collector:
 
     def __post_init__(self) -> None:
         self._held = Held(self.cancel.budget)
-        self._kept = frozenset((*self.names, WEIGHT))
+        self._kept = frozenset(self.names)
 
     def __call__(self, batch: Batch) -> bool:
         batch = batch.only(self._kept)
@@ -128,7 +127,7 @@ class JoinOutcome:
     strata: list[StratumCounts] = field(default_factory=list)
     tasks: list[TaskCounts] = field(default_factory=list)
     parts: list[ParquetPart] | None = None
-    dropped: Mapping[str, Dropped] = field(default_factory=dict)
+    dropped: Mapping[str, DroppedRows] = field(default_factory=dict)
 
 
 def run_join(plan: Plan, inputs: Inputs, run: Run, *, most: int | None) -> JoinOutcome:
@@ -138,7 +137,7 @@ def run_join(plan: Plan, inputs: Inputs, run: Run, *, most: int | None) -> JoinO
         return JoinOutcome(collector.rows(), [LevelCounts() for _ in plan.levels])
     relations: Mapping[str, Sequence[Column] | DerivedRelation] = inputs.relations
     strata: list[StratumCounts] = []
-    fallen: Mapping[str, Dropped] = {}
+    fallen: Mapping[str, DroppedRows] = {}
     if plan.program.strata:
         fixpoint = Fixpoint(plan, inputs, inputs.start, run)
         relations, strata, fallen = fixpoint.relations_read(), fixpoint.counts, fixpoint.dropped

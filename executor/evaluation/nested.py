@@ -29,7 +29,7 @@ from adalog.datalog.ast import (
 )
 from adalog.datalog.errors import AdalogError, Code, Position
 from adalog.datalog.values import EdnMap, EdnSet
-from adalog.datalog.watched import Watched
+from adalog.datalog.watched import WatchedList
 from adalog.executor.answer.aggregates import aggregated
 from adalog.executor.answer.result import Result, place_of, sorted_rows
 from adalog.executor.bounds.budget import Held
@@ -42,7 +42,7 @@ from adalog.executor.join.generic_join import GenericJoin
 from adalog.executor.kernels import group_kernels
 from adalog.executor.pull.find import pull_shown
 from adalog.executor.question.inputs import Inputs, constant_codes, entities_named
-from adalog.planner.model.logical import WEIGHT, Subquery
+from adalog.planner.model.logical import Subquery
 from adalog.planner.model.plan import Plan, inner_plan
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.layout import NIL, tags_of
@@ -83,7 +83,7 @@ class Gathered:
     def rows(self) -> Batch:
         """All rows, each once."""
         if not self.batches:
-            return Batch(0, {name: np.empty(0, np.int64) for name in self.names if name != WEIGHT})
+            return Batch(0, {name: np.empty(0, np.int64) for name in self.names})
         whole = concatenate(self.batches).distinct()
         if whole.size > self.most:
             raise AdalogError(
@@ -265,7 +265,7 @@ class NestedCall:
 
     def _joined(self, asked: Sequence[tuple[int, ...]], most: int, held: Held) -> Batch:
         """The distinct rows of all argument tuples, each with its number."""
-        gathered = Gathered(frozenset((SEED, WEIGHT, *self.plan.answer)), most, self.position, held)
+        gathered = Gathered(frozenset((SEED, *self.plan.answer)), most, self.position, held)
         columns = {
             name: np.array(codes, np.int64)
             for name, codes in zip(self.subquery.inputs, zip(*asked, strict=True), strict=True)
@@ -307,5 +307,7 @@ class NestedCall:
         if binding is None or (isinstance(binding, ScalarBinding) and not tags_of(column).any()):
             return column
         codes, places = np.unique(column, return_inverse=True)
-        named = np.array([self._named(binding, code) for code in Watched(codes.tolist(), self.run.cancel.check)])
+        named = np.array(
+            [self._named(binding, code) for code in WatchedList(codes.tolist(), self.run.cancel.check)]
+        )
         return named[places].astype(np.int64)

@@ -10,16 +10,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from adalog.executor.extenders.pairs import PairExtender
 from adalog.executor.extenders.patterns import Patterns
 from adalog.executor.facts.closure_facts import ClosureFacts, Edges
 from adalog.executor.facts.maintained import MaintainedFacts
 from adalog.executor.follow.bodies import Changed, Step
 from adalog.executor.follow.stratum import MaintainedStratum, TooManyError
 from adalog.executor.join.batch import Column
-from adalog.executor.join.extender import PairExtender
-from adalog.planner.delta.rules import Start
+from adalog.planner.delta.rules import DeltaJoin
 from adalog.planner.model.logical import DatomAtom
-from adalog.planner.model.program import Closure, Derived
+from adalog.planner.model.program import Closure, RuleRelation
 from adalog.store.tries.relation import Relation
 from adalog.store.tries.trie import EMPTY, Trie, distinct
 
@@ -35,7 +35,7 @@ class ClosureStratum(MaintainedStratum):
         assert self.stratum.closure is not None
         return self.stratum.closure
 
-    def _new(self, relation: Derived) -> MaintainedFacts:
+    def _new(self, relation: RuleRelation) -> MaintainedFacts:
         self.facts = ClosureFacts(self._closure.fixed, self.joins.take)
         self.edges = None
         self.exits = [rule for rule in self.rules if not rule.onward]
@@ -115,7 +115,7 @@ class ClosureStratum(MaintainedStratum):
         self._time += 1
         return self._time
 
-    def _pairs(self, start: Start | None, changed: Changed) -> tuple[Column, Column]:
+    def _pairs(self, start: DeltaJoin | None, changed: Changed) -> tuple[Column, Column]:
         """The edges that came or went, from start to end."""
         if start is None:
             return EMPTY.values, EMPTY.values

@@ -9,9 +9,9 @@ from adalog.executor.answer.aggregates import aggregated
 from adalog.executor.facts.maintained import MaintainedFacts
 from adalog.executor.follow.bodies import Joins, Step
 from adalog.executor.join.batch import Batch
-from adalog.planner.delta.rules import Joined
+from adalog.planner.delta.rules import BodyJoin
 from adalog.planner.model.logical import AndNode, RelationAtom
-from adalog.planner.model.program import Derived
+from adalog.planner.model.program import RuleRelation
 from adalog.planner.model.version import Version
 
 
@@ -21,7 +21,7 @@ class RuleGroups:
     A group that a row came to or went from is aggregated again. `name`: the rows', for joins.
     """
 
-    def __init__(self, relation: Derived, result: MaintainedFacts, joins: Joins) -> None:
+    def __init__(self, relation: RuleRelation, result: MaintainedFacts, joins: Joins) -> None:
         self.name = f"{relation.name} ungrouped"
         self.rows = MaintainedFacts(relation.arity, joins.take)
         self.result = result
@@ -33,7 +33,7 @@ class RuleGroups:
             for name, each in zip(self.names, relation.aggregates, strict=True)
         ]
         self._own, self._shown = (
-            Joined(
+            BodyJoin(
                 AndNode((RelationAtom(name, self.names, derived=True, version=Version.NEW),)), self.keys, self.names
             )
             for name in (self.name, relation.name)

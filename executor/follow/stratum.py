@@ -16,9 +16,9 @@ from adalog.executor.facts.maintained import BestMaintained, MaintainedFacts
 from adalog.executor.follow.bodies import Changed, Joins, Step, of_atom, with_constants
 from adalog.executor.follow.rule_groups import RuleGroups
 from adalog.executor.join.batch import Batch, Column, Mask
-from adalog.planner.delta.rules import Joined, Moving, RuleBodies, Start, bodies_of
+from adalog.planner.delta.rules import BodyJoin, DeltaJoin, Moving, RuleBodies, bodies_of
 from adalog.planner.model.logical import RelationAtom
-from adalog.planner.model.program import Derived, Stratum
+from adalog.planner.model.program import RuleRelation, Stratum
 from adalog.store.tries.trie import distinct
 from adalog.store.values.codes import Scratch
 from adalog.store.values.layout import LONG_MAX, LONG_MIN, TAG_DOUBLE, tags_of
@@ -63,7 +63,7 @@ class MaintainedStratum:
             each.name: [rule for rule in self.rules if rule.target == each.name] for each in stratum.relations
         }
         self.below = [start.atom for rule in self.rules for start in rule.entering]
-        self.onward: dict[str, list[tuple[RuleBodies, Start]]] = {each.name: [] for each in stratum.relations}
+        self.onward: dict[str, list[tuple[RuleBodies, DeltaJoin]]] = {each.name: [] for each in stratum.relations}
         for rule in self.rules:
             for start in rule.onward:
                 assert isinstance(start.atom, RelationAtom)
@@ -88,7 +88,7 @@ class MaintainedStratum:
         """Bytes kept beside the facts."""
         return 0
 
-    def _new(self, relation: Derived) -> MaintainedFacts:
+    def _new(self, relation: RuleRelation) -> MaintainedFacts:
         if not relation.aggregates or not self.stratum.recursive:
             return MaintainedFacts(relation.arity, self.joins.take)
         place = next(i for i, name in enumerate(relation.aggregates) if name is not None)
@@ -164,7 +164,7 @@ class MaintainedStratum:
         for groups in self._groups.values():
             groups.group(step)
 
-    def _joined(self, start: Start, batch: Batch, step: Step) -> list[Column]:
+    def _joined(self, start: DeltaJoin, batch: Batch, step: Step) -> list[Column]:
         return self.joins.rows(start.joined, with_constants(batch, start.joined, step))
 
     def _take(
@@ -219,7 +219,7 @@ class MaintainedStratum:
         return held
 
     def _ask(
-        self, step: Step, rule: RuleBodies, joined: Joined, rows: Column, held: Mask, *, earlier: bool = False
+        self, step: Step, rule: RuleBodies, joined: BodyJoin, rows: Column, held: Mask, *, earlier: bool = False
     ) -> None:
         """Marks those of the facts not marked yet which a rule derives."""
         facts = self._facts[rule.target]

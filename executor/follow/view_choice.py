@@ -12,7 +12,7 @@ from adalog.executor.follow.undated import UndatedQuestion
 from adalog.executor.follow.view import LiveView
 from adalog.executor.question.arguments import BasisArgument, matched
 from adalog.executor.question.question import Question
-from adalog.planner.maintenance.maintenance import Maintenance
+from adalog.planner.maintenance import Maintenance
 
 MAINTAINED: Final = "maintained"
 # A part takes up to a millisecond to be planned: two seconds or so for a query, once.

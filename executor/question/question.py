@@ -21,7 +21,7 @@ from adalog.executor.question.arguments import BasisArgument, matched, relations
 from adalog.executor.question.cost import arguments_cost, few
 from adalog.executor.question.request import QueryRequest
 from adalog.planner.scope.outline import Outline, outline_of
-from adalog.planner.scope.suspected import Suspected, told
+from adalog.planner.scope.pending_warnings import PendingWarning, diagnostics_of
 from adalog.planner.scope.suspicions import suspicions
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.bootstrap import IDENT
@@ -50,7 +50,7 @@ class Question:
     args: tuple[Any, ...]
     databases: Mapping[str, Snapshot]
     snapshot: Snapshot
-    about_arguments: tuple[Suspected, ...]
+    about_arguments: tuple[PendingWarning, ...]
     started: float
     deadline: float | None
     arguments_cost: float
@@ -128,7 +128,7 @@ class Questions:
                 found = suspicions(question.outline, question.databases)
                 weight = weight_of_text(question.text) + sum(len(each.message) for each in found)
                 self._found.put(_seen(question), found, weight)
-            return (*told(question.about_arguments), *found)[: MOST + 1]
+            return (*diagnostics_of(question.about_arguments), *found)[: MOST + 1]
 
     def known_diagnostics(self, question: Question) -> tuple[Diagnostic, ...] | None:
         """The same where they were found before and there are none of its arguments, else None."""

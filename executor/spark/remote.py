@@ -25,12 +25,12 @@ from adalog.executor.bounds.run import Run
 from adalog.executor.evaluation.fixpoint import StratumCounts
 from adalog.executor.evaluation.local import JoinOutcome, TaskCounts, collector_for
 from adalog.executor.join.batch import Batch, Column
-from adalog.executor.join.generic_join import LevelCounts
+from adalog.executor.join.level import LevelCounts
 from adalog.executor.prediction import ClusterCapacity
 from adalog.executor.question.inputs import Inputs
 from adalog.executor.spark.engine import SparkEngine
 from adalog.executor.spark.made_values import translated
-from adalog.planner.model.multiplicity import Dropped
+from adalog.planner.model.multiplicity import DroppedRows
 from adalog.planner.model.plan import Plan
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.codes import Scratch
@@ -68,7 +68,7 @@ class RemoteAnswer:
     tasks: Sequence[TaskCounts]
     parts: Sequence[ParquetPart] | None
     made: Sequence[Any]
-    dropped: Mapping[str, Dropped] = field(default_factory=dict)
+    dropped: Mapping[str, DroppedRows] = field(default_factory=dict)
 
 
 SendJoin = Callable[[RemoteJoin], Generator[RemoteAnswer | None]]

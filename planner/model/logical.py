@@ -21,11 +21,8 @@ from adalog.datalog.ast import (
     Source,
 )
 from adalog.datalog.errors import Position
-from adalog.planner.model.places import Places
+from adalog.planner.model.places import VariablePlaces
 from adalog.planner.model.version import Version
-
-# A column that travels through a join beside the variables, whose name they cannot have.
-WEIGHT = "#weight"
 
 Term = str | Const | LookupRef | None
 """A variable's unique name, a constant, a lookup ref by constants, or None for a blank."""
@@ -39,7 +36,7 @@ class InnerPlan(Protocol):
         """The estimated rows."""
 
     @property
-    def places(self) -> Places:
+    def places(self) -> VariablePlaces:
         """Where the values of its variables stand."""
 
 

@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Sequence
 
 from adalog.planner.model.logical import (
-    WEIGHT,
     AndNode,
     DatomAtom,
     Leaf,
@@ -27,7 +26,7 @@ from adalog.planner.model.logical import (
     with_terms,
 )
 from adalog.planner.model.version import Version
-from adalog.planner.order.dependencies import Dependency, determined_by
+from adalog.planner.order.dependencies import FunctionalDependency, determined_by
 
 
 def blank_singletons(body: AndNode, needed: frozenset[str]) -> AndNode:
@@ -63,7 +62,7 @@ def project(
     estimates: tuple[float, ...],
     needed: frozenset[str],
     counted: frozenset[str],
-    dependencies: Sequence[Dependency],
+    dependencies: Sequence[FunctionalDependency],
 ) -> tuple[LevelPlan, ...]:
     """The levels of an order. `counted`: those of `needed` that the answer only counts (a weighted join).
 
@@ -86,7 +85,7 @@ def project(
         alive |= {name}
         kept = frozenset(x for x in alive if x in needed or last_use.get(x, -1) > i)
         kept -= frozenset(x for x in counted if last_use.get(x, -1) <= i)
-        keep = kept | (frozenset((WEIGHT,)) if counted else frozenset()) if kept != alive else None
+        keep = kept if kept != alive else None
         bound = [each for each in dependencies if all(rank[x] <= i for x in each.span)]
         merge = i in ends or not alive <= determined_by(kept.union(given), bound)
         only_counted = bool(counted) and name in counted and name not in kept
@@ -95,7 +94,7 @@ def project(
     return tuple(levels)
 
 
-def repeats(body: AndNode, needed: frozenset[str], dependencies: Sequence[Dependency]) -> bool:
+def repeats(body: AndNode, needed: frozenset[str], dependencies: Sequence[FunctionalDependency]) -> bool:
     """Whether rows can repeat: the answer's variables do not determine some variable of the join."""
     known = determined_by(needed, dependencies)
     return any(name not in known for item in leaves(body) for name in variables(item))

@@ -18,7 +18,7 @@ from adalog.schema.request.transaction_wait import reached
 from adalog.schema.writing.scalars import EDN, Long
 
 if TYPE_CHECKING:
-    from adalog.store.snapshot.snapshot import Snapshot, Start
+    from adalog.store.snapshot.snapshot import Snapshot, SpeculationStart
 
 # GraphQL's `with`, which Python keeps for itself.
 With = Annotated[
@@ -91,7 +91,7 @@ async def _applied(
     services: Services,
     basis: Snapshot,
     tx: str,
-    start: Start | None,
+    start: SpeculationStart | None,
     deadline: float | None,
     told: list[Diagnostic] | None,
 ) -> Snapshot:

@@ -16,7 +16,7 @@ from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.question.arguments import BasisArgument
 from adalog.executor.question.cost import few
 from adalog.executor.question.request import QueryRequest
-from adalog.planner.scope.suspected import told as described
+from adalog.planner.scope.pending_warnings import diagnostics_of as described
 from adalog.planner.scope.unknown_names import in_components
 from adalog.schema.arguments.speculation import With, at_cursor, cursor_on, read_snapshot
 from adalog.schema.arguments.values import BasisInput, describe_arguments, read_arguments
@@ -35,7 +35,7 @@ from adalog.schema.writing.rows import Page
 from adalog.schema.writing.scalars import EDN, JSON, Long
 
 if TYPE_CHECKING:
-    from adalog.store.snapshot.index import Span
+    from adalog.store.snapshot.index import DatomSpan
     from adalog.store.snapshot.snapshot import Snapshot
 
 Info = strawberry.Info[Context, None]
@@ -73,7 +73,7 @@ async def _read(
     """Long arguments are read on another thread. `parts`: what else the question consists of; None: no pages."""
     for name, given in (("args", args), ("argsEdn", args_edn)):
         if given is not None and len(given) > _MOST_ARGUMENTS:
-            raise exceeded(f"arguments in {name}", _MOST_ARGUMENTS, None)
+            raise exceeded(f"arguments in {name}", _MOST_ARGUMENTS)
 
     def read(_: Cancel) -> _Asked:
         arguments = read_arguments(services.database, args, args_edn)
@@ -287,7 +287,7 @@ class QueryFields:
             snapshot, start = await at_cursor(services, cursor, with_, within.deadline, told), cursor.offset
         held = RepeatedWork(prepaid.add)
 
-        def find(cancel: Cancel) -> tuple[list[Span], tuple[Diagnostic, ...]]:
+        def find(cancel: Cancel) -> tuple[list[DatomSpan], tuple[Diagnostic, ...]]:
             held.begin()
             leading = tuple(_component(number, text) for number, text in enumerate(components or ()))
             found = []

@@ -14,7 +14,7 @@ from adalog.datalog.values import EdnMap
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.pool import PullRequest
 from adalog.executor.question.cost import few
-from adalog.planner.scope.readings import entity_named
+from adalog.planner.scope.interpretation import entity_named
 from adalog.schema.arguments.speculation import read_snapshot
 from adalog.schema.request.budget import JsonChunks, RepeatedWork, ResponseBudget
 from adalog.schema.request.limits import exceeded

@@ -26,7 +26,7 @@ from adalog.schema.writing.encoding import Encoding, encode, iso
 from adalog.schema.writing.rows import PART_BYTES, Page
 from adalog.schema.writing.scalars import JSON, SAFE, Long, write_long
 from adalog.store.database import Datom, TxReport
-from adalog.store.snapshot.index import Span
+from adalog.store.snapshot.index import DatomSpan
 from adalog.store.values.datom import nothing_to_tell
 
 
@@ -193,7 +193,7 @@ _FEW_DATOMS: Final = 200
 class Datoms:
     """Datoms as columns, decoded as they are written: lists of them, and spans of an index, which are paid for."""
 
-    parts: Sequence[Sequence[Datom] | Span]
+    parts: Sequence[Sequence[Datom] | DatomSpan]
     encoding: Encoding
     deadline: float | None = None
     prepaid: Prepaid | None = None
@@ -214,7 +214,7 @@ class Datoms:
             for start in range(0, len(part), _DATOMS_AT_ONCE):
                 cancel.check()
                 stop = start + _DATOMS_AT_ONCE
-                some = part.cut(start, stop).datoms() if isinstance(part, Span) else part[start:stop]
+                some = part.cut(start, stop).datoms() if isinstance(part, DatomSpan) else part[start:stop]
                 yield from (_SomeDatoms(each, self.encoding) for each in light_parts(some))
 
 

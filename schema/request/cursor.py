@@ -19,7 +19,7 @@ import orjson
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.live.subscribers.resume import ResumeTokens
 from adalog.store.files.formats import RELEASE
-from adalog.store.snapshot.snapshot import Start
+from adalog.store.snapshot.snapshot import SpeculationStart
 
 if TYPE_CHECKING:
     from adalog.store.database import Database
@@ -40,7 +40,7 @@ class Cursor:
     t: int
     since: int | None = None
     history: bool = False
-    start: Start | None = None
+    start: SpeculationStart | None = None
 
 
 class Cursors:
@@ -70,7 +70,7 @@ class Cursors:
         if not hmac.compare_digest(signature, self._sign(body)):
             raise _refused("was not made by this database and this release of adalog, or was changed on the way")
         asked, offset, t, since, history, start = orjson.loads(body)
-        cursor = Cursor(asked, offset, t, since, history, None if start is None else Start(*start))
+        cursor = Cursor(asked, offset, t, since, history, None if start is None else SpeculationStart(*start))
         if cursor.question != question:
             raise _refused("belongs to another query, other arguments or another basis")
         return cursor

@@ -12,10 +12,10 @@ from typing import Final
 from adalog.datalog.errors import AdalogError
 from adalog.store.backup.check_checkpoint import CheckpointCheck, replayed
 from adalog.store.backup.check_log import LogCheck
-from adalog.store.backup.findings import Checked, Findings, Remedies, Tell, said
-from adalog.store.backup.progress import UNWATCHED, Watching
+from adalog.store.backup.findings import CheckReport, Findings, Remedies, Tell, said
+from adalog.store.backup.progress import NO_PROGRESS, BackupProgress
 from adalog.store.checkpoint.files import Files, FolderFiles
-from adalog.store.files.folder import Layout, is_address
+from adalog.store.files.folder import FolderLayout, is_address
 from adalog.store.files.formats import NewerFormat
 from adalog.store.log.log import Log
 from adalog.store.log.server import shown_address
@@ -42,8 +42,8 @@ def check_data(
     *,
     segments: str | None = None,
     deep: bool = False,
-    watching: Watching = UNWATCHED,
-) -> Checked:
+    watching: BackupProgress = NO_PROGRESS,
+) -> CheckReport:
     """Checks the database of a folder or server. segments: where a server's gateways share files. tell: is given
     what is damaged as it is found. deep: the log is replayed too, and what comes of it compared with the segments;
     that takes as much memory as the database.
@@ -57,7 +57,7 @@ def check_data(
             source = holding.enter_context(source_of(location, segments))
             return _checked(source.log, source.files, findings, watching, deep=deep)
         folder = held_folder(location)
-        files, findings = FolderFiles(folder), Findings(Layout.LOG, _FOLDER, tell)
+        files, findings = FolderFiles(folder), Findings(FolderLayout.LOG, _FOLDER, tell)
         holding.enter_context(files.held())
         _check_cursor_key(folder, findings)
         try:
@@ -74,7 +74,9 @@ def check_data(
         return checked
 
 
-def _checked(log: Log, files: Files | None, findings: Findings, watching: Watching, *, deep: bool) -> Checked:
+def _checked(
+    log: Log, files: Files | None, findings: Findings, watching: BackupProgress, *, deep: bool
+) -> CheckReport:
     whole = LogCheck(log, files, findings, watching).run()
     check = None if files is None else CheckpointCheck(log, files, findings, watching)
     checkpoint = None if check is None else check.run()
@@ -97,7 +99,7 @@ def _unused(log: Log, files: FolderFiles) -> int:
     return sum(name not in named for name in held)
 
 
-def _check_cursor_key(folder: Layout, findings: Findings) -> None:
+def _check_cursor_key(folder: FolderLayout, findings: Findings) -> None:
     key = folder.path / "cursor.key"
     if not key.exists():
         return

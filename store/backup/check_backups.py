@@ -10,15 +10,15 @@ from adalog.datalog.errors import AdalogError, Code
 from adalog.store.backup import restoration
 from adalog.store.backup.catalogue import OWNER, Backup, Catalogue, KeptFile, catalogue, owner
 from adalog.store.backup.check import check_data
-from adalog.store.backup.chunks import Chunk, DamagedBackup, read
-from adalog.store.backup.findings import Checked, Finding, Tell
-from adalog.store.backup.progress import UNWATCHED, Watching
+from adalog.store.backup.chunks import DamagedBackup, LogChunk, read
+from adalog.store.backup.findings import CheckReport, Finding, Tell
+from adalog.store.backup.progress import NO_PROGRESS, BackupProgress
 from adalog.store.files.place import FOLDERS, Place
 
 
 def check_backups(
-    place: Place, tell: Tell = lambda _: None, *, deep: bool = False, watching: Watching = UNWATCHED
-) -> Checked:
+    place: Place, tell: Tell = lambda _: None, *, deep: bool = False, watching: BackupProgress = NO_PROGRESS
+) -> CheckReport:
     """Checks all backups of a place, each file once. deep: the newest is restored to a temporary folder, too, and
     that is checked. Raises ARG_INVALID for a place that has no backups."""
     with place.shared():
@@ -33,12 +33,12 @@ def check_backups(
 class _Check:
     """One check under way."""
 
-    def __init__(self, place: Place, found: Catalogue, tell: Tell, watching: Watching) -> None:
+    def __init__(self, place: Place, found: Catalogue, tell: Tell, watching: BackupProgress) -> None:
         self._place = place
         self._catalogue = found
         self._tell = tell
         self._watching = watching
-        self.checked = Checked()
+        self.checked = CheckReport()
 
     def _found(self, error: DamagedBackup, remedy: str) -> None:
         finding = Finding(error.file, error.why, remedy)
@@ -90,16 +90,16 @@ class _Check:
             self._found(error, f'write {{"identity": "{whose}"}} into it')
             return None
 
-    def _of(self, part: Chunk | KeptFile) -> str:
+    def _of(self, part: LogChunk | KeptFile) -> str:
         numbers = [
             str(each.number)
             for each in self._catalogue.backups
-            if part in (each.chunks if isinstance(part, Chunk) else each.files)
+            if part in (each.chunks if isinstance(part, LogChunk) else each.files)
         ]
         few = f"{', '.join(numbers[:5])}{' …' if len(numbers) > 5 else ''}"
         return f"backup{'s' if len(numbers) > 1 else ''} {few}"
 
-    def _chunk(self, chunk: Chunk) -> None:
+    def _chunk(self, chunk: LogChunk) -> None:
         try:
             read(self._place, chunk)
             self._count(chunk.size)
@@ -116,7 +116,7 @@ class _Check:
             lost = "; restoring replays the log instead" if is_segment else "; none of them can be restored"
             self._found(error, self._remedy(file, lost))
 
-    def _remedy(self, part: Chunk | KeptFile, first: str) -> str:
+    def _remedy(self, part: LogChunk | KeptFile, first: str) -> str:
         return (
             f"it is of {self._of(part)}{first}. Delete it and back up again: it is copied anew if the database has "
             "it still"
@@ -159,5 +159,5 @@ class _Check:
                 self._tell(found)
 
 
-def _before(chunk: Chunk) -> str:
+def _before(chunk: LogChunk) -> str:
     return f"; with --t {chunk.first - 1} what comes before it is restored" if chunk.first > 1 else ""

@@ -9,7 +9,7 @@ import numpy as np
 from adalog.datalog.errors import AdalogError
 from adalog.store.backup.findings import Findings, why
 from adalog.store.backup.integrity import block_faults, delta_faults, relation_faults, unknown_values
-from adalog.store.backup.progress import Watching
+from adalog.store.backup.progress import BackupProgress
 from adalog.store.checkpoint.checkpoint import Checkpoint, OutdatedCheckpoint, restored
 from adalog.store.checkpoint.files import Files, size_of
 from adalog.store.files.formats import NewerFormat
@@ -19,18 +19,19 @@ from adalog.store.log.payload import Logged
 from adalog.store.state.head import Head
 from adalog.store.tries.attribute_data import NO_DATA
 from adalog.store.tries.base import Base
-from adalog.store.tries.columns import Columns, Int64s
+from adalog.store.tries.columns import Columns
 from adalog.store.tries.relation import Relation
 from adalog.store.tries.relation_files import block_of, load_base, load_deltas, load_run
 from adalog.store.tries.trie import distinct
 from adalog.store.values import layout
+from adalog.store.values.arrays import Int64s
 from adalog.store.values.codes import Codes
 
 
 class CheckpointCheck:
     """One check under way. log: the one that the checkpoint is of."""
 
-    def __init__(self, log: Log, files: Files, findings: Findings, watching: Watching) -> None:
+    def __init__(self, log: Log, files: Files, findings: Findings, watching: BackupProgress) -> None:
         self._log = log
         self._files = files
         self._findings = findings
@@ -159,7 +160,7 @@ class CheckpointCheck:
                 findings.add(where, f"{head.name_of(attribute)}: {fault}", findings.remedies.wrong)
 
 
-def replayed(log: Log, t: int, findings: Findings, watching: Watching) -> Head | None:
+def replayed(log: Log, t: int, findings: Findings, watching: BackupProgress) -> Head | None:
     """What a log that was read and is whole comes to at transaction t; None where that cannot be made."""
     watching.stage("replaying the log")
     head = Head.empty()

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from adalog.datalog.errors import AdalogError
 from adalog.store.backup.findings import Findings, said, why
-from adalog.store.backup.progress import Watching
+from adalog.store.backup.progress import BackupProgress
 from adalog.store.checkpoint.files import Files, size_of
 from adalog.store.files.formats import NewerFormat
 from adalog.store.files.segment import open_segment
 from adalog.store.files.shared_files import IMPORTED
-from adalog.store.log.entry import Copied, chained
+from adalog.store.log.entry import CopiedEntry, chained
 from adalog.store.log.imported import LoggedFile
 from adalog.store.log.log import Log
 from adalog.store.log.payload import Logged
@@ -21,7 +21,7 @@ from adalog.store.log.payload import Logged
 class LogCheck:
     """One check under way. files: where the files are that entries name; None where nobody said."""
 
-    def __init__(self, log: Log, files: Files | None, findings: Findings, watching: Watching) -> None:
+    def __init__(self, log: Log, files: Files | None, findings: Findings, watching: BackupProgress) -> None:
         self._log = log
         self._files = files
         self._findings = findings
@@ -47,7 +47,7 @@ class LogCheck:
             findings.add_of_log(f"its list of files and its entries differ in {name}")
         return len(findings.checked.findings) == before
 
-    def _entries(self, copies: Iterator[Copied], last: int, total: int) -> set[str]:
+    def _entries(self, copies: Iterator[CopiedEntry], last: int, total: int) -> set[str]:
         """Reads all entries; the files that they name."""
         findings = self._findings
         named: set[str] = set()
@@ -70,7 +70,7 @@ class LogCheck:
             findings.add_of_log(f"transactions {expected} to {last} are missing", expected - 1)
         return named
 
-    def _payload(self, copy: Copied, instant: int) -> set[str]:
+    def _payload(self, copy: CopiedEntry, instant: int) -> set[str]:
         entry, findings = copy.entry, self._findings
         if entry.instant < instant:
             findings.add_of_log(f"transaction {entry.t} is older than the one before it", entry.t - 1)

@@ -27,21 +27,21 @@ from adalog.store.backup.catalogue import (
     publish,
     withdrawn,
 )
-from adalog.store.backup.chunks import Chunk, kept, packed
-from adalog.store.backup.progress import UNWATCHED, Watching
+from adalog.store.backup.chunks import LogChunk, kept, packed
+from adalog.store.backup.progress import NO_PROGRESS, BackupProgress
 from adalog.store.checkpoint.checkpoint import Checkpoint
 from adalog.store.checkpoint.files import Files, segments_of, size_of
-from adalog.store.files.place import FOLDERS, PIECE, Folder, Place
+from adalog.store.files.place import FOLDERS, PIECE, LocalPlace, Place
 from adalog.store.files.segment import MAGIC_BYTES, DamagedSegment, Segment, check_magic
-from adalog.store.log.entry import Copied, chained
+from adalog.store.log.entry import CopiedEntry, chained
 from adalog.store.log.log import Log
-from adalog.store.sources import Source
+from adalog.store.sources import LogSource
 
 _TRAILER: Final = 4
 
 
 @dataclass(frozen=True)
-class Taken:
+class BackupResult:
     """A backup that was taken: its number and transaction, the bytes of all its files, and those that were written
     for it, in so many files. removed: older backups that went. left_out: why the checkpoint is not in it, if it is
     not though there is one."""
@@ -55,7 +55,9 @@ class Taken:
     left_out: str | None = None
 
 
-def take(source: Source, place: Place, keep: int | None = None, watching: Watching = UNWATCHED) -> Taken:
+def take(
+    source: LogSource, place: Place, keep: int | None = None, watching: BackupProgress = NO_PROGRESS
+) -> BackupResult:
     """Takes a backup, then removes all but the newest `keep` ones.
 
     Raises ARG_INVALID for a place that is no place for this database's backups, BASIS_CONFLICT where its backups
@@ -79,7 +81,9 @@ def take(source: Source, place: Place, keep: int | None = None, watching: Watchi
             except AdalogError as error:
                 message = f"backup {backup.number} was taken, but older ones could not be removed: {error.message}"
                 raise AdalogError(error.code, message, retryable=False) from None
-        return Taken(backup.number, backup.t, sum(backup.parts().values()), written, files, removed, left_out)
+        return BackupResult(
+            backup.number, backup.t, sum(backup.parts().values()), written, files, removed, left_out
+        )
 
 
 def prune(place: Place, keep: int) -> list[int]:
@@ -103,7 +107,7 @@ def prune(place: Place, keep: int) -> list[int]:
 
 
 def _check_apart(files: Files | None, place: Place) -> None:
-    if files is None or files.path is None or not isinstance(place, Folder):
+    if files is None or files.path is None or not isinstance(place, LocalPlace):
         return
     data, own = files.path.resolve(), place.path.resolve()
     if own == data or data in own.parents:
@@ -137,7 +141,7 @@ def _check_same_history(log: Log, found: Catalogue, place: Place) -> None:
 class _Taking:
     """One backup under way."""
 
-    def __init__(self, source: Source, place: Place, found: Catalogue, watching: Watching) -> None:
+    def __init__(self, source: LogSource, place: Place, found: Catalogue, watching: BackupProgress) -> None:
         self._log = source.log
         self._files = source.files
         self._at = source.at
@@ -274,15 +278,15 @@ class _Taking:
 
     # The log
 
-    def _chunks(self) -> tuple[list[Chunk], int, int, list[Segment]]:
+    def _chunks(self) -> tuple[list[LogChunk], int, int, list[Segment]]:
         """The chunks, the last instant, the checksum at its end, and the files that its entries name."""
         newest = self._found.newest
-        before: Sequence[Chunk] = () if newest is None else newest.chunks
+        before: Sequence[LogChunk] = () if newest is None else newest.chunks
         last = before[-1].last if before else 0
         if last < self._t:
             before = kept(before, self._log.nbytes(last + 1, self._t + 1, self._t), self._t - last)
         self._watching.stage("copying the log")
-        chunks: list[Chunk] = []
+        chunks: list[LogChunk] = []
         for chunk in before:
             # One that is missing is made again: of the same entries the same file, which older backups need too.
             chunks += (
@@ -296,7 +300,7 @@ class _Taking:
         assert checksum is not None
         return chunks, chunks[-1].instant if chunks else 0, checksum, self._named()
 
-    def _packed(self, checksum: int, after: int, until: int) -> list[Chunk]:
+    def _packed(self, checksum: int, after: int, until: int) -> list[LogChunk]:
         """Writes the entries with after < t <= until; checksum: that of entry `after`."""
         total, done, chunks = self._log.nbytes(after + 1, until + 1, until), 0, []
         for each in packed(self._checked(checksum, after, until), checksum):
@@ -307,7 +311,7 @@ class _Taking:
             done += each.chunk.plain
         return chunks
 
-    def _checked(self, checksum: int, after: int, until: int) -> Iterator[Copied]:
+    def _checked(self, checksum: int, after: int, until: int) -> Iterator[CopiedEntry]:
         t = after
         for copy in self._log.copied(after, until):
             t, checksum = t + 1, chained(checksum, copy.entry)

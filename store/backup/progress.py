@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, Protocol
 
 
-class Watching(Protocol):
+class BackupProgress(Protocol):
     """Who is told how far a job is, and may end it by raising."""
 
     def stage(self, name: str) -> None:
@@ -15,7 +15,7 @@ class Watching(Protocol):
         """So many of the stage's bytes are done."""
 
 
-class Unwatched:
+class NoProgress:
     """Nobody is told."""
 
     def stage(self, name: str) -> None:
@@ -25,4 +25,4 @@ class Unwatched:
         """Nothing happens."""
 
 
-UNWATCHED: Final = Unwatched()
+NO_PROGRESS: Final = NoProgress()

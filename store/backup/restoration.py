@@ -20,15 +20,15 @@ from typing import Final
 from adalog.datalog.errors import AdalogError, Code
 from adalog.store.backup.catalogue import Backup, Catalogue, KeptFile, catalogue
 from adalog.store.backup.chunks import DamagedBackup, read
-from adalog.store.backup.progress import UNWATCHED, Watching
+from adalog.store.backup.progress import NO_PROGRESS, BackupProgress
 from adalog.store.backup.selection import chosen, reached
 from adalog.store.database import Database
-from adalog.store.files.folder import Folder, Layout
+from adalog.store.files.folder import Folder, FolderLayout
 from adalog.store.files.permissions import FOLDER_MODE, opener
 from adalog.store.files.place import Place, place_of
 from adalog.store.files.private_folder import PrivateFolder
 from adalog.store.files.segment import sync_folder, write_text
-from adalog.store.log.entry import Copied
+from adalog.store.log.entry import CopiedEntry
 from adalog.store.log.log import Log
 from adalog.store.log.server import ServerLog
 
@@ -38,7 +38,7 @@ _PREFIX: Final = "adalog-restore-"
 
 
 @dataclass(frozen=True)
-class Restored:
+class RestoreResult:
     """What was restored: the number of the backup, the last transaction, the datoms that hold. replayed: why the
     log was replayed although the backup has segments, if it was."""
 
@@ -54,8 +54,8 @@ def restore(
     *,
     moment: int | datetime | None = None,
     number: int | None = None,
-    watching: Watching = UNWATCHED,
-) -> Restored:
+    watching: BackupProgress = NO_PROGRESS,
+) -> RestoreResult:
     """Restores a backup into a folder: the newest one, or that of a number; as of a transaction or an instant.
 
     Raises ARG_INVALID for a place without backups, a number that none has, and a folder that is not empty;
@@ -70,7 +70,7 @@ def restore(
             replayed = _Restoring(place, found, backup, t, staging, watching).run()
             watching.stage("opening it")
             datoms = _opened(staging.path, t)
-        return Restored(backup.number, t, datoms, replayed)
+        return RestoreResult(backup.number, t, datoms, replayed)
 
 
 def restore_to_server(
@@ -80,8 +80,8 @@ def restore_to_server(
     moment: int | datetime | None = None,
     number: int | None = None,
     segments: str | None = None,
-    watching: Watching = UNWATCHED,
-) -> Restored:
+    watching: BackupProgress = NO_PROGRESS,
+) -> RestoreResult:
     """The same into a PostgreSQL server that has no database yet, all or nothing. segments: where gateways share
     checkpoints and the files of imports, without which a backup with imports is refused; with it a checkpoint is
     shared, so that the first gateway replays no more than any other.
@@ -103,16 +103,16 @@ def restore_to_server(
                 if segments is not None:
                     watching.stage("sharing a checkpoint")
                     database.compact()
-                return Restored(backup.number, database.snapshot().t, database.datom_count, replayed)
+                return RestoreResult(backup.number, database.snapshot().t, database.datom_count, replayed)
 
 
 @contextmanager
-def _private() -> Iterator[Layout]:
+def _private() -> Iterator[FolderLayout]:
     """A folder for what is not to stay."""
     own = PrivateFolder(_PREFIX)
     try:
         # The folder itself is locked already.
-        staging = Layout(own.path / "copy")
+        staging = FolderLayout(own.path / "copy")
         for path in (staging.path, staging.segments, staging.imported):
             path.mkdir(FOLDER_MODE)
         yield staging
@@ -127,7 +127,7 @@ def _check_empty(path: Path) -> None:
     """Raises ARG_INVALID for a folder with anything in it but what a killed restore left."""
     try:
         found = set(os.listdir(path)) - _NOTHING
-        layout = Layout(path)
+        layout = FolderLayout(path)
         if layout.restoring.name in found and not layout.log.exists():
             # Segments and the checkpoint may have been moved to their places already.
             found -= {layout.restoring.name, layout.segments.name, layout.imported.name, layout.checkpoint.name}
@@ -148,7 +148,7 @@ def _check_empty(path: Path) -> None:
 
 
 @contextmanager
-def _staged(path: Path) -> Iterator[Layout]:
+def _staged(path: Path) -> Iterator[FolderLayout]:
     """A folder within a data folder, whose files are moved to their places at the end. All of it goes where that is
     not reached."""
     is_new = not path.exists()
@@ -158,7 +158,7 @@ def _staged(path: Path) -> Iterator[Layout]:
         undo.callback(folder.close)
         # Another restore may have ended before this one had the lock.
         _check_empty(path)
-        staging = Layout(folder.restoring)
+        staging = FolderLayout(folder.restoring)
         try:
             with _telling(path):
                 _clear(folder)
@@ -192,8 +192,10 @@ def _clear(folder: Folder) -> None:
     shutil.rmtree(folder.restoring, ignore_errors=True)
 
 
-def _moved(staging: Layout, folder: Folder) -> None:
-    assert not staging.log.with_name(f"{Layout.LOG}-wal").exists(), "the last to close the log leaves one file"
+def _moved(staging: FolderLayout, folder: Folder) -> None:
+    assert not staging.log.with_name(f"{FolderLayout.LOG}-wal").exists(), (
+        "the last to close the log leaves one file"
+    )
     for path in (staging.segments, staging.imported, staging.path):
         if path.is_dir():
             sync_folder(path)
@@ -234,7 +236,13 @@ class _Restoring:
     """One restore under way, into a layout that is empty but for the folders."""
 
     def __init__(
-        self, place: Place, found: Catalogue, backup: Backup, t: int, staging: Layout, watching: Watching
+        self,
+        place: Place,
+        found: Catalogue,
+        backup: Backup,
+        t: int,
+        staging: FolderLayout,
+        watching: BackupProgress,
     ) -> None:
         self._place = place
         self._found = found
@@ -244,7 +252,7 @@ class _Restoring:
         self._watching = watching
         self._named: set[str] = set()
 
-    def to_server(self, files: Place | None) -> Iterator[Copied]:
+    def to_server(self, files: Place | None) -> Iterator[CopiedEntry]:
         """The log's entries, and at their end the files that they name are in a place."""
         self._watching.stage("restoring the log")
         for copy in self._copies():
@@ -296,7 +304,7 @@ class _Restoring:
         if self._t == self._backup.t and checksum != self._backup.log_checksum:
             raise DamagedBackup(self._place.shown, self._backup.file, "its log is of other transactions")
 
-    def _copies(self) -> Iterator[Copied]:
+    def _copies(self) -> Iterator[CopiedEntry]:
         chunks = [chunk for chunk in self._backup.chunks if chunk.first <= self._t]
         total, done, last = sum(chunk.size for chunk in chunks), 0, 0
         for chunk in chunks:

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.store.backup.catalogue import Backup, Catalogue
-from adalog.store.backup.chunks import Chunk, read
+from adalog.store.backup.chunks import LogChunk, read
 from adalog.store.files.packing import instant, milliseconds
 from adalog.store.files.place import Place
 
@@ -61,7 +61,7 @@ def reached(place: Place, backup: Backup, moment: int | datetime | None) -> int:
     return moment
 
 
-def _last_until(place: Place, chunks: Sequence[Chunk], instant: int) -> int:
+def _last_until(place: Place, chunks: Sequence[LogChunk], instant: int) -> int:
     for chunk in chunks:
         if chunk.instant > instant:
             earlier = [copy.entry.t for copy in read(place, chunk) if copy.entry.instant <= instant]

@@ -17,8 +17,8 @@ from typing import Final
 
 from adalog.datalog.errors import AdalogError
 from adalog.store.checkpoint.adoption import unfinished
-from adalog.store.checkpoint.checkpoint import Checkpoint, Mapped, mapped
-from adalog.store.checkpoint.coordination import Folding
+from adalog.store.checkpoint.checkpoint import Checkpoint, MappedCheckpoint, mapped
+from adalog.store.checkpoint.coordination import FoldCoordinator
 from adalog.store.checkpoint.fold_memory import FOLD_BYTES, PAIR_BYTES, pairs_in
 from adalog.store.files.folder import Folder
 from adalog.store.files.leases import remove_unheld
@@ -73,7 +73,7 @@ are none."""
 
 
 @dataclass(frozen=True)
-class Moment:
+class FoldPoint:
     """A state to fold."""
 
     snapshot: Snapshot
@@ -81,7 +81,7 @@ class Moment:
 
 
 @dataclass(frozen=True, eq=False)
-class Folded:
+class FoldResult:
     """What a fold made: relations by attribute, with the ones they were made from, and dictionary blocks by tag."""
 
     relations: Mapping[int, tuple[Relation, Relation]]
@@ -99,10 +99,10 @@ class Compactor:
         self,
         log: Log,
         folder: Folder | None,
-        folding: Folding,
-        moment: Callable[[], Moment],
-        adopt: Callable[[Folded], None],
-        take_over: Callable[[Mapped], None],
+        folding: FoldCoordinator,
+        moment: Callable[[], FoldPoint],
+        adopt: Callable[[FoldResult], None],
+        take_over: Callable[[MappedCheckpoint], None],
         named: Collection[str] | None,
     ) -> None:
         self._log = log
@@ -240,7 +240,7 @@ class Compactor:
         if self._folder is not None and self._young >= _ENOUGH:
             self.run()
 
-    def _fold(self, moment: Moment) -> None:
+    def _fold(self, moment: FoldPoint) -> None:
         snapshot = moment.snapshot
         t = snapshot.t
         data = snapshot.data()
@@ -261,7 +261,7 @@ class Compactor:
             }
             blocks = save_blocks(folder.segments, t, blocks)
             self._save(folder, moment, relations, blocks)
-        self._adopt(Folded(relations, blocks))
+        self._adopt(FoldResult(relations, blocks))
 
     def _folded(self, snapshot: Snapshot, attribute: int, data: AttributeData, folder: Folder | None) -> Relation:
         declared = snapshot.attribute(attribute)
@@ -310,7 +310,7 @@ class Compactor:
     def _save(
         self,
         folder: Folder,
-        moment: Moment,
+        moment: FoldPoint,
         relations: Mapping[int, tuple[Relation, Relation]],
         blocks: Mapping[int, tuple[Block, ...]],
     ) -> None:

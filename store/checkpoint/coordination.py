@@ -15,7 +15,7 @@ from adalog.store.files.leases import all_held
 _LOGGER = logging.getLogger("adalog.store")
 
 
-class Folding(Protocol):
+class FoldCoordinator(Protocol):
     """For the thread that folds."""
 
     has_others: bool
@@ -38,7 +38,7 @@ class Folding(Protocol):
         """No file of the folder goes until the end."""
 
 
-class Alone:
+class SoleProcess:
     """A folder with one process, or none."""
 
     has_others = False
@@ -60,7 +60,7 @@ class Alone:
         yield
 
 
-class Neighbours:
+class FolderPeers:
     """A folder that processes of one machine share: one of them folds, until it ends, and all map its files."""
 
     has_others = True

@@ -36,8 +36,8 @@ _KEPT: Final = 2
 _LEFT_SECONDS: Final = 3600.0
 
 
-class Sharing:
-    """A `store.checkpoint.coordination.Folding`. folder: this gateway's copy. place: where all of them share."""
+class SharedCheckpoints:
+    """The fold coordinator of a gateway. folder: its copy. place: where all gateways share."""
 
     has_others = True
 

@@ -42,7 +42,7 @@ def check_is_folder(location: str) -> None:
         )
 
 
-class Layout:
+class FolderLayout:
     """The folder's files, whoever has it."""
 
     LOG = "log.sqlite"
@@ -95,7 +95,7 @@ class Layout:
         return self.path / "checkpoint.json"
 
 
-class Folder(Layout):
+class Folder(FolderLayout):
     """The same, held by a lock that ends with the process, however it ends, or with the last of several.
 
     is_shared: whether other processes have it, too.

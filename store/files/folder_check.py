@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-from adalog.store.files.folder import Layout
+from adalog.store.files.folder import FolderLayout
 from adalog.store.files.formats import CHECKPOINT, LOG, check_format
 from adalog.store.files.segment import check_known
 
@@ -29,7 +29,7 @@ _NO_COMMIT: Final = bytes(4)
 def check_folder(path: Path) -> None:
     """Raises NewerFormat for a folder that a later version wrote to. Whatever else is wrong with it is found when
     it is opened."""
-    layout = Layout(path)
+    layout = FolderLayout(path)
     _check_log(layout.log)
     _check_checkpoint(layout.checkpoint)
     for folder in (layout.segments, layout.imported):

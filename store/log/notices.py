@@ -19,7 +19,7 @@ _TOLD: Final = b"\n"
 _DESCRIPTORS: Final = Path("/proc/self/fd")
 
 
-class Hint(Protocol):
+class AppendNotices(Protocol):
     """For one thread."""
 
     def fileno(self) -> int:
@@ -33,7 +33,7 @@ class Hint(Protocol):
         """Ends it."""
 
 
-class SocketHint:
+class SocketNotices:
     """For processes of one machine: a datagram socket of each in a folder, to which the others write.
 
     `tell` may be called on another thread.

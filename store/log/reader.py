@@ -17,7 +17,7 @@ from sqlalchemy.pool import StaticPool
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.store.files.segment import Segment
-from adalog.store.log.entry import Copied, Entry, KeyMemory, UsedKey, chained, now_ms
+from adalog.store.log.entry import CopiedEntry, KeyMemory, LogEntry, UsedKey, chained, now_ms
 from adalog.store.log.imported import LoggedFile
 from adalog.store.log.payload import Logged
 from adalog.store.log.tables import FILES, FORGOTTEN, KEYS, TRANSACTIONS, identity_in
@@ -83,14 +83,14 @@ class LogReader:
             raise self._unreadable(error) from None
         return found or 0
 
-    def entries(self, start: int, stop: int, limit: int) -> Iterator[Entry]:
+    def entries(self, start: int, stop: int, limit: int) -> Iterator[LogEntry]:
         """At most `limit` entries with start <= t < stop, oldest first, each checked as in `replay`."""
         checksum = self.checksum_at(start - 1)
         if checksum is None:
             return iter(())
         return islice((entry for entry, _ in self._checked(start - 1, stop, checksum, _FEW)), limit)
 
-    def _checked(self, after: int, before: int, checksum: int, page: int = PAGE) -> Iterator[tuple[Entry, int]]:
+    def _checked(self, after: int, before: int, checksum: int, page: int = PAGE) -> Iterator[tuple[LogEntry, int]]:
         expected = after + 1
         for entry, stored in self._rows(after, before, page):
             if entry.t != expected:
@@ -101,7 +101,7 @@ class LogReader:
             expected += 1
             yield entry, checksum
 
-    def _rows(self, after: int, before: int, most: int) -> Iterator[tuple[Entry, int]]:
+    def _rows(self, after: int, before: int, most: int) -> Iterator[tuple[LogEntry, int]]:
         """`most`: how many are read, and held, at once."""
         size = most
         while size == most:
@@ -113,10 +113,10 @@ class LogReader:
                 raise self._unreadable(error) from None
             for t, instant, key, payload, checksum in page:
                 after = t
-                yield Entry(t, instant, key, payload), checksum
+                yield LogEntry(t, instant, key, payload), checksum
             size = len(page)
 
-    def copied(self, after: int, until: int) -> Iterator[Copied]:
+    def copied(self, after: int, until: int) -> Iterator[CopiedEntry]:
         """Every entry with after < t <= until, oldest first, with its idempotency key and files, as it is stored.
 
         Nothing is checked: whoever copies compares `chained`. Few of them are held at once.
@@ -144,7 +144,7 @@ class LogReader:
             last = t
         return last
 
-    def _copied(self, after: int, last: int) -> list[Copied]:
+    def _copied(self, after: int, last: int) -> list[CopiedEntry]:
         rows = ROW.where(_COLUMNS.t > after, _COLUMNS.t <= last)
         used = sa.select(KEYS).where(KEYS.c.t > after, KEYS.c.t <= last)
         named = sa.select(FILES).where(FILES.c.t > after, FILES.c.t <= last).order_by(FILES.c.name)
@@ -160,7 +160,9 @@ class LogReader:
         copies = []
         for t, instant, row_key, payload, checksum in page:
             key, at = keys.get(t, (None, None))
-            copies.append(Copied(Entry(t, instant, row_key, bytes(payload), key, files.get(t, ())), checksum, at))
+            copies.append(
+                CopiedEntry(LogEntry(t, instant, row_key, bytes(payload), key, files.get(t, ())), checksum, at)
+            )
         return copies
 
     def files(self, until: int = END) -> frozenset[str]:
@@ -231,7 +233,7 @@ class LogReader:
         """The last transaction and moment whose keys are forgotten when `last` is the newest transaction."""
         return {"last_t": last - self._keys.transactions, "last_at": now_ms() - 1000 * self._keys.seconds - 1}
 
-    def decoded(self, entry: Entry) -> Logged:
+    def decoded(self, entry: LogEntry) -> Logged:
         """What an entry says; the files that it names are at hand then. Raises BACKEND_UNAVAILABLE."""
         logged = Logged.decoded(entry.payload, self.files_folder)
         files = [each.segment for each in logged.columns if isinstance(each, LoggedFile)]

@@ -20,7 +20,7 @@ class SilentError(psycopg.OperationalError):
     """The server has said nothing for too long. The message is ours, and may be told to anybody."""
 
 
-class PatientConnection(psycopg.Connection[Any]):
+class BoundedConnection(psycopg.Connection[Any]):
     """gives_up: is asked each time that the server was silent for `seconds`; where it says so, the connection is
     closed, and what was asked raises SilentError."""
 

@@ -78,7 +78,7 @@ def is_lasting(error: BaseException) -> bool:
     return is_refused or bool(_LOGIN.search(text) or _MISSING.search(text))
 
 
-class Told:
+class ServerErrorLog:
     """Logs what went wrong in the server's words, the same now and then only. Thread-safe."""
 
     def __init__(self) -> None:

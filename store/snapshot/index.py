@@ -16,9 +16,10 @@ import pyarrow.compute as pc
 from adalog.datalog.edn.writer import write
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import Keyword, sort_key
-from adalog.store.tries.columns import Columns, Int64s
+from adalog.store.tries.columns import Columns
 from adalog.store.tries.trie import distinct
 from adalog.store.values import layout
+from adalog.store.values.arrays import CodeColumn, RowColumn
 from adalog.store.values.attribute import TX_BASE, Attribute
 from adalog.store.values.codes import Codes
 from adalog.store.values.datom import Datom
@@ -29,7 +30,7 @@ _PAGE: Final = 1024
 _ARROW_ORDERED: Final = frozenset({layout.TAG_STRING, layout.TAG_DOUBLE, layout.TAG_INSTANT, layout.TAG_URI})
 
 
-class View(Protocol):
+class IndexedView(Protocol):
     """What is read of a snapshot."""
 
     codes: Codes
@@ -40,13 +41,13 @@ class View(Protocol):
     def attributes(self) -> tuple[Attribute, ...]:
         """Every attribute."""
 
-    def attributes_of(self, entities: Int64s) -> tuple[Attribute, ...]:
+    def attributes_of(self, entities: CodeColumn) -> tuple[Attribute, ...]:
         """Those that may have datoms of some entities, which are sorted and distinct."""
 
     def columns(self, attribute: Attribute) -> Columns:
         """The datoms of an attribute, sorted by (e, v, t)."""
 
-    def columns_of_entities(self, attribute: int, entities: Int64s) -> Columns:
+    def columns_of_entities(self, attribute: int, entities: CodeColumn) -> Columns:
         """The same of some entities, which are sorted and distinct, of an attribute by its entity."""
 
     def entid(self, value: Any) -> int | None:
@@ -56,7 +57,7 @@ class View(Protocol):
         """The code of a value as the attribute's type."""
 
 
-def datoms(snapshot: View, index: str, components: Sequence[Any], start: int) -> Iterator[Datom]:
+def datoms(snapshot: IndexedView, index: str, components: Sequence[Any], start: int) -> Iterator[Datom]:
     """Datoms of EAVT, AEVT, AVET or VAET in its order, without the first `start`; components fix its first places.
 
     Raises ARG_INVALID for another index or a component that is none, UNKNOWN_ATTRIBUTE for an unknown attribute.
@@ -66,23 +67,23 @@ def datoms(snapshot: View, index: str, components: Sequence[Any], start: int) ->
 
 
 @dataclass(frozen=True, eq=False)
-class Span:
+class DatomSpan:
     """Datoms that follow each other in an index, as columns of codes. `a`: which of the `names` is a row's."""
 
     names: tuple[Keyword, ...]
     rows: Columns
-    a: Int64s
+    a: RowColumn
     codes: Codes
 
     def __len__(self) -> int:
         return len(self.rows)
 
-    def cut(self, start: int, stop: int) -> Span:
+    def cut(self, start: int, stop: int) -> DatomSpan:
         """Those from number `start` up to `stop`."""
         which = slice(start, stop)
         rows = self.rows
         cut = Columns(rows.e[which], rows.v[which], rows.t[which], rows.added[which])
-        return Span(self.names, cut, self.a[which], self.codes)
+        return DatomSpan(self.names, cut, self.a[which], self.codes)
 
     def datoms(self) -> list[Datom]:
         """The datoms, decoded."""
@@ -93,13 +94,13 @@ class Span:
 
 
 def spans(
-    snapshot: View,
+    snapshot: IndexedView,
     index: str,
     components: Sequence[Any],
     start: int = 0,
     most: int | None = None,
     check: Callable[[], None] = lambda: None,
-) -> Iterator[Span]:
+) -> Iterator[DatomSpan]:
     """What `datoms` gives, a page of it at a time. `most`: how many somebody will look at; None: all.
 
     The work is that of the rows looked at where EAVT or AEVT is read, and that of whole attributes otherwise.
@@ -142,13 +143,13 @@ class _Window:
 
 
 def _by_attribute(
-    snapshot: View,
+    snapshot: IndexedView,
     index: str,
     attributes: Sequence[Attribute],
     known: Mapping[str, Any],
     window: _Window,
     check: Callable[[], None],
-) -> Iterator[Span]:
+) -> Iterator[DatomSpan]:
     """One attribute after the other."""
     for attribute in attributes:
         if window.most == 0:
@@ -168,13 +169,13 @@ def _by_attribute(
 
 
 def _across(
-    snapshot: View,
+    snapshot: IndexedView,
     index: str,
     attributes: Sequence[Attribute],
     known: Mapping[str, Any],
     window: _Window,
     check: Callable[[], None],
-) -> Iterator[Span]:
+) -> Iterator[DatomSpan]:
     """All attributes together, in the order of entities or of values."""
     parts = []
     for attribute in attributes:
@@ -221,13 +222,13 @@ def _rows_before(parts: Sequence[Columns], entity: int) -> int:
 def _pages(
     names: tuple[Keyword, ...],
     rows: Columns,
-    a: Int64s,
+    a: RowColumn,
     codes: Codes,
     window: tuple[int, int],
     check: Callable[[], None],
     *,
     refined: bool,
-) -> Iterator[Span]:
+) -> Iterator[DatomSpan]:
     """The rows of the window in spans. refined: rows of one entity and attribute are still to be ordered by value,
     so that they are never in two."""
     start, stop = window
@@ -244,10 +245,10 @@ def _pages(
             which = at + _by_value(rows.take(which), a[at:end], codes)
             which = which[max(start - at, 0) : stop - at]
         if len(which):
-            yield Span(names, rows.take(which), a[which], codes)
+            yield DatomSpan(names, rows.take(which), a[which], codes)
 
 
-def _by_value(rows: Columns, a: Int64s, codes: Codes) -> Int64s:
+def _by_value(rows: Columns, a: RowColumn, codes: Codes) -> RowColumn:
     """The positions of rows in order of (entity, attribute), in the order of (entity, attribute, value, t)."""
     same = (rows.e[1:] == rows.e[:-1]) & (a[1:] == a[:-1])
     several = np.zeros(len(rows), np.bool_)
@@ -261,7 +262,7 @@ def _by_value(rows: Columns, a: Int64s, codes: Codes) -> Int64s:
     return order
 
 
-def _attribute(snapshot: View, value: Any) -> Attribute:
+def _attribute(snapshot: IndexedView, value: Any) -> Attribute:
     if not isinstance(value, Keyword | int):
         raise AdalogError(Code.ARG_INVALID, f"{write(value)} is no attribute; write a keyword such as :person/name")
     attribute = snapshot.attribute(value)
@@ -270,12 +271,12 @@ def _attribute(snapshot: View, value: Any) -> Attribute:
     return attribute
 
 
-def _entities(snapshot: View, value: Any) -> Int64s:
+def _entities(snapshot: IndexedView, value: Any) -> CodeColumn:
     found = snapshot.entid(value)
     return np.array([] if found is None else [found], np.int64)
 
 
-def _matching(snapshot: View, attribute: Attribute, known: Mapping[str, Any]) -> Columns:
+def _matching(snapshot: IndexedView, attribute: Attribute, known: Mapping[str, Any]) -> Columns:
     if "E" in known:
         rows = snapshot.columns_of_entities(attribute.id, _entities(snapshot, known["E"]))
     else:
@@ -291,7 +292,7 @@ def _matching(snapshot: View, attribute: Attribute, known: Mapping[str, Any]) ->
     return rows
 
 
-def _ranks(v: Int64s, codes: Codes) -> Int64s:
+def _ranks(v: CodeColumn, codes: Codes) -> RowColumn:
     """Numbers that order the values of one attribute as the dialect does."""
     tags = set(np.flatnonzero(np.bincount(codes.tags(v))).tolist())
     if tags <= {0}:

@@ -34,7 +34,7 @@ class Manifest:
     """A view and its data: per attribute a relation, the base first, and the events since; per tag blocks and the
     keys since.
 
-    origin_t, forgetful: as `store.snapshot.snapshot.Origin` has them.
+    origin_t, forgetful: as `store.snapshot.snapshot.SnapshotOrigin` has them.
     """
 
     t: int

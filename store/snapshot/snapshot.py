@@ -20,14 +20,15 @@ from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import Keyword
 from adalog.store.files.packing import milliseconds
 from adalog.store.snapshot import index
-from adalog.store.snapshot.attribute_index import Finding
+from adalog.store.snapshot.attribute_index import AttributeFinder
 from adalog.store.snapshot.free_ids import FreeIds
 from adalog.store.snapshot.manifest import Manifest, manifest_of, received
 from adalog.store.tries.attribute_data import NO_DATA, AttributeData, AttributeStatistics, statistics_of
-from adalog.store.tries.columns import Columns, Int64s
+from adalog.store.tries.columns import Columns
 from adalog.store.tries.signed import runs
 from adalog.store.tries.trie import Csr, Trie, distinct
 from adalog.store.values import bootstrap, layout
+from adalog.store.values.arrays import CodeColumn
 from adalog.store.values.attribute import FIRST_OWN_IDENT, SCHEMA_BASE, TX_BASE, Attribute
 from adalog.store.values.codes import Codes
 from adalog.store.values.coercion import coerced, coerced_tuple
@@ -38,7 +39,7 @@ from adalog.store.values.schema import Schema
 _FEW_ATTRIBUTES: Final = 64
 
 
-class Start(NamedTuple):
+class SpeculationStart(NamedTuple):
     """Where speculation begins, so that it can be repeated: its instant, and the ids that new entities get."""
 
     instant: int
@@ -47,7 +48,7 @@ class Start(NamedTuple):
     last_entity: int = SCHEMA_BASE - 1
 
 
-class Origin(NamedTuple):
+class SnapshotOrigin(NamedTuple):
     """The newest state that a snapshot was taken from: its transaction, the attributes with :db/noHistory, the ids
     that new entities would get. applied: what tells a speculative state from every other. start: where that began.
     folded: how many datoms the relations hold, where that is known.
@@ -58,7 +59,7 @@ class Origin(NamedTuple):
     free: FreeIds = FreeIds()
     next_ident: int = FIRST_OWN_IDENT
     applied: str = ""
-    start: Start | None = None
+    start: SpeculationStart | None = None
     folded: int | None = None
 
 
@@ -73,12 +74,12 @@ class Snapshot:
         t: int,
         since: int = 0,
         history: bool = False,
-        origin: Origin | None = None,
-        mentions: Finding | None = None,
+        origin: SnapshotOrigin | None = None,
+        mentions: AttributeFinder | None = None,
     ) -> None:
         """mentions: what finds attributes by entities, where there is an index of them."""
         self.t = t
-        self.origin = Origin(t) if origin is None else origin
+        self.origin = SnapshotOrigin(t) if origin is None else origin
         self.codes = codes
         self.is_history = history
         self.since_t = since
@@ -168,7 +169,7 @@ class Snapshot:
         """Every attribute, in the order of their declaration."""
         return self._schema.all()
 
-    def attributes_of(self, entities: Int64s) -> tuple[Attribute, ...]:
+    def attributes_of(self, entities: CodeColumn) -> tuple[Attribute, ...]:
         """Those attributes that may have datoms of some entities, or refer to one, in the order of declaration.
 
         Costs what these have and the attributes with many datoms, however many others there are. entities: sorted
@@ -245,7 +246,7 @@ class Snapshot:
                 columns = self._columns[attribute] = self._make_columns(attribute)
             return columns
 
-    def columns_of_entities(self, attribute: int, entities: Int64s) -> Columns:
+    def columns_of_entities(self, attribute: int, entities: CodeColumn) -> Columns:
         """The datoms of this view of some entities, which are sorted and distinct; sorted by (e, v, t).
 
         Costs what these have, in a plain view.
@@ -423,7 +424,7 @@ class Snapshot:
         start: int = 0,
         most: int | None = None,
         check: Callable[[], None] = lambda: None,
-    ) -> Iterator[index.Span]:
+    ) -> Iterator[index.DatomSpan]:
         """The same as columns, a page at a time; `most`: how many somebody will look at. `check` may raise."""
         return index.spans(self, index_name, components, start, most, check)
 
@@ -437,7 +438,7 @@ class Snapshot:
     @cached_property
     def entity_count(self) -> int:
         """Entities with a datom, without those built in."""
-        keys: list[Int64s] = []
+        keys: list[CodeColumn] = []
         # Those of attributes with few datoms, together.
         others: list[int] = []
         for attribute in self.attributes():
@@ -463,7 +464,7 @@ class Snapshot:
     def from_manifest(manifest: Manifest) -> Snapshot:
         """The snapshot of a manifest. Raises INTERNAL where a segment file is gone or damaged."""
         data, codes, schema = received(manifest)
-        origin = Origin(manifest.origin_t, manifest.forgetful)
+        origin = SnapshotOrigin(manifest.origin_t, manifest.forgetful)
         return Snapshot(data, codes, schema, manifest.t, manifest.since, manifest.history, origin)
 
     def nbytes(self) -> int:
@@ -475,7 +476,7 @@ def _instant_code(moment: datetime) -> int:
     return layout.code_of(layout.TAG_INSTANT, milliseconds(moment) + layout.INSTANT_BIAS)
 
 
-def _count_between(sorted_ids: Sequence[Int64s], low: int, high: int) -> int:
+def _count_between(sorted_ids: Sequence[CodeColumn], low: int, high: int) -> int:
     """How many distinct ids there are with low <= id < high."""
     parts = [ids[ids.searchsorted(low) : ids.searchsorted(high)] for ids in sorted_ids]
     parts = [ids for ids in parts if len(ids)]

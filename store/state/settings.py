@@ -44,12 +44,12 @@ class Evaluator(Protocol):
         """Does long work while others go on. Raises RATE_LIMITED where there is no room for it."""
 
 
-class Overran(Exception):
+class QueriesOverran(Exception):
     """The stored queries of a transaction take longer than everybody else may be kept waiting."""
 
 
 @dataclass
-class Rehearsal:
+class RehearsedQueries:
     """What a transaction's stored queries gave when it was tried aside. until: when it has to be applied."""
 
     until: float
@@ -66,7 +66,7 @@ class Rehearsal:
 
 
 @dataclass
-class Setting:
+class TransactionSettings:
     """evaluator: whoever can run queries sets it, as the store cannot. waiting: transactions not answered yet that
     are the most there may be."""
 
@@ -89,17 +89,16 @@ class Setting:
 class Evaluation:
     """One transaction's stored queries, which have some seconds together.
 
-    `brief`: seconds after which they raise Overran, where others wait for the end of it. `rehearsal`: what they are
-    known to give, and learn.
+    brief: seconds after which they raise QueriesOverran, where others wait. rehearsal: results that are known.
     """
 
     def __init__(
         self,
-        setting: Setting,
+        setting: TransactionSettings,
         watch: Watch | None = None,
         *,
         brief: float | None = None,
-        rehearsal: Rehearsal | None = None,
+        rehearsal: RehearsedQueries | None = None,
     ) -> None:
         self._evaluator = setting.evaluator
         self._watch = watch
@@ -143,7 +142,7 @@ class Evaluation:
             if error.code is not Code.TIMEOUT or time.monotonic() < self._until:
                 raise
         if self._brief is not None:
-            raise Overran
+            raise QueriesOverran
         raise overdue()
 
 

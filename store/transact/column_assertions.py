@@ -16,11 +16,11 @@ import numpy as np
 from adalog.datalog.errors import AdalogError
 from adalog.datalog.values import Keyword
 from adalog.store.snapshot.free_ids import Interval
-from adalog.store.state.state import State
+from adalog.store.state.state import DatabaseState
 from adalog.store.transact.operations import Term
 from adalog.store.transact.plain_values import reader_of
-from adalog.store.tries.columns import Bools, Int64s
 from adalog.store.tries.trie import Trie, distinct
+from adalog.store.values.arrays import Bools, Int64s
 from adalog.store.values.attribute import FIRST_OWN_IDENT, SCHEMA_BASE, Attribute
 from adalog.store.values.changes import Effect
 from adalog.store.values.schema import Schema
@@ -45,7 +45,7 @@ class _Column:
 
 
 @dataclass(frozen=True, slots=True)
-class PlainAdds:
+class AssertionEffects:
     """The effects in the order written, a replaced value before its successor. new: ids that nothing has yet, which
     begin with those of new entities. tempids: the entities that the user's names stand for."""
 
@@ -54,7 +54,7 @@ class PlainAdds:
     tempids: dict[str, int] = field(default_factory=dict)
 
 
-def plain_adds(forms: Sequence[Any], state: State) -> PlainAdds | None:
+def plain_adds(forms: Sequence[Any], state: DatabaseState) -> AssertionEffects | None:
     """What the forms change; None where they have to go the long way."""
     columns = _columns(forms, state)
     if columns is None:
@@ -77,7 +77,7 @@ def plain_adds(forms: Sequence[Any], state: State) -> PlainAdds | None:
             effects[place] = Effect(e, id_, v, True)
         replaced += [(place, Effect(e, id_, v, False)) for place, e, v in old]
     if not replaced:
-        return PlainAdds([effect for effect in effects if effect is not None], new)
+        return AssertionEffects([effect for effect in effects if effect is not None], new)
     before: dict[int, list[Effect]] = {}
     for place, effect in replaced:
         before.setdefault(place, []).append(effect)
@@ -86,10 +86,10 @@ def plain_adds(forms: Sequence[Any], state: State) -> PlainAdds | None:
         ordered += before.get(place, ())
         if asserted is not None:
             ordered.append(asserted)
-    return PlainAdds(ordered, new)
+    return AssertionEffects(ordered, new)
 
 
-def _columns(forms: Sequence[Any], state: State) -> list[_Column] | None:
+def _columns(forms: Sequence[Any], state: DatabaseState) -> list[_Column] | None:
     """The forms by attribute; None where one is not plain."""
     # By the keyword object: a reader makes one for each name.
     known: dict[int, tuple[_Column, Callable[[Any], Term | None]]] = {}
@@ -119,7 +119,7 @@ def _columns(forms: Sequence[Any], state: State) -> list[_Column] | None:
     return list(columns.values())
 
 
-def _reader(attribute: Attribute, state: State) -> Callable[[Any], Term | None] | None:
+def _reader(attribute: Attribute, state: DatabaseState) -> Callable[[Any], Term | None] | None:
     if attribute.unique is not None or not is_free(attribute, state.schema):
         return None
     return _id if attribute.is_ref else reader_of(attribute, state.codes.intern)
@@ -136,7 +136,7 @@ def _id(value: Any) -> int | None:
     return value if type(value) is int and 0 <= value < SCHEMA_BASE else None
 
 
-def _new(columns: Sequence[_Column], state: State) -> Interval | None:
+def _new(columns: Sequence[_Column], state: DatabaseState) -> Interval | None:
     """The ids that are left for new entities; None where the forms may not choose theirs."""
     named = [np.array(column.e, np.int64) for column in columns]
     named += [np.array(column.v, np.int64) for column in columns if column.attribute.is_ref]

@@ -17,7 +17,7 @@ Items = Iterable[tuple[Any, Path]]
 """Values with their places in the forms."""
 
 
-class SeveralValues:
+class MultipleValues:
     """Knows the attributes as one transaction declares them."""
 
     def __init__(self, declarations: Declarations) -> None:

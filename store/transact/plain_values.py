@@ -11,7 +11,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from adalog.datalog.values import Keyword
-from adalog.store.state.state import State
+from adalog.store.state.state import DatabaseState
 from adalog.store.transact.declarations import Declarations
 from adalog.store.transact.operations import Term
 from adalog.store.values import bootstrap, layout
@@ -31,10 +31,10 @@ _SPECIAL: Final = frozenset({bootstrap.ATTR_PREDS, bootstrap.ENTITY_PREDS, boots
 Reader = Callable[[Any], Term | None]
 
 
-class Plain:
+class PlainReaders:
     """One transaction's attributes and entities, each looked at once. tempid: the term of a tempid's name."""
 
-    def __init__(self, state: State, declarations: Declarations, tempid: Callable[[str], Term]) -> None:
+    def __init__(self, state: DatabaseState, declarations: Declarations, tempid: Callable[[str], Term]) -> None:
         self._intern = state.codes.intern
         self._declarations = declarations
         self._tempid = tempid

@@ -14,8 +14,8 @@ from typing import Any, Final
 from adalog.datalog.errors import AdalogError
 from adalog.datalog.values import EdnMap, Keyword
 from adalog.store.snapshot.free_ids import Interval
-from adalog.store.state.state import State
-from adalog.store.transact.column_assertions import PlainAdds, is_free
+from adalog.store.state.state import DatabaseState
+from adalog.store.transact.column_assertions import AssertionEffects, is_free
 from adalog.store.transact.declarations import unnamed
 from adalog.store.transact.operations import CURRENT_TX, Tempid, Term
 from adalog.store.transact.plain_values import reader_of
@@ -32,7 +32,7 @@ class _LongWayError(Exception):
     """Something is not as plain as this."""
 
 
-def few_adds(forms: Sequence[Any], state: State) -> PlainAdds | None:
+def few_adds(forms: Sequence[Any], state: DatabaseState) -> AssertionEffects | None:
     """What the forms change; None where they have to go the long way. LIMIT_EXCEEDED where no ids are left."""
     try:
         assertions = _Reading(state).assertions(forms)
@@ -42,13 +42,13 @@ def few_adds(forms: Sequence[Any], state: State) -> PlainAdds | None:
         effects = list(_effects(assertions, known, new, state))
     except _LongWayError:
         return None
-    return PlainAdds(effects, new, {str(name): id_ for name, id_ in known.items() if name[0] != "\0"})
+    return AssertionEffects(effects, new, {str(name): id_ for name, id_ in known.items() if name[0] != "\0"})
 
 
 class _Reading:
     """One transaction's attributes, each looked at once."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: DatabaseState) -> None:
         self._schema = state.schema
         self._intern = state.codes.intern
         # By the keyword object: a reader makes one for each name.
@@ -108,7 +108,7 @@ def _entity(value: Any) -> Term:
     raise _LongWayError
 
 
-def _found(assertions: Sequence[_Assertion], state: State) -> dict[Tempid, int | None]:
+def _found(assertions: Sequence[_Assertion], state: DatabaseState) -> dict[Tempid, int | None]:
     """The tempids that something is said about, in order, with the entity that has the identity of one."""
     ids: dict[Tempid, int | None] = {e: None for e, _, _ in assertions if type(e) is Tempid}
     identities = 0
@@ -123,7 +123,7 @@ def _found(assertions: Sequence[_Assertion], state: State) -> dict[Tempid, int |
     return ids
 
 
-def _new(assertions: Sequence[_Assertion], ids: dict[Tempid, int | None], state: State) -> Interval:
+def _new(assertions: Sequence[_Assertion], ids: dict[Tempid, int | None], state: DatabaseState) -> Interval:
     """The ids that are left for new entities."""
     named = {e for e, _, _ in assertions if type(e) is int}
     named |= {v for _, attribute, v in assertions if attribute.is_ref and type(v) is int}
@@ -147,7 +147,7 @@ def _allocated(ids: dict[Tempid, int | None], new: Interval) -> dict[Tempid, int
 
 
 def _effects(
-    assertions: Sequence[_Assertion], ids: dict[Tempid, int], new: Interval, state: State
+    assertions: Sequence[_Assertion], ids: dict[Tempid, int], new: Interval, state: DatabaseState
 ) -> Iterator[Effect]:
     """What is not so already, each replaced value before its successor."""
     asserted: set[tuple[int, int, int]] = set()

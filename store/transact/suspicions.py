@@ -28,7 +28,7 @@ _Found = tuple[Suspicion, str, Path]
 
 
 @dataclass
-class Suspects:
+class Suspicions:
     """`declared`: attributes that their use declared; `unknown`: those that something was retracted of and that
     nobody declared; `fruitless`: calls of functions that made nothing. Each with its place in the forms."""
 

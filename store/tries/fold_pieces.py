@@ -15,13 +15,14 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from adalog.store.files.segment import Joined, Segment, open_segment, write_segment
-from adalog.store.tries.base import Base, Closed
-from adalog.store.tries.columns import Columns, Int64s
+from adalog.store.files.segment import JoinedArray, Segment, open_segment, write_segment
+from adalog.store.tries.base import Base, ClosedDatoms
+from adalog.store.tries.columns import Columns
 from adalog.store.tries.relation import Relation
 from adalog.store.tries.relation_files import BASE
 from adalog.store.tries.signed import Signed
-from adalog.store.tries.trie import EMPTY, Csr, Size, Trie
+from adalog.store.tries.trie import EMPTY, Csr, Trie, TrieSize
+from adalog.store.values.arrays import CodeColumn, RowColumn
 
 Pair = tuple[int, int]
 """A key and a value, in one direction or the other."""
@@ -32,12 +33,12 @@ LAST: Final[Pair] = ((1 << 63) - 1, (1 << 63) - 1)
 
 # Of a part, how many pairs are looked at for each piece to find where the next one begins.
 _SAMPLES: Final = 64
-_SIZE: Final = Size(0, 0, 0)
+_SIZE: Final = TrieSize(0, 0, 0)
 _CSR: Final = ("keys", "offsets", "values")
 _FORWARD: Final = ("since", "closed.e", "closed.v", "closed.added", "closed.retracted")
 
 
-def samples_of(keys: Int64s, values: Int64s, size: int) -> NDArray[np.int64]:
+def samples_of(keys: CodeColumn, values: CodeColumn, size: int) -> NDArray[np.int64]:
     """Every so many-th of some pairs, by which pieces of about `size` pairs can be cut; int64[2, m]."""
     step = max(size // _SAMPLES, 1)
     return np.stack((keys[::step], values[::step]))
@@ -93,7 +94,7 @@ def write_forward(fold: Fold, relation: Relation, events: Columns, low: Pair, hi
         ev=_cut(base.ev, *place),
         ve=EMPTY,
         since=base.since[slice(*place)],
-        closed=Closed(closed.e[ended], closed.v[ended], closed.added[ended], closed.retracted[ended]),
+        closed=ClosedDatoms(closed.e[ended], closed.v[ended], closed.added[ended], closed.retracted[ended]),
         t=base.t,
         last=base.last,
     )
@@ -109,7 +110,7 @@ def write_forward(fold: Fold, relation: Relation, events: Columns, low: Pair, hi
     if len(every):
         own = own.folded(every, EMPTY, fold.t, keep_history=fold.keep_history)
     elif not fold.keep_history:
-        own = replace(own, closed=Closed())
+        own = replace(own, closed=ClosedDatoms())
     arrays = {f"ev.{part}": getattr(own.ev, part) for part in _CSR}
     arrays |= {"since": own.since}
     arrays |= {f"closed.{part}": getattr(own.closed, part) for part in ("e", "v", "added", "retracted")}
@@ -136,7 +137,7 @@ def within(columns: Columns, low: Pair, high: Pair, *, inverse: bool = False) ->
 
 def join_pieces(fold: Fold, forward: Sequence[Segment], backward: Sequence[Segment], last: int) -> Segment:
     """The base that the pieces, in order, are of. last: the last transaction that touched the attribute."""
-    arrays: dict[str, NDArray[Any] | Joined] = {}
+    arrays: dict[str, NDArray[Any] | JoinedArray] = {}
     for direction, pieces in (("ev", forward), ("ve", backward)):
         arrays |= _joined_csr(direction, pieces)
     for name in _FORWARD:
@@ -145,11 +146,13 @@ def join_pieces(fold: Fold, forward: Sequence[Segment], backward: Sequence[Segme
     return write_segment(Path(fold.folder), f"{BASE}-{fold.attribute}-{fold.t}", arrays)
 
 
-def _joined(pieces: Sequence[Segment], name: str) -> Joined:
-    return Joined(sum(len(_array(each, name)) for each in pieces), lambda: (_array(each, name) for each in pieces))
+def _joined(pieces: Sequence[Segment], name: str) -> JoinedArray:
+    return JoinedArray(
+        sum(len(_array(each, name)) for each in pieces), lambda: (_array(each, name) for each in pieces)
+    )
 
 
-def _joined_csr(direction: str, pieces: Sequence[Segment]) -> dict[str, Joined]:
+def _joined_csr(direction: str, pieces: Sequence[Segment]) -> dict[str, JoinedArray]:
     """A key whose pairs are cut is in two pieces or more, or in many: the first one has its name."""
     shared: list[bool] = []
     keys = offsets = 0
@@ -173,9 +176,9 @@ def _joined_csr(direction: str, pieces: Sequence[Segment]) -> dict[str, Joined]:
         yield np.array([offsets], np.int64)
 
     return {
-        f"{direction}.keys": Joined(keys, parts("keys", lambda own, number: own[int(shared[number]) :])),
-        f"{direction}.offsets": Joined(keys + 1, ends),
-        f"{direction}.values": Joined(offsets, parts("values", lambda own, _: own)),
+        f"{direction}.keys": JoinedArray(keys, parts("keys", lambda own, number: own[int(shared[number]) :])),
+        f"{direction}.offsets": JoinedArray(keys + 1, ends),
+        f"{direction}.values": JoinedArray(offsets, parts("values", lambda own, _: own)),
     }
 
 
@@ -212,7 +215,7 @@ def _cut_signed(level: Signed, start: int, stop: int) -> Signed:
     return Signed(level.keys[first:last], offsets, level.values[start:stop], level.added[start:stop], counts)
 
 
-def _rows(offsets: Int64s, start: int, stop: int) -> tuple[int, int]:
+def _rows(offsets: RowColumn, start: int, stop: int) -> tuple[int, int]:
     """The first key with a pair at these places, and the one after the last."""
     if start == stop:
         return 0, 0
@@ -220,11 +223,11 @@ def _rows(offsets: Int64s, start: int, stop: int) -> tuple[int, int]:
     return first, int(offsets.searchsorted(stop, side="left"))
 
 
-def _within(keys: Int64s, values: Int64s, low: Pair, high: Pair) -> slice:
+def _within(keys: CodeColumn, values: CodeColumn, low: Pair, high: Pair) -> slice:
     """Where the pairs of a range lie among sorted ones."""
     return slice(_place_among(keys, values, low), _place_among(keys, values, high))
 
 
-def _place_among(keys: Int64s, values: Int64s, pair: Pair) -> int:
+def _place_among(keys: CodeColumn, values: CodeColumn, pair: Pair) -> int:
     start, stop = (int(keys.searchsorted(pair[0], side=side)) for side in ("left", "right"))
     return start + int(values[start:stop].searchsorted(pair[1]))

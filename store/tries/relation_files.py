@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adalog.store.files.segment import Arrays, Segment, open_segment, write_segment
-from adalog.store.tries.base import Base, Closed
+from adalog.store.tries.base import Base, ClosedDatoms
 from adalog.store.tries.columns import Columns
 from adalog.store.tries.delta import Delta
 from adalog.store.tries.relation import Relation
 from adalog.store.tries.run import Run
 from adalog.store.tries.signed import Signed
-from adalog.store.tries.trie import Csr, Size
+from adalog.store.tries.trie import Csr, TrieSize
 from adalog.store.values.dictionary import Block, BlockArrays
 
 BASE: Final = "attribute"
@@ -65,7 +65,7 @@ def load_base(segment: Segment, *, trusted: bool = False) -> Base:
         ev=Csr(arrays["ev.keys"], arrays["ev.offsets"], arrays["ev.values"]),
         ve=Csr(arrays["ve.keys"], arrays["ve.offsets"], arrays["ve.values"]),
         since=arrays["since"],
-        closed=Closed(*(arrays[f"closed.{part}"] for part in ("e", "v", "added", "retracted"))),
+        closed=ClosedDatoms(*(arrays[f"closed.{part}"] for part in ("e", "v", "added", "retracted"))),
         t=t,
         last=last,
         segment=segment,
@@ -97,7 +97,7 @@ def load_run(segment: Segment, *, trusted: bool = False) -> Run:
     return Run(
         ev=Signed(*(arrays[f"ev.{part}"] for part in _LEVEL)),
         ve=Signed(*(arrays[f"ve.{part}"] for part in _LEVEL)),
-        sizes=(Size(*sizes[:3]), Size(*sizes[3:])),
+        sizes=(TrieSize(*sizes[:3]), TrieSize(*sizes[3:])),
         stamps=arrays["stamps"],
         past=Columns(*(arrays[f"past.{part}"] for part in ("e", "v", "t", "added"))),
         t=t,

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from adalog.store.files.segment import Arrays, Segment, arrays_of, reseal
-from adalog.store.tries.columns import Int64s
 from adalog.store.values import layout
+from adalog.store.values.arrays import CodeColumn, Int64s
 
 # Arrays of bases, runs and the log's files, by the last part of their names or all of it.
 _STAMPS: Final = frozenset({"since", "closed.added", "closed.retracted", "stamps", "past.t", "t"})
@@ -25,7 +25,7 @@ _SORTED_CODES: Final = frozenset({"ve.keys", "codes"})
 _AT_ONCE: Final = 1 << 20
 
 
-class Moved(NamedTuple):
+class MovedKeys(NamedTuple):
     """The keys of a dictionary from number `first` on, which are `by` further on."""
 
     tag: int
@@ -34,15 +34,15 @@ class Moved(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Shift:
+class Renumbering:
     """before, t: the number that the transaction had, and has. moved: its new values."""
 
     before: int
     t: int
-    moved: tuple[Moved, ...]
+    moved: tuple[MovedKeys, ...]
 
 
-def shifted(segment: Segment, shift: Shift) -> Segment:
+def shifted(segment: Segment, shift: Renumbering) -> Segment:
     """Changes a file of a base, a run, or the log, which nobody reads yet; it gets another name, and is on disk.
     The same segment where nothing of it changes."""
     path = Path(segment.path)
@@ -58,7 +58,7 @@ def shifted(segment: Segment, shift: Shift) -> Segment:
     return Segment(str(new), checksum)
 
 
-def _change(arrays: Arrays, shift: Shift) -> bool:
+def _change(arrays: Arrays, shift: Renumbering) -> bool:
     """Whether anything was changed."""
     changed = False
     for name, array in arrays.items():
@@ -71,7 +71,7 @@ def _change(arrays: Arrays, shift: Shift) -> bool:
     return changed
 
 
-def _restamp(array: Int64s, shift: Shift) -> bool:
+def _restamp(array: Int64s, shift: Renumbering) -> bool:
     changed = False
     for start in range(0, len(array), _AT_ONCE):
         part = array[start : start + _AT_ONCE]
@@ -82,7 +82,7 @@ def _restamp(array: Int64s, shift: Shift) -> bool:
     return changed
 
 
-def _move_sorted(codes: Int64s, moved: Sequence[Moved]) -> bool:
+def _move_sorted(codes: CodeColumn, moved: Sequence[MovedKeys]) -> bool:
     changed = False
     for tag, first, by in moved:
         start, stop = codes.searchsorted([layout.code_of(tag, first), layout.code_of(tag, layout.PAYLOAD_MASK)])
@@ -91,7 +91,7 @@ def _move_sorted(codes: Int64s, moved: Sequence[Moved]) -> bool:
     return changed
 
 
-def _move(codes: Int64s, moved: Sequence[Moved]) -> bool:
+def _move(codes: CodeColumn, moved: Sequence[MovedKeys]) -> bool:
     changed = False
     for start in range(0, len(codes), _AT_ONCE):
         part = codes[start : start + _AT_ONCE]

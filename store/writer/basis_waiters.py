@@ -11,7 +11,7 @@ from typing import Final
 _LEAST: Final = 64
 
 
-class Waiting:
+class BasisWaiters:
     """Thread-safe."""
 
     def __init__(self, t: int) -> None:

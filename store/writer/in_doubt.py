@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from adalog.datalog.errors import AdalogError
-from adalog.store.log.entry import Entry
+from adalog.store.log.entry import LogEntry
 from adalog.store.log.log import Log
 from adalog.store.state.head import Head
 from adalog.store.values.datom import TxReport
@@ -20,10 +20,10 @@ _PAUSE: Final = 0.05
 _LOGGER: Final = logging.getLogger("adalog.store")
 
 
-class Doubt:
+class InDoubtAppend:
     """On the writer's thread. take: has everybody see entries that turn out to be durable."""
 
-    def __init__(self, head: Head, log: Log, take: Callable[[Sequence[Entry]], list[TxReport]]) -> None:
+    def __init__(self, head: Head, log: Log, take: Callable[[Sequence[LogEntry]], list[TxReport]]) -> None:
         self._head = head
         self._log = log
         self._take = take

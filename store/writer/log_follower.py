@@ -11,22 +11,24 @@ from collections.abc import Callable
 from typing import Final
 
 from adalog.datalog.errors import AdalogError
-from adalog.store.log.notices import Hint
+from adalog.store.log.notices import AppendNotices
 
 _LOGGER: Final = logging.getLogger("adalog.store")
 # How long it waits before it asks again for hints that it could not have, in seconds.
 _PAUSE: Final = (0.05, 5.0)
 
 
-class Following:
+class LogFollower:
     """listen: gives the hints. look: is called on the thread, and is quick. seconds: between looks without a
     hint."""
 
-    def __init__(self, listen: Callable[[], Hint | None], look: Callable[[], None], seconds: float) -> None:
+    def __init__(
+        self, listen: Callable[[], AppendNotices | None], look: Callable[[], None], seconds: float
+    ) -> None:
         self._listen = listen
         self._look = look
         self._seconds = seconds
-        self._hint: Hint | None = None
+        self._hint: AppendNotices | None = None
         self._pause = 0.0
         self._closed = False
         self._wake_end, self._wake = os.pipe()

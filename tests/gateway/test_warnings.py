@@ -15,7 +15,7 @@ from websockets.typing import Subprotocol
 
 from adalog.executor.cache.answers import ResultCache
 from adalog.executor.cache.settings import CacheSettings
-from adalog.planner.scope.suspected import Proposals, Unknown
+from adalog.planner.scope.pending_warnings import Proposals, UnknownName
 from adalog.store.snapshot import transaction_ids
 from tests.gateway.support import FAMILY, SCHEMA, Gateway, gateway, served
 
@@ -142,7 +142,7 @@ def test_their_number_and_length_is_bounded(people: Gateway, monkeypatch: pytest
     compared: list[str] = []
     hint = Proposals.hint
 
-    def counted(proposals: Proposals, unknown: Unknown) -> str:
+    def counted(proposals: Proposals, unknown: UnknownName) -> str:
         compared.append(str(unknown.name))
         return hint(proposals, unknown)
 

@@ -5,7 +5,6 @@ Nearly always the first round is the last. Knows counts and names of files, neve
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,7 +13,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from adalog.cluster.shipping import ShippedSnapshot
+from adalog.cluster.shipping import ShippedSnapshot, shipped_in
 from adalog.pipeline.importing.decide.attributes import AttributeResult, referee, write_attribute
 from adalog.pipeline.importing.decide.claims import AttributesJob, ids_meant
 from adalog.pipeline.importing.decide.keys import KeyBucket, KeysJob, Numbering, block_jobs, bucket_of, write_block
@@ -24,7 +23,7 @@ from adalog.pipeline.importing.read.chunks import RowChunk, SourceJob, read_reje
 from adalog.pipeline.importing.read.ids import IDS
 from adalog.pipeline.importing.read.intake import ImportBasis, Intake
 from adalog.pipeline.importing.read.runner import ImportRunner
-from adalog.store.checkpoint.adoption import Adoption, Prepared
+from adalog.store.checkpoint.adoption import Adoption, PreparedImport
 from adalog.store.files.segment import Segment
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.tries.trie import distinct
@@ -139,10 +138,7 @@ class Decider:
         wanted = {column.attribute for columns in found.columns for column in columns}
         wanted |= {*found.identities, bootstrap.IDENT}
         manifest = found.prepared.manifest.only(wanted)
-        key = uuid4().hex
-        path = Path(self.folder) / f"database-{key}"
-        path.write_bytes(pickle.dumps(manifest, protocol=5))
-        return ShippedSnapshot(key, None, str(path))
+        return shipped_in(Path(self.folder) / f"database-{uuid4().hex}", manifest)
 
     def job(
         self,
@@ -182,11 +178,11 @@ class Decider:
             write_in_ranges(self.runner, job, id_, snapshot, self.fold_bytes) for id_ in sorted(large)
         ]
 
-    def _numbered(self, keys: KeysJob, prepared: Prepared) -> tuple[list[KeyBucket], Numbering]:
+    def _numbered(self, keys: KeysJob, prepared: PreparedImport) -> tuple[list[KeyBucket], Numbering]:
         buckets = self.runner.each("keys", partial(bucket_of, keys), range(self.runner.buckets))
         return buckets, Numbering.of(buckets, prepared.keys, prepared.ids.start + self.leeway)
 
-    def _blocks(self, numbering: Numbering, prepared: Prepared) -> Blocks:
+    def _blocks(self, numbering: Numbering, prepared: PreparedImport) -> Blocks:
         jobs = block_jobs(self.folder, numbering, prepared.secrets)
         blocks: dict[int, list[tuple[int, Segment]]] = {}
         for job, segment in zip(jobs, self.runner.each("values", write_block, jobs), strict=True):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from adalog.datalog import edn
 from adalog.datalog.errors import AdalogError, Code
@@ -24,10 +24,7 @@ from adalog.pipeline.importing.read.runner import ImportRunner
 from adalog.pipeline.importing.write.fitting import fitted
 from adalog.store.database import Database
 from adalog.store.files.disk_errors import disk_told
-from adalog.store.writer.exclusive import Hold
-
-HOLD_SECONDS: Final = 60.0
-"""For how long an import may keep transactions waiting."""
+from adalog.store.writer.exclusive import HOLD_SECONDS, ExclusiveWriter
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +144,7 @@ class _Import:
                 t = self._database.adopt(made.adoption(), hold, idempotency_key=self._key).t
         return made, t
 
-    def _found(self, hold: Hold | None = None) -> ImportBasis:
+    def _found(self, hold: ExclusiveWriter | None = None) -> ImportBasis:
         return self._intake.found(_schema_forms(self._plan), hold)
 
     def _read(self, found: ImportBasis) -> ReadRows:

@@ -25,7 +25,8 @@ from adalog.gateway.settings.config import SettingError, Settings
 from adalog.store.backup import creation
 from adalog.store.backup.catalogue import catalogue
 from adalog.store.database import Database
-from adalog.store.files.place import Folder
+from adalog.store.files.place import LocalPlace
+from tests.gateway.bounds import bounded
 from tests.gateway.cli.command_line import adalog
 from tests.gateway.jobs.test_imports import read
 from tests.gateway.support import Gateway, served
@@ -134,7 +135,12 @@ class Serving:
 def serving(tmp_path: Path, **settings: Any) -> Iterator[Serving]:
     out = tmp_path / "backups" / "mine"
     data = data_in(tmp_path / "data")
-    given = Settings(**{"data": str(data), "port": 0, "backup_folders": str(out.parent), **settings})
+    with pytest.MonkeyPatch.context() as patch:
+        given = bounded(patch, **{"data": str(data), "backup_folders": str(out.parent), **settings})
+        yield from _served(given, out)
+
+
+def _served(given: Settings, out: Path) -> Iterator[Serving]:
     with Database.open(given.data) as database:
         pool = Pool(database)
         opened = Gateway(database, pool, given)
@@ -250,7 +256,7 @@ def test_one_at_a_time_and_none_is_left_when_the_client_goes(
             server.database.transact("[[:db/add 1 :n 5]]")
         assert gate.ended.wait(SECONDS)
         server.opened.app.state.backups.jobs.join()
-        assert catalogue(Folder(server.out)).backups == []
+        assert catalogue(LocalPlace(server.out)).backups == []
         gate.go_on.set()
         assert server.events()[-1][1]["t"] == 4
 
@@ -291,7 +297,7 @@ def test_a_backup_costs_whoever_asks_for_it(tmp_path: Path) -> None:
         refused = server.ask()
         assert (refused.status_code, int(refused.headers["retry-after"]) > 0) == (429, True)
         assert "ADALOG_RATE_UNITS" in refused.json()["errors"][0]["message"]
-        assert [each.number for each in catalogue(Folder(server.out)).backups] == [1]
+        assert [each.number for each in catalogue(LocalPlace(server.out)).backups] == [1]
 
 
 # Places

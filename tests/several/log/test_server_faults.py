@@ -20,7 +20,7 @@ from adalog.gateway.settings.config import Settings
 from adalog.store.database import Database
 from adalog.store.log import server
 from adalog.store.log.server import ServerLog
-from adalog.store.log.server_connection import PatientConnection
+from adalog.store.log.server_connection import BoundedConnection
 from adalog.store.values.datom import TxReport
 from adalog.store.writer import in_doubt, log_follower
 from tests.gateway.support import Gateway
@@ -194,7 +194,7 @@ def test_the_server_is_away(
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Gives up soon."""
-    monkeypatch.setattr(PatientConnection, "seconds", 0.3)
+    monkeypatch.setattr(BoundedConnection, "seconds", 0.3)
     monkeypatch.setattr(server, "SILENT_SECONDS", 0.3)
     monkeypatch.setattr(server, "_DEFAULTS", {**server._DEFAULTS, "connect_timeout": "2"})
 

@@ -12,7 +12,7 @@ from adalog.datalog.errors import AdalogError
 from adalog.datalog.values import Keyword
 from adalog.store.database import Database
 from adalog.store.state.settings import Evaluation
-from adalog.store.state.speculation import Fork
+from adalog.store.state.speculation import SpeculativeState
 from adalog.store.transact import column_assertions, resolve
 from adalog.store.transact.resolve import Transaction
 
@@ -74,7 +74,7 @@ few = st.one_of(
 
 
 def outcome(database: Database, text: str) -> Any:
-    fork = Fork(database.snapshot())
+    fork = SpeculativeState(database.snapshot())
     try:
         transaction = Transaction.of(text)
         found = resolve.resolve(transaction, fork, Evaluation(database._setting), database._setting.policy, 10**13)

@@ -15,7 +15,7 @@ from adalog.executor.pool import Pool
 from adalog.executor.question.request import QueryRequest
 from adalog.store.database import Database
 from adalog.store.snapshot import attribute_index, snapshot
-from adalog.store.snapshot.attribute_index import Mentions
+from adalog.store.snapshot.attribute_index import AttributeIndex
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.tries.delta import Delta
 from tests.store.values.test_many_attributes import calls
@@ -118,7 +118,7 @@ def test_the_work_on_an_entity_does_not_grow_with_the_attributes() -> None:
 
 def test_the_index_finds_what_was_added(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(attribute_index, "_YOUNG", 3)
-    dice, index, model = random.Random(5), Mentions(), dict[int, set[int]]()
+    dice, index, model = random.Random(5), AttributeIndex(), dict[int, set[int]]()
     left: set[int] = set()
     for number in range(2000):
         e, a = dice.randrange(40), dice.randrange(30)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from adalog.datalog.parsing.parser import parse_query
-from adalog.planner.delta.deltas import Atom, before_change, delta_bodies, looks_elsewhere
+from adalog.planner.delta.bodies import Atom, before_change, delta_bodies, looks_elsewhere
 from adalog.planner.explain.nodes import describe
 from adalog.planner.explain.rules import plain_names
 from adalog.planner.model.logical import AndNode, DatomAtom

@@ -20,7 +20,7 @@ _IDENTS: Final = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Unknown:
+class UnknownName:
     """The name of an attribute that nobody declared, or (`ident`) an ident that no entity has."""
 
     name: Keyword
@@ -29,13 +29,13 @@ class Unknown:
 
 
 @dataclass(frozen=True, slots=True)
-class Suspected:
+class PendingWarning:
     """A diagnostic as `before`, the proposal for `unknown` where there is one, and `after`."""
 
     code: Suspicion
     before: str
     position: Position | None = None
-    unknown: Unknown | None = None
+    unknown: UnknownName | None = None
     after: str = ""
 
 
@@ -45,7 +45,7 @@ class Proposals:
 
     _idents: dict[Snapshot, NameIndex] = field(default_factory=dict)
 
-    def hint(self, unknown: Unknown) -> str:
+    def hint(self, unknown: UnknownName) -> str:
         """` (did you mean :person/name?)`, or nothing."""
         index = self._idents_of(unknown.database) if unknown.ident else unknown.database.schema.names
         return index.hint(unknown.name)
@@ -59,7 +59,7 @@ class Proposals:
         return found
 
 
-def told(suspected: Sequence[Suspected]) -> tuple[Diagnostic, ...]:
+def diagnostics_of(suspected: Sequence[PendingWarning]) -> tuple[Diagnostic, ...]:
     """The first `MOST` as diagnostics, and one more that says how many others there are."""
     proposals = Proposals()
     shown = [
@@ -73,7 +73,7 @@ def told(suspected: Sequence[Suspected]) -> tuple[Diagnostic, ...]:
     return (*shown, *_others(suspected[MOST:]))
 
 
-def _others(left: Iterable[Suspected]) -> Iterable[Diagnostic]:
+def _others(left: Iterable[PendingWarning]) -> Iterable[Diagnostic]:
     counts = Counter(each.code for each in left)
     for code, _ in counts.most_common(1):
         yield Diagnostic(code, f"{counts.total():,} more warnings are left out")

@@ -19,14 +19,17 @@ from adalog.planner.delta.reactions import (
 from adalog.planner.delta.refusals import refusal_of_body, refusal_of_find
 from adalog.planner.delta.rules import named
 from adalog.planner.delta.rules import refusal as refusal_of_rules
-from adalog.planner.maintenance.feeds import FEED, Fed, fed
+from adalog.planner.feeds import FEED, FedBody, fed
 from adalog.planner.model.logical import AndNode, RelationAtom, everything
-from adalog.planner.model.places import Places
+from adalog.planner.model.places import VariablePlaces
 from adalog.planner.model.plan import Options, Plan
+from adalog.planner.model.program import Program
 from adalog.planner.order.joins import JoinPlan, plan_join
 from adalog.planner.order.projection import blank_singletons
 from adalog.planner.order.statistics import Statistics
-from adalog.planner.passes import check, order, scope, setting_of, simplify, stratify
+from adalog.planner.passes import check, context_of, order, scope, simplify, stratify
+from adalog.planner.scope.tree import Tree
+from adalog.planner.stages import CheckedQuery, StratifiedQuery
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +40,11 @@ class Maintenance:
     relations that the body reads, if there are any."""
 
     query: ast.Query
-    fed: Fed
+    fed: FedBody
     head: tuple[str, ...]
     reactions: tuple[Reaction, ...]
     constants: Mapping[str, Const | LookupRef]
-    places: Places
+    places: VariablePlaces
     entities: frozenset[str]
     rules: Plan | None = None
 
@@ -75,7 +78,7 @@ class ReactionPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class Unmaintained:
+class NotMaintainable:
     """`why`: half a sentence."""
 
     why: str
@@ -83,29 +86,29 @@ class Unmaintained:
 
 def maintenance_of(
     query: ast.Query, statistics: Statistics, relations: frozenset[str], options: Options, moving: str
-) -> Maintenance | Unmaintained:
+) -> Maintenance | NotMaintainable:
     """What to do when the database `moving` moves; or why that cannot be said of this query.
 
     Raises what planning the query raises.
     """
     why = refusal_of_find(query)
     if why is not None:
-        return Unmaintained(why)
-    setting = setting_of(statistics, relations, options)
-    checked = check(scope(query, setting), setting)
+        return NotMaintainable(why)
+    context = context_of(statistics, relations, options)
+    checked = check(scope(query, context), context)
     moves = moving_database(moving)
     why = refusal_of_body(checked.tree.body, moves)
     if why is not None:
-        return Unmaintained(why)
+        return NotMaintainable(why)
     made = fed(query, checked.tree)
     rules = None
     if checked.tree.predicates:
         tree = replace(checked.tree, body=made.body, given=made.fixed)
-        stratified = stratify(replace(checked, tree=tree), setting)
-        rules = order(simplify(stratified, setting), setting)
+        stratified = stratify(replace(checked, tree=tree), context)
+        rules = order(simplify(stratified, context), context)
         why = refusal_of_rules(rules, frozenset((moving,)))
         if why:
-            return Unmaintained(why)
+            return NotMaintainable(why)
         made = replace(made, body=named(stratified.body, is_derived))
         moves = with_derived(moves)
     aggregates = any(isinstance(element, ast.FindAggregate) for element in query.find.elements)
@@ -117,7 +120,7 @@ def maintenance_of(
     return Maintenance(query, made, head, found, checked.tree.constants, checked.places, entities, rules)
 
 
-def _reactions(made: Fed, head: tuple[str, ...], moves: Moves, statistics: Statistics) -> tuple[Reaction, ...]:
+def _reactions(made: FedBody, head: tuple[str, ...], moves: Moves, statistics: Statistics) -> tuple[Reaction, ...]:
     scalars = frozenset(made.scalars or ()) if FEED in head else frozenset[str]()
     dependencies = tuple(lasting_dependencies(made.body, moves, statistics))
     found = reactions(made.body, head, moves, frozenset(made.fixed), scalars, dependencies)
@@ -152,3 +155,27 @@ def _probes(body: AndNode, changed: tuple[str, ...]) -> Iterator[tuple[str, int,
             for place, term in enumerate(item.terms):
                 if isinstance(term, str) and term in changed:
                     yield item.relation, place, term
+
+
+# Groups of an aggregate, computed again
+
+
+def keys_of(maintenance: Maintenance) -> tuple[str, ...]:
+    """The variables that tell groups apart, FEED first where there are feeds."""
+    elements = maintenance.query.find.elements
+    plain = (each.var.name for each in elements if not isinstance(each, ast.FindAggregate))
+    feed = (FEED,) if maintenance.fed.has_feeds else ()
+    return tuple(dict.fromkeys((*feed, *plain)))
+
+
+def plan_groups(maintenance: Maintenance, statistics: Statistics, options: Options) -> Plan:
+    """A plan whose first batch binds the groups; its find spec shows FEED first where there are feeds."""
+    query, find = maintenance.query, maintenance.query.find
+    feed = (ast.FindVar(ast.Var(FEED)),) if maintenance.fed.has_feeds else ()
+    query = replace(query, find=replace(find, elements=(*feed, *find.elements)))
+    keys = keys_of(maintenance)
+    given = (*keys, *(name for name in maintenance.fixed if name not in keys))
+    tree = Tree(maintenance.body, given, maintenance.constants, (), {}, {}, {})
+    checked = CheckedQuery(query, tree, maintenance.head, maintenance.places)
+    context = context_of(statistics, frozenset(), options)
+    return order(simplify(StratifiedQuery(checked, tree.body, Program(), statistics), context), context)

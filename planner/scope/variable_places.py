@@ -20,20 +20,20 @@ from adalog.planner.model.logical import (
     Term,
     everything,
 )
-from adalog.planner.model.places import Chosen, Kind, Place, Places
+from adalog.planner.model.places import AttributeVariable, PlaceKind, VariablePlace, VariablePlaces
 from adalog.planner.scope.tree import Tree
 
 COMPARISONS: Final = frozenset(("=", "==", "not=", "!=", "<", ">", "<=", ">="))
 
 
-def places_of(query: ast.Query, tree: Tree) -> Places:
+def places_of(query: ast.Query, tree: Tree) -> VariablePlaces:
     """The places of the variables of a query's tree, those that rule calls and queries within lead to included."""
     found = _Finder()
     for predicate in tree.predicates:
         found.heads[predicate.name] = [branch.head for branch in predicate.branches]
     for element in query.find.elements:
         if isinstance(element, ast.FindPull):
-            found.stands(element.var.name, Place(Kind.ENTITY, element.source.name))
+            found.stands(element.var.name, VariablePlace(PlaceKind.ENTITY, element.source.name))
     for body in (tree.body, *(branch.body for each in tree.predicates for branch in each.branches)):
         for leaf in everything(body):
             found.leaf(leaf)
@@ -46,12 +46,12 @@ class _Finder:
     `compared`: those it is compared with. `heads`: of each rule that is a relation."""
 
     heads: dict[str, list[tuple[str, ...]]] = field(default_factory=dict)
-    direct: dict[str, dict[Place, None]] = field(default_factory=dict)
+    direct: dict[str, dict[VariablePlace, None]] = field(default_factory=dict)
     same: dict[str, dict[str, None]] = field(default_factory=dict)
     compared: dict[str, dict[str, None]] = field(default_factory=dict)
     columns: dict[tuple[str, int], dict[str, None]] = field(default_factory=dict)
 
-    def stands(self, term: object, place: Place) -> None:
+    def stands(self, term: object, place: VariablePlace) -> None:
         if isinstance(term, str):
             self.direct.setdefault(term, {})[place] = None
 
@@ -63,13 +63,15 @@ class _Finder:
         look()
         match leaf:
             case DatomAtom():
-                self.stands(leaf.entity, Place(Kind.ENTITY, leaf.source))
-                self.stands(leaf.attribute, Place(Kind.ATTRIBUTE, leaf.source))
-                self.stands(leaf.tx, Place(Kind.TRANSACTION, leaf.source))
+                self.stands(leaf.entity, VariablePlace(PlaceKind.ENTITY, leaf.source))
+                self.stands(leaf.attribute, VariablePlace(PlaceKind.ATTRIBUTE, leaf.source))
+                self.stands(leaf.tx, VariablePlace(PlaceKind.TRANSACTION, leaf.source))
                 if isinstance(leaf.attribute, ast.Const):
                     self.value_of(leaf.value, leaf.source, leaf.attribute.value)
                 elif isinstance(leaf.attribute, str):
-                    self.stands(leaf.value, Place(Kind.VALUE, leaf.source, Chosen(leaf.attribute)))
+                    self.stands(
+                        leaf.value, VariablePlace(PlaceKind.VALUE, leaf.source, AttributeVariable(leaf.attribute))
+                    )
             case RuleAtom():
                 for head in self.heads.get(leaf.rule, ()):
                     for term, place in zip(leaf.terms, head, strict=True):
@@ -94,7 +96,7 @@ class _Finder:
 
     def value_of(self, term: object, source: str, attribute: object) -> None:
         if isinstance(attribute, Keyword) or type(attribute) is int:
-            self.stands(term, Place(Kind.VALUE, source, attribute))
+            self.stands(term, VariablePlace(PlaceKind.VALUE, source, attribute))
 
     def function(self, leaf: FunctionAtom) -> None:
         if leaf.subquery is not None:
@@ -113,7 +115,7 @@ class _Finder:
         source = next((arg.name for arg in args if isinstance(arg, ast.Source)), "$")
         values = [arg for arg in args if not isinstance(arg, ast.Source)]
         if name in ("get-else", "get-some", "missing?") and values:
-            self.stands(values[0], Place(Kind.ENTITY, source))
+            self.stands(values[0], VariablePlace(PlaceKind.ENTITY, source))
         return source, values
 
     def within(self, inner: Subquery, args: Iterable[object]) -> None:
@@ -122,7 +124,7 @@ class _Finder:
             for place in inner.plan.places.variables.get(name, ()):
                 self.stands(arg, replace(place, source=outside.get(place.source, place.source)))
 
-    def places(self) -> Places:
+    def places(self) -> VariablePlaces:
         names = {*self.direct, *self.same, *self.compared, *(n for each in self.columns.values() for n in each)}
         reached = {name: self._reached(name) for name in names}
         variables = {name: reached[name] or self._compared(name, reached) for name in names}
@@ -130,9 +132,9 @@ class _Finder:
             column: tuple(dict.fromkeys(place for term in terms for place in variables[term]))
             for column, terms in self.columns.items()
         }
-        return Places({name: places for name, places in variables.items() if places}, columns)
+        return VariablePlaces({name: places for name, places in variables.items() if places}, columns)
 
-    def _reached(self, name: str) -> tuple[Place, ...]:
+    def _reached(self, name: str) -> tuple[VariablePlace, ...]:
         """The places that a variable's value comes to."""
         order = [name]
         known = {name}
@@ -142,7 +144,7 @@ class _Finder:
             order.extend(more)
         return tuple(dict.fromkeys(place for each in order for place in self.direct.get(each, ())))
 
-    def _compared(self, name: str, reached: Mapping[str, tuple[Place, ...]]) -> tuple[Place, ...]:
+    def _compared(self, name: str, reached: Mapping[str, tuple[VariablePlace, ...]]) -> tuple[VariablePlace, ...]:
         return tuple(
             dict.fromkeys(
                 replace(place, compared=True)

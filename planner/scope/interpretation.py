@@ -14,42 +14,44 @@ from typing import Any, Final
 from adalog.datalog.edn.writer import write
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import NUMERIC, EdnList, EdnMap, Keyword, identity, type_name
-from adalog.planner.model.places import Kind, Place
-from adalog.planner.scope.suspected import Unknown
+from adalog.planner.model.places import PlaceKind, VariablePlace
+from adalog.planner.scope.pending_warnings import UnknownName
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.attribute import TX_BASE, Attribute
 from adalog.store.values.coercion import coerced
 from adalog.store.values.scalars import WRITTEN, from_json, integer, keyword
 
-Held = Attribute | Kind
+PlaceContent = Attribute | PlaceKind
 """What a place holds: the values of an attribute, or entities, attributes, transactions."""
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class ValueFault:
     """A value that nothing in its places can equal, or (`ambiguous`) that means different things in them, or
     (`unknown`) that names what is not there."""
 
     value: Any
     ambiguous: bool = False
-    unknown: Unknown | None = None
+    unknown: UnknownName | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class Interpretation:
     """How values are read in some places: `held` is what these hold, each with its database.
 
     `compared`: they are only compared with what stands there. `json`: they came as JSON.
     """
 
-    held: tuple[tuple[Held, Snapshot], ...]
+    held: tuple[tuple[PlaceContent, Snapshot], ...]
     compared: bool
     json: bool
 
     @staticmethod
-    def of(places: Sequence[Place], databases: Mapping[str, Snapshot], *, json: bool) -> Reading | None:
+    def of(
+        places: Sequence[VariablePlace], databases: Mapping[str, Snapshot], *, json: bool
+    ) -> Interpretation | None:
         """How values are read in these places; None where they mean what they are."""
-        held: list[tuple[Held, Snapshot]] = []
+        held: list[tuple[PlaceContent, Snapshot]] = []
         for place in places:
             kind = place.kind_in(databases)
             # A schema has one object for each attribute.
@@ -57,20 +59,20 @@ class Reading:
                 held.append((kind, databases[place.source]))
         if not held:
             return None
-        return Reading(tuple(held), all(place.compared for place in places), json)
+        return Interpretation(tuple(held), all(place.compared for place in places), json)
 
-    def __call__(self, value: Any) -> tuple[Any, Fault | None]:
+    def __call__(self, value: Any) -> tuple[Any, ValueFault | None]:
         """(the value as it is meant, what is wrong with it)."""
         if self.compared:
             return self._compared(value)
         readings = [read for held, database in self.held if (read := _as(held, database, value, json=self.json))]
         if not readings:
-            return value, Fault(value)
+            return value, ValueFault(value)
         if len(readings) == 1 or len({identity(read.value) for read in readings}) == 1:
             return readings[0].value, self._unknown(readings[0].value)
         # As it is written where that fits, else as the first place in the text has it.
         chosen = next((read for read in readings if read.plain), readings[0])
-        return chosen.value, Fault(value, ambiguous=True)
+        return chosen.value, ValueFault(value, ambiguous=True)
 
     def keeps_all(self, values: Sequence[Any]) -> bool:
         """Whether all of these values mean what they are, since nothing but attributes of their type is held."""
@@ -79,18 +81,18 @@ class Reading:
             isinstance(held, Attribute) and names == {held.value_type} for held, _ in self.held
         )
 
-    def _unknown(self, value: Any) -> Fault | None:
+    def _unknown(self, value: Any) -> ValueFault | None:
         """What is wrong with a name: of an attribute, of one in a lookup ref, of an entity."""
         unknown = [_unknown(held, database, value) for held, database in self.held]
-        return None if None in unknown else Fault(value, unknown=unknown[0])
+        return None if None in unknown else ValueFault(value, unknown=unknown[0])
 
-    def _compared(self, value: Any) -> tuple[Any, Fault | None]:
+    def _compared(self, value: Any) -> tuple[Any, ValueFault | None]:
         held, database = self.held[0]
         if self.json:
             read = _as(held, database, value, json=True)
             if read is not None:
                 return read.value, None
-        return value, None if comparable(held, value) else Fault(value)
+        return value, None if comparable(held, value) else ValueFault(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,35 +103,37 @@ class _Read:
     plain: bool
 
 
-def comparable(held: Held, value: Any) -> bool:
+def comparable(held: PlaceContent, value: Any) -> bool:
     """Whether what stands in a place has an order in common with a value."""
     name = type_name(value)
-    wanted = held.value_type if isinstance(held, Attribute) else "keyword" if held is Kind.ATTRIBUTE else "long"
+    wanted = (
+        held.value_type if isinstance(held, Attribute) else "keyword" if held is PlaceKind.ATTRIBUTE else "long"
+    )
     return name == wanted or (name in NUMERIC and wanted in NUMERIC)
 
 
-def _as(held: Held, database: Snapshot, value: Any, *, json: bool) -> _Read | None:
+def _as(held: PlaceContent, database: Snapshot, value: Any, *, json: bool) -> _Read | None:
     """The value as what is held; None where nothing held can equal it."""
     if isinstance(held, Attribute):
         if type_name(value) == held.value_type and held.value_type != "tuple":
             return _Read(value, plain=True)
         made = _as_value(held, database, value, json=json)
-    elif held is Kind.ENTITY:
+    elif held is PlaceKind.ENTITY:
         made = _as_entity(database, value, json=json)
-    elif held is Kind.ATTRIBUTE:
+    elif held is PlaceKind.ATTRIBUTE:
         made = value if isinstance(value, Keyword) else keyword(value) if json and type(value) is str else None
     else:
         made = _as_transaction(value, json=json)
     return None if made is None else _Read(made, plain=made is value)
 
 
-def _unknown(held: Held, database: Snapshot, value: Any) -> Unknown | None:
-    if isinstance(held, Attribute) or held is Kind.TRANSACTION or type(value) is int:
+def _unknown(held: PlaceContent, database: Snapshot, value: Any) -> UnknownName | None:
+    if isinstance(held, Attribute) or held is PlaceKind.TRANSACTION or type(value) is int:
         return None
-    if held is Kind.ENTITY and isinstance(value, Keyword):
-        return Unknown(value, database, ident=True) if database.entid(value) is None else None
+    if held is PlaceKind.ENTITY and isinstance(value, Keyword):
+        return UnknownName(value, database, ident=True) if database.entid(value) is None else None
     name = value[0] if type(value) is tuple else value
-    return Unknown(name, database) if database.attribute(name) is None else None
+    return UnknownName(name, database) if database.attribute(name) is None else None
 
 
 def _as_value(attribute: Attribute, database: Snapshot, value: Any, *, json: bool) -> Any | None:
@@ -192,24 +196,24 @@ def _as_transaction(value: Any, *, json: bool) -> int | None:
 
 # What to say
 
-_STANDING: Final[Mapping[Kind, tuple[str, str]]] = {
-    Kind.ENTITY: (
+_STANDING: Final[Mapping[PlaceKind, tuple[str, str]]] = {
+    PlaceKind.ENTITY: (
         'a number, an ident such as :status/open, or a lookup ref such as [:user/email "ada@example.org"]',
         'a number, an ident such as ":status/open", or a lookup ref such as [":user/email", "ada@example.org"]',
     ),
-    Kind.ATTRIBUTE: ("a keyword such as :user/name", 'a keyword such as ":user/name"'),
-    Kind.TRANSACTION: ("its number or its entity id", "its number or its entity id"),
+    PlaceKind.ATTRIBUTE: ("a keyword such as :user/name", 'a keyword such as ":user/name"'),
+    PlaceKind.TRANSACTION: ("its number or its entity id", "its number or its entity id"),
 }
 
 
-def holding(held: Held) -> str:
+def holding(held: PlaceContent) -> str:
     """What a place holds, for a message: `:issue/status holds keywords`."""
     if isinstance(held, Attribute):
         return f"{held.ident} holds {held.value_type}s"
     return {
-        Kind.ENTITY: "an entity stands there",
-        Kind.ATTRIBUTE: "an attribute stands there",
-        Kind.TRANSACTION: "a transaction stands there",
+        PlaceKind.ENTITY: "an entity stands there",
+        PlaceKind.ATTRIBUTE: "an attribute stands there",
+        PlaceKind.TRANSACTION: "a transaction stands there",
     }[held]
 
 
@@ -233,26 +237,27 @@ def entity_named(database: Snapshot, value: Any) -> Any:
         if probably is not None:
             hint = f"; did you mean {write(probably)}?"
         elif attribute is not None:
-            hint = f": {holding(Kind.ENTITY if attribute.is_ref else attribute)}, {expected(attribute, json=False)}"
+            kind = PlaceKind.ENTITY if attribute.is_ref else attribute
+            hint = f": {holding(kind)}, {expected(attribute, json=False)}"
         else:
             hint = ""
         raise AdalogError(Code.ARG_INVALID, f"nothing can be named by {write(value)}{hint}")
     return value if read is None else read
 
 
-def unknown_entity(database: Snapshot, value: Any) -> Unknown | None:
+def unknown_entity(database: Snapshot, value: Any) -> UnknownName | None:
     """The name for which an ident or a lookup ref names no entity; None where it is a value that nothing has."""
     if isinstance(value, Keyword):
-        return Unknown(value, database, ident=True) if database.entid(value) is None else None
+        return UnknownName(value, database, ident=True) if database.entid(value) is None else None
     if type(value) is not tuple or len(value) != 2 or not isinstance(value[0], Keyword):
         return None
     attribute = database.attribute(value[0])
     if attribute is None:
-        return Unknown(value[0], database)
+        return UnknownName(value[0], database)
     return unknown_entity(database, value[1]) if attribute.is_ref else None
 
 
-def expected(held: Held, *, json: bool) -> str:
+def expected(held: PlaceContent, *, json: bool) -> str:
     """How such a value is written, for a message."""
     if isinstance(held, Attribute):
         written = WRITTEN.get(str(held.value_type))
@@ -260,7 +265,7 @@ def expected(held: Held, *, json: bool) -> str:
     return _STANDING[held][json]
 
 
-def meant(held: Held, database: Snapshot, value: Any) -> Any | None:
+def meant(held: PlaceContent, database: Snapshot, value: Any) -> Any | None:
     """What a literal that does not fit was probably meant to be: the same text as JSON would have it read."""
     if isinstance(value, EdnList):
         return None

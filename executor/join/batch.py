@@ -8,6 +8,7 @@ has is a matter of how many levels it has passed: batches of one level have the 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,9 @@ from adalog.planner.model.logical import WEIGHT
 
 Column = NDArray[np.int64]
 Mask = NDArray[np.bool_]
+
+ORIGIN: Final = "#origin"
+"""The column that says, of a row of a join, which row of the first batch it extends."""
 
 # Far enough below 2^63 that rounding in the check cannot hide an overflow.
 _MOST = float(1 << 62)
